@@ -1,0 +1,63 @@
+"""fewlabel: learning from tables whose labels are few, skewed, or only positive.
+
+Public names are imported when they are first used, so that ``import fewlabel`` costs next to nothing.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+UNLABELED = -1
+
+_ESTIMATORS = {
+    "PNUAUCBoostClassifier": "fewlabel.boosting",
+    "PNUAdaBoostClassifier": "fewlabel.boosting",
+    "RankBoostClassifier": "fewlabel.boosting",
+}
+_FUNCTIONS = {
+    "load": "fewlabel.persistence",
+    "save": "fewlabel.persistence",
+    "hide_labels": "fewlabel.model_selection",
+    "LabeledStratifiedKFold": "fewlabel.model_selection",
+    "auc_confidence_interval": "fewlabel.metrics",
+    "paired_auc_test": "fewlabel.metrics",
+    "pnu_auc_score": "fewlabel.metrics",
+    "pu_auc_score": "fewlabel.metrics",
+    "plot_shape_functions": "fewlabel.inspection",
+    "scorecard": "fewlabel.inspection",
+}
+_MODULES = ("boosting", "exceptions", "inspection", "labels", "metrics", "model_selection", "persistence")
+
+__all__ = ["UNLABELED", "all_estimators", *_ESTIMATORS, *_FUNCTIONS, *_MODULES]
+
+
+def all_estimators():
+    """All estimators of the library.
+
+    Returns
+    -------
+    list of (str, type)
+        Name and class, sorted by name.
+
+    Examples
+    --------
+    >>> import fewlabel
+    >>> "PNUAUCBoostClassifier" in dict(fewlabel.all_estimators())
+    True
+    """
+    return [(name, getattr(import_module(module), name)) for name, module in sorted(_ESTIMATORS.items())]
+
+
+def __getattr__(name):
+    module = _ESTIMATORS.get(name) or _FUNCTIONS.get(name)
+    if module is not None:
+        value = getattr(import_module(module), name)
+    elif name in _MODULES:
+        value = import_module(f"fewlabel.{name}")
+    else:
+        raise AttributeError(f"module 'fewlabel' has no attribute {name!r}")
+    globals()[name] = value  # the next access does not come here
+    return value
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

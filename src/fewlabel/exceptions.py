@@ -1,0 +1,9 @@
+"""The few errors and warnings that users may want to catch."""
+
+
+class LabelError(ValueError):
+    """`y` cannot be read as labels; the message says how to mend it."""
+
+
+class UntrustedFileError(ValueError):
+    """A model file is not one of ours, is damaged, or holds types that are not known to be safe."""

@@ -1,0 +1,247 @@
+"""The one meaning of `y`: which rows are labelled, with which class, and how errors are worded.
+
+A row is unlabelled if it holds ``-1`` in a numeric `y`, or ``NaN`` / ``None`` / ``pd.NA`` / ``NaT`` in any `y`.
+Everything else is a class: an int, a float that holds an int, a bool, or a string.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fewlabel.exceptions import LabelError
+
+UNLABELED = -1
+
+
+class Labels(NamedTuple):
+    """Labels as numbers.
+
+    Attributes
+    ----------
+    classes : ndarray
+        The sorted classes that occur on labelled rows, in the type of `y`.
+    codes : ndarray of int64
+        Position of each row's class in `classes`, ``-1`` where the row is unlabelled.
+    hidden_classes : tuple
+        Declared categories of a categorical `y` that no labelled row holds.
+    """
+
+    classes: np.ndarray
+    codes: np.ndarray
+    hidden_classes: tuple = ()
+
+
+class BinaryLabels(NamedTuple):
+    """Two classes as signs: ``+1`` for ``classes[1]``, ``-1`` for ``classes[0]``, ``0`` for unlabelled rows."""
+
+    classes: np.ndarray
+    signs: np.ndarray
+
+
+class PULabels(NamedTuple):
+    """Positive-unlabelled reading: `positive` marks the labelled positives, every other row is unlabelled."""
+
+    classes: np.ndarray
+    positive: np.ndarray
+
+
+def read(y) -> Labels:
+    """Read `y`, with any number of classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        List, NumPy array, pandas, polars or Arrow column.
+
+    Returns
+    -------
+    Labels
+
+    Examples
+    --------
+    >>> from fewlabel.labels import read
+    >>> read(["no", None, "yes", "no"]).codes
+    array([ 0, -1,  1,  0])
+    >>> read([0, 1, -1]).classes
+    array([0, 1])
+    """
+    series = _as_series(y)
+    hidden = ()
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        present = set(series.cat.remove_unused_categories().cat.categories)
+        hidden = tuple(c for c in series.cat.categories if c not in present and not _is_marker(c))
+    labelled = ~series.isna().to_numpy()
+    values = _plain_values(series[labelled])
+    if values.dtype.kind in "iuf":
+        marked = values == UNLABELED
+        labelled[np.flatnonzero(labelled)[marked]] = False
+        values = values[~marked]
+    classes, found = np.unique(values, return_inverse=True)
+    codes = np.full(len(series), -1, dtype=np.int64)
+    codes[labelled] = found
+    return Labels(classes, codes, hidden)
+
+
+def read_binary(y) -> BinaryLabels:
+    """Read `y` with two classes, as every binary ranker does; ``classes[1]`` is the positive class.
+
+    Examples
+    --------
+    >>> from fewlabel.labels import read_binary
+    >>> read_binary([1, 0, -1, 0]).signs
+    array([ 1, -1,  0, -1], dtype=int8)
+    """
+    labels = read(y)
+    _require_two_classes(labels)
+    signs = np.zeros(len(labels.codes), dtype=np.int8)
+    signs[labels.codes == 0] = -1
+    signs[labels.codes == 1] = 1
+    return BinaryLabels(labels.classes, signs)
+
+
+def read_pu(y) -> PULabels:
+    """Read `y` as positive-unlabelled: one labelled class and markers, or two classes of which ``classes[1]`` is positive.
+
+    Examples
+    --------
+    >>> from fewlabel.labels import read_pu
+    >>> read_pu([1, 0, 0, 1]).positive
+    array([ True, False, False,  True])
+    >>> read_pu(["fraud", None, None]).positive
+    array([ True, False, False])
+    """
+    labels = read(y)
+    n_classes, unlabelled = len(labels.classes), labels.codes < 0
+    if n_classes == 0:
+        raise LabelError(_NO_LABELS)
+    if n_classes == 2 and unlabelled.any():
+        raise LabelError(
+            f"y holds labelled rows of both classes ({_show(labels.classes)}) and unlabelled rows: positive-unlabelled "
+            "methods use labelled positives only. Use a semi-supervised method such as PNUAUCBoostClassifier, which "
+            "learns from labelled negatives too, or hide the negatives first (mark them -1)"
+        )
+    if n_classes > 2:
+        raise LabelError(f"positive-unlabelled methods need one positive class, y holds {n_classes}: {_show(labels.classes)}")
+    if n_classes == 1 and not unlabelled.any():
+        raise LabelError(
+            f"every row is labelled {_show(labels.classes)}: there is no unlabelled row to compare the positives with; "
+            "mark unlabelled rows with -1, None or NaN"
+        )
+    return PULabels(labels.classes, labels.codes == n_classes - 1)
+
+
+_NO_LABELS = (
+    "y holds no labelled row: every value is missing or -1, the mark of unlabelled rows. Label a few rows of each "
+    "class (if -1 is one of your classes, recode it, for instance as 0)"
+)
+
+
+def _require_two_classes(labels: Labels) -> None:
+    n_classes = len(labels.classes)
+    if n_classes == 2:
+        return
+    if n_classes == 0:
+        raise LabelError(_NO_LABELS)
+    if n_classes > 2:
+        hint = ""
+        if any(str(c) == str(UNLABELED) for c in labels.classes):
+            hint = f". The text {str(UNLABELED)!r} is read as a class: mark unlabelled rows of a text column with None"
+        raise LabelError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"y holds {n_classes} classes, {_show(labels.classes)}{hint}"
+        )
+    only = f"only one labelled class ({_show(labels.classes)})"
+    if labels.hidden_classes:
+        raise LabelError(
+            f"{only}: every row of class {_show(labels.hidden_classes)} is hidden; label a few rows of it, or use a "
+            "positive-unlabelled method"
+        )
+    numeric = labels.classes.dtype.kind in "iuf"
+    if numeric and (labels.codes < 0).any():
+        raise LabelError(f"{only}: if -1 is your negative class, recode it as 0; -1 marks unlabelled rows")
+    raise LabelError(
+        f"{only}: rows of both classes are needed. If only positives are labelled, use a positive-unlabelled method"
+    )
+
+
+def _as_series(y) -> pd.Series:
+    """Any column as a pandas Series, its missing values marked the pandas way."""
+    if y is None:
+        raise LabelError("y should be a 1d array: it requires y to be passed, but the target y is None")
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        _warn_column_vector()
+        y = y.iloc[:, 0]
+    if isinstance(y, pd.Series):
+        return y.reset_index(drop=True)
+    if hasattr(y, "to_pylist"):  # Arrow
+        y = pd.Series(y.to_pylist(), dtype=object)
+    elif type(y).__module__.partition(".")[0] == "polars":
+        y = pd.Series(y.to_list(), dtype=object)
+    elif not isinstance(y, (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)):
+        y = _list_as_array(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        _warn_column_vector()
+        y = y.ravel()
+    if y.ndim != 1:
+        raise LabelError(f"y should be a 1d array, got an array of shape {y.shape} instead")
+    return pd.Series(y).reset_index(drop=True)
+
+
+def _list_as_array(y) -> np.ndarray:
+    if isinstance(y, (str, bytes)) or not hasattr(y, "__len__") or not hasattr(y, "__iter__"):
+        raise LabelError(f"y should be a 1d array, got {type(y).__name__} instead: pass one label a row")
+    array = np.asarray(list(y), dtype=object)
+    return array if array.ndim == 2 or all(np.ndim(v) == 0 for v in array) else np.empty((0, 0))
+
+
+def _warn_column_vector() -> None:
+    from sklearn.exceptions import DataConversionWarning
+
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+        "for example using ravel().",
+        DataConversionWarning,
+        stacklevel=5,
+    )
+
+
+def _plain_values(present: pd.Series) -> np.ndarray:
+    """The labelled values as ints, floats that hold ints, bools or strings; anything else is an error."""
+    values = present.to_numpy()
+    kind = pd.api.types.infer_dtype(present, skipna=False) if values.dtype == object else values.dtype.kind
+    if kind in ("integer", "boolean"):
+        return values.astype(np.int64 if kind == "integer" else np.bool_)
+    if kind in ("floating", "mixed-integer-float", "decimal"):
+        values = values.astype(np.float64)
+        kind = "f"
+    if kind in ("b", "i", "u", "U", "string", "empty"):
+        return values
+    if kind != "f":
+        raise LabelError(
+            f"y holds {_KIND_NAMES.get(kind, kind)} values, e.g. {_show(values[:3])}: labels are ints, floats that hold "
+            "ints, bools or strings, of one kind; mark unlabelled rows with None"
+        )
+    if np.isinf(values).any():
+        raise LabelError("y contains infinity: classes are ints, bools or strings; unlabelled rows hold -1 or NaN")
+    fractional = values[values != np.round(values)]
+    if fractional.size:
+        raise LabelError(
+            f"Unknown label type: continuous. y holds numbers such as {fractional[0]!r}, which are not classes: bin them, "
+            "or compare them with a threshold, first"
+        )
+    return values
+
+
+_KIND_NAMES = {"M": "date", "m": "duration", "c": "complex", "mixed-integer": "mixed text and number", "S": "bytes"}
+
+
+def _is_marker(value) -> bool:
+    return not isinstance(value, (str, bool, np.bool_)) and value == UNLABELED
+
+
+def _show(values) -> str:
+    values = list(values)
+    shown = ", ".join(repr(v.item() if hasattr(v, "item") else v) for v in values[:6])
+    return shown + (", ..." if len(values) > 6 else "")
