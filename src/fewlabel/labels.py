@@ -1,7 +1,7 @@
 """The one meaning of `y`: which rows are labelled, with which class, and how errors are worded.
 
-A row is unlabelled if it holds ``-1`` in a numeric `y`, or ``NaN`` / ``None`` / ``pd.NA`` / ``NaT`` in any `y`.
-Everything else is a class: an int, a float that holds an int, a bool, or a string.
+A row is unlabelled if it holds ``-1`` in a numeric `y`, or ``NaN`` / ``None`` / ``pd.NA`` / ``NaT`` in any
+`y`. Everything else is a class: an int, a float that holds an int, a bool, or a string.
 """
 
 import warnings
@@ -34,7 +34,7 @@ class Labels(NamedTuple):
 
 
 class BinaryLabels(NamedTuple):
-    """Two classes as signs: ``+1`` for ``classes[1]``, ``-1`` for ``classes[0]``, ``0`` for unlabelled rows."""
+    """Two classes as signs: ``+1`` for ``classes[1]``, ``-1`` for ``classes[0]``, ``0`` if unlabelled."""
 
     classes: np.ndarray
     signs: np.ndarray
@@ -102,7 +102,9 @@ def read_binary(y) -> BinaryLabels:
 
 
 def read_pu(y) -> PULabels:
-    """Read `y` as positive-unlabelled: one labelled class and markers, or two classes of which ``classes[1]`` is positive.
+    """Read `y` as positive-unlabelled.
+
+    It holds one labelled class and markers, or two classes and no marker; ``classes[-1]`` is positive.
 
     Examples
     --------
@@ -113,41 +115,48 @@ def read_pu(y) -> PULabels:
     array([ True, False, False])
     """
     labels = read(y)
+    require_labels(labels)
     n_classes, unlabelled = len(labels.classes), labels.codes < 0
-    if n_classes == 0:
-        raise LabelError(_NO_LABELS)
     if n_classes == 2 and unlabelled.any():
         raise LabelError(
-            f"y holds labelled rows of both classes ({_show(labels.classes)}) and unlabelled rows: positive-unlabelled "
-            "methods use labelled positives only. Use a semi-supervised method such as PNUAUCBoostClassifier, which "
-            "learns from labelled negatives too, or hide the negatives first (mark them -1)"
+            f"y holds labelled rows of both classes ({_show(labels.classes)}) and unlabelled rows: "
+            "positive-unlabelled methods use labelled positives only. Use a semi-supervised method such as "
+            "PNUAUCBoostClassifier, which learns from labelled negatives too, or hide the negatives first "
+            "(mark them -1)"
         )
     if n_classes > 2:
-        raise LabelError(f"positive-unlabelled methods need one positive class, y holds {n_classes}: {_show(labels.classes)}")
+        raise LabelError(
+            f"positive-unlabelled methods need one positive class, y holds {n_classes}: "
+            f"{_show(labels.classes)}"
+        )
     if n_classes == 1 and not unlabelled.any():
         raise LabelError(
-            f"every row is labelled {_show(labels.classes)}: there is no unlabelled row to compare the positives with; "
-            "mark unlabelled rows with -1, None or NaN"
+            f"every row is labelled {_show(labels.classes)}: there is no unlabelled row to compare the "
+            "positives with; mark unlabelled rows with -1, None or NaN"
         )
     return PULabels(labels.classes, labels.codes == n_classes - 1)
 
 
-_NO_LABELS = (
-    "y holds no labelled row: every value is missing or -1, the mark of unlabelled rows. Label a few rows of each "
-    "class (if -1 is one of your classes, recode it, for instance as 0)"
-)
+def require_labels(labels: Labels) -> None:
+    """Raise `LabelError` if no row is labelled."""
+    if len(labels.classes) == 0:
+        raise LabelError(
+            "y holds no labelled row: every value is missing or -1, the mark of unlabelled rows. Label a few "
+            "rows of each class (if -1 is one of your classes, recode it, for instance as 0)"
+        )
 
 
 def _require_two_classes(labels: Labels) -> None:
+    require_labels(labels)
     n_classes = len(labels.classes)
     if n_classes == 2:
         return
-    if n_classes == 0:
-        raise LabelError(_NO_LABELS)
     if n_classes > 2:
         hint = ""
         if any(str(c) == str(UNLABELED) for c in labels.classes):
-            hint = f". The text {str(UNLABELED)!r} is read as a class: mark unlabelled rows of a text column with None"
+            hint = (
+                f". The text {str(UNLABELED)!r} is a class: mark unlabelled rows of a text column with None"
+            )
         raise LabelError(
             "Only binary classification is supported. The type of the target is multiclass: "
             f"y holds {n_classes} classes, {_show(labels.classes)}{hint}"
@@ -155,14 +164,15 @@ def _require_two_classes(labels: Labels) -> None:
     only = f"only one labelled class ({_show(labels.classes)})"
     if labels.hidden_classes:
         raise LabelError(
-            f"{only}: every row of class {_show(labels.hidden_classes)} is hidden; label a few rows of it, or use a "
-            "positive-unlabelled method"
+            f"{only}: every row of class {_show(labels.hidden_classes)} is hidden; label a few rows of it, "
+            "or use a positive-unlabelled method"
         )
     numeric = labels.classes.dtype.kind in "iuf"
     if numeric and (labels.codes < 0).any():
         raise LabelError(f"{only}: if -1 is your negative class, recode it as 0; -1 marks unlabelled rows")
     raise LabelError(
-        f"{only}: rows of both classes are needed. If only positives are labelled, use a positive-unlabelled method"
+        f"{only}: rows of both classes are needed. If only positives are labelled, use a "
+        "positive-unlabelled method"
     )
 
 
@@ -170,17 +180,19 @@ def _as_series(y) -> pd.Series:
     """Any column as a pandas Series, its missing values marked the pandas way."""
     if y is None:
         raise LabelError("y should be a 1d array: it requires y to be passed, but the target y is None")
-    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
-        _warn_column_vector()
-        y = y.iloc[:, 0]
+    library = type(y).__module__.partition(".")[0]
+    if library in ("pandas", "polars", "pyarrow") and hasattr(y, "columns"):
+        y = _only_column(y)
     if isinstance(y, pd.Series):
         return y.reset_index(drop=True)
-    if hasattr(y, "to_pylist"):  # Arrow
+    if library == "pyarrow":
         y = pd.Series(y.to_pylist(), dtype=object)
-    elif type(y).__module__.partition(".")[0] == "polars":
+    elif library == "polars":
         y = pd.Series(y.to_list(), dtype=object)
+    elif isinstance(y, pd.MultiIndex):
+        raise LabelError(f"y should be a 1d array, got a MultiIndex of {y.nlevels} levels instead")
     elif not isinstance(y, (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)):
-        y = _list_as_array(y)
+        y = np.asarray(y) if hasattr(y, "__array__") else _list_as_array(y)
     if y.ndim == 2 and y.shape[1] == 1:
         _warn_column_vector()
         y = y.ravel()
@@ -189,19 +201,39 @@ def _as_series(y) -> pd.Series:
     return pd.Series(y).reset_index(drop=True)
 
 
+def _only_column(table):
+    """The column of a pandas, polars or Arrow table that has one."""
+    if table.shape[1] != 1:
+        raise LabelError(
+            f"y should be a 1d array, got a table of shape {table.shape} instead: pass one column of it"
+        )
+    _warn_column_vector()
+    if isinstance(table, pd.DataFrame):
+        return table.iloc[:, 0]
+    return table.to_series() if hasattr(table, "to_series") else table.column(0)
+
+
 def _list_as_array(y) -> np.ndarray:
-    if isinstance(y, (str, bytes)) or not hasattr(y, "__len__") or not hasattr(y, "__iter__"):
+    # A set has no order and a dict iterates over its keys: neither is a column of labels.
+    unfit = isinstance(y, (str, bytes, set, frozenset, dict))
+    if unfit or not hasattr(y, "__len__") or not hasattr(y, "__iter__"):
         raise LabelError(f"y should be a 1d array, got {type(y).__name__} instead: pass one label a row")
-    array = np.asarray(list(y), dtype=object)
-    return array if array.ndim == 2 or all(np.ndim(v) == 0 for v in array) else np.empty((0, 0))
+    rows = list(y)
+    for i, row in enumerate(rows):
+        if np.ndim(row) > 0 and np.shape(row) != (1,):
+            raise LabelError(
+                f"y should be a 1d array, got nested rows instead (row {i} is {type(row).__name__} of length "
+                f"{len(row)}): pass one label a row"
+            )
+    return np.asarray(rows, dtype=object)
 
 
 def _warn_column_vector() -> None:
     from sklearn.exceptions import DataConversionWarning
 
     warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
-        "for example using ravel().",
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+        "(n_samples,), for example using ravel().",
         DataConversionWarning,
         stacklevel=5,
     )
@@ -210,9 +242,16 @@ def _warn_column_vector() -> None:
 def _plain_values(present: pd.Series) -> np.ndarray:
     """The labelled values as ints, floats that hold ints, bools or strings; anything else is an error."""
     values = present.to_numpy()
-    kind = pd.api.types.infer_dtype(present, skipna=False) if values.dtype == object else values.dtype.kind
-    if kind in ("integer", "boolean"):
-        return values.astype(np.int64 if kind == "integer" else np.bool_)
+    if len(values) == 0:  # an all-missing column may have any type, dates for instance
+        return values
+    kind = pd.api.types.infer_dtype(values, skipna=False) if values.dtype == object else values.dtype.kind
+    if kind == "integer":
+        try:
+            return values.astype(np.int64)
+        except OverflowError:
+            raise LabelError("y holds integers of more than 64 bits: write them as text") from None
+    if kind == "boolean":
+        return values.astype(np.bool_)
     if kind in ("floating", "mixed-integer-float", "decimal"):
         values = values.astype(np.float64)
         kind = "f"
@@ -220,21 +259,29 @@ def _plain_values(present: pd.Series) -> np.ndarray:
         return values
     if kind != "f":
         raise LabelError(
-            f"y holds {_KIND_NAMES.get(kind, kind)} values, e.g. {_show(values[:3])}: labels are ints, floats that hold "
-            "ints, bools or strings, of one kind; mark unlabelled rows with None"
+            f"y holds {_KIND_NAMES.get(kind, kind)} values, e.g. {_show(values[:3])}: labels are ints, "
+            "floats that hold ints, bools or strings, of one kind; mark unlabelled rows with None"
         )
     if np.isinf(values).any():
-        raise LabelError("y contains infinity: classes are ints, bools or strings; unlabelled rows hold -1 or NaN")
+        raise LabelError(
+            "y contains infinity: classes are ints, bools or strings; unlabelled rows hold -1 or NaN"
+        )
     fractional = values[values != np.round(values)]
     if fractional.size:
         raise LabelError(
-            f"Unknown label type: continuous. y holds numbers such as {fractional[0]!r}, which are not classes: bin them, "
-            "or compare them with a threshold, first"
+            f"Unknown label type: continuous. y holds numbers such as {_show(fractional[:1])}, which are "
+            "not classes: bin them, or compare them with a threshold, first"
         )
     return values
 
 
-_KIND_NAMES = {"M": "date", "m": "duration", "c": "complex", "mixed-integer": "mixed text and number", "S": "bytes"}
+_KIND_NAMES = {
+    "M": "date",
+    "m": "duration",
+    "c": "complex",
+    "mixed-integer": "mixed text and number",
+    "S": "bytes",
+}
 
 
 def _is_marker(value) -> bool:

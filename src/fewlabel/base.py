@@ -1,0 +1,170 @@
+"""What every binary ranker shares: validate -> read labels -> `_fit` -> threshold and calibration.
+
+The only file that touches scikit-learn's private helpers.
+"""
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.calibration import _sigmoid_calibration
+from sklearn.metrics import roc_curve
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+
+from fewlabel.exceptions import LabelError
+from fewlabel.labels import read_binary
+
+__all__ = ["Interval", "RankingClassifier", "RealNotInt", "StrOptions"]
+
+
+class RankingClassifier(ClassifierMixin, BaseEstimator):
+    """Base of binary rankers: a subclass gives `_fit` and `_score`, this class makes a classifier of them.
+
+    A ranker's objective has no threshold. `fit` therefore chooses the one with the best balanced accuracy on the labelled
+    rows, and calibrates probabilities on them with Platt's sigmoid.
+
+    Subclasses implement
+
+    - ``_fit(X, signs, weight)``: learn from the rows, ``signs`` in {+1, -1, 0}, ``weight`` positive or None;
+    - ``_score(X)``: the score of each row, higher for positives, any offset.
+    """
+
+    _parameter_constraints: dict = {}
+    _allow_nan = False
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The table; labelled and unlabelled rows.
+        y : array-like of shape (n_samples,)
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, within each group of positives, negatives and unlabelled rows.
+            A row of weight 0 is left out.
+
+        Returns
+        -------
+        self : object
+        """
+        if y is None:
+            raise LabelError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None"
+            )
+        X = self._validate(X, reset=True, ensure_min_samples=2)
+        classes, signs = read_binary(y)
+        check_consistent_length(X, signs)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            X, signs, weight = _drop_weightless(X, signs, weight, classes)
+        self.classes_ = classes
+        self._fit(X, signs, weight)
+        labelled = signs != 0
+        self._set_threshold(
+            self._score(X)[labelled], signs[labelled] > 0, None if weight is None else weight[labelled]
+        )
+        return self
+
+    def decision_function(self, X):
+        """Score of each row: positive where `predict` gives ``classes_[1]``, and higher the surer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._score(self._validate(X, reset=False)) + self.offset_
+
+    def predict(self, X):
+        """Class of each row, at the threshold with the best balanced accuracy on the labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+
+    def predict_proba(self, X):
+        """Probability of each class, by a sigmoid fitted to the labelled rows.
+
+        With skewed classes the threshold of `predict` is not at 1/2: balanced accuracy counts both classes alike.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+        """
+        slope, intercept = self._fitted_calibration()
+        margin = slope * self.decision_function(X) + intercept
+        return np.column_stack([expit(-margin), expit(margin)])
+
+    def _fitted_calibration(self):
+        check_is_fitted(self)
+        return self.calibration_
+
+    def _validate(self, X, *, reset, **limits):
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if self._allow_nan else True,
+            **limits,
+        )
+
+    def _set_threshold(self, scores, positive, weight):
+        """Set `offset_` (so that 0 is the threshold) and `calibration_` (slope and intercept of the log-odds)."""
+        order = np.lexsort((positive, scores))  # sums then do not depend on the order of the rows
+        scores, positive = scores[order], positive[order]
+        weight = None if weight is None else weight[order]
+        self.offset_ = -_balanced_threshold(scores, positive, weight)
+        minus_slope, minus_intercept = _sigmoid_calibration(scores + self.offset_, positive, weight)
+        if minus_slope < 0:
+            self.calibration_ = np.array([-minus_slope, -minus_intercept])
+        else:  # the score says nothing: everybody gets the share of positives
+            self.calibration_ = np.array([0.0, logit(np.average(positive, weights=weight))])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = self._allow_nan
+        return tags
+
+
+def _drop_weightless(X, signs, weight, classes):
+    """Leave out rows of weight 0, as if they were not there."""
+    keep = weight > 0
+    if keep.all():
+        return X, signs, weight
+    for sign, name in ((-1, classes[0]), (1, classes[1])):
+        if not (signs[keep] == sign).any():
+            raise LabelError(f"every labelled row of class {name!r} has sample_weight 0: both classes are needed")
+    return X[keep], signs[keep], weight[keep]
+
+
+def _balanced_threshold(scores, positive, weight):
+    """Mid-way between the two neighbouring scores that part the classes with the best balanced accuracy."""
+    fpr, tpr, thresholds = roc_curve(positive, scores, sample_weight=weight, drop_intermediate=False)
+    best = int(np.argmax(tpr - fpr))
+    if best == 0:  # no cut is better than calling every row negative: cut above all scores
+        return np.nextafter(scores[-1], np.inf)
+    below = scores[scores < thresholds[best]]
+    if below.size == 0:
+        return np.nextafter(thresholds[best], -np.inf)
+    middle = 0.5 * (thresholds[best] + below[-1])
+    return below[-1] if middle >= thresholds[best] else middle

@@ -1,0 +1,105 @@
+"""The one boosting loop. Stump boosters differ only in the rule they pass to it."""
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from fewlabel.kernels.stumps import MISSING, UNIT, best_stump
+
+# A stump fires above its threshold if `sign` is +1, at or below it if `sign` is -1, and on missing values if `on_missing`.
+# `low` and `high` are what it adds to the score where it is silent and where it fires.
+STUMP = np.dtype(
+    [
+        ("column", np.int64),
+        ("threshold", np.float64),
+        ("sign", np.int8),
+        ("on_missing", np.bool_),
+        ("low", np.float64),
+        ("high", np.float64),
+    ]
+)
+_ROUNDING = 1e-12  # a step no longer than this is none
+_VANISHED = -600.0  # logarithm of an objective that no longer differs from zero: nothing is left to learn
+
+
+class Rule(Protocol):
+    """What tells one stump booster from another.
+
+    A mass is the weight of a group: ``log_mass[0]`` is log mean exp(-f) and ``log_mass[1]`` is log mean exp(f), each of the
+    positives, the unlabelled rows and the negatives, in this order.
+    """
+
+    least_edge: float  # a stump must have an edge above this
+
+    def coefficients(self, log_mass) -> np.ndarray:
+        """Signed weight of each mass, shape (2, 3); absolute values sum to one."""
+
+    def step(self, edge, shares, log_mass) -> float:
+        """How far to go; `shares` is the part of each mass where the stump is silent and where it fires, (2, 3, 2)."""
+
+    def moves(self, step) -> tuple[float, float]:
+        """What the stump adds to the score where it is silent and where it fires."""
+
+    def log_objective(self, log_mass, total_step) -> float:
+        """Logarithm of what is minimised, `total_step` being the sum of all steps."""
+
+
+def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, after_round=None):
+    """Boost stumps on weighted rows.
+
+    Parameters
+    ----------
+    rows : WeightedRows
+    rule : Rule
+    rounds : range
+        Numbers of the rounds to run.
+    draw_columns : callable
+        ``draw_columns(t)`` gives the sorted columns to search in round t.
+    learning_rate : float
+    total_step : float, default=0.0
+        Sum of the steps of rounds that came before.
+    after_round : callable, optional
+        ``after_round(t, stump, fires, objective)``; boosting ends when it returns True.
+
+    Returns
+    -------
+    ndarray of STUMP, ndarray of float
+        The stumps, and the objective after each of them.
+    """
+    all_columns = np.arange(rows.n_features)
+    stumps, objectives = [], []
+    for t in rounds:
+        columns = draw_columns(t)
+        found = _search(rows, rule, columns)
+        if found is None and len(columns) < len(all_columns):
+            found = _search(rows, rule, all_columns)  # before giving up, look at the columns that were not drawn
+        if found is None:
+            break
+        column, cut, sign, fires, shares, step = found
+        step *= learning_rate
+        low, high = rule.moves(step)
+        rows.move(column, fires, low, high, shares)
+        total_step += step
+        log_objective = rule.log_objective(rows.log_mass, total_step)
+        stump = (column, rows.binning.threshold(column, cut), sign, fires[MISSING], low, high)
+        stumps.append(stump)
+        objectives.append(math.exp(log_objective))
+        if log_objective < _VANISHED or (after_round and after_round(t, stump, fires, objectives[-1])):
+            break
+    return np.array(stumps, dtype=STUMP), np.array(objectives)
+
+
+def _search(rows, rule, columns):
+    """The best stump of the given columns and its step; None if no stump is worth a step."""
+    binning = rows.binning
+    hist = rows.histogram(rule.coefficients(rows.log_mass), columns)
+    position, cut, missing_above, edge = best_stump(hist, columns, binning.n_cuts, binning.has_missing)
+    edge /= UNIT
+    if abs(edge) <= rule.least_edge:
+        return None
+    column, sign = int(columns[position]), 1 if edge > 0 else -1
+    fires = binning.fires(column, cut, sign, missing_above)
+    shares = rows.shares(column, fires)
+    step = rule.step(abs(edge), shares, rows.log_mass)
+    return (column, cut, sign, fires, shares, step) if step > _ROUNDING else None

@@ -1,0 +1,238 @@
+"""PNU-AUCBoost: semi-supervised AUC by boosting."""
+
+import math
+import numbers
+
+import numpy as np
+from scipy.special import logsumexp
+
+from fewlabel.base import Interval, StrOptions
+from fewlabel.boosting._booster import StumpBooster
+
+_LARGEST_EDGE = 1.0 - 1e-6  # keeps the bound step finite
+_LEAST_WRONG = 5e-7  # keeps the exact step finite
+_ROUNDING = 1e-12  # an edge is above rho if it is by more than this: after an exact step a stump's edge is rho itself
+
+
+class PNUAUCRule:
+    r"""Pairs (positive, negative), (positive, unlabelled) and (unlabelled, negative) under the exponential loss.
+
+    With the masses :math:`B = \overline{e^{-f}}_P,\ A = \overline{e^{f}}_N,\ V_\pm = \overline{e^{\pm f}}_U` the objective
+    is :math:`R = \gamma AB + \frac{1-\gamma}{2}(B V_+ + A V_-)`: the pairs are never enumerated.
+    """
+
+    def __init__(self, gamma, rho, step):
+        self.least_edge = rho + _ROUNDING
+        self._rho = rho
+        self._exact = step == "exact"
+        with np.errstate(divide="ignore"):  # the log of 0 is -inf: no such pairs
+            self._log_coef = np.log([gamma, (1 - gamma) / 2, (1 - gamma) / 2])
+
+    def _log_pairs(self, log_mass):
+        """Logarithm of the three terms of R: PN, PU, UN."""
+        (up_p, up_u, _), (_, down_u, down_n) = log_mass
+        return self._log_coef + (up_p + down_n, up_p + down_u, up_u + down_n)
+
+    def _pair_shares(self, log_mass):
+        log_pairs = self._log_pairs(log_mass)
+        pairs = np.exp(log_pairs - log_pairs.max())
+        return pairs / pairs.sum()
+
+    def coefficients(self, log_mass):
+        pn, pu, un = self._pair_shares(log_mass)
+        return 0.5 * np.array([[pn + pu, un, 0.0], [0.0, -pu, -(pn + un)]])
+
+    def step(self, edge, shares, log_mass):
+        rho = self._rho
+        if not self._exact:
+            return math.atanh(min(edge, _LARGEST_EDGE)) - math.atanh(rho)
+        pn, pu, un = self._pair_shares(log_mass)
+        (up_p, up_u, _), (_, down_u, down_n) = shares
+        right = pn * up_p[1] * down_n[0] + pu * up_p[1] * down_u[0] + un * up_u[1] * down_n[0]
+        wrong = pn * up_p[0] * down_n[1] + pu * up_p[0] * down_u[1] + un * up_u[0] * down_n[1]
+        tied = max(1.0 - right - wrong, 0.0)
+        wrong = max(wrong, _LEAST_WRONG)
+        root = math.sqrt((rho * tied) ** 2 + 4 * (1 - rho**2) * right * wrong)
+        return math.log(2 * (1 - rho) * right / (rho * tied + root)) if right > 0 else 0.0
+
+    def moves(self, step):
+        return 0.0, step
+
+    def log_objective(self, log_mass, total_step):
+        return float(logsumexp(self._log_pairs(log_mass))) + self._rho * total_step
+
+    def overfits(self, log_mass):
+        """Whether R_PU + R_UN - R_PN < 1: labelled rows have parted from unlabelled rows of their own class."""
+        (up_p, up_u, _), (_, down_u, down_n) = log_mass
+        pn, pu, un = np.exp(np.minimum((up_p + down_n, up_p + down_u, up_u + down_n), 700.0))
+        return pu + un - pn < 1.0
+
+
+class PNUAUCBoostClassifier(StumpBooster):
+    r"""Semi-supervised AUC by boosting stumps (PNU-AUCBoost).
+
+    Minimises the exponential risk of the pairs of positives, negatives and unlabelled rows,
+
+    .. math::
+
+        R_\rho(f) = e^{\rho \sum_t \alpha_t} \Big[ \gamma\, \overline{e^{-(f(p) - f(n))}}
+        + \frac{1-\gamma}{2} \Big( \overline{e^{-(f(p) - f(u))}} + \overline{e^{-(f(u) - f(n))}} \Big) \Big],
+        \qquad f = \sum_t \alpha_t h_t,
+
+    over sums of stumps :math:`h_t \in \{0, 1\}` of one column each. No pair is enumerated: a round costs one addition for
+    each row and column.
+
+    The unlabelled terms pull every unlabelled row towards one common centre. This is a shrinkage that depends on the data,
+    not a cluster assumption: do not expect unlabelled rows to add much to the ranking by themselves.
+    `early_stopping="alarm"` watches for the sign that they have begun to mislead.
+
+    Parameters
+    ----------
+    n_estimators : int, default=150
+        Number of rounds. More rounds can overfit when `gamma` < 1.
+    gamma : float, default=0.95
+        Weight of the labelled pairs, in [0, 1]. 1 is RankBoost: unlabelled rows are not used at all.
+        Without unlabelled rows the labelled pairs are all there is, whatever `gamma`.
+    rho : float, default=0.0
+        Margin, in [0, 1): the least edge a stump must have, and the weight of the sum of steps in the objective.
+    step : {"exact", "bound"}, default="exact"
+        Length of a step: the minimiser of the objective along the stump, or of the paper's upper bound of it.
+    learning_rate : float, default=0.1
+        Factor of each step, in (0, 1].
+    max_bins : int, default=255
+        At most this many bins a column, 2 to 255. A column with no more distinct values is searched exactly.
+    max_features : int or float, default=0.3
+        Columns drawn at random for each round, as a number or as a fraction.
+    early_stopping : bool or "alarm", default=False
+        True holds out `validation_fraction` of the labelled rows and keeps the round with the best AUC on them.
+        "alarm" holds out nothing and stops when :math:`R_{PU} + R_{UN} - R_{PN}` falls below 1, which it cannot do in
+        expectation: labelled rows have parted from unlabelled rows of their own class. The alarm is late: it marks
+        certain overfitting, not the best round.
+    validation_fraction : float, default=0.1
+        Part of the labelled rows to hold out if `early_stopping` is True.
+    n_iter_no_change : int, default=10
+        Stop after so many rounds without a better validation AUC.
+    n_jobs : int, default=None
+        Threads; -1 for all cores. The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws the columns and the held-out rows.
+    warm_start : bool, default=False
+        Go on from the last fit, up to `n_estimators` rounds in all.
+    verbose : int, default=0
+        Print the objective after each round.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        ``classes_[1]`` is the positive class.
+    stumps_ : ndarray of shape (n_iter_,)
+        The stumps: fields `column`, `threshold`, `sign` (+1 fires above the threshold, -1 at or below it), `on_missing`
+        (fires on missing values), `low` and `high` (added to the score where it is silent and where it fires).
+    n_iter_ : int
+        Number of rounds.
+    train_loss_ : ndarray of shape (n_iter_,)
+        The objective after each round.
+    shape_functions_ : list of ShapeFunction
+        The model as one step function a column.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Part of each column in the decrease of the log-objective.
+    offset_ : float
+        Added to the score, so that 0 is the threshold of `predict`.
+    calibration_ : ndarray of shape (2,)
+        Slope and intercept of the log-odds of ``classes_[1]`` in the decision function.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Notes
+    -----
+    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labelled rows, and
+    `predict_proba` a sigmoid fitted to them. Both see the rows the model was fitted to, so probabilities are optimistic
+    when labels are few.
+
+    We differ from the paper where it is in error or can be bettered: both polarities of a stump are searched and an edge
+    must exceed `rho` (the printed criterion accepts stumps without information), the edge has no factor 1/2 (its equation
+    33), and the default takes the exact step with shrinkage and random columns, which ranked better on all of eleven
+    tables. `PNUAUCBoostClassifier.paper()` is the paper's form.
+
+    Missing values of a column go to the side that lowers the objective most; those unseen in training go with most rows.
+
+    References
+    ----------
+    .. [1] Boosting-Based Semi-Supervised AUC Optimization: Theory and Algorithm. Chinese Journal of Computers, 2022.
+       Objective: equation 17; step: 34; edge: 35 to 38.
+    .. [2] Freund, Iyer, Schapire, Singer. An efficient boosting algorithm for combining preferences. JMLR 4, 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import PNUAUCBoostClassifier, hide_labels
+    >>> from sklearn.metrics import roc_auc_score
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y_few = hide_labels(y, labeled=0.1, random_state=0)
+    >>> model = PNUAUCBoostClassifier(random_state=0).fit(X, y_few)
+    >>> bool(roc_auc_score(y, model.decision_function(X)) > 0.95)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **StumpBooster._parameter_constraints,
+        "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
+        "rho": [Interval(numbers.Real, 0, 1, closed="left")],
+        "step": [StrOptions({"exact", "bound"})],
+        "early_stopping": ["boolean", StrOptions({"alarm"})],
+    }
+
+    def __init__(
+        self,
+        n_estimators=150,
+        *,
+        gamma=0.95,
+        rho=0.0,
+        step="exact",
+        learning_rate=0.1,
+        max_bins=255,
+        max_features=0.3,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        n_jobs=None,
+        random_state=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.n_estimators = n_estimators
+        self.gamma = gamma
+        self.rho = rho
+        self.step = step
+        self.learning_rate = learning_rate
+        self.max_bins = max_bins
+        self.max_features = max_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @classmethod
+    def paper(cls, **parameters):
+        """The paper's form: the bound step at full length, and all columns in every round.
+
+        Parameters
+        ----------
+        **parameters
+            Others, or other values; the paper tunes `gamma`, `rho` and `n_estimators` on validation rows.
+
+        Returns
+        -------
+        PNUAUCBoostClassifier
+        """
+        form = {"n_estimators": 75, "rho": 0.02, "step": "bound", "learning_rate": 1.0, "max_features": 1.0}
+        return cls(**{**form, **parameters})
+
+    def _uses_unlabelled(self):
+        return self.gamma < 1
+
+    def _make_rule(self, has_unlabelled):
+        return PNUAUCRule(self.gamma if has_unlabelled else 1.0, self.rho, self.step)

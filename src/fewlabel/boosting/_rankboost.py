@@ -1,0 +1,101 @@
+"""RankBoost on the labelled rows."""
+
+from fewlabel.boosting._booster import StumpBooster
+from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier, PNUAUCRule
+
+
+class RankBoostClassifier(StumpBooster):
+    r"""RankBoost on the labelled rows: `PNUAUCBoostClassifier` with ``gamma=1`` and ``rho=0``.
+
+    Minimises :math:`\overline{e^{-(f(p) - f(n))}}` over all pairs of a positive and a negative. Unlabelled rows are left
+    out, so this is the yardstick for what they add.
+
+    Parameters
+    ----------
+    n_estimators : int, default=150
+        Number of rounds.
+    step : {"exact", "bound"}, default="exact"
+        Length of a step: the minimiser of the objective along the stump, or of an upper bound of it (RankBoost's third
+        method).
+    learning_rate : float, default=0.1
+        Factor of each step, in (0, 1].
+    max_bins : int, default=255
+        At most this many bins a column, 2 to 255. A column with no more distinct values is searched exactly.
+    max_features : int or float, default=0.3
+        Columns drawn at random for each round, as a number or as a fraction.
+    early_stopping : bool, default=False
+        Hold out `validation_fraction` of the labelled rows and keep the round with the best AUC on them.
+    validation_fraction : float, default=0.1
+        Part of the labelled rows to hold out.
+    n_iter_no_change : int, default=10
+        Stop after so many rounds without a better validation AUC.
+    n_jobs : int, default=None
+        Threads; -1 for all cores. The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws the columns and the held-out rows.
+    warm_start : bool, default=False
+        Go on from the last fit, up to `n_estimators` rounds in all.
+    verbose : int, default=0
+        Print the objective after each round.
+
+    Attributes
+    ----------
+    classes_, stumps_, n_iter_, train_loss_, shape_functions_, feature_importances_, offset_, calibration_
+        As in `PNUAUCBoostClassifier`.
+
+    Notes
+    -----
+    `predict` uses the threshold with the best balanced accuracy on the labelled rows, `predict_proba` a sigmoid fitted to
+    them.
+
+    References
+    ----------
+    .. [1] Freund, Iyer, Schapire, Singer. An efficient boosting algorithm for combining preferences. JMLR 4, 2003.
+
+    Examples
+    --------
+    >>> from fewlabel import RankBoostClassifier
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [1.5]]
+    >>> RankBoostClassifier(random_state=0).fit(X, [0, 0, 1, 1, -1]).predict([[0.5], [2.5]])
+    array([0, 1])
+    """
+
+    _parameter_constraints: dict = {
+        **StumpBooster._parameter_constraints,
+        "step": PNUAUCBoostClassifier._parameter_constraints["step"],
+    }
+
+    def __init__(
+        self,
+        n_estimators=150,
+        *,
+        step="exact",
+        learning_rate=0.1,
+        max_bins=255,
+        max_features=0.3,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        n_jobs=None,
+        random_state=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.n_estimators = n_estimators
+        self.step = step
+        self.learning_rate = learning_rate
+        self.max_bins = max_bins
+        self.max_features = max_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _uses_unlabelled(self):
+        return False
+
+    def _make_rule(self, has_unlabelled):
+        return PNUAUCRule(gamma=1.0, rho=0.0, step=self.step)

@@ -1,0 +1,229 @@
+"""Looking into additive models: one picture, or one block of a scorecard, per column."""
+
+import numpy as np
+
+_LINE, _MISSING = "#0072B2", "#D55E00"  # a pair that colour-blind readers can tell apart
+
+
+def plot_shape_functions(model, *, columns=None, max_columns=6, axes=None):
+    """Draw what each column adds to the decision function.
+
+    A sum of stumps is a sum of step functions, one per column; each panel shows one of them. The dashed line is what
+    a missing value adds.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`.
+    columns : sequence of str or int, default=None
+        The columns to draw, by name or position. By default the most important ones.
+    max_columns : int, default=6
+        How many columns to draw when `columns` is not given.
+    axes : matplotlib Axes or array of Axes, default=None
+        Where to draw, one per column. By default a new figure is made, outside pyplot's list of open figures.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure drawn on; ``figure.axes`` holds the panels and ``figure.savefig`` writes a file.
+
+    See Also
+    --------
+    scorecard : The same functions as a table of points.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import RankBoostClassifier
+    >>> from fewlabel.inspection import plot_shape_functions
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = RankBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> figure = plot_shape_functions(model, max_columns=4)
+    >>> len(figure.axes)
+    4
+    """
+    functions = _chosen(_by_importance(model), columns, max_columns)
+    if axes is None:
+        figure, axes = _new_panels(len(functions))
+    else:
+        axes = np.ravel(axes)
+        if len(axes) != len(functions):
+            raise ValueError(
+                f"{len(functions)} columns to draw but {len(axes)} axes: pass one Axes a column, or choose the columns "
+                "with columns=..."
+            )
+        figure = axes[0].figure
+    for panel, function in zip(axes, functions):
+        _draw(panel, function)
+    axes[0].legend(loc="best", frameon=False, fontsize="small")
+    return figure
+
+
+def scorecard(model, *, points=20, base=600):
+    r"""Write an additive model as a scorecard: points for the interval that each column's value falls into.
+
+    The points of a row sum to ``base + points * log2(odds)``, where the odds are the calibrated odds of the positive
+    class. This is an increasing function of the decision function, so the points give the same ranking (to rounding
+    error: sums that differ by less than about 1e-12 of their size may change places).
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`.
+    points : float, default=20
+        The points that double the odds.
+    base : float, default=600
+        The points at even odds.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``column``, ``interval`` (text), ``low``, ``high`` and ``points``. A value x falls into the interval
+        with ``low < x <= high``; the row ``missing``, whose bounds are NaN, is for missing values. The first row,
+        ``(base)``, counts for every row of the data. The most important columns come first.
+
+    See Also
+    --------
+    plot_shape_functions : The same functions as pictures.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import RankBoostClassifier
+    >>> from fewlabel.inspection import scorecard
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> card = scorecard(RankBoostClassifier(n_estimators=20, random_state=0).fit(X, y))
+    >>> card.columns.tolist()
+    ['column', 'interval', 'low', 'high', 'points']
+    >>> card["column"].iloc[0]
+    '(base)'
+    """
+    import pandas as pd
+
+    if not points > 0:
+        raise ValueError(f"points must be greater than 0, got {points!r}: it is the number of points that doubles the odds")
+    functions = _by_importance(model)
+    slope, intercept = (float(c) for c in model.calibration_)
+    if not slope > 0:
+        raise ValueError(
+            f"the model's calibrated slope is {slope:g}: its scores do not rise with the odds on the labelled rows, so "
+            "points would not mean odds. Fit it on more labelled rows"
+        )
+    factor = points / np.log(2)
+    rows = [("(base)", "", np.nan, np.nan, base + factor * (slope * float(model.offset_) + intercept))]
+    for function in functions:
+        for low, high, text, value in _intervals(function):
+            rows.append((function.name, text, low, high, factor * slope * value))
+    return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
+
+
+def _by_importance(model):
+    """The model's shape functions, the most important column first."""
+    from sklearn.exceptions import NotFittedError
+
+    if not hasattr(model, "shape_functions_"):
+        name = type(model).__name__
+        if hasattr(type(model), "shape_functions_"):  # a property, which has nothing to show before fit
+            raise NotFittedError(f"this {name} is not fitted yet: call fit first")
+        raise TypeError(f"{name} is not a sum of step functions: {_remedy(model)}")
+    importances = np.asarray(model.feature_importances_)
+    return sorted(model.shape_functions_, key=lambda f: (-importances[f.column], f.column))
+
+
+def _remedy(model):
+    if hasattr(model, "steps"):
+        return "pass the booster inside the pipeline, pipeline[-1]"
+    if hasattr(model, "best_estimator_"):
+        return "pass the booster that was found, search.best_estimator_"
+    return "pass a fitted stump booster such as PNUAUCBoostClassifier"
+
+
+def _chosen(functions, columns, max_columns):
+    if columns is None:
+        if max_columns < 1:
+            raise ValueError(f"max_columns must be at least 1, got {max_columns!r}")
+        functions = functions[:max_columns]
+        if not functions:
+            raise ValueError("the model uses no column, so there is nothing to draw: fit it for at least one round")
+        return functions
+    if isinstance(columns, (str, int, np.integer)):
+        columns = [columns]
+    found = []
+    for wanted in columns:
+        match = [f for f in functions if (f.name if isinstance(wanted, str) else f.column) == wanted]
+        if not match:
+            used = ", ".join(repr(f.name) for f in functions[:10]) + (", ..." if len(functions) > 10 else "")
+            raise ValueError(f"the model does not use column {wanted!r}; it uses {used or 'none'}")
+        found.append(match[0])
+    if not found:
+        raise ValueError("columns is empty: name at least one column, or leave it out")
+    return found
+
+
+def _new_panels(n):
+    # Not pyplot's figure: pyplot would keep it open, and show it, until it is told to close it.
+    from matplotlib.figure import Figure
+
+    across = min(n, 3)
+    down = -(-n // across)
+    figure = Figure(figsize=(3.6 * across, 2.7 * down), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
+    for unused in axes[n:]:
+        unused.remove()
+    return figure, axes[:n]
+
+
+def _draw(axes, function):
+    edges = np.asarray(function.edges, dtype=float)
+    edges = edges[np.isfinite(edges)]
+    values = np.asarray(function.values, dtype=float)[: len(edges) + 1]
+    low, high = plot_range(edges)
+    axes.stairs(values, [low, *edges, high], baseline=None, color=_LINE, linewidth=1.8)
+    axes.axhline(function.missing, color=_MISSING, linestyle="--", linewidth=1.2, label="missing")
+    axes.set_xlim(low, high)
+    axes.set_xlabel(_plain(function.name))
+    place = axes.get_subplotspec()
+    if place is None or place.is_first_col():
+        axes.set_ylabel("added to the score")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _plain(text):
+    """A name as matplotlib should print it: a dollar sign is not the start of a formula."""
+    return str(text).replace("$", r"\$")
+
+
+def plot_range(edges):
+    """The part of a column's axis that shows all its cuts, with room on either side.
+
+    Examples
+    --------
+    >>> from fewlabel.inspection import plot_range
+    >>> plot_range([1.0, 3.0])
+    (0.75, 3.25)
+    """
+    if len(edges) == 0:
+        return 0.0, 1.0
+    first, last = float(edges[0]), float(edges[-1])
+    room = (last - first) / 8 or abs(first) / 8 or 1.0
+    return first - room, last + room
+
+
+def _intervals(function):
+    """Low, high, text and value of each interval of a shape function, the missing values last."""
+    edges = np.asarray(function.edges, dtype=float)
+    bounds = [-np.inf, *edges[edges < np.inf], np.inf]  # the cut at +inf only parts missing values from the others
+    texts = _texts(bounds)
+    for k in range(len(bounds) - 1):
+        closing = ")" if bounds[k + 1] == np.inf else "]"
+        yield bounds[k], bounds[k + 1], f"({texts[k]}, {texts[k + 1]}{closing}", float(function.values[k])
+    yield np.nan, np.nan, "missing", float(function.missing)
+
+
+def _texts(bounds):
+    """The bounds with as few digits as keep them apart."""
+    for digits in range(4, 17):
+        texts = [f"{b:.{digits}g}" for b in bounds]
+        if len(set(texts)) == len(bounds):
+            return texts
+    return [repr(float(b)) for b in bounds]

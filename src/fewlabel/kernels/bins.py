@@ -1,0 +1,142 @@
+"""Column edges and codes: every column becomes `uint8` codes once, and no float is looked at again.
+
+A code is the number of cuts below the value: code ``k`` holds the interval ``(cuts[k-1], cuts[k]]``. Missing values have
+the code `MISSING`, whatever the number of cuts.
+"""
+
+import numpy as np
+from numba import njit
+from numba.types import Array, float32, float64, int64, uint8, void
+
+MAX_BINS = 255
+MISSING = 255
+_BLOCK = 512
+# Estimators meet arrays of any order, writable or not: the most general array type serves them all with one compilation.
+_TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
+
+
+@njit(cache=True, nogil=True)
+def find_cuts(column, max_bins, cuts, below):
+    """Choose the cuts of one sorted column.
+
+    With at most `max_bins` distinct values the cuts are the mid-points of all neighbours, and nothing is lost. Otherwise
+    the bins hold about equally many rows, and a value that alone fills a bin gets one of its own, so that the spike of a
+    zero-inflated column does not swallow its neighbours.
+
+    Parameters
+    ----------
+    column : ndarray of shape (n,)
+        Sorted in ascending order, NaN last.
+    max_bins : int
+        At most this many bins.
+    cuts : ndarray of shape (max_bins - 1,), float64
+        Written: the cuts, ascending; the lower value of a pair <= cut < the higher one.
+    below : ndarray of shape (max_bins - 1,), int64
+        Written: number of rows at or below each cut.
+
+    Returns
+    -------
+    n_cuts, n_present : int
+        Number of cuts written, and of rows that are not NaN.
+    """
+    n = column.size
+    while n > 0 and np.isnan(column[n - 1]):
+        n -= 1
+    n_distinct, heavy, heavy_rows = _count_runs(column, n, max_bins)
+    exact = n_distinct <= max_bins
+    n_cuts, start, filled = 0, 0, 0
+    light_rows, light_bins = n - heavy_rows, max_bins - heavy
+    while start < n and n_cuts < max_bins - 1:
+        stop = start + 1
+        while stop < n and column[stop] == column[start]:
+            stop += 1
+        is_heavy = (stop - start) * max_bins >= n
+        if not exact and is_heavy and filled > 0:  # the light bin before a heavy value ends here
+            n_cuts = _add_cut(column, start, cuts, below, n_cuts)
+            light_rows, light_bins, filled = light_rows - filled, light_bins - 1, 0
+            if n_cuts == max_bins - 1:
+                break
+        filled += stop - start
+        if stop < n and (exact or is_heavy or filled * light_bins >= light_rows):
+            n_cuts = _add_cut(column, stop, cuts, below, n_cuts)
+            if not is_heavy:
+                light_rows, light_bins = light_rows - filled, max(light_bins - 1, 1)
+            filled = 0
+        start = stop
+    return n_cuts, n
+
+
+@njit(cache=True, nogil=True)
+def _count_runs(column, n, max_bins):
+    n_distinct, heavy, heavy_rows, start = 0, 0, 0, 0
+    while start < n:
+        stop = start + 1
+        while stop < n and column[stop] == column[start]:
+            stop += 1
+        n_distinct += 1
+        if (stop - start) * max_bins >= n:
+            heavy += 1
+            heavy_rows += stop - start
+        start = stop
+    return n_distinct, heavy, heavy_rows
+
+
+@njit(cache=True, nogil=True)
+def _add_cut(column, position, cuts, below, n_cuts):
+    low, high = np.float64(column[position - 1]), np.float64(column[position])
+    cut = 0.5 * low + 0.5 * high  # low + high could overflow
+    if not low <= cut < high:  # neighbours in floating point have nothing between them
+        cut = low
+    cuts[n_cuts] = cut
+    below[n_cuts] = position
+    return n_cuts + 1
+
+
+@njit(
+    [void(_TABLE[t], int64[::1], Array(t, 2, "C"), int64[::1], uint8[:, ::1], int64, int64) for t in _TABLE],
+    cache=True,
+    nogil=True,
+)
+def encode(X, rows, cuts, n_cuts, codes, start, stop):
+    """Write the codes of rows ``start:stop`` of the coded table, feature-major.
+
+    A code is found by counting the cuts below the value, every sixteenth first and then the sixteen in between: loops
+    without branches, which the compiler turns into vector code. A binary search would mispredict half of its branches.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    rows : ndarray of int64
+        Row of `X` behind each row of the coded table.
+    cuts : ndarray of shape (n_features, 256)
+        The cuts of each column in the type of `X`, padded with +inf.
+    n_cuts : ndarray of shape (n_features,)
+    codes : ndarray of shape (n_features, len(rows)), uint8
+        Written.
+    start, stop : int
+    """
+    x = np.empty(_BLOCK, X.dtype)
+    coarse = np.empty(_BLOCK, np.int32)
+    for lo in range(start, stop, _BLOCK):  # a block of rows stays in cache while its columns are read
+        n = min(lo + _BLOCK, stop) - lo
+        for e in range(codes.shape[0]):
+            column_cuts = cuts[e]
+            for i in range(n):
+                x[i] = X[rows[lo + i], e]
+            coarse[:] = 0
+            for k in range(15, n_cuts[e], 16):
+                cut = column_cuts[k]
+                for i in range(_BLOCK):
+                    coarse[i] += cut < x[i]
+            for i in range(n):
+                first = 16 * coarse[i]
+                code = first
+                for k in range(16):
+                    code += column_cuts[first + k] < x[i]
+                codes[e, lo + i] = code if x[i] == x[i] else MISSING
+
+
+def round_down(cuts, dtype):
+    """Cuts in the type of a table: the largest number of that type at or below each, so that ``x > cut`` is unchanged."""
+    cast = cuts.astype(dtype)
+    return np.where(cast > cuts, np.nextafter(cast, dtype.type(-np.inf)), cast)

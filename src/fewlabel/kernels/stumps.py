@@ -1,0 +1,216 @@
+"""The stump engine: row weights, signed histograms, the best stump, and scoring by tables.
+
+Weights are summed as 64-bit integers in units of 2**-60. Integer sums do not depend on their order, so a model does not
+depend, in any bit, on the number of threads, on how the rows are split, or on the order of the rows.
+"""
+
+import numpy as np
+from numba import njit
+from numba.types import Array, float32, float64, int64, void
+
+UNIT = 2.0**60
+N_CODES = 256
+MISSING = 255
+TIE = 1e-12  # edges that differ by less, relatively, are equal: rounding does not choose a stump
+_BLOCK = 4096  # weights of a block (32 KiB) stay in the first-level cache while all columns read them
+_SCORE_BLOCK = 256
+_TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
+
+
+@njit(cache=True, nogil=True)
+def advance(codes, column, up_factor, down_factor, up, down, bounds, up_coef, down_coef, columns, start, stop):
+    r"""Apply the last stump to the weights of rows ``start:stop`` and make the histogram of the signed weights.
+
+    Every row has a weight as the better and as the worse member of its pairs, ``up`` ~ exp(-f) and ``down`` ~ exp(f).
+    A stump multiplies both by a constant on one of its sides. The signed weight of row i in group g is
+    ``up_coef[g] * up[i] + down_coef[g] * down[i]``.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_rows), uint8
+    column : int
+        Column of the last stump.
+    up_factor, down_factor : ndarray of shape (256,)
+        What the last stump multiplies the weights by, for each code of its column.
+    up, down : ndarray of shape (n_rows,)
+        Changed in place.
+    bounds : ndarray of shape (4,), int64
+        Rows ``bounds[g]:bounds[g + 1]`` are group g.
+    up_coef, down_coef : ndarray of shape (3,)
+        Coefficients of each group, times `UNIT`.
+    columns : ndarray of int64
+        Columns to make the histogram of.
+
+    Returns
+    -------
+    ndarray of shape (len(columns), 256), int64
+    """
+    hist = np.zeros((columns.size, N_CODES), dtype=np.int64)
+    signed = np.empty(_BLOCK, dtype=np.int64)
+    last = codes[column]
+    for lo in range(start, stop, _BLOCK):
+        hi = min(lo + _BLOCK, stop)
+        for g in range(3):
+            cu, cd = up_coef[g], down_coef[g]
+            for i in range(max(lo, bounds[g]), min(hi, bounds[g + 1])):
+                u = up[i] * up_factor[last[i]]
+                d = down[i] * down_factor[last[i]]
+                up[i] = u
+                down[i] = d
+                signed[i - lo] = np.int64(np.rint(cu * u + cd * d))
+        _add_block(codes, columns, signed, lo, hi, hist)
+    return hist
+
+
+@njit(cache=True, nogil=True)
+def _add_block(codes, columns, signed, lo, hi, hist):
+    quads = columns.size - columns.size % 4
+    for j in range(0, quads, 4):  # four columns a pass: a weight is loaded once for four additions
+        c0, c1 = codes[columns[j], lo:hi], codes[columns[j + 1], lo:hi]
+        c2, c3 = codes[columns[j + 2], lo:hi], codes[columns[j + 3], lo:hi]
+        h0, h1, h2, h3 = hist[j], hist[j + 1], hist[j + 2], hist[j + 3]
+        for i in range(hi - lo):
+            w = signed[i]
+            h0[c0[i]] += w
+            h1[c1[i]] += w
+            h2[c2[i]] += w
+            h3[c3[i]] += w
+    for j in range(quads, columns.size):
+        c0, h0 = codes[columns[j], lo:hi], hist[j]
+        for i in range(hi - lo):
+            h0[c0[i]] += signed[i]
+
+
+@njit(cache=True, nogil=True)
+def side_sums(codes, column, fires, up, down, bounds, up_scale, down_scale, start, stop):
+    """Weight of each group on the two sides of a stump, over rows ``start:stop``.
+
+    Parameters
+    ----------
+    fires : ndarray of shape (256,), uint8
+        1 for the codes on which the stump fires.
+    up_scale, down_scale : ndarray of shape (3,)
+        What makes the weights of a group sum to about `UNIT`.
+
+    Returns
+    -------
+    ndarray of shape (2, 3, 2), int64
+        Indexed by kind (up, down), group, and side (does not fire, fires), in units of 1 / `UNIT`.
+    """
+    sums = np.zeros((2, 3, 2), dtype=np.int64)
+    code = codes[column]
+    for g in range(3):
+        su, sd = up_scale[g], down_scale[g]
+        up_all, up_fired, down_all, down_fired = 0, 0, 0, 0
+        for i in range(max(start, bounds[g]), min(stop, bounds[g + 1])):
+            fired = np.int64(fires[code[i]])
+            u = np.int64(np.rint(su * up[i]))
+            d = np.int64(np.rint(sd * down[i]))
+            up_all += u
+            up_fired += u * fired
+            down_all += d
+            down_fired += d * fired
+        sums[0, g, 0], sums[0, g, 1] = up_all - up_fired, up_fired
+        sums[1, g, 0], sums[1, g, 1] = down_all - down_fired, down_fired
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def best_stump(hist, columns, n_cuts, has_missing):
+    """The stump with the largest absolute edge, ``2 * (weight on which it fires) - (all weight)``.
+
+    The stump fires above its cut; the one that fires at or below it has the negative edge, so both polarities are searched
+    at once. Where a column has missing values, both places for them are tried, and the stump that asks only whether the
+    value is missing (cut ``n_cuts``). Ties within `TIE` go to the first column, then the lowest cut, then to missing
+    values that do not fire.
+
+    Returns
+    -------
+    position, cut, missing, edge : int
+        Position in `columns`, cut (fires on codes above it), whether the stump fires on missing values, signed edge.
+    """
+    best = 0
+    for j in range(columns.size):
+        best = max(best, _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], np.inf)[3])
+    target = best * (1.0 - TIE)
+    for j in range(columns.size):
+        cut, missing, edge, size = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], target)
+        if size >= target:
+            return j, cut, missing, edge
+    return 0, 0, 0, 0
+
+
+@njit(cache=True, nogil=True)
+def _scan(hist, n_cuts, has_missing, target):
+    """Scan the cuts of a column in order; stop at the first edge of size `target`, else give the largest."""
+    absent = hist[MISSING] if has_missing else 0
+    total = absent
+    for k in range(n_cuts + 1):
+        total += hist[k]
+    above = total - absent
+    best_cut, best_missing, best_edge, best_size = 0, 0, 0, -1
+    for k in range(n_cuts + has_missing):
+        above -= hist[k]
+        only_missing = 1 if k == n_cuts else 0  # nothing present lies above: the stump must fire on missing values
+        for missing in range(only_missing, 1 + has_missing):
+            edge = 2 * (above + missing * absent) - total
+            size = abs(edge)
+            if size > best_size:
+                best_cut, best_missing, best_edge, best_size = k, missing, edge, size
+                if size >= target:
+                    return best_cut, best_missing, best_edge, best_size
+    return best_cut, best_missing, best_edge, best_size
+
+
+@njit(cache=True, nogil=True)
+def add_scores(codes, table, columns, scores, start, stop):
+    """Add the value of each row's code to its score, for the given columns of an additive `table` (n_features, 256)."""
+    for j in range(columns.size):
+        code, values = codes[columns[j]], table[columns[j]]
+        for i in range(start, stop):
+            scores[i] += values[code[i]]
+
+
+@njit(
+    [
+        void(_TABLE[t], int64[::1], Array(t, 2, "C"), int64[::1], float64[:, ::1], float64[::1], int64, int64)
+        for t in _TABLE
+    ],
+    cache=True,
+    nogil=True,
+)
+def score(X, columns, edges, n_edges, values, scores, start, stop):
+    """Add the step functions of an additive model to the scores of rows ``start:stop``.
+
+    The interval of a value is found by counting the edges below it: a loop without branches that the compiler turns into
+    vector code, so that a stump costs a row a fraction of a cycle, and equal stumps cost nothing.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    columns : ndarray of int64
+        Column of each step function.
+    edges : ndarray of shape (len(columns), width)
+        Edges in the type of `X`.
+    n_edges : ndarray of int64
+    values : ndarray of shape (len(columns), width + 2)
+        Value of each interval; the value for NaN is the last one.
+    scores : ndarray of shape (n_samples,)
+        Changed in place.
+    """
+    missing = values.shape[1] - 1
+    x = np.empty(_SCORE_BLOCK, X.dtype)
+    interval = np.empty(_SCORE_BLOCK, np.int32)
+    for lo in range(start, stop, _SCORE_BLOCK):  # a block of rows stays in cache while its columns are read
+        n = min(lo + _SCORE_BLOCK, stop) - lo
+        for j in range(columns.size):
+            e, value = columns[j], values[j]
+            for i in range(n):
+                x[i] = X[lo + i, e]
+            interval[:] = 0
+            for k in range(n_edges[j]):
+                edge = edges[j, k]
+                for i in range(_SCORE_BLOCK):
+                    interval[i] += edge < x[i]
+            for i in range(n):
+                scores[lo + i] += value[np.uint32(interval[i] if x[i] == x[i] else missing)]

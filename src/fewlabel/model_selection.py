@@ -1,0 +1,277 @@
+"""Cross-validation with unlabelled rows, and hiding labels to see what few labels cost."""
+
+import numbers
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
+from sklearn.utils import check_random_state, indexable
+
+from fewlabel import labels
+
+__all__ = ["LabeledStratifiedKFold", "hide_labels"]
+
+_MECHANISMS = ("scar", "per-class", "positives-only")
+
+
+class LabeledStratifiedKFold(BaseCrossValidator):
+    """Stratified k-fold over the labelled rows; unlabelled rows always train and are never tested.
+
+    With scikit-learn's `StratifiedKFold`, unlabelled rows would count as a class of their own and be scored
+    against it. Here the labelled rows are dealt out by `StratifiedKFold`, the unlabelled ones always train.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2 and at most the number of labelled rows of the rarest class.
+    shuffle : bool, default=False
+        Whether the rows of each class are shuffled before they are dealt out. As in `StratifiedKFold`, the
+        default keeps the folds the same from call to call, so that scores of two models can be compared fold
+        by fold.
+    random_state : int, RandomState instance or None, default=None
+        Order of the rows when `shuffle` is True. Pass an int for the same folds in every call.
+
+    See Also
+    --------
+    hide_labels : Hides labels in a fully labelled `y`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.model_selection import LabeledStratifiedKFold
+    >>> y = np.array([0, 1, -1, 0, 1, -1])
+    >>> for train, test in LabeledStratifiedKFold(n_splits=2).split(np.zeros((6, 1)), y):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 2 5] [3 4]
+    """
+
+    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
+        # Checked here, as scikit-learn's splitters do, and by the splitter that will be used.
+        StratifiedKFold(n_splits, shuffle=shuffle, random_state=random_state)
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def split(self, X, y, groups=None):
+        """Indices of the training and test rows of each fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data; only its length is used.
+        y : array-like of shape (n_samples,)
+            Labels; ``-1`` or a missing value marks an unlabelled row.
+        groups : object, default=None
+            Ignored, with a warning.
+
+        Yields
+        ------
+        train : ndarray
+            The labelled rows of the other folds, and every unlabelled row.
+        test : ndarray
+            The labelled rows of this fold.
+        """
+        if groups is not None:
+            warnings.warn(
+                "The groups parameter is ignored by LabeledStratifiedKFold", UserWarning, stacklevel=2
+            )
+        indexable(X, y)  # scikit-learn's error for unequal lengths
+        read = labels.read(y)
+        labels.require_labels(read)
+        counts = np.bincount(read.codes[read.codes >= 0])
+        if counts.min() < self.n_splits:
+            rarest = read.classes[counts.argmin() : counts.argmin() + 1].tolist()[0]
+            remedy = f"use n_splits={counts.min()} or fewer" if counts.min() > 1 else "it cannot be split"
+            raise ValueError(
+                f"n_splits={self.n_splits} is more than the {counts.min()} labelled row(s) of class "
+                f"{rarest!r}, so that not every test part would hold one: {remedy}, or label more rows of it"
+            )
+        return self._split_labeled(read.codes)
+
+    def _split_labeled(self, codes):
+        labeled = np.flatnonzero(codes >= 0)
+        folds = StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
+        for _, test in folds.split(labeled, codes[labeled]):
+            in_training = np.ones(len(codes), dtype=bool)
+            in_training[labeled[test]] = False
+            yield np.flatnonzero(in_training), labeled[test]
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """The number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+
+def hide_labels(y, labeled=0.1, *, mechanism="scar", random_state=None):
+    """A copy of `y` in which most labels are hidden.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels. Rows that are unlabelled already stay so.
+    labeled : float in (0, 1] or int, default=0.1
+        How many labels are kept: a float is a share, an int a count. Of what, depends on `mechanism`. A share
+        is rounded to whole rows, but not below one row of each class. Mind that ``1`` is one row and ``1.0``
+        is all of them.
+    mechanism : {"scar", "per-class", "positives-only"}, default="scar"
+        Which labels are kept:
+
+        - ``"scar"`` (selected completely at random): a uniform sample of the labelled rows. If a class is
+          missing from the sample, a random row of it takes the place of the row drawn last, so that one row
+          of each class is kept; this matters only in small samples of rare classes.
+        - ``"per-class"``: a uniform sample of the labelled rows of each class; `labeled` applies to each
+          class.
+        - ``"positives-only"``: a uniform sample of the labelled positives (the last of two classes), to which
+          `labeled` applies; every negative is hidden. This makes positive-unlabelled data.
+    random_state : int, RandomState instance or None, default=None
+        Which rows are drawn. Pass an int for the same rows in every call.
+
+    Returns
+    -------
+    array-like of shape (n_samples,)
+        The labels, in a new container of the type of `y`. Hidden rows hold
+
+        - ``-1`` in NumPy arrays, lists and pandas columns of numbers (an unsigned type becomes a signed one),
+        - the missing value of the type where it has one: pandas nullable, string and categorical columns,
+          polars, Arrow,
+        - ``None`` in lists of strings or bools, and in NumPy arrays of strings, which become arrays of
+          objects,
+        - ``pd.NA`` in arrays and pandas columns of bools, which become pandas ``"boolean"``: scikit-learn's
+          scorers take no bools in arrays of objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.model_selection import hide_labels
+    >>> y = np.array([0, 0, 0, 0, 1, 1])
+    >>> hide_labels(y, 0.5, mechanism="per-class", random_state=0)
+    array([-1, -1,  0,  0,  1, -1])
+    >>> hide_labels(["no", "yes", "no", "yes"], 1, mechanism="positives-only", random_state=0)
+    [None, None, None, 'yes']
+    """
+    if mechanism not in _MECHANISMS:
+        raise ValueError(
+            f"mechanism={mechanism!r} is not known: use one of {', '.join(map(repr, _MECHANISMS))}"
+        )
+    _check_labeled(labeled)
+    read = labels.read(y)
+    labels.require_labels(read)
+    rng = check_random_state(random_state)
+    if mechanism == "scar":
+        kept = _draw_any(read, labeled, rng)
+    elif mechanism == "per-class":
+        kept = np.concatenate([_draw_of_class(read, c, labeled, rng) for c in range(len(read.classes))])
+    else:
+        # With both classes in y, read_binary says what is wrong with it; with one it has to be positive.
+        _ = labels.read_pu(y) if len(read.classes) == 1 else labels.read_binary(y)
+        kept = _draw_of_class(read, len(read.classes) - 1, labeled, rng)
+    hidden = np.ones(len(read.codes), dtype=bool)
+    hidden[kept] = False
+    return _hide(y, hidden, numeric=read.classes.dtype.kind in "iuf")
+
+
+def _draw_any(read, labeled, rng):
+    """A uniform sample of the labelled rows, mended to hold every class."""
+    rows = rng.permutation(np.flatnonzero(read.codes >= 0))
+    n_classes = len(read.classes)
+    if not isinstance(labeled, numbers.Integral):
+        n_kept = max(round(labeled * len(rows)), n_classes)
+    elif n_classes <= labeled <= len(rows):
+        n_kept = int(labeled)
+    elif labeled > len(rows):
+        raise ValueError(f"labeled={labeled} is more than the {len(rows)} labelled rows of y: keep fewer")
+    else:
+        raise ValueError(f"labeled={labeled} is fewer than the {n_classes} classes of y: keep a row of each")
+    kept, rest = rows[:n_kept], rows[n_kept:]
+    counts = np.bincount(read.codes[kept], minlength=n_classes)
+    for missing in np.flatnonzero(counts == 0):
+        last = np.flatnonzero(counts[read.codes[kept]] > 1)[-1]
+        counts[read.codes[kept[last]]] -= 1
+        counts[missing] += 1
+        kept[last] = rest[read.codes[rest] == missing][0]
+    return kept
+
+
+def _draw_of_class(read, code, labeled, rng):
+    """A uniform sample of the rows of one class."""
+    rows = np.flatnonzero(read.codes == code)
+    if not isinstance(labeled, numbers.Integral):
+        n_kept = max(round(labeled * len(rows)), 1)
+    elif labeled <= len(rows):
+        n_kept = int(labeled)
+    else:
+        name = read.classes[code : code + 1].tolist()[0]
+        raise ValueError(
+            f"labeled={labeled} is more than the {len(rows)} labelled rows of class {name!r}: keep fewer"
+        )
+    return rng.permutation(rows)[:n_kept]
+
+
+def _hide(y, hidden, numeric):
+    """A copy of `y` with a marker in the hidden rows; the marker that a user of that container expects."""
+    library = type(y).__module__.partition(".")[0]
+    if isinstance(y, pd.DataFrame):
+        y = y.iloc[:, 0]
+    if isinstance(y, pd.Series):
+        return _hide_in_series(y, hidden, numeric)
+    if isinstance(y, (pd.Index, pd.api.extensions.ExtensionArray)):
+        result = _hide_in_series(pd.Series(y), hidden, numeric)
+        return pd.Index(result, name=y.name) if isinstance(y, pd.Index) else result.array
+    if library == "polars":
+        series = y.to_series() if hasattr(y, "to_series") else y
+        return series.set(type(series)(hidden), None)
+    if library == "pyarrow":
+        import pyarrow
+        from pyarrow import compute
+
+        column = y.column(0) if hasattr(y, "columns") else y
+        return compute.if_else(pyarrow.array(hidden), pyarrow.scalar(None, column.type), column)
+    if isinstance(y, (list, tuple)):
+        marker = labels.UNLABELED if numeric else None
+        return type(y)(marker if hide else value for value, hide in zip(y, hidden))
+    array = np.ravel(np.asarray(y))
+    if array.dtype.kind == "b":
+        return _hide_in_series(pd.Series(array), hidden, numeric).array
+    return _hide_in_array(array, hidden, numeric)
+
+
+def _hide_in_series(y, hidden, numeric):
+    if isinstance(y.dtype, np.dtype):
+        values = _hide_in_array(y.to_numpy(), hidden, numeric)
+        dtype = "boolean" if y.dtype.kind == "b" else values.dtype  # else pandas turns objects into strings
+        return pd.Series(values, index=y.index, name=y.name, dtype=dtype)
+    return y.mask(hidden)
+
+
+def _hide_in_array(y, hidden, numeric):
+    if not numeric:
+        y = y.astype(object)
+    elif y.dtype.kind == "u":
+        y = y.astype(np.int64 if y.dtype.itemsize >= 4 else np.result_type(y.dtype, np.int8))
+    else:
+        y = y.copy()
+    y[hidden] = labels.UNLABELED if numeric else None
+    return y
+
+
+def _check_labeled(labeled):
+    whole = isinstance(labeled, numbers.Integral) and not isinstance(labeled, bool)
+    if whole and labeled >= 1:
+        return
+    if isinstance(labeled, numbers.Real) and not isinstance(labeled, numbers.Integral) and 0 < labeled <= 1:
+        return
+    raise ValueError(
+        f"labeled={labeled!r} should be a float in (0, 1], the share of labels to keep, or an int >= 1, "
+        "their number"
+    )

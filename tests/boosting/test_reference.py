@@ -1,0 +1,122 @@
+"""Round by round, the boosters equal slow versions with explicit pairs and copies."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import ada, pnu_auc
+
+from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
+
+pytestmark = pytest.mark.filterwarnings("ignore:No stump was worth a step")
+
+
+def to_y(signs):
+    return np.select([signs > 0, signs < 0], [1, 0], -1)
+
+
+@st.composite
+def tables(draw):
+    """Small tables with ties, constant and duplicated columns, NaN, weights, and as few as one row of a class."""
+    n_p, n_n, n_u = draw(st.integers(1, 6)), draw(st.integers(1, 6)), draw(st.integers(0, 8))
+    n, d = n_p + n_n + n_u, draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    levels = draw(st.sampled_from([1, 2, 3, 5, 1000]))
+    X = rng.integers(0, levels, (n, d)).astype(float)
+    if draw(st.booleans()):
+        X = rng.normal(size=(n, d))
+    if draw(st.booleans()):
+        X[:, rng.integers(d)] = 1.5
+    if d > 1 and draw(st.booleans()):
+        X[:, d - 1] = X[:, 0]
+    if draw(st.booleans()):
+        X[rng.random((n, d)) < 0.3] = np.nan
+    signs = rng.permutation(np.r_[np.ones(n_p, int), np.zeros(n_u, int), -np.ones(n_n, int)])
+    weight = rng.integers(1, 4, n).astype(float) if draw(st.booleans()) else None
+    return X, signs, weight
+
+
+def assert_same_rounds(model, rounds, jump):
+    assert model.n_iter_ == len(rounds)
+    for stump, expected, loss in zip(model.stumps_, rounds, model.train_loss_):
+        column, theta, sign, missing = expected["stump"]
+        assert (stump["column"], stump["sign"]) == (column, sign)
+        assert stump["threshold"] == pytest.approx(theta, rel=1e-12)
+        if missing is not None:
+            assert stump["on_missing"] == missing
+        assert stump["high"] - stump["low"] == pytest.approx(jump * expected["alpha"], abs=1e-9)
+        assert loss == pytest.approx(expected["objective"], rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    table=tables(),
+    gamma=st.sampled_from([0.0, 0.3, 0.95, 1.0]),
+    rho=st.sampled_from([0.0, 0.02, 0.2]),
+    step=st.sampled_from(["exact", "bound"]),
+    learning_rate=st.sampled_from([0.1, 1.0]),
+    max_features=st.sampled_from([0.5, 1.0]),
+)
+def test_pnu_auc_equals_explicit_pairs(table, gamma, rho, step, learning_rate, max_features):
+    X, signs, weight = table
+    model = PNUAUCBoostClassifier(
+        12, gamma=gamma, rho=rho, step=step, learning_rate=learning_rate, max_features=max_features, random_state=0
+    ).fit(X, to_y(signs), sample_weight=weight)
+    rounds = pnu_auc.fit(
+        X,
+        signs,
+        weight=weight,
+        gamma=gamma if (signs == 0).any() else 1.0,
+        rho=rho,
+        step=step,
+        learning_rate=learning_rate,
+        n_rounds=12,
+        draw=model._draw_columns,
+    )
+    assert_same_rounds(model, rounds, jump=1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    table=tables(),
+    gamma=st.sampled_from([0.1, 0.5, 0.95, 1.0]),
+    scheme=st.sampled_from(["labelled", "pu-un"]),
+    learning_rate=st.sampled_from([0.1, 1.0]),
+)
+def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate):
+    X, signs, _ = table
+    if gamma == 1.0 and scheme == "labelled":
+        X, signs = X[signs != 0], signs[signs != 0]
+    if gamma == 1.0 and scheme == "pu-un":
+        gamma = 0.9  # at the end of its range the positives weigh nothing, and their copies are not made
+    model = PNUAdaBoostClassifier(
+        8, gamma=gamma, scheme=scheme, learning_rate=learning_rate, max_features=1.0, random_state=0
+    ).fit(X, to_y(signs))
+    rounds = ada.fit(X, signs, gamma=gamma, scheme=scheme, learning_rate=learning_rate, n_rounds=8)
+    assert_same_rounds(model, rounds, jump=2)
+
+
+@settings(max_examples=20, deadline=None)
+@given(table=tables(), step=st.sampled_from(["exact", "bound"]))
+def test_gamma_1_is_rankboost_and_ignores_unlabelled_rows(table, step):
+    X, signs, weight = table
+    y = to_y(signs)
+    rank = RankBoostClassifier(10, step=step, random_state=0).fit(X, y, weight)
+    pnu = PNUAUCBoostClassifier(10, gamma=1.0, step=step, random_state=0).fit(X, y, weight)
+    np.testing.assert_array_equal(rank.stumps_, pnu.stumps_)
+    labelled = signs != 0
+    weight = None if weight is None else weight[labelled]
+    without = PNUAUCBoostClassifier(10, gamma=1.0, step=step, random_state=0).fit(X[labelled], y[labelled], weight)
+    np.testing.assert_array_equal(pnu.stumps_, without.stumps_)
+
+
+def test_rankboost_by_hand():
+    """Positives 3, 4, negatives 1, 3.5: the stump x > 2.  is right on half of the pairs, wrong on none."""
+    model = RankBoostClassifier(1, step="bound", learning_rate=1.0, max_features=1.0).fit(
+        [[3.0], [4.0], [1.0], [3.5]], [1, 1, 0, 0]
+    )
+    stump = model.stumps_[0]
+    assert stump["threshold"] == 2.0
+    assert stump["sign"] == 1
+    assert stump["high"] == pytest.approx(0.5 * np.log(1.5 / 0.5))  # edge 1/2
+    assert model.train_loss_[0] == pytest.approx(0.5 + 0.5 * np.exp(-stump["high"]))

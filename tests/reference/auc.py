@@ -1,0 +1,67 @@
+"""AUC quantities from their definitions: every pair is compared, nothing is sorted."""
+
+import numpy as np
+
+
+def beats(a, b):
+    """1 if `a` ranks above `b`, 1/2 for a tie, 0 otherwise."""
+    return 1.0 if a > b else 0.5 if a == b else 0.0
+
+
+def pair_placements(high, low):
+    """Share of `low` that each row of `high` beats, and share of `high` that beats each row of `low`."""
+    psi_high = np.array([sum(beats(h, l) for l in low) / len(low) for h in high])
+    psi_low = np.array([sum(beats(h, l) for h in high) / len(high) for l in low])
+    return psi_high, psi_low
+
+
+def pair_auc(high, low):
+    return sum(beats(h, l) for h in high for l in low) / (len(high) * len(low))
+
+
+def sample_variance(values):
+    centre = sum(values) / len(values)
+    return sum((v - centre) ** 2 for v in values) / (len(values) - 1)
+
+
+def delong_variance(high, low):
+    psi_high, psi_low = pair_placements(high, low)
+    return sample_variance(psi_high) / len(high) + sample_variance(psi_low) / len(low)
+
+
+def delong_difference_variance(highs, lows):
+    """Variance of the difference of two AUCs as L S L', with S = S10/m + S01/n and L = (1, -1)."""
+    psi = [pair_placements(h, l) for h, l in zip(highs, lows)]
+    s10 = np.cov([psi[0][0], psi[1][0]])
+    s01 = np.cov([psi[0][1], psi[1][1]])
+    contrast = np.array([1.0, -1.0])
+    return contrast @ (s10 / len(highs[0]) + s01 / len(lows[0])) @ contrast
+
+
+def newcombe_gap(t, auc, n_high, n_low, z):
+    """Newcombe's equation, left side minus right side: 0 at a bound."""
+    size = (n_high + n_low) / 2 - 1
+    spread = t * (1 - t) * (1 + size * (1 - t) / (2 - t) + size * t / (1 + t))
+    return (auc - t) ** 2 - z**2 * spread / (n_high * n_low)
+
+
+def from_pu(p, u, prior):
+    return (pair_auc(p, u) - prior / 2) / (1 - prior)
+
+
+def from_un(u, n, prior):
+    return (pair_auc(u, n) - (1 - prior) / 2) / prior
+
+
+def combined_auc(p, n, u, gamma):
+    return gamma * pair_auc(p, n) + (1 - gamma) * (pair_auc(p, u) + pair_auc(u, n) - 0.5)
+
+
+def combined_variance(p, n, u, gamma):
+    """Sum over the three samples of the variance of their rows' influences on `combined_auc`."""
+    pn, pu, un = pair_placements(p, n), pair_placements(p, u), pair_placements(u, n)
+    return (
+        sample_variance(gamma * pn[0] + (1 - gamma) * pu[0]) / len(p)
+        + sample_variance(gamma * pn[1] + (1 - gamma) * un[1]) / len(n)
+        + sample_variance((1 - gamma) * (pu[1] + un[0])) / len(u)
+    )
