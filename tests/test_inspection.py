@@ -24,9 +24,7 @@ BOOSTERS = [name for name, cls in fewlabel.all_estimators() if hasattr(cls, "sha
 
 
 def _function(column, name, edges, values, missing):
-    return SimpleNamespace(
-        column=column, name=name, edges=np.array(edges), values=np.array(values), missing=missing
-    )
+    return SimpleNamespace(column=column, name=name, edges=np.array(edges), values=np.array(values), missing=missing)
 
 
 def _hand_made(slope=2.0):
@@ -64,7 +62,7 @@ def _total(card, X):
     return total
 
 
-# Scorecard ------------------------------------------------------------------------------------------------------------
+# Scorecard --------------------------------------------------------------------------------------------------
 
 
 def test_hand_worked_scorecard():
@@ -135,7 +133,7 @@ def test_a_model_that_learnt_nothing_has_no_scorecard():
         scorecard(_hand_made(slope=0.0))
 
 
-# Models that are not sums of step functions ---------------------------------------------------------------------------
+# Models that are not sums of step functions -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("look", [scorecard, plot_shape_functions])
@@ -154,7 +152,7 @@ def test_other_models_are_refused_with_a_remedy(look, data, booster):
         look(RankBoostClassifier())
 
 
-# Pictures -------------------------------------------------------------------------------------------------------------
+# Pictures ---------------------------------------------------------------------------------------------------
 
 
 def test_the_most_important_columns_are_drawn_first_and_no_figure_stays_open(booster, data, tmp_path):

@@ -26,7 +26,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import fewlabel
-from fewlabel import LabeledStratifiedKFold, PNUAUCBoostClassifier, RankBoostClassifier, hide_labels, load, save
+from fewlabel import (
+    LabeledStratifiedKFold,
+    PNUAUCBoostClassifier,
+    RankBoostClassifier,
+    hide_labels,
+    load,
+    save,
+)
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.persistence import _HARMLESS_TYPES, _OUR_PARTS, atomic_write
 
@@ -73,14 +80,19 @@ def _file_of(tree, path):
 
 
 def _json_node(value):
-    return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(value)}
+    return {
+        "__class__": "str",
+        "__module__": "builtins",
+        "__loader__": "JsonNode",
+        "content": json.dumps(value),
+    }
 
 
 def _tuple_node(*nodes):
     return {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": list(nodes)}
 
 
-# Round trips ----------------------------------------------------------------------------------------------------------
+# Round trips ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name, _ in fewlabel.all_estimators()])
@@ -156,7 +168,7 @@ def test_only_estimators_are_saved(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-# Whole or not at all --------------------------------------------------------------------------------------------------
+# Whole or not at all ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
@@ -224,7 +236,7 @@ def test_writing_to_a_folder_or_into_none_is_an_error(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-# Files that are not ours ----------------------------------------------------------------------------------------------
+# Files that are not ours ------------------------------------------------------------------------------------
 
 
 def test_missing_file(tmp_path):
@@ -285,7 +297,7 @@ def test_a_file_of_plain_data_is_not_a_model(tmp_path):
         load(tmp_path / "a.skops")
 
 
-# Hostile files --------------------------------------------------------------------------------------------------------
+# Hostile files ----------------------------------------------------------------------------------------------
 
 
 def test_a_call_hidden_in_a_model_is_refused_and_not_made(tmp_path):
@@ -315,7 +327,8 @@ def test_a_call_hidden_in_a_model_is_refused_and_not_made(tmp_path):
 def test_naming_one_of_our_modules_earns_no_trust(module, name, loader, tmp_path):
     content = [] if loader == "ListNode" else _tuple_node()
     path = _file_of(
-        {"__class__": name, "__module__": module, "__loader__": loader, "content": content}, tmp_path / "m.skops"
+        {"__class__": name, "__module__": module, "__loader__": loader, "content": content},
+        tmp_path / "m.skops",
     )
     with pytest.raises(UntrustedFileError, match="not known to be safe"):
         load(path)
@@ -361,7 +374,7 @@ def test_every_trusted_name_exists(name):
     assert hasattr(importlib.import_module(module), attribute)
 
 
-# Versions -------------------------------------------------------------------------------------------------------------
+# Versions ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

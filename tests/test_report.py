@@ -66,7 +66,7 @@ def summary(table, found):
     return summarize(table, found, pair=PAIR, seed=0, command="fewlabel demo")
 
 
-# The data and what methods are given ----------------------------------------------------------------------------------
+# The data and what methods are given ------------------------------------------------------------------------
 
 
 def test_hidden_labels_are_nowhere_in_the_table(table):
@@ -137,7 +137,7 @@ def test_numbers_are_those_of_the_metrics(table, found, summary):
 def test_the_verdict_says_what_the_test_says(better, kind, words, table, found):
     truth = (table.y_test == "malignant").to_numpy() * 1.0
     noise = np.random.default_rng(0).normal(size=len(truth))
-    scores = [noise, noise] if better is None else [noise, noise]
+    scores = [noise, noise]
     if better is not None:
         scores[better] = truth + 0.1 * noise
     changed = [m._replace(score=score) for m, score in zip(found, scores)]
@@ -164,7 +164,7 @@ def test_gaps_in_the_table_show_as_missing_values():
     assert 'class="missing"' in render(summary)
 
 
-# The page -------------------------------------------------------------------------------------------------------------
+# The page ---------------------------------------------------------------------------------------------------
 
 
 class Page(HTMLParser):
@@ -272,7 +272,7 @@ def test_a_page_is_written_whole_or_not_at_all(summary, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["report.html"]
 
 
-# Geometry -------------------------------------------------------------------------------------------------------------
+# Geometry ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0.7, 1.0), (-3.2, 11), (1e-9, 3e-9), (1234, 1250), (-1e6, 1e6)])
@@ -288,7 +288,13 @@ def test_scale():
 
 
 def test_step_paths_jump_at_the_edges():
-    function = {"name": "x", "importance": 1.0, "edges": [1.0, 2.0], "values": [0.0, 4.0, 2.0], "missing": None}
+    function = {
+        "name": "x",
+        "importance": 1.0,
+        "edges": [1.0, 2.0],
+        "values": [0.0, 4.0, 2.0],
+        "missing": None,
+    }
     path = shape_panels([function])[0]["path"]
     assert re.fullmatch(r"M[\d.]+ [\d.]+(H[\d.]+V[\d.]+){2}H[\d.]+", path)
     assert shape_panels([]) == []
@@ -300,7 +306,9 @@ def test_roc_panels():
     curve = {"false_positive_rate": [0.0, 0.0, 1.0], "true_positive_rate": [0.0, 1.0, 1.0]}
     panel = roc_panel([curve])
     bottom, right = panel["top"] + panel["size"], panel["left"] + panel["size"]
-    assert panel["lines"][0]["path"] == f"M{panel['left']} {bottom}L{panel['left']} {panel['top']}L{right} {panel['top']}"
+    assert (
+        panel["lines"][0]["path"] == f"M{panel['left']} {bottom}L{panel['left']} {panel['top']}L{right} {panel['top']}"
+    )
     assert roc_corner([0.99, 0.98, 0.97]) == 0.1
     assert roc_corner([0.7, 0.6]) is None
 

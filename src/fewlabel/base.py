@@ -4,12 +4,17 @@ The only file that touches scikit-learn's private helpers.
 """
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.calibration import _sigmoid_calibration
 from sklearn.metrics import roc_curve
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read_binary
@@ -21,7 +26,8 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
     """Base of binary rankers: a subclass gives `_fit` and `_score`, this class makes a classifier of them.
 
     A ranker's objective has no threshold. `fit` therefore chooses the one with the best balanced accuracy on the labelled
-    rows, and calibrates probabilities on them with Platt's sigmoid.
+    rows. There the likelihood ratio of the classes is 1; away from it its logarithm is taken to be proportional to the
+    decision function, and with the share of positives among the labelled rows it gives the probabilities.
 
     Subclasses implement
 
@@ -51,9 +57,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         self : object
         """
         if y is None:
-            raise LabelError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None"
-            )
+            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         X = self._validate(X, reset=True, ensure_min_samples=2)
         classes, signs = read_binary(y)
         check_consistent_length(X, signs)
@@ -64,9 +68,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self._fit(X, signs, weight)
         labelled = signs != 0
-        self._set_threshold(
-            self._score(X)[labelled], signs[labelled] > 0, None if weight is None else weight[labelled]
-        )
+        self._set_threshold(self._score(X)[labelled], signs[labelled] > 0, None if weight is None else weight[labelled])
         return self
 
     def decision_function(self, X):
@@ -94,12 +96,14 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(np.intp)]
 
     def predict_proba(self, X):
         """Probability of each class, by a sigmoid fitted to the labelled rows.
 
-        With skewed classes the threshold of `predict` is not at 1/2: balanced accuracy counts both classes alike.
+        At the threshold of `predict` a row is as likely under either class, so its probability is the share of positives
+        among the labelled rows, which is 1/2 only if the classes are of equal size.
 
         Parameters
         ----------
@@ -109,13 +113,10 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, 2)
         """
-        slope, intercept = self._fitted_calibration()
-        margin = slope * self.decision_function(X) + intercept
+        decision = self.decision_function(X)
+        slope, intercept = self.calibration_
+        margin = slope * decision + intercept
         return np.column_stack([expit(-margin), expit(margin)])
-
-    def _fitted_calibration(self):
-        check_is_fitted(self)
-        return self.calibration_
 
     def _validate(self, X, *, reset, **limits):
         return validate_data(
@@ -129,15 +130,12 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
 
     def _set_threshold(self, scores, positive, weight):
         """Set `offset_` (so that 0 is the threshold) and `calibration_` (slope and intercept of the log-odds)."""
-        order = np.lexsort((positive, scores))  # sums then do not depend on the order of the rows
-        scores, positive = scores[order], positive[order]
-        weight = None if weight is None else weight[order]
+        weight = np.ones(len(scores)) if weight is None else weight
+        order = np.lexsort((weight, positive, scores))  # sums then do not depend on the order of the rows
+        scores, positive, weight = scores[order], positive[order], weight[order]
         self.offset_ = -_balanced_threshold(scores, positive, weight)
-        minus_slope, minus_intercept = _sigmoid_calibration(scores + self.offset_, positive, weight)
-        if minus_slope < 0:
-            self.calibration_ = np.array([-minus_slope, -minus_intercept])
-        else:  # the score says nothing: everybody gets the share of positives
-            self.calibration_ = np.array([0.0, logit(np.average(positive, weights=weight))])
+        slope = _likelihood_slope(scores + self.offset_, positive, weight)
+        self.calibration_ = np.array([slope, logit(np.average(positive, weights=weight))])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -168,3 +166,27 @@ def _balanced_threshold(scores, positive, weight):
         return np.nextafter(thresholds[best], -np.inf)
     middle = 0.5 * (thresholds[best] + below[-1])
     return below[-1] if middle >= thresholds[best] else middle
+
+
+def _likelihood_slope(decision, positive, weight):
+    r"""Slope :math:`a \ge 0` of the log-likelihood ratio :math:`a \cdot decision` of the two classes.
+
+    Logistic regression without intercept on classes of equal total weight. Platt's targets, slightly inside 0 and 1, keep
+    the slope finite when the labelled rows are separated.
+    """
+    size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
+    target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))
+    scale = np.abs(decision).max()
+    if scale == 0:
+        return 0.0
+    pull = weight / size * decision / scale
+
+    def gradient(slope):
+        return float(pull @ (expit(slope * decision / scale) - target))
+
+    steepest = 1.0
+    while gradient(steepest) < 0 and steepest < 1e6:
+        steepest *= 2
+    if gradient(0.0) >= 0 or gradient(steepest) < 0:
+        return 0.0 if gradient(0.0) >= 0 else steepest / scale
+    return brentq(gradient, 0.0, steepest, xtol=1e-12) / scale

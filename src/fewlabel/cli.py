@@ -117,16 +117,20 @@ def _share(value: float) -> float:
 @app.command()
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", "-o", callback=_writable_file, help="The report to write.", metavar="FILE")
+        Path,
+        typer.Option("--out", "-o", callback=_writable_file, help="The report to write.", metavar="FILE"),
     ] = Path("report.html"),
     model_out: Annotated[
         Path | None,
         typer.Option("--model-out", callback=_writable_file, help="Also save the PNU-AUCBoost model.", metavar="FILE"),
     ] = None,
     labeled: Annotated[
-        float, typer.Option("--labeled", callback=_share, help="Share of the training labels to keep.", metavar="SHARE")
+        float,
+        typer.Option("--labeled", callback=_share, help="Share of the training labels to keep.", metavar="SHARE"),
     ] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of every random choice.", metavar="SEED")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of every random choice.", metavar="SEED")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -192,7 +196,7 @@ def _measure_with_progress(table: "Table", chosen: "list[Method]", quiet: bool) 
 
 
 def _result_line(measured: "Measured") -> str:
-    return f"{measured.method.name}: AUC {measured.auc.auc:.3f}, fitted in {measured.fit_seconds:.2f} s"
+    return f"{measured.method.name}: AUC {measured.auc.auc:.3f}, fitted in {measured.fit_seconds:.3f} s"
 
 
 def _print_leaderboard(summary: dict[str, Any]) -> None:
@@ -220,11 +224,11 @@ def _print_leaderboard(summary: dict[str, Any]) -> None:
             f"{row['auc']:.3f}",
             f"{row['auc_low']:.3f} to {row['auc_high']:.3f}",
             f"{row['balanced_accuracy']:.3f}",
-            f"{row['fit_seconds']:.2f}",
+            f"{row['fit_seconds']:.3f}",
             style="bold" if row["uses_unlabelled"] else None,
         )
     console.print(table)
-    console.print(summary["verdict"]["text"])
+    console.print(summary["verdict"]["text"].replace("\N{MINUS SIGN}", "-"))  # not every terminal has the sign
 
 
 def _print_json(summary: dict[str, Any]) -> None:

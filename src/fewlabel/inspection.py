@@ -101,7 +101,9 @@ def scorecard(model, *, points=20, base=600):
     import pandas as pd
 
     if not points > 0:
-        raise ValueError(f"points must be greater than 0, got {points!r}: it is the number of points that doubles the odds")
+        raise ValueError(
+            f"points must be greater than 0, got {points!r}: it is the number of points that doubles the odds"
+        )
     functions = _by_importance(model)
     slope, intercept = (float(c) for c in model.calibration_)
     if not slope > 0:
@@ -212,7 +214,11 @@ def plot_range(edges):
 def _intervals(function):
     """Low, high, text and value of each interval of a shape function, the missing values last."""
     edges = np.asarray(function.edges, dtype=float)
-    bounds = [-np.inf, *edges[edges < np.inf], np.inf]  # the cut at +inf only parts missing values from the others
+    bounds = [
+        -np.inf,
+        *edges[edges < np.inf],
+        np.inf,
+    ]  # the cut at +inf only parts missing values from the others
     texts = _texts(bounds)
     for k in range(len(bounds) - 1):
         closing = ")" if bounds[k + 1] == np.inf else "]"

@@ -126,8 +126,7 @@ def read_pu(y) -> PULabels:
         )
     if n_classes > 2:
         raise LabelError(
-            f"positive-unlabelled methods need one positive class, y holds {n_classes}: "
-            f"{_show(labels.classes)}"
+            f"positive-unlabelled methods need one positive class, y holds {n_classes}: {_show(labels.classes)}"
         )
     if n_classes == 1 and not unlabelled.any():
         raise LabelError(
@@ -154,9 +153,7 @@ def _require_two_classes(labels: Labels) -> None:
     if n_classes > 2:
         hint = ""
         if any(str(c) == str(UNLABELED) for c in labels.classes):
-            hint = (
-                f". The text {str(UNLABELED)!r} is a class: mark unlabelled rows of a text column with None"
-            )
+            hint = f". The text {str(UNLABELED)!r} is a class: mark unlabelled rows of a text column with None"
         raise LabelError(
             "Only binary classification is supported. The type of the target is multiclass: "
             f"y holds {n_classes} classes, {_show(labels.classes)}{hint}"
@@ -171,8 +168,7 @@ def _require_two_classes(labels: Labels) -> None:
     if numeric and (labels.codes < 0).any():
         raise LabelError(f"{only}: if -1 is your negative class, recode it as 0; -1 marks unlabelled rows")
     raise LabelError(
-        f"{only}: rows of both classes are needed. If only positives are labelled, use a "
-        "positive-unlabelled method"
+        f"{only}: rows of both classes are needed. If only positives are labelled, use a positive-unlabelled method"
     )
 
 
@@ -204,9 +200,7 @@ def _as_series(y) -> pd.Series:
 def _only_column(table):
     """The column of a pandas, polars or Arrow table that has one."""
     if table.shape[1] != 1:
-        raise LabelError(
-            f"y should be a 1d array, got a table of shape {table.shape} instead: pass one column of it"
-        )
+        raise LabelError(f"y should be a 1d array, got a table of shape {table.shape} instead: pass one column of it")
     _warn_column_vector()
     if isinstance(table, pd.DataFrame):
         return table.iloc[:, 0]
@@ -263,9 +257,7 @@ def _plain_values(present: pd.Series) -> np.ndarray:
             "floats that hold ints, bools or strings, of one kind; mark unlabelled rows with None"
         )
     if np.isinf(values).any():
-        raise LabelError(
-            "y contains infinity: classes are ints, bools or strings; unlabelled rows hold -1 or NaN"
-        )
+        raise LabelError("y contains infinity: classes are ints, bools or strings; unlabelled rows hold -1 or NaN")
     fractional = values[values != np.round(values)]
     if fractional.size:
         raise LabelError(

@@ -83,9 +83,7 @@ class PairedAUCTest(NamedTuple):
     auc_b: float
 
 
-def auc_confidence_interval(
-    y_true, y_score, *, confidence=0.95, method="auto", pairs="pn", prior=None, prior_sd=0.0
-):
+def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", pairs="pn", prior=None, prior_sd=0.0):
     """AUC with a confidence interval that holds with few labels.
 
     Parameters
@@ -425,8 +423,7 @@ def _read_estimate(y_true, y_score, pairs, prior, prior_sd):
         raise ValueError(f"prior_sd={prior_sd!r} should be a number >= 0, the standard error of prior")
     if pairs != "pn" and prior is None:
         raise ValueError(
-            f"pairs={pairs!r} needs prior, the share of positives among the unlabelled rows; pairs='pn' "
-            "does without"
+            f"pairs={pairs!r} needs prior, the share of positives among the unlabelled rows; pairs='pn' does without"
         )
     if prior is not None:
         prior = _check_prior(prior)
@@ -460,8 +457,7 @@ def _interval(estimate, method, z):
         return _newcombe_interval(auc, n_high, n_low, z)
     if min(n_high, n_low) < 2:
         raise ValueError(
-            f"method={method!r} needs two rows in each sample, got {n_high} and {n_low}: use "
-            "method='newcombe'"
+            f"method={method!r} needs two rows in each sample, got {n_high} and {n_low}: use method='newcombe'"
         )
     error = z * math.sqrt(estimate.delong_variance())
     if method == "wald-delong":
@@ -540,15 +536,11 @@ def _read_score(score, n_samples, name):
         except (TypeError, ValueError):
             raise ValueError(f"{name} should hold numbers, got dtype {values.dtype}") from None
     if values.ndim == 2 and values.shape[1] == 2:
-        raise ValueError(
-            f"{name} has two columns: pass that of the positive class, e.g. predict_proba(X)[:, 1]"
-        )
+        raise ValueError(f"{name} has two columns: pass that of the positive class, e.g. predict_proba(X)[:, 1]")
     if values.ndim != 1:
         raise ValueError(f"{name} should be a 1d array with one score a row, got shape {values.shape}")
     if len(values) != n_samples:
-        raise ValueError(
-            f"y_true has {n_samples} rows and {name} has {len(values)}: they should be the same rows"
-        )
+        raise ValueError(f"y_true has {n_samples} rows and {name} has {len(values)}: they should be the same rows")
     n_missing = int(np.isnan(values).sum())
     if n_missing:
         raise ValueError(
@@ -571,9 +563,7 @@ def _normal_quantile(confidence):
     if not (_is_number(confidence) and 0 < confidence < 1):
         percent = _is_number(confidence) and confidence > 1
         hint = f"; for {confidence:g}% write {confidence / 100:g}" if percent else ""
-        raise ValueError(
-            f"confidence={confidence!r} should be a number between 0 and 1 (both excluded){hint}"
-        )
+        raise ValueError(f"confidence={confidence!r} should be a number between 0 and 1 (both excluded){hint}")
     return float(stats.norm.isf((1 - confidence) / 2))
 
 

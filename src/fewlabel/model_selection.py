@@ -74,9 +74,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
             The labelled rows of this fold.
         """
         if groups is not None:
-            warnings.warn(
-                "The groups parameter is ignored by LabeledStratifiedKFold", UserWarning, stacklevel=2
-            )
+            warnings.warn("The groups parameter is ignored by LabeledStratifiedKFold", UserWarning, stacklevel=2)
         indexable(X, y)  # scikit-learn's error for unequal lengths
         read = labels.read(y)
         labels.require_labels(read)
@@ -161,9 +159,7 @@ def hide_labels(y, labeled=0.1, *, mechanism="scar", random_state=None):
     [None, None, None, 'yes']
     """
     if mechanism not in _MECHANISMS:
-        raise ValueError(
-            f"mechanism={mechanism!r} is not known: use one of {', '.join(map(repr, _MECHANISMS))}"
-        )
+        raise ValueError(f"mechanism={mechanism!r} is not known: use one of {', '.join(map(repr, _MECHANISMS))}")
     _check_labeled(labeled)
     read = labels.read(y)
     labels.require_labels(read)
@@ -212,9 +208,7 @@ def _draw_of_class(read, code, labeled, rng):
         n_kept = int(labeled)
     else:
         name = read.classes[code : code + 1].tolist()[0]
-        raise ValueError(
-            f"labeled={labeled} is more than the {len(rows)} labelled rows of class {name!r}: keep fewer"
-        )
+        raise ValueError(f"labeled={labeled} is more than the {len(rows)} labelled rows of class {name!r}: keep fewer")
     return rng.permutation(rows)[:n_kept]
 
 
@@ -272,6 +266,5 @@ def _check_labeled(labeled):
     if isinstance(labeled, numbers.Real) and not isinstance(labeled, numbers.Integral) and 0 < labeled <= 1:
         return
     raise ValueError(
-        f"labeled={labeled!r} should be a float in (0, 1], the share of labels to keep, or an int >= 1, "
-        "their number"
+        f"labeled={labeled!r} should be a float in (0, 1], the share of labels to keep, or an int >= 1, their number"
     )

@@ -147,7 +147,9 @@ def load(path, *, trusted=()):
     except Exception as error:
         raise UntrustedFileError(_damaged(path, error)) from error
     if not isinstance(model, BaseEstimator):
-        raise UntrustedFileError(f"{path} holds a {type(model).__name__}, not a model: expected a file of fewlabel.save")
+        raise UntrustedFileError(
+            f"{path} holds a {type(model).__name__}, not a model: expected a file of fewlabel.save"
+        )
     return model
 
 
@@ -260,8 +262,8 @@ def _warn_of_versions(path, found):
         differing.append(f"scikit-learn {theirs} (here: {ours})")
     if differing:
         warnings.warn(
-            f"{path} was written with {' and '.join(differing)}: predictions may differ or fail. Install those versions, "
-            "or fit the model again",
+            f"{path} was written with {' and '.join(differing)}: predictions may differ or fail. "
+            "Install those versions, or fit the model again",
             UserWarning,
             stacklevel=3,
         )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import ada, pnu_auc
 
 from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
+from reference import ada, pnu_auc
 
 pytestmark = pytest.mark.filterwarnings("ignore:No stump was worth a step")
 
@@ -60,7 +60,13 @@ def assert_same_rounds(model, rounds, jump):
 def test_pnu_auc_equals_explicit_pairs(table, gamma, rho, step, learning_rate, max_features):
     X, signs, weight = table
     model = PNUAUCBoostClassifier(
-        12, gamma=gamma, rho=rho, step=step, learning_rate=learning_rate, max_features=max_features, random_state=0
+        12,
+        gamma=gamma,
+        rho=rho,
+        step=step,
+        learning_rate=learning_rate,
+        max_features=max_features,
+        random_state=0,
     ).fit(X, to_y(signs), sample_weight=weight)
     rounds = pnu_auc.fit(
         X,

@@ -16,7 +16,9 @@ def fit(X, signs, *, gamma, scheme, learning_rate, n_rounds):
 
     P, U, N = signs > 0, signs == 0, signs < 0
     labelled, rest = gamma / 2, (1 - gamma) / 2
-    p, u_plus, n, u_minus = (labelled, rest, labelled, rest) if scheme == "labelled" else (rest, labelled, labelled, rest)
+    p, u_plus, n, u_minus = (
+        (labelled, rest, labelled, rest) if scheme == "labelled" else (rest, labelled, labelled, rest)
+    )
     if not U.any():
         p = n = 0.5
     for mask, label, total in ((P, 1, p), (U, 1, u_plus), (N, -1, n), (U, -1, u_minus)):

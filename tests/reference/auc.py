@@ -10,13 +10,13 @@ def beats(a, b):
 
 def pair_placements(high, low):
     """Share of `low` that each row of `high` beats, and share of `high` that beats each row of `low`."""
-    psi_high = np.array([sum(beats(h, l) for l in low) / len(low) for h in high])
-    psi_low = np.array([sum(beats(h, l) for h in high) / len(high) for l in low])
+    psi_high = np.array([sum(beats(h, v) for v in low) / len(low) for h in high])
+    psi_low = np.array([sum(beats(h, v) for h in high) / len(high) for v in low])
     return psi_high, psi_low
 
 
 def pair_auc(high, low):
-    return sum(beats(h, l) for h in high for l in low) / (len(high) * len(low))
+    return sum(beats(h, v) for h in high for v in low) / (len(high) * len(low))
 
 
 def sample_variance(values):
@@ -31,7 +31,7 @@ def delong_variance(high, low):
 
 def delong_difference_variance(highs, lows):
     """Variance of the difference of two AUCs as L S L', with S = S10/m + S01/n and L = (1, -1)."""
-    psi = [pair_placements(h, l) for h, l in zip(highs, lows)]
+    psi = [pair_placements(high, low) for high, low in zip(highs, lows)]
     s10 = np.cov([psi[0][0], psi[1][0]])
     s01 = np.cov([psi[0][1], psi[1][1]])
     contrast = np.array([1.0, -1.0])

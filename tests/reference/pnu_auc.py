@@ -67,7 +67,16 @@ def fit(X, signs, *, weight=None, gamma, rho, step, learning_rate=1.0, n_rounds,
         total += alpha
         objective = np.sum(initial * np.exp(-(f[better] - f[worse]))) * np.exp(rho * total)
         rounds.append(
-            dict(stump=stump, edge=value, alpha=alpha, Z=Z, objective=objective, right=right, wrong=wrong, tied=tied)
+            dict(
+                stump=stump,
+                edge=value,
+                alpha=alpha,
+                Z=Z,
+                objective=objective,
+                right=right,
+                wrong=wrong,
+                tied=tied,
+            )
         )
         rounds[-1]["scores"] = f.copy()
     return rounds

@@ -215,7 +215,9 @@ class StumpBooster(RankingClassifier):
         scores = np.zeros(len(X))
         with RowThreads(self.n_jobs) as threads:
             threads.over_rows(
-                lambda start, stop: score(X, columns, edges, n_edges, values, scores, start, stop), len(X), len(columns)
+                lambda start, stop: score(X, columns, edges, n_edges, values, scores, start, stop),
+                len(X),
+                len(columns),
             )
         return scores
 

@@ -32,7 +32,9 @@ class Binning:
         codes = np.empty((X.shape[1], len(rows)), dtype=np.uint8)
         cuts = bins.round_down(self.cuts, X.dtype)
         threads.over_rows(
-            lambda start, stop: bins.encode(X, rows, cuts, self.n_cuts, codes, start, stop), len(rows), X.shape[1]
+            lambda start, stop: bins.encode(X, rows, cuts, self.n_cuts, codes, start, stop),
+            len(rows),
+            X.shape[1],
         )
         return codes
 
@@ -105,7 +107,13 @@ class WeightedRows:
     def shares(self, column, fires):
         """Part of each group's weight where a stump is silent and where it fires, shape (2, 3, 2)."""
         side = self._run(
-            stumps.side_sums, column, fires.view(np.uint8), self.up, self.down, self.bounds, *(UNIT / self._sums)
+            stumps.side_sums,
+            column,
+            fires.view(np.uint8),
+            self.up,
+            self.down,
+            self.bounds,
+            *(UNIT / self._sums),
         )
         totals = side.sum(axis=2, keepdims=True)
         empty = totals == 0

@@ -1,4 +1,4 @@
-"""The demonstration: a table that ships with scikit-learn, most of its labels hidden, and the methods to compare."""
+"""The demonstration: a table that ships with scikit-learn, most labels hidden, and the methods to compare."""
 
 from fewlabel.report.summarize import Method, Table
 
@@ -52,7 +52,7 @@ def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
 
 
 def methods(seed: int = 0) -> list[Method]:
-    """The boosters of fewlabel, and what scikit-learn gives on the labelled rows, all with their default settings."""
+    """The boosters of fewlabel and, on the labelled rows, scikit-learn's methods; all with default settings."""
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from fewlabel.persistence import atomic_write
-from fewlabel.report.charts import point_bars, roc_corner, roc_panel, shape_panels, whiskers
+from fewlabel.report.charts import point_scale, roc_corner, roc_panel, shape_panels, whiskers
 from fewlabel.report.summarize import signed
 
 
@@ -43,7 +43,7 @@ def render(summary: dict[str, Any]) -> str:
         whiskers=whiskers(summary["leaderboard"]),
         roc_panels=panels,
         shape_panels=shape_panels(summary["shape_functions"]),
-        most_points=point_bars(summary["scorecard"]["columns"]),
+        point_scale=point_scale(summary["scorecard"]["columns"]),
     )
 
 

@@ -1,6 +1,5 @@
 """Measure methods on a table and put what was found into a plain dict that JSON can hold."""
 
-import math
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -46,6 +45,11 @@ class Method(NamedTuple):
     @property
     def learns_from(self) -> str:
         return "labelled + unlabelled rows" if self.uses_unlabelled else "labelled rows only"
+
+    @property
+    def library(self) -> str:
+        name = type(self.estimator).__module__.partition(".")[0]
+        return "scikit-learn" if name == "sklearn" else name
 
 
 class Measured(NamedTuple):
@@ -98,13 +102,15 @@ def measure(
 def _measure_one(table: Table, method: Method) -> Measured:
     from sklearn.base import clone
     from sklearn.metrics import balanced_accuracy_score
+    from threadpoolctl import threadpool_limits
 
     X, y = table.training_rows(method.uses_unlabelled)
-    _warm_up(method.estimator, X, y)
     model = clone(method.estimator)
-    start = time.perf_counter()
-    model.fit(X, y)
-    seconds = time.perf_counter() - start
+    with threadpool_limits(1):  # on a small table threads mostly wait for each other, and on a busy machine for seconds
+        _warm_up(method.estimator, X, y)
+        start = time.perf_counter()
+        model.fit(X, y)
+        seconds = time.perf_counter() - start
     score = _score(model, table.X_test)
     return Measured(
         method,
@@ -206,6 +212,7 @@ def _leaderboard(found: Sequence[Measured]) -> list[dict[str, Any]]:
     rows = [
         {
             "method": m.method.name,
+            "library": m.method.library,
             "learns_from": m.method.learns_from,
             "uses_unlabelled": m.method.uses_unlabelled,
             "auc": m.auc.auc,
@@ -223,19 +230,21 @@ def _verdict(table: Table, with_rows: Measured, without: Measured, data: dict[st
     """Whether the unlabelled rows helped, judged by a paired test on the test rows."""
     test = paired_auc_test(table.y_test, with_rows.score, without.score, confidence=CONFIDENCE)
     if test.pvalue >= 1 - CONFIDENCE:
-        kind, says = "none", "made no measurable difference"
+        kind, answer, says = "none", "No measurable difference.", "made no measurable difference"
     elif test.difference > 0:
-        kind, says = "helped", "helped"
+        kind, answer, says = "helped", "Yes.", "helped"
     else:
-        kind, says = "hurt", "did harm"
+        kind, answer, says = "hurt", "No, they did harm.", "did harm"
     text = (
-        f"The {data['unlabelled']} unlabelled rows {says}: {with_rows.method.name} ranks the {data['test_rows']} test "
-        f"rows with AUC {test.auc_a:.3f}, and {test.auc_b:.3f} without them ({without.method.name}); difference "
-        f"{signed(test.difference)}, 95% interval {signed(test.low)} to {signed(test.high)}, p = {test.pvalue:.2g} "
+        f"In this run the {data['unlabelled']} unlabelled rows {says}: {with_rows.method.name} ranks the "
+        f"{data['test_rows']} test rows with AUC {test.auc_a:.3f}, and {test.auc_b:.3f} without them "
+        f"({without.method.name}); difference {signed(test.difference)}, 95% interval {signed(test.low)} to "
+        f"{signed(test.high)}, p = {test.pvalue:.2g} "
         "(DeLong's paired test)."
     )
     return {
         "kind": kind,
+        "answer": answer,
         "text": text,
         "with": with_rows.method.name,
         "without": without.method.name,
@@ -277,11 +286,13 @@ def _roc(table: Table, measured: Measured) -> dict[str, Any]:
 def _shapes(model: Any, table: Table, most: int = 6) -> list[dict[str, Any]]:
     importances = np.asarray(model.feature_importances_)
     functions = sorted(model.shape_functions_, key=lambda f: (-importances[f.column], f.column))
+    shares = [0.02, *(k / 10 for k in range(1, 10)), 0.98]
     return [
         {
             "name": str(f.name),
             "importance": float(importances[f.column]),
-            "edges": [float(e) for e in f.edges if math.isfinite(e)],
+            "quantiles": [float(q) for q in table.X_train.iloc[:, f.column].quantile(shares).dropna()],
+            "edges": [float(e) for e in f.edges if np.isfinite(e)],
             "values": [float(v) for v in f.values[: int(np.isfinite(f.edges).sum()) + 1]],
             # Where no training value was missing, what a missing one would add was not learnt.
             "missing": float(f.missing) if table.X_train.iloc[:, f.column].isna().any() else None,

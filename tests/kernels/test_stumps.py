@@ -1,0 +1,150 @@
+"""Weights, histograms, search and scoring by tables."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fewlabel.kernels import stumps
+from fewlabel.kernels.stumps import MISSING, UNIT
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    n, d = 10_000, 7
+    codes = rng.integers(0, 256, (d, n), dtype=np.uint8)
+    up, down = rng.random(n) / n, rng.random(n) / n
+    return codes, up, down, np.array([0, 900, 8000, n])
+
+
+def test_advance_multiplies_and_sums(rows):
+    codes, up, down, bounds = rows
+    before_up, before_down = up.copy(), down.copy()
+    rng = np.random.default_rng(1)
+    up_factor, down_factor = rng.random(256), rng.random(256)
+    coef = np.array([[0.2, 0.3, 0.0], [0.0, -0.1, -0.4]])
+    columns = np.array([0, 2, 3, 4, 6])
+    hist = stumps.advance(
+        codes, 5, up_factor, down_factor, up, down, bounds, coef[0] * UNIT, coef[1] * UNIT, columns, 0, len(up)
+    )
+    np.testing.assert_array_equal(up, before_up * up_factor[codes[5]])
+    np.testing.assert_array_equal(down, before_down * down_factor[codes[5]])
+    group = np.repeat([0, 1, 2], np.diff(bounds))
+    signed = coef[0][group] * up + coef[1][group] * down
+    for j, column in enumerate(columns):
+        expected = np.bincount(codes[column], weights=signed, minlength=256)
+        np.testing.assert_allclose(hist[j] / UNIT, expected, atol=1e-15)
+
+
+def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
+    codes, up, down, bounds = rows
+    one, columns, coef = np.ones(256), np.arange(7), np.array([1.0, 2.0, 3.0]) * UNIT / 10
+    fires = (np.arange(256) % 3 == 0).astype(np.uint8)
+
+    def sums(codes, up, down, edges):
+        parts = list(zip(edges[:-1], edges[1:]))
+        hist = sum(stumps.advance(codes, 0, one, one, up, down, bounds, coef, -coef, columns, a, b) for a, b in parts)
+        side = sum(stumps.side_sums(codes, 3, fires, up, down, bounds, coef, coef, a, b) for a, b in parts)
+        return hist, side
+
+    whole = sums(codes, up, down, [0, 10_000])
+    rng = np.random.default_rng(2)
+    order = np.concatenate([rng.permutation(np.arange(a, b)) for a, b in zip(bounds[:-1], bounds[1:])])
+    for other in (
+        sums(codes, up, down, [0, 1, 4097, 8000, 10_000]),
+        sums(np.ascontiguousarray(codes[:, order]), up[order], down[order], [0, 3333, 10_000]),
+    ):
+        for a, b in zip(whole, other):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_side_sums(rows):
+    codes, up, down, bounds = rows
+    fires = (np.arange(256) > 200).astype(np.uint8)
+    scale = np.full(3, UNIT)
+    side = stumps.side_sums(codes, 1, fires, up, down, bounds, scale, scale, 0, len(up))
+    for kind, weights in enumerate((up, down)):
+        for g in range(3):
+            group = slice(bounds[g], bounds[g + 1])
+            fired = fires[codes[1, group]].astype(bool)
+            expected = weights[group][~fired].sum(), weights[group][fired].sum()
+            np.testing.assert_allclose(side[kind, g] / UNIT, expected, rtol=1e-12)
+
+
+def search(hist, n_cuts, has_missing):
+    return stumps.best_stump(
+        np.asarray(hist, dtype=np.int64),
+        np.arange(len(hist)),
+        np.asarray(n_cuts, dtype=np.int64),
+        np.asarray(has_missing, dtype=np.bool_),
+    )
+
+
+def padded(bins, missing=0):
+    hist = np.zeros(256, dtype=np.int64)
+    hist[: len(bins)] = bins
+    hist[MISSING] = missing
+    return hist
+
+
+def test_best_stump_by_hand():
+    # 2 * above - total: cut 0 gives 2 * 3 - (-1) = 7, cut 1 gives 2 * 5 - (-1) = 11
+    assert search([padded([-4, -2, 5])], [2], [False]) == (0, 1, 0, 11)
+    # the other polarity
+    assert search([padded([4, 2, -5])], [2], [False]) == (0, 1, 0, -11)
+    # missing values join the upper side, then stand alone
+    assert search([padded([-4, -2, 5], missing=3)], [2], [True]) == (0, 1, 1, 14)
+    assert search([padded([-1, -1], missing=9)], [1], [True]) == (0, 1, 1, 11)
+
+
+def test_ties_go_to_the_first_column_then_cut_then_silent_missing_values():
+    twice = [padded([-3, 0, 3]), padded([-3, 0, 3])]
+    assert search(twice, [2, 2], [False, False])[:3] == (0, 0, 0)
+    assert search([padded([-3, 3], missing=0)], [1], [True])[:3] == (0, 0, 0)
+    large = 10**15
+    near = [padded([-large, large]), padded([-large - 100, large + 100])]  # a relative 1e-13 more
+    assert search(near, [1, 1], [False, False])[0] == 0
+    far = [padded([-large, large]), padded([-large - 10**5, large + 10**5])]
+    assert search(far, [1, 1], [False, False])[0] == 1
+
+
+def test_no_cut_no_stump():
+    assert search([padded([7])], [0], [False])[3] == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_best_stump_equals_trying_all(seed, has_missing):
+    rng = np.random.default_rng(seed)
+    n_cuts = rng.integers(0, 6, 3)
+    hist = np.stack([padded(rng.integers(-4, 5, k + 1), rng.integers(-4, 5) if has_missing else 0) for k in n_cuts])
+    edges = {}
+    for j, k_max in enumerate(n_cuts):
+        total = hist[j].sum()
+        for k in range(k_max + has_missing):
+            above = hist[j, k + 1 : k_max + 1].sum()
+            for missing in range(1 + has_missing):
+                if k < k_max or missing:
+                    edges[j, k, missing] = 2 * (above + missing * hist[j, MISSING]) - total
+    found = search(hist, n_cuts, np.full(3, has_missing))
+    largest = max(map(abs, edges.values()), default=0)
+    assert abs(found[3]) == largest
+    if largest:
+        assert found[:3] == next(key for key, edge in edges.items() if abs(edge) == largest)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_score_adds_step_functions(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4)).astype(dtype)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    edges = np.array([[-0.5, 0.0, 1.0], [0.3, np.inf, np.inf]], dtype=dtype)
+    values = np.array([[1.0, 2.0, 3.0, 4.0, 9.0], [10.0, 20.0, 0.0, 0.0, 90.0]])
+    scores = np.zeros(1000)
+    stumps.score(X, np.array([1, 3]), edges, np.array([3, 1]), values, scores, 0, 1000)
+    expected = np.zeros(1000)
+    for j, (column, m) in enumerate([(1, 3), (3, 1)]):
+        x = X[:, column]
+        expected += np.where(np.isnan(x), values[j, -1], values[j][np.searchsorted(edges[j, :m], x, side="left") % 4])
+    np.testing.assert_array_equal(scores, expected)

@@ -1,0 +1,34 @@
+"""scikit-learn's own checks over every estimator of the library."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fewlabel
+
+EXPECTED_FAILURES = {
+    "check_classifiers_classes": (
+        "the check trains on the classes -1 and 1 unless the estimator's name is one of scikit-learn's own three "
+        "semi-supervised ones; -1 marks unlabelled rows here as it does there"
+    ),
+}
+
+
+def expected_failures(estimator):
+    return EXPECTED_FAILURES
+
+
+@parametrize_with_checks(
+    [estimator() for _, estimator in fewlabel.all_estimators()], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(("name", "estimator"), fewlabel.all_estimators())
+def test_estimators_are_public_and_documented(name, estimator):
+    assert getattr(fewlabel, name) is estimator
+    documentation = estimator.__doc__
+    for section in ("Parameters", "Attributes", "References", "Examples"):
+        assert f"{section}\n    ---" in documentation
+    for parameter in estimator().get_params():
+        assert f"    {parameter} : " in documentation
