@@ -134,6 +134,7 @@ class TestRead:
         assert read(y).codes.tolist() == [0, 1]
 
     def test_hidden_classes_are_unused_categories_but_not_the_marker(self):
+        assert read(pd.Categorical([1, 1], categories=[-1, 0, 1])).hidden_classes == (0,)
         y = pd.Categorical([1, -1, 1], categories=[-1, 0, 1])
         assert read(y).hidden_classes == (0,)
         assert read(pd.Categorical(["a", "b"])).hidden_classes == ()

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from fewlabel import PNUAUCBoostClassifier, RankBoostClassifier
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test
 from fewlabel.report import Method, Table, measure, render, summarize, write
-from fewlabel.report.charts import Scale, roc_corner, roc_panel, shape_panels, tick_texts, ticks, whiskers
+from fewlabel.report.charts import Scale, _shown, roc_corner, roc_panel, shape_panels, tick_texts, ticks, whiskers
 from fewlabel.report.demo import PAIR, breast_cancer, methods
 from fewlabel.report.summarize import signed
 
@@ -288,17 +288,15 @@ def test_scale():
 
 
 def test_step_paths_jump_at_the_edges():
-    function = {
-        "name": "x",
-        "importance": 1.0,
-        "edges": [1.0, 2.0],
-        "values": [0.0, 4.0, 2.0],
-        "missing": None,
-    }
+    function = {"name": "x", "importance": 1.0, "edges": [1.0, 2.0], "values": [0.0, 4.0, 2.0], "missing": None}
+    function["quantiles"] = [0.0, 1.5, 9.0]
     path = shape_panels([function])[0]["path"]
     assert re.fullmatch(r"M[\d.]+ [\d.]+(H[\d.]+V[\d.]+){2}H[\d.]+", path)
     assert shape_panels([]) == []
-    flat = {**function, "edges": [], "values": [0.0]}
+    low, high = _shown(function)
+    assert (low, high) == (0.0, 9.0)  # nearly all training values, and all cuts
+    assert _shown({**function, "quantiles": [1.2, 1.3]}) == (0.875, 2.125)
+    flat = {**function, "edges": [], "values": [0.0], "quantiles": []}
     assert re.fullmatch(r"M[\d.]+ [\d.]+H[\d.]+", shape_panels([flat])[0]["path"])
 
 
@@ -309,7 +307,8 @@ def test_roc_panels():
     assert (
         panel["lines"][0]["path"] == f"M{panel['left']} {bottom}L{panel['left']} {panel['top']}L{right} {panel['top']}"
     )
-    assert roc_corner([0.99, 0.98, 0.97]) == 0.1
+    assert roc_corner([0.99, 0.98, 0.97]) == 0.2
+    assert roc_corner([1.0]) == 0.1
     assert roc_corner([0.7, 0.6]) is None
 
 

@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> int:
             raise KeyboardInterrupt
         return code or DONE
     except (KeyboardInterrupt, typer.Abort):
-        _say_error("interrupted; no file was changed")
+        _say_error("interrupted; no file is half-written")
         return INTERRUPTED
     except Exception as error:
         if "--debug" in arguments:
@@ -220,7 +220,7 @@ def _print_leaderboard(summary: dict[str, Any]) -> None:
     for row in summary["leaderboard"]:
         table.add_row(
             row["method"],
-            "all rows" if row["uses_unlabelled"] else "labelled rows",
+            "all rows" if row["uses_unlabelled"] else "labelled",
             f"{row['auc']:.3f}",
             f"{row['auc_low']:.3f} to {row['auc_high']:.3f}",
             f"{row['balanced_accuracy']:.3f}",

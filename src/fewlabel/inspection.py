@@ -227,8 +227,8 @@ def _intervals(function):
 
 
 def _texts(bounds):
-    """The bounds with as few digits as keep them apart."""
-    for digits in range(4, 17):
+    """The bounds with six digits, or as many more as keep them apart."""
+    for digits in range(6, 17):
         texts = [f"{b:.{digits}g}" for b in bounds]
         if len(set(texts)) == len(bounds):
             return texts
