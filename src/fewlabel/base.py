@@ -37,6 +37,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}
     _allow_nan = False
+    _needed_signs = (-1, 1)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -59,16 +60,15 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         X = self._validate(X, reset=True, ensure_min_samples=2)
-        classes, signs = read_binary(y)
+        classes, signs = self._read_labels(y)
         check_consistent_length(X, signs)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            X, signs, weight = _drop_weightless(X, signs, weight, classes)
+            X, signs, weight = _drop_weightless(X, signs, weight, classes, self._needed_signs)
         self.classes_ = classes
         self._fit(X, signs, weight)
-        labelled = signs != 0
-        self._set_threshold(self._score(X)[labelled], signs[labelled] > 0, None if weight is None else weight[labelled])
+        self._make_classifier(self._score(X), signs, weight)
         return self
 
     def decision_function(self, X):
@@ -128,8 +128,16 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             **limits,
         )
 
-    def _set_threshold(self, scores, positive, weight):
+    def _read_labels(self, y):
+        """Classes, and the sign of each row: +1, -1, or 0 if unlabelled."""
+        return read_binary(y)
+
+    def _make_classifier(self, scores, signs, weight):
         """Set `offset_` (so that 0 is the threshold) and `calibration_` (slope and intercept of the log-odds)."""
+        labelled = signs != 0
+        self._set_threshold(scores[labelled], signs[labelled] > 0, None if weight is None else weight[labelled])
+
+    def _set_threshold(self, scores, positive, weight):
         weight = np.ones(len(scores)) if weight is None else weight
         order = np.lexsort((weight, positive, scores))  # sums then do not depend on the order of the rows
         scores, positive, weight = scores[order], positive[order], weight[order]
@@ -144,14 +152,15 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _drop_weightless(X, signs, weight, classes):
+def _drop_weightless(X, signs, weight, classes, needed):
     """Leave out rows of weight 0, as if they were not there."""
     keep = weight > 0
     if keep.all():
         return X, signs, weight
-    for sign, name in ((-1, classes[0]), (1, classes[1])):
+    names = {-1: f"labelled row of class {classes[0]!r}", 0: "unlabelled row", 1: f"labelled row of class {classes[1]!r}"}
+    for sign in needed:
         if not (signs[keep] == sign).any():
-            raise LabelError(f"every labelled row of class {name!r} has sample_weight 0: both classes are needed")
+            raise LabelError(f"every {names[sign]} has sample_weight 0: both classes are needed")
     return X[keep], signs[keep], weight[keep]
 
 

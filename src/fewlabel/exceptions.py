@@ -7,3 +7,7 @@ class LabelError(ValueError):
 
 class UntrustedFileError(ValueError):
     """A model file is not one of ours, is damaged, or holds types that are not known to be safe."""
+
+
+class PriorWarning(UserWarning):
+    """The class prior is doubtful: methods disagree on it, or the data cannot support it."""

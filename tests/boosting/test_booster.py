@@ -195,7 +195,7 @@ def test_early_stopping_keeps_the_best_round_on_held_out_labels(Booster, cancer)
     model = Booster(400, early_stopping=True, validation_fraction=0.3, n_iter_no_change=15, random_state=0).fit(X, y)
     assert 0 < model.n_iter_ < full.n_iter_
     assert len(model.train_loss_) == model.n_iter_
-    _, held_out = model._split(np.select([y == 1, y == 0], [1, -1], 0))
+    held_out = model._held_out(np.select([y == 1, y == 0], [1, -1], 0))
     assert set(y[held_out]) == {0, 1}
     longer = Booster(model.n_iter_ + 15, random_state=0)  # the same rounds, without the held-out rows
     training = np.setdiff1d(np.arange(len(y)), held_out)
@@ -354,3 +354,13 @@ def test_pnu_ada_schemes_rank(scheme, cancer):
     X, truth, y = cancer
     model = PNUAdaBoostClassifier(scheme=scheme, gamma=0.5, random_state=0).fit(X, y)
     assert roc_auc_score(truth, model.decision_function(X)) > 0.9
+
+
+def test_a_model_that_names_columns_out_of_range_is_refused(cancer):
+    """Whatever a damaged file holds, no memory outside the table is read."""
+    X, _, y = cancer
+    model = PNUAUCBoostClassifier(5, random_state=0).fit(X, y)
+    for column in (-1, X.shape[1], 10**12):
+        model.stumps_["column"][2] = column
+        with pytest.raises(ValueError, match="the model is damaged"):
+            model.decision_function(X)

@@ -63,7 +63,9 @@ def test_1_and_3_the_objective_is_the_product_of_the_rounds_and_falls(seed, gamm
     product = np.cumprod(np.exp(rho * model.stumps_["high"]) * risks / np.r_[1.0, risks[:-1]])
     np.testing.assert_allclose(model.train_loss_, product, rtol=1e-9)
     np.testing.assert_allclose(model.train_loss_, risks * np.exp(rho * alphas), rtol=1e-9)
-    assert (np.diff(np.r_[1.0, model.train_loss_]) < 0).all()
+    decrease = -np.diff(np.r_[1.0, model.train_loss_])
+    assert (decrease > -1e-15).all()
+    assert (decrease[model.stumps_["high"] > 1e-6] > 0).all()  # a shorter step gains less than a double can tell
 
 
 @settings(max_examples=40, deadline=None)

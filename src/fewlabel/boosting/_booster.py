@@ -112,27 +112,28 @@ class StumpBooster(RankingClassifier):
 
     def _fit(self, X, signs, weight):
         previous, losses = self._previous_rounds()
-        training, validation = self._split(signs)
-        groups = _group(signs, training, self._uses_unlabelled())
-        order = np.concatenate(groups)
-        rule = self._make_rule(has_unlabelled=len(groups[1]) > 0)
-        scores = self._score(X) if len(previous) else np.zeros(len(X))
+        validation = self._held_out(signs)
+        order, bounds = _group(signs, validation, self._uses_unlabelled())
+        has_unlabelled = bounds[2] > bounds[1]
+        rule = self._make_rule(has_unlabelled)
+        scores = self._score(X) if len(previous) else None
         with RowThreads(self.n_jobs) as threads:
             binning = Binning(X, order, self.max_bins, threads)
             rows = WeightedRows(
                 binning,
                 binning.encode(X, order, threads),
-                np.cumsum([0, *map(len, groups)]),
-                np.concatenate([_unit_weights(group, weight) for group in groups]),
-                scores[order] if len(previous) else None,
+                bounds,
+                [_unit_weights(order[bounds[g] : bounds[g + 1]], weight) for g in range(3)],
+                None if scores is None else scores[order],
                 threads,
             )
             stopper = None
             if len(validation):
                 codes = binning.encode(X, validation, threads)
+                start = np.zeros(len(validation)) if scores is None else scores[validation]
                 known = signs[validation], None if weight is None else weight[validation]
-                stopper = _ValidationStop(codes, scores[validation], *known, self.n_iter_no_change)
-            elif self.early_stopping == "alarm" and len(groups[1]):
+                stopper = _ValidationStop(codes, start, *known, self.n_iter_no_change)
+            elif self.early_stopping == "alarm" and has_unlabelled:
                 stopper = _AlarmStop(rows, rule)
             found, found_losses = boost(
                 rows,
@@ -165,12 +166,11 @@ class StumpBooster(RankingClassifier):
             )
         return self.stumps_, self.train_loss_
 
-    def _split(self, signs):
-        """Rows to train on, and labelled rows held out for early stopping (none unless it is asked for)."""
-        everything = np.arange(len(signs))
-        if self.early_stopping is not True:
-            return everything, everything[:0]
+    def _held_out(self, signs):
+        """Labelled rows held out for early stopping; none unless it is asked for."""
         labelled = np.flatnonzero(signs)
+        if self.early_stopping is not True:
+            return labelled[:0]
         n_held_out = max(2, round(self.validation_fraction * len(labelled)))
         fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
         if fewest < 2 or len(labelled) - n_held_out < 2:
@@ -178,10 +178,10 @@ class StumpBooster(RankingClassifier):
                 "early_stopping=True holds out labelled rows of each class, and there are too few of them: set "
                 "early_stopping=False or label more rows"
             )
-        _, validation = train_test_split(
+        _, held_out = train_test_split(
             labelled, test_size=n_held_out, stratify=signs[labelled], random_state=self._seed
         )
-        return np.setdiff1d(everything, validation), np.sort(validation)
+        return np.sort(held_out)
 
     def _draw_columns(self, t):
         """Columns of round t, from the seed and t alone, so that fits that stop and go on draw the same."""
@@ -211,6 +211,8 @@ class StumpBooster(RankingClassifier):
             values[j, : n_edges[j] + 1] = column_values
             values[j, -1] = missing
         columns = np.array(list(functions), dtype=np.int64)
+        if len(columns) and not 0 <= columns[0] <= columns[-1] < X.shape[1]:  # a file can hold anything
+            raise ValueError("stumps_ names columns that the table does not have: the model is damaged, fit it again")
         edges = round_down(edges, X.dtype)
         scores = np.zeros(len(X))
         with RowThreads(self.n_jobs) as threads:
@@ -254,17 +256,20 @@ class _AlarmStop:
         return alarm
 
 
-def _group(signs, training, uses_unlabelled):
-    """Training rows of the three groups: positives, unlabelled rows, negatives."""
-    of_training = signs[training]
-    unlabelled = training[of_training == 0] if uses_unlabelled else training[:0]
-    return training[of_training > 0], unlabelled, training[of_training < 0]
+def _group(signs, held_out, uses_unlabelled):
+    """Rows to train on, positives first, then unlabelled rows, then negatives; and the bounds of the three groups."""
+    training = np.ones(len(signs), dtype=np.bool_)
+    training[held_out] = False
+    groups = [np.flatnonzero(training & (signs == sign)) for sign in (1, 0, -1)]
+    if not uses_unlabelled:
+        groups[1] = groups[1][:0]
+    return np.concatenate(groups), np.cumsum([0, *map(len, groups)])
 
 
 def _unit_weights(group, weight):
     """Weights of a group's rows, which sum to one whatever the order of the rows."""
-    if weight is None:
-        return np.full(len(group), 1.0 / max(len(group), 1))
+    if weight is None or len(group) == 0:
+        return 1.0 / max(len(group), 1)
     return weight[group] / math.fsum(weight[group])
 
 

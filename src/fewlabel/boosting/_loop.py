@@ -1,7 +1,6 @@
 """The one boosting loop. Stump boosters differ only in the rule they pass to it."""
 
 import math
-from typing import Protocol
 
 import numpy as np
 
@@ -23,26 +22,39 @@ _ROUNDING = 1e-12  # a step no longer than this is none
 _VANISHED = -600.0  # logarithm of an objective that no longer differs from zero: nothing is left to learn
 
 
-class Rule(Protocol):
-    """What tells one stump booster from another.
+class Rule:
+    """What tells one stump booster from another; a subclass gives all but `find` and `finished`.
 
     A mass is the weight of a group: ``log_mass[0]`` is log mean exp(-f) and ``log_mass[1]`` is log mean exp(f), each of the
     positives, the unlabelled rows and the negatives, in this order.
     """
 
     least_edge: float  # a stump must have an edge above this
+    draws_cuts = False  # whether `find` looks at some cuts only
 
     def coefficients(self, log_mass) -> np.ndarray:
         """Signed weight of each mass, shape (2, 3); absolute values sum to one."""
+        raise NotImplementedError
+
+    def find(self, rows, hist, columns, t):
+        """The best stump of a histogram of signed weights, as `best_stump` gives it; `t` is None in a last, full search."""
+        return best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing)
 
     def step(self, edge, shares, log_mass) -> float:
         """How far to go; `shares` is the part of each mass where the stump is silent and where it fires, (2, 3, 2)."""
+        raise NotImplementedError
 
     def moves(self, step) -> tuple[float, float]:
         """What the stump adds to the score where it is silent and where it fires."""
+        raise NotImplementedError
 
     def log_objective(self, log_mass, total_step) -> float:
         """Logarithm of what is minimised, `total_step` being the sum of all steps."""
+        raise NotImplementedError
+
+    def finished(self, log_mass):
+        """Whether no further round should be run."""
+        return False
 
 
 def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, after_round=None):
@@ -70,10 +82,12 @@ def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, af
     all_columns = np.arange(rows.n_features)
     stumps, objectives = [], []
     for t in rounds:
+        if rule.finished(rows.log_mass):
+            break
         columns = draw_columns(t)
-        found = _search(rows, rule, columns)
-        if found is None and len(columns) < len(all_columns):
-            found = _search(rows, rule, all_columns)  # before giving up, look at the columns that were not drawn
+        found = _search(rows, rule, columns, t)
+        if found is None and (rule.draws_cuts or len(columns) < len(all_columns)):
+            found = _search(rows, rule, all_columns, None)  # before giving up, look at what was not drawn
         if found is None:
             break
         column, cut, sign, fires, shares, step = found
@@ -90,11 +104,11 @@ def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, af
     return np.array(stumps, dtype=STUMP), np.array(objectives)
 
 
-def _search(rows, rule, columns):
+def _search(rows, rule, columns, t):
     """The best stump of the given columns and its step; None if no stump is worth a step."""
     binning = rows.binning
     hist = rows.histogram(rule.coefficients(rows.log_mass), columns)
-    position, cut, missing_above, edge = best_stump(hist, columns, binning.n_cuts, binning.has_missing)
+    position, cut, missing_above, edge = rule.find(rows, hist, columns, t)
     edge /= UNIT
     if abs(edge) <= rule.least_edge:
         return None

@@ -4,15 +4,15 @@ import math
 import numbers
 
 import numpy as np
-from scipy.special import logsumexp
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting._booster import StumpBooster
+from fewlabel.boosting._loop import Rule
 
 _LARGEST_EDGE = 1.0 - 1e-6
 
 
-class PNUAdaRule:
+class PNUAdaRule(Rule):
     r"""AdaBoost on positives, negatives and two copies of the unlabelled rows, without copying them."""
 
     least_edge = 1e-12
@@ -42,7 +42,7 @@ class PNUAdaRule:
         return -step, step
 
     def log_objective(self, log_mass, total_step):
-        return float(logsumexp(self._log_weight + log_mass))
+        return float(np.logaddexp.reduce(self._log_weight + log_mass, axis=None))
 
 
 class PNUAdaBoostClassifier(StumpBooster):

@@ -4,17 +4,17 @@ import math
 import numbers
 
 import numpy as np
-from scipy.special import logsumexp
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting._booster import StumpBooster
+from fewlabel.boosting._loop import Rule
 
 _LARGEST_EDGE = 1.0 - 1e-6  # keeps the bound step finite
 _LEAST_WRONG = 5e-7  # keeps the exact step finite
 _ROUNDING = 1e-12  # an edge is above rho if it is by more than this: after an exact step a stump's edge is rho itself
 
 
-class PNUAUCRule:
+class PNUAUCRule(Rule):
     r"""Pairs (positive, negative), (positive, unlabelled) and (unlabelled, negative) under the exponential loss.
 
     With the masses :math:`B = \overline{e^{-f}}_P,\ A = \overline{e^{f}}_N,\ V_\pm = \overline{e^{\pm f}}_U` the objective
@@ -59,7 +59,7 @@ class PNUAUCRule:
         return 0.0, step
 
     def log_objective(self, log_mass, total_step):
-        return float(logsumexp(self._log_pairs(log_mass))) + self._rho * total_step
+        return float(np.logaddexp.reduce(self._log_pairs(log_mass))) + self._rho * total_step
 
     def overfits(self, log_mass):
         """Whether R_PU + R_UN - R_PN < 1: labelled rows have parted from unlabelled rows of their own class."""

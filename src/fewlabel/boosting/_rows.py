@@ -19,10 +19,14 @@ class Binning:
         self.below = np.zeros((n_features, max_bins - 1), dtype=np.int64)
         self.n_cuts = np.zeros(n_features, dtype=np.int64)
         self.n_present = np.zeros(n_features, dtype=np.int64)
+        self.lowest = np.zeros(n_features)
+        self.highest = np.zeros(n_features)
 
         def cut_column(e):
             column = np.sort(X[rows, e])  # NumPy sorts without the interpreter's lock, NaN last
             self.n_cuts[e], self.n_present[e] = bins.find_cuts(column, max_bins, self.cuts[e], self.below[e])
+            if self.n_present[e]:
+                self.lowest[e], self.highest[e] = column[0], column[self.n_present[e] - 1]
 
         threads.map(cut_column, range(n_features))
         self.has_missing = self.n_present < len(rows)
@@ -46,7 +50,7 @@ class Binning:
         """Whether a stump fires, for each code. Missing values unknown in training go with most of the rows."""
         if not self.has_missing[column]:
             missing_above = 2 * self.below[column, cut] < self.n_present[column]
-        above = np.arange(N_CODES) > cut
+        above = _CODES > cut
         above[MISSING] = missing_above
         return above if sign > 0 else ~above
 
@@ -64,8 +68,8 @@ class WeightedRows:
     codes : ndarray of shape (n_features, n_rows), uint8
     bounds : ndarray of shape (4,), int64
         Rows ``bounds[g]:bounds[g + 1]`` are group g.
-    weight : ndarray of shape (n_rows,)
-        Row weights, which sum to one in each group.
+    weights : list of float or ndarray
+        Weight of the rows of each group, one for all or one a row; sums to one.
     start_scores : ndarray of shape (n_rows,) or None
         Scores to start from.
     threads : RowThreads
@@ -76,21 +80,27 @@ class WeightedRows:
         log mean exp(-f) and log mean exp(f) of each group.
     """
 
-    def __init__(self, binning, codes, bounds, weight, start_scores, threads):
+    def __init__(self, binning, codes, bounds, weights, start_scores, threads):
         self.binning = binning
         self.codes = codes
         self.bounds = bounds
-        self.weight = weight
+        self.weights = weights
         self.start_scores = start_scores
         self.threads = threads
         self.n_features, self.n_rows = codes.shape
         self.table = np.zeros((self.n_features, N_CODES))  # what the stumps so far add to a row, by column and code
+        # An empty group is as good as silent under every stump.
+        self._absent = np.zeros((2, 3, 2), dtype=np.int64)
+        self._absent[:, np.diff(bounds) == 0, 0] = int(UNIT)
         self.up = np.empty(self.n_rows)
         self.down = np.empty(self.n_rows)
         self._compute_weights()
 
-    def histogram(self, coefficients, columns):
-        """Histogram of the signed weights, ``coefficients[kind, group]`` times the row's part of its group's weight."""
+    def histogram(self, coefficients, columns, n_groups=3):
+        """Histogram of the signed weights, ``coefficients[kind, group]`` times the row's part of its group's weight.
+
+        With fewer than 3 groups only the rows of the first ones are looked at; the histogram of all must come before it.
+        """
         hist = self._run(
             stumps.advance,
             *self._pending,
@@ -100,6 +110,7 @@ class WeightedRows:
             *(coefficients * (UNIT / self._sums)),
             columns,
             n_columns=len(columns),
+            n_rows=int(self.bounds[n_groups]),
         )
         self._pending = _NO_CHANGE
         return hist
@@ -115,10 +126,10 @@ class WeightedRows:
             self.bounds,
             *(UNIT / self._sums),
         )
-        totals = side.sum(axis=2, keepdims=True)
-        empty = totals == 0
-        self._sums *= np.where(empty, 1.0, totals / UNIT)[:, :, 0]  # repeated multiplication drifts: measured anew
-        return np.where(empty, (1.0, 0.0), side / np.where(empty, 1, totals))
+        side += self._absent
+        totals = side.sum(axis=2)
+        self._sums *= totals / UNIT  # repeated multiplication drifts: measured anew
+        return side / totals[:, :, None]
 
     def move(self, column, fires, low, high, shares):
         """Add `low` to the scores where the stump is silent and `high` where it fires."""
@@ -127,13 +138,12 @@ class WeightedRows:
         if self._since_computed > _REFRESH:
             self._compute_weights()
             return
-        factors = np.exp([[-low, -high], [low, high]])
-        growth = (shares * factors[:, None, :]).sum(axis=2)
-        self.log_mass = self.log_mass + np.log(growth)
-        # Only the rows on which the stump fires are multiplied; what is common to all goes into the sums.
-        self._sums *= growth / factors[:, :1]
-        jump = factors[:, 1] / factors[:, 0]
-        self._pending = column, np.where(fires, jump[0], 1.0), np.where(fires, jump[1], 1.0)
+        jump = math.exp(high - low)
+        # Only the rows on which the stump fires are multiplied; what is common to all goes into the mass.
+        growth = shares[:, :, 0] + shares[:, :, 1] * ((1.0 / jump,), (jump,))
+        self._sums *= growth
+        self.log_mass = self.log_mass + np.log(growth) + ((-low,), (low,))
+        self._pending = column, np.where(fires, 1.0 / jump, 1.0), np.where(fires, jump, 1.0)
 
     def _compute_weights(self):
         """Weights and masses from the scores. Sums are exact, so the order of the rows does not matter."""
@@ -141,24 +151,26 @@ class WeightedRows:
         self._run(stumps.add_scores, self.table, np.flatnonzero(self.table.any(axis=1)), scores)
         self.log_mass = np.zeros((2, 3))
         for kind, (sign, weights) in enumerate(((-1.0, self.up), (1.0, self.down))):
+            np.multiply(scores, sign, out=weights)
             for g in range(3):
-                group = slice(self.bounds[g], self.bounds[g + 1])
-                if group.start == group.stop:
+                of_group = weights[self.bounds[g] : self.bounds[g + 1]]
+                if of_group.size == 0:
                     continue
-                exponent = sign * scores[group]
-                largest = exponent.max()
-                weights[group] = self.weight[group] * np.exp(exponent - largest)
-                total = math.fsum(weights[group])
-                weights[group] /= total
+                largest = of_group.max()
+                of_group -= largest
+                np.exp(of_group, out=of_group)
+                of_group *= self.weights[g]
+                total = math.fsum(of_group)
+                of_group /= total
                 self.log_mass[kind, g] = largest + math.log(total)
         self._sums = np.ones((2, 3))
         self._pending = _NO_CHANGE
         self._since_computed = 0.0
 
-    def _run(self, kernel, *args, n_columns=1):
-        return self.threads.over_rows(
-            lambda start, stop: kernel(self.codes, *args, start, stop), self.n_rows, n_columns
-        )
+    def _run(self, kernel, *args, n_columns=1, n_rows=None):
+        n_rows = self.n_rows if n_rows is None else n_rows
+        return self.threads.over_rows(lambda start, stop: kernel(self.codes, *args, start, stop), n_rows, n_columns)
 
 
+_CODES = np.arange(N_CODES)
 _NO_CHANGE = 0, np.ones(N_CODES), np.ones(N_CODES)

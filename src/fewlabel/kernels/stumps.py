@@ -163,6 +163,77 @@ def _scan(hist, n_cuts, has_missing, target):
 
 
 @njit(cache=True, nogil=True)
+def best_guarded_stump(hist, positive, columns, n_cuts, has_missing, allowed, slack, guard):
+    """The stump with the largest edge whose error, and whose error on negatives, are not below zero.
+
+    With signed weights an error can be negative: such a stump fits the noise of the negative weights. `hist` holds the
+    weight of a row as a positive less its weight as a negative, so the weights as negatives are ``positive - hist``.
+
+    Parameters
+    ----------
+    hist, positive : ndarray of shape (len(columns), 256), int64
+        Histograms of the signed weights, and of the weights as positives alone.
+    allowed : ndarray of shape (n_features, 256), uint8
+        The cuts to look at. Whether a value is missing may always be asked.
+    slack : int
+        Errors below this are zero, and edges must exceed twice as much.
+    guard : bool
+        Whether the error on negatives is looked at.
+
+    Returns
+    -------
+    position, cut, missing, edge : int
+        As in `best_stump`; edge 0 if no stump qualifies.
+    """
+    best = 0
+    for j in range(columns.size):
+        e = columns[j]
+        found = _guarded_scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, np.inf)
+        best = max(best, abs(found[2]))
+    target = best * (1.0 - TIE)
+    for j in range(columns.size):
+        e = columns[j]
+        cut, missing, edge = _guarded_scan(
+            hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, target
+        )
+        if best > 0 and abs(edge) >= target:
+            return j, cut, missing, edge
+    return 0, 0, 0, 0
+
+
+@njit(cache=True, nogil=True)
+def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, target):
+    absent, absent_positive = (hist[MISSING], positive[MISSING]) if has_missing else (0, 0)
+    total, total_positive = absent, absent_positive
+    for k in range(n_cuts + 1):
+        total += hist[k]
+        total_positive += positive[k]
+    normaliser = 2 * total_positive - total  # all weights as positives and as negatives
+    above, above_positive = total - absent, total_positive - absent_positive
+    best_cut, best_missing, best_edge = 0, 0, 0
+    for k in range(n_cuts + has_missing):
+        above -= hist[k]
+        above_positive -= positive[k]
+        only_missing = 1 if k == n_cuts else 0
+        if not (only_missing or allowed[k]):
+            continue
+        for missing in range(only_missing, 1 + has_missing):
+            fired = above + missing * absent
+            fired_positive = above_positive + missing * absent_positive
+            edge = 2 * fired - total
+            if edge < 0:  # the other polarity
+                fired, fired_positive = total - fired, total_positive - fired_positive
+            size = abs(edge)
+            if size <= 2 * slack or size >= normaliser - 2 * slack or (guard and fired_positive - fired < -slack):
+                continue
+            if size > abs(best_edge):
+                best_cut, best_missing, best_edge = k, missing, edge
+                if size >= target:
+                    return best_cut, best_missing, best_edge
+    return best_cut, best_missing, best_edge
+
+
+@njit(cache=True, nogil=True)
 def add_scores(codes, table, columns, scores, start, stop):
     """Add the value of each row's code to its score, for the given columns of an additive `table` (n_features, 256)."""
     for j in range(columns.size):
