@@ -1,9 +1,9 @@
 """The paper's Table 2, rerun: PNU-AUCBoost with few labels, beside the published numbers.
 
-Protocol of the paper: stratified 70/15/15 split into training, validation and test rows, 85% of the training labels hidden,
-15 draws; gamma, rho and the number of rounds are those with the best mean validation AUC over the draws; reported is the
-mean test AUC over the draws. No test row is looked at before that. Ours beyond the paper: the same with gamma fixed to 1,
-so that the table says what the unlabelled rows add, and the defaults without any tuning.
+Protocol of the paper: stratified 70/15/15 split into training, validation and test rows, 85% of the training labels
+hidden, 15 draws; gamma, rho and the number of rounds are those with the best mean validation AUC over the draws;
+reported is the mean test AUC over the draws. No test row is looked at before that. Ours beyond the paper: the same
+with gamma fixed to 1, so that the table says what the unlabelled rows add, and the defaults without any tuning.
 
     FEWLABEL_DATA=/path/to/data python benchmarks/pnu_auc.py [--draws 15] [--jobs 2] [--sets pima,ring]
 """

@@ -1,8 +1,8 @@
 """Speed of the stump engine beside XGBoost's and LightGBM's depth-1 boosting, both sides in one run.
 
-All columns on both sides, 255 bins, two threads. The cost of a round is the slope between a short and a long fit, so that
-neither compilation nor binning is in it. Ours trains on 10% labelled and 90% unlabelled rows (gamma=0.95: all rows count);
-the peers train on all true labels.
+All columns on both sides, 255 bins, two threads. The cost of a round is the slope between a short and a long fit, so
+that neither compilation nor binning is in it. Ours trains on 10% labelled and 90% unlabelled rows (gamma=0.95: all
+rows count); the peers train on all true labels.
 
     python benchmarks/stumps.py [--rows 1000000] [--columns 50] [--threads 2]
 """
@@ -34,9 +34,9 @@ def make_table(n, d, seed=0):
     return X, y, np.where(rng.random(n) < 0.1, y, -1)
 
 
-def seconds(work):
+def seconds(work, *args):
     start = time.perf_counter()
-    work()
+    work(*args)
     return time.perf_counter() - start
 
 
@@ -87,7 +87,7 @@ def round_cost(method, short=5, long=45, repeats=5):
     method.fit(short)  # warm-up
     slopes = []
     for _ in range(repeats):
-        few, many = seconds(lambda: method.fit(short)), seconds(lambda: method.fit(long))
+        few, many = seconds(method.fit, short), seconds(method.fit, long)
         slopes.append((many - few) / (long - short))
     return statistics.median(slopes)
 
@@ -101,7 +101,7 @@ def rounds_and_scoring(n, d, threads):
         cost[method.name] = round_cost(method)
         method.fit(500)
         method.predict(new)
-        scoring[method.name] = statistics.median(seconds(lambda m=method: m.predict(new)) for _ in range(7))
+        scoring[method.name] = statistics.median(seconds(method.predict, new) for _ in range(7))
     print(f"\n### A round and scoring, {n:,} x {d} float32, {threads} threads\n")
     print("| method | a round, ms | ours / it | scoring 200,000 rows with 500 rounds, ms | ours / it |")
     print("|---|---|---|---|---|")
@@ -122,7 +122,7 @@ def growth(d, threads, sizes=(100_000, 200_000, 400_000, 800_000, 1_600_000), ro
         X, _, few = make_table(n, d)
         model = PNUAUCBoostClassifier(rounds, max_features=1.0, n_jobs=threads, random_state=0)
         model.fit(X[:1000], few[:1000])  # warm-up
-        times.append(min(seconds(lambda: model.fit(X, few)) for _ in range(3)))
+        times.append(min(seconds(model.fit, X, few) for _ in range(3)))
         tracemalloc.start()
         model.fit(X, few)
         peak = tracemalloc.get_traced_memory()[1]
@@ -173,8 +173,8 @@ def table3(sizes=(100, 150, 200, 250, 300, 350, 400, 1000, 2000, 4000), rounds=1
         signs = np.select([few == 1, few == 0], [1, -1], 0)
         model = PNUAUCBoostClassifier.paper(n_estimators=rounds, gamma=0.9, rho=0.0)
         model.fit(X, few)
-        slow = min(seconds(lambda: explicit_pairs(X, signs, rounds)) for _ in range(3 if n <= 400 else 1))
-        fast = min(seconds(lambda: model.fit(X, few)) for _ in range(5))
+        slow = min(seconds(explicit_pairs, X, signs, rounds) for _ in range(3 if n <= 400 else 1))
+        fast = min(seconds(model.fit, X, few) for _ in range(5))
         published = ["", "", ""]
         if n in PUBLISHED["rows"]:
             at = PUBLISHED["rows"].index(n)

@@ -27,7 +27,7 @@ _FUNCTIONS = {
 }
 _MODULES = ("boosting", "exceptions", "inspection", "labels", "metrics", "model_selection", "persistence")
 
-__all__ = ["UNLABELED", "all_estimators", *_ESTIMATORS, *_FUNCTIONS, *_MODULES]
+__all__ = ["UNLABELED", "all_estimators", *_ESTIMATORS, *_FUNCTIONS, *_MODULES]  # noqa: PLE0604
 
 
 def all_estimators():

@@ -25,9 +25,10 @@ __all__ = ["Interval", "RankingClassifier", "RealNotInt", "StrOptions"]
 class RankingClassifier(ClassifierMixin, BaseEstimator):
     """Base of binary rankers: a subclass gives `_fit` and `_score`, this class makes a classifier of them.
 
-    A ranker's objective has no threshold. `fit` therefore chooses the one with the best balanced accuracy on the labelled
-    rows. There the likelihood ratio of the classes is 1; away from it its logarithm is taken to be proportional to the
-    decision function, and with the share of positives among the labelled rows it gives the probabilities.
+    A ranker's objective has no threshold. `fit` therefore chooses the one with the best balanced accuracy on the
+    labelled rows. There the likelihood ratio of the classes is 1; away from it its logarithm is taken to be
+    proportional to the decision function, and with the share of positives among the labelled rows it gives the
+    probabilities.
 
     Subclasses implement
 
@@ -102,8 +103,8 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Probability of each class, by a sigmoid fitted to the labelled rows.
 
-        At the threshold of `predict` a row is as likely under either class, so its probability is the share of positives
-        among the labelled rows, which is 1/2 only if the classes are of equal size.
+        At the threshold of `predict` a row is as likely under either class, so its probability is the share of
+        positives among the labelled rows, which is 1/2 only if the classes are of equal size.
 
         Parameters
         ----------
@@ -157,7 +158,11 @@ def _drop_weightless(X, signs, weight, classes, needed):
     keep = weight > 0
     if keep.all():
         return X, signs, weight
-    names = {-1: f"labelled row of class {classes[0]!r}", 0: "unlabelled row", 1: f"labelled row of class {classes[1]!r}"}
+    names = {
+        -1: f"labelled row of class {classes[0]!r}",
+        0: "unlabelled row",
+        1: f"labelled row of class {classes[1]!r}",
+    }
     for sign in needed:
         if not (signs[keep] == sign).any():
             raise LabelError(f"every {names[sign]} has sample_weight 0: both classes are needed")
@@ -180,8 +185,8 @@ def _balanced_threshold(scores, positive, weight):
 def _likelihood_slope(decision, positive, weight):
     r"""Slope :math:`a \ge 0` of the log-likelihood ratio :math:`a \cdot decision` of the two classes.
 
-    Logistic regression without intercept on classes of equal total weight. Platt's targets, slightly inside 0 and 1, keep
-    the slope finite when the labelled rows are separated.
+    Logistic regression without intercept on classes of equal total weight. Platt's targets, slightly inside 0 and 1,
+    keep the slope finite when the labelled rows are separated.
     """
     size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
     target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))

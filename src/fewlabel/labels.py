@@ -43,7 +43,8 @@ class BinaryLabels(NamedTuple):
 class PULabels(NamedTuple):
     """Positive-unlabelled reading: `positive` marks the labelled positives, every other row is unlabelled.
 
-    `classes` has one element, the positive class, if unlabelled rows are marked, and two if they hold a class of their own.
+    `classes` has one element, the positive class, if unlabelled rows are marked, and two if they hold a class of
+    their own.
     """
 
     classes: np.ndarray
@@ -130,14 +131,14 @@ def read_pu(y) -> PULabels:
         )
     if n_classes > 2:
         raise LabelError(
-            "Only binary classification is supported. The type of the target is multiclass: positive-unlabelled methods "
-            f"need one positive class, y holds {n_classes}: {_show(labels.classes)}. Recode y: 1 for the positives, -1 or 0 "
-            "for the rest"
+            "Only binary classification is supported. The type of the target is multiclass: positive-unlabelled "
+            f"methods need one positive class, y holds {n_classes}: {_show(labels.classes)}. Recode y: 1 for the "
+            "positives, -1 or 0 for the rest"
         )
     if n_classes == 1 and not unlabelled.any():
         raise LabelError(
-            f"every row is labelled {_show(labels.classes)}, one class: there is no unlabelled row to compare the "
-            "positives with; mark unlabelled rows with -1, None or NaN"
+            f"every row is labelled {_show(labels.classes)}: there is no unlabelled row to compare the "
+            "positive class with; mark unlabelled rows with -1, None or NaN"
         )
     return PULabels(labels.classes, labels.codes == n_classes - 1, labels.hidden_classes)
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import pnu_auc
 
 from fewlabel.boosting import PNUAUCBoostClassifier
 from fewlabel.boosting._pnu_auc import PNUAUCRule
+from reference import pnu_auc
 
 GAMMAS, RHOS = [0.0, 0.4, 0.95, 1.0], [0.0, 0.02, 0.15]
 

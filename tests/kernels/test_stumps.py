@@ -1,5 +1,7 @@
 """Weights, histograms, search and scoring by tables."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,14 +45,14 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
     fires = (np.arange(256) % 3 == 0).astype(np.uint8)
 
     def sums(codes, up, down, edges):
-        parts = list(zip(edges[:-1], edges[1:]))
+        parts = list(itertools.pairwise(edges))
         hist = sum(stumps.advance(codes, 0, one, one, up, down, bounds, coef, -coef, columns, a, b) for a, b in parts)
         side = sum(stumps.side_sums(codes, 3, fires, up, down, bounds, coef, coef, a, b) for a, b in parts)
         return hist, side
 
     whole = sums(codes, up, down, [0, 10_000])
     rng = np.random.default_rng(2)
-    order = np.concatenate([rng.permutation(np.arange(a, b)) for a, b in zip(bounds[:-1], bounds[1:])])
+    order = np.concatenate([rng.permutation(np.arange(a, b)) for a, b in itertools.pairwise(bounds)])
     for other in (
         sums(codes, up, down, [0, 1, 4097, 8000, 10_000]),
         sums(np.ascontiguousarray(codes[:, order]), up[order], down[order], [0, 3333, 10_000]),

@@ -1,4 +1,6 @@
-"""Slow stump search, straight from the definitions: every column, every mid-point, both polarities, both places for NaN."""
+"""Slow stump search from the definitions: every column, every mid-point, both polarities, both places for NaN."""
+
+import itertools
 
 import numpy as np
 
@@ -8,7 +10,7 @@ TIE = 1e-12
 def midpoints(values):
     """Mid-points of consecutive distinct values."""
     values = np.unique(values[~np.isnan(values)])
-    return [0.5 * a + 0.5 * b for a, b in zip(values[:-1], values[1:])]
+    return [0.5 * a + 0.5 * b for a, b in itertools.pairwise(values)]
 
 
 def candidates(X, columns):

@@ -149,8 +149,8 @@ class StumpBooster(RankingClassifier):
         self.train_loss_ = np.concatenate([losses, found_losses[:kept]])
         if len(self.stumps_) == 0:
             warnings.warn(
-                "No stump was worth a step, so every row gets the same score: are all columns constant, or is the least "
-                "edge (rho) too large?",
+                "No stump was worth a step, so every row gets the same score: are all columns constant, or is the "
+                "least edge (rho) too large?",
                 stacklevel=4,
             )
 

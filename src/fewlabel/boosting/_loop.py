@@ -1,13 +1,14 @@
 """The one boosting loop. Stump boosters differ only in the rule they pass to it."""
 
 import math
+from abc import ABC, abstractmethod
 
 import numpy as np
 
 from fewlabel.kernels.stumps import MISSING, UNIT, best_stump
 
-# A stump fires above its threshold if `sign` is +1, at or below it if `sign` is -1, and on missing values if `on_missing`.
-# `low` and `high` are what it adds to the score where it is silent and where it fires.
+# A stump fires above its threshold if `sign` is +1, at or below it if `sign` is -1, and on missing values if
+# `on_missing`. `low` and `high` are what it adds to the score where it is silent and where it fires.
 STUMP = np.dtype(
     [
         ("column", np.int64),
@@ -22,35 +23,35 @@ _ROUNDING = 1e-12  # a step no longer than this is none
 _VANISHED = -600.0  # logarithm of an objective that no longer differs from zero: nothing is left to learn
 
 
-class Rule:
+class Rule(ABC):
     """What tells one stump booster from another; a subclass gives all but `find` and `finished`.
 
-    A mass is the weight of a group: ``log_mass[0]`` is log mean exp(-f) and ``log_mass[1]`` is log mean exp(f), each of the
-    positives, the unlabelled rows and the negatives, in this order.
+    A mass is the weight of a group: ``log_mass[0]`` is log mean exp(-f) and ``log_mass[1]`` is log mean exp(f), each
+    of the positives, the unlabelled rows and the negatives, in this order.
     """
 
     least_edge: float  # a stump must have an edge above this
     draws_cuts = False  # whether `find` looks at some cuts only
 
+    @abstractmethod
     def coefficients(self, log_mass) -> np.ndarray:
         """Signed weight of each mass, shape (2, 3); absolute values sum to one."""
-        raise NotImplementedError
 
     def find(self, rows, hist, columns, t):
-        """The best stump of a histogram of signed weights, as `best_stump` gives it; `t` is None in a last, full search."""
+        """The best stump of a histogram, as `best_stump` gives it; `t` is None in a last search of everything."""
         return best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing)
 
+    @abstractmethod
     def step(self, edge, shares, log_mass) -> float:
-        """How far to go; `shares` is the part of each mass where the stump is silent and where it fires, (2, 3, 2)."""
-        raise NotImplementedError
+        """How far to go; `shares` (2, 3, 2) is the part of each mass where the stump is silent and where it fires."""
 
+    @abstractmethod
     def moves(self, step) -> tuple[float, float]:
         """What the stump adds to the score where it is silent and where it fires."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_objective(self, log_mass, total_step) -> float:
         """Logarithm of what is minimised, `total_step` being the sum of all steps."""
-        raise NotImplementedError
 
     def finished(self, log_mass):
         """Whether no further round should be run."""

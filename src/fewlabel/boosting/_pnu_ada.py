@@ -52,7 +52,8 @@ class PNUAdaBoostClassifier(StumpBooster):
 
     .. math::
 
-        w_P\, \overline{e^{-F}}_P + w_{U+}\, \overline{e^{-F}}_U + w_N\, \overline{e^{F}}_N + w_{U-}\, \overline{e^{F}}_U .
+        w_P\, \overline{e^{-F}}_P + w_{U+}\, \overline{e^{-F}}_U + w_N\, \overline{e^{F}}_N + w_{U-}\,
+        \overline{e^{F}}_U .
 
     It is the baseline of the PNU-AUCBoost paper: semi-supervised and boosted, but blind to AUC.
 
@@ -63,9 +64,10 @@ class PNUAdaBoostClassifier(StumpBooster):
     gamma : float, default=0.95
         What it weighs depends on `scheme`.
     scheme : {"labelled", "pu-un"}, default="labelled"
-        "labelled": :math:`w_P = w_N = \gamma/2`, :math:`w_{U\pm} = (1-\gamma)/2`; at 1 it is AdaBoost with balanced classes
-        on the labelled rows. "pu-un": as the paper prints it, :math:`w_P = w_{U-} = (1-\gamma)/2`,
-        :math:`w_N = w_{U+} = \gamma/2`: from positives against unlabelled rows (0) to unlabelled rows against negatives (1).
+        "labelled": :math:`w_P = w_N = \gamma/2`, :math:`w_{U\pm} = (1-\gamma)/2`; at 1 it is AdaBoost with balanced
+        classes on the labelled rows. "pu-un": as the paper prints it, :math:`w_P = w_{U-} = (1-\gamma)/2`,
+        :math:`w_N = w_{U+} = \gamma/2`: from positives against unlabelled rows (0) to unlabelled rows against
+        negatives (1).
     learning_rate : float, default=0.1
         Factor of each step, in (0, 1].
     max_bins : int, default=255
@@ -94,8 +96,8 @@ class PNUAdaBoostClassifier(StumpBooster):
 
     Notes
     -----
-    `predict` uses the threshold with the best balanced accuracy on the labelled rows, `predict_proba` a sigmoid fitted to
-    them.
+    `predict` uses the threshold with the best balanced accuracy on the labelled rows, `predict_proba` a sigmoid
+    fitted to them.
 
     References
     ----------

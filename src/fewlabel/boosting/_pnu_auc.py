@@ -17,8 +17,8 @@ _ROUNDING = 1e-12  # an edge is above rho if it is by more than this: after an e
 class PNUAUCRule(Rule):
     r"""Pairs (positive, negative), (positive, unlabelled) and (unlabelled, negative) under the exponential loss.
 
-    With the masses :math:`B = \overline{e^{-f}}_P,\ A = \overline{e^{f}}_N,\ V_\pm = \overline{e^{\pm f}}_U` the objective
-    is :math:`R = \gamma AB + \frac{1-\gamma}{2}(B V_+ + A V_-)`: the pairs are never enumerated.
+    With the masses :math:`B = \overline{e^{-f}}_P,\ A = \overline{e^{f}}_N,\ V_\pm = \overline{e^{\pm f}}_U` the
+    objective is :math:`R = \gamma AB + \frac{1-\gamma}{2}(B V_+ + A V_-)`: the pairs are never enumerated.
     """
 
     def __init__(self, gamma, rho, step):
@@ -79,11 +79,11 @@ class PNUAUCBoostClassifier(StumpBooster):
         + \frac{1-\gamma}{2} \Big( \overline{e^{-(f(p) - f(u))}} + \overline{e^{-(f(u) - f(n))}} \Big) \Big],
         \qquad f = \sum_t \alpha_t h_t,
 
-    over sums of stumps :math:`h_t \in \{0, 1\}` of one column each. No pair is enumerated: a round costs one addition for
-    each row and column.
+    over sums of stumps :math:`h_t \in \{0, 1\}` of one column each. No pair is enumerated: a round costs one addition
+    for each row and column.
 
-    The unlabelled terms pull every unlabelled row towards one common centre. This is a shrinkage that depends on the data,
-    not a cluster assumption: do not expect unlabelled rows to add much to the ranking by themselves.
+    The unlabelled terms pull every unlabelled row towards one common centre. This is a shrinkage that depends on the
+    data, not a cluster assumption: do not expect unlabelled rows to add much to the ranking by themselves.
     `early_stopping="alarm"` watches for the sign that they have begun to mislead.
 
     Parameters
@@ -105,9 +105,9 @@ class PNUAUCBoostClassifier(StumpBooster):
         Columns drawn at random for each round, as a number or as a fraction.
     early_stopping : bool or "alarm", default=False
         True holds out `validation_fraction` of the labelled rows and keeps the round with the best AUC on them.
-        "alarm" holds out nothing and stops when :math:`R_{PU} + R_{UN} - R_{PN}` falls below 1, which it cannot do in
-        expectation: labelled rows have parted from unlabelled rows of their own class. The alarm is late: it marks
-        certain overfitting, not the best round.
+        "alarm" holds out nothing and stops when :math:`R_{PU} + R_{UN} - R_{PN}` falls below 1. In expectation over
+        fresh rows it cannot: labelled rows have then parted from unlabelled rows of their own class. A strict guard,
+        which with few labels can stop well before the ranking is best.
     validation_fraction : float, default=0.1
         Part of the labelled rows to hold out if `early_stopping` is True.
     n_iter_no_change : int, default=10
@@ -149,12 +149,13 @@ class PNUAUCBoostClassifier(StumpBooster):
     `predict_proba` a sigmoid fitted to them. Both see the rows the model was fitted to, so probabilities are optimistic
     when labels are few.
 
-    We differ from the paper where it is in error or can be bettered: both polarities of a stump are searched and an edge
-    must exceed `rho` (the printed criterion accepts stumps without information), the edge has no factor 1/2 (its equation
-    33), and the default takes the exact step with shrinkage and random columns, which ranked better on all of eleven
-    tables. `PNUAUCBoostClassifier.paper()` is the paper's form.
+    We differ from the paper where it is in error or can be bettered: both polarities of a stump are searched and an
+    edge must exceed `rho` (the printed criterion accepts stumps without information), the edge has no factor 1/2 (its
+    equation 33), and the default takes the exact step with shrinkage and random columns, which ranked better on all
+    of eleven tables. `PNUAUCBoostClassifier.paper()` is the paper's form.
 
-    Missing values of a column go to the side that lowers the objective most; those unseen in training go with most rows.
+    Missing values of a column go to the side that lowers the objective most; those unseen in training go with most
+    rows.
 
     References
     ----------

@@ -7,8 +7,8 @@ from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier, PNUAUCRule
 class RankBoostClassifier(StumpBooster):
     r"""RankBoost on the labelled rows: `PNUAUCBoostClassifier` with ``gamma=1`` and ``rho=0``.
 
-    Minimises :math:`\overline{e^{-(f(p) - f(n))}}` over all pairs of a positive and a negative. Unlabelled rows are left
-    out, so this is the yardstick for what they add.
+    Minimises :math:`\overline{e^{-(f(p) - f(n))}}` over all pairs of a positive and a negative. Unlabelled rows are
+    left out, so this is the yardstick for what they add.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class RankBoostClassifier(StumpBooster):
 
     Notes
     -----
-    `predict` uses the threshold with the best balanced accuracy on the labelled rows, `predict_proba` a sigmoid fitted to
-    them.
+    `predict` uses the threshold with the best balanced accuracy on the labelled rows, `predict_proba` a sigmoid
+    fitted to them.
 
     References
     ----------

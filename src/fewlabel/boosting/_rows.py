@@ -50,7 +50,7 @@ class Binning:
         """Whether a stump fires, for each code. Missing values unknown in training go with most of the rows."""
         if not self.has_missing[column]:
             missing_above = 2 * self.below[column, cut] < self.n_present[column]
-        above = _CODES > cut
+        above = cut < _CODES
         above[MISSING] = missing_above
         return above if sign > 0 else ~above
 
@@ -58,9 +58,9 @@ class Binning:
 class WeightedRows:
     """Coded rows in three groups (positives, unlabelled rows, negatives) with the two weights that boosting needs.
 
-    A row of score f weighs ``up`` ~ exp(-f) as the better and ``down`` ~ exp(f) as the worse member of its pairs. A stump
-    multiplies both by a constant on one of its sides, so nothing but the weights need be kept; they are computed anew from
-    the scores before they can leave the range of a double.
+    A row of score f weighs ``up`` ~ exp(-f) as the better and ``down`` ~ exp(f) as the worse member of its pairs. A
+    stump multiplies both by a constant on one of its sides, so nothing but the weights need be kept; they are
+    computed anew from the scores before they can leave the range of a double.
 
     Parameters
     ----------
@@ -99,7 +99,8 @@ class WeightedRows:
     def histogram(self, coefficients, columns, n_groups=3):
         """Histogram of the signed weights, ``coefficients[kind, group]`` times the row's part of its group's weight.
 
-        With fewer than 3 groups only the rows of the first ones are looked at; the histogram of all must come before it.
+        With fewer than 3 groups only the rows of the first ones are looked at; the histogram of all must come before
+        it.
         """
         hist = self._run(
             stumps.advance,

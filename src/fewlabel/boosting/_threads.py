@@ -1,7 +1,7 @@
 """Threads over ranges of rows.
 
-The kernels are serial and run without the interpreter's lock, so plain Python threads drive them: fits from several threads
-at once, and a fork after a fit, are safe, which Numba's own threading layers do not promise.
+The kernels are serial and run without the interpreter's lock, so plain Python threads drive them: fits from several
+threads at once, and a fork after a fit, are safe, which Numba's own threading layers do not promise.
 """
 
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,7 @@
 """Column edges and codes: every column becomes `uint8` codes once, and no float is looked at again.
 
-A code is the number of cuts below the value: code ``k`` holds the interval ``(cuts[k-1], cuts[k]]``. Missing values have
-the code `MISSING`, whatever the number of cuts.
+A code is the number of cuts below the value: code ``k`` holds the interval ``(cuts[k-1], cuts[k]]``. Missing values
+have the code `MISSING`, whatever the number of cuts.
 """
 
 import numpy as np
@@ -11,7 +11,8 @@ from numba.types import Array, float32, float64, int64, uint8, void
 MAX_BINS = 255
 MISSING = 255
 _BLOCK = 512
-# Estimators meet arrays of any order, writable or not: the most general array type serves them all with one compilation.
+# Estimators meet arrays of any order, writable or not: the most general array type serves them all with one
+# compilation.
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
@@ -19,9 +20,9 @@ _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 def find_cuts(column, max_bins, cuts, below):
     """Choose the cuts of one sorted column.
 
-    With at most `max_bins` distinct values the cuts are the mid-points of all neighbours, and nothing is lost. Otherwise
-    the bins hold about equally many rows, and a value that alone fills a bin gets one of its own, so that the spike of a
-    zero-inflated column does not swallow its neighbours.
+    With at most `max_bins` distinct values the cuts are the mid-points of all neighbours, and nothing is lost.
+    Otherwise the bins hold about equally many rows, and a value that alone fills a bin gets one of its own, so that
+    the spike of a zero-inflated column does not swallow its neighbours.
 
     Parameters
     ----------
@@ -137,6 +138,6 @@ def encode(X, rows, cuts, n_cuts, codes, start, stop):
 
 
 def round_down(cuts, dtype):
-    """Cuts in the type of a table: the largest number of that type at or below each, so that ``x > cut`` is unchanged."""
+    """Cuts in the type of a table: the largest number of it at or below each, so that ``x > cut`` is unchanged."""
     cast = cuts.astype(dtype)
     return np.where(cast > cuts, np.nextafter(cast, dtype.type(-np.inf)), cast)

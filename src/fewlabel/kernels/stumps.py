@@ -119,10 +119,10 @@ def side_sums(codes, column, fires, up, down, bounds, up_scale, down_scale, star
 def best_stump(hist, columns, n_cuts, has_missing):
     """The stump with the largest absolute edge, ``2 * (weight on which it fires) - (all weight)``.
 
-    The stump fires above its cut; the one that fires at or below it has the negative edge, so both polarities are searched
-    at once. Where a column has missing values, both places for them are tried, and the stump that asks only whether the
-    value is missing (cut ``n_cuts``). Ties within `TIE` go to the first column, then the lowest cut, then to missing
-    values that do not fire.
+    The stump fires above its cut; the one that fires at or below it has the negative edge, so both polarities are
+    searched at once. Where a column has missing values, both places for them are tried, and the stump that asks only
+    whether the value is missing (cut ``n_cuts``). Ties within `TIE` go to the first column, then the lowest cut, then
+    to missing values that do not fire.
 
     Returns
     -------
@@ -253,8 +253,8 @@ def add_scores(codes, table, columns, scores, start, stop):
 def score(X, columns, edges, n_edges, values, scores, start, stop):
     """Add the step functions of an additive model to the scores of rows ``start:stop``.
 
-    The interval of a value is found by counting the edges below it: a loop without branches that the compiler turns into
-    vector code, so that a stump costs a row a fraction of a cycle, and equal stumps cost nothing.
+    The interval of a value is found by counting the edges below it: a loop without branches that the compiler turns
+    into vector code, so that a stump costs a row a fraction of a cycle, and equal stumps cost nothing.
 
     Parameters
     ----------

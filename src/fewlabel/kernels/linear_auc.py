@@ -1,0 +1,278 @@
+"""Linear AUC: sums over all pairs by sorting, and the coordinate, stochastic and online steps over single pairs.
+
+A pair is a positive row i and a negative row j, ``z = x_i - x_j``, and its loss is that of ``1 - z.w``. The steps take the rows
+as a matrix or as the tuple (data, indices, indptr) of a CSR matrix whose indices are sorted.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+_FAST = {"reassoc", "contract"}  # lets the compiler turn dot products into vector code
+
+
+@njit(cache=True, nogil=True)
+def pair_sums(s, u, t, v, width, squared):
+    r"""Sums of the loss and of its slope over all pairs, for sorted scores, in one walk.
+
+    With :math:`x_{ij} = 1 - s_i + t_j` the loss of a pair is 0 where :math:`x \le 0`, and otherwise :math:`x^2` if `squared`,
+    else the smoothed hinge: :math:`x^2 / (2\,width)` below `width`, :math:`x - width / 2` above. The walk goes from the largest
+    `s` down, so that sums only grow where scores are far apart, and no digits cancel.
+
+    Parameters
+    ----------
+    s, t : ndarray of shape (m,) and (n,)
+        Scores in ascending order.
+    u, v : ndarray of shape (m,) and (n,)
+        Weights.
+    width : float
+        Width of the smoothing; ``inf`` if `squared`.
+    squared : bool
+
+    Returns
+    -------
+    slopes : ndarray of shape (m,)
+        :math:`\sum_j v_j \alpha_{ij}`, where :math:`\alpha_{ij}` is the slope of the loss in :math:`x_{ij}`.
+    totals : ndarray of shape (3,)
+        :math:`\sum_{ij} u_i v_j` of the loss without smoothing, of the smoothed loss, and of :math:`x (1 - \alpha)`, the price of
+        the smoothing (0 if `squared`).
+    lo, hi : ndarray of shape (m,), int64
+        ``t[lo[i]:hi[i]]`` are the scores at which the loss of row i is curved.
+    """
+    m, n = s.size, t.size
+    slopes = np.empty(m)
+    first, last = np.empty(m, np.int64), np.empty(m, np.int64)
+    totals = np.zeros(3)
+    lo = hi = n
+    w0, w1, w2 = 0.0, 0.0, 0.0  # sums of v, v x, v x^2 over the curved part t[lo:hi]
+    l0, l1 = 0.0, 0.0  # sums of v, v x over the straight part t[hi:]
+    for i in range(m - 1, -1, -1):
+        low = s[i] - 1.0
+        high = low + width
+        step = s[i + 1] - s[i] if i < m - 1 else 0.0
+        l1 += step * l0
+        while hi > lo and t[hi - 1] >= high:
+            hi -= 1
+            x = t[hi] - low
+            l0 += v[hi]
+            l1 += v[hi] * x
+            w0 -= v[hi]
+            w1 -= v[hi] * (x - step)
+            w2 -= v[hi] * (x - step) ** 2
+        if lo == hi:
+            w0 = w1 = w2 = 0.0
+            while hi > 0 and t[hi - 1] >= high:
+                hi -= 1
+                l0 += v[hi]
+                l1 += v[hi] * (t[hi] - low)
+            lo = hi
+        else:
+            w2 += step * (2.0 * w1 + step * w0)
+            w1 += step * w0
+        while lo > 0 and t[lo - 1] > low:
+            lo -= 1
+            x = t[lo] - low
+            w0 += v[lo]
+            w1 += v[lo] * x
+            w2 += v[lo] * x * x
+        first[i], last[i] = lo, hi
+        if squared:
+            slopes[i] = 2.0 * w1
+            totals[0] += u[i] * w2
+            totals[1] += u[i] * w2
+        else:
+            slopes[i] = max(w1, 0.0) / width + l0
+            totals[0] += u[i] * (w1 + l1)
+            totals[1] += u[i] * (0.5 * w2 / width + l1 - 0.5 * width * l0)
+            totals[2] += u[i] * (w1 - w2 / width)
+    return slopes, totals, first, last
+
+
+@njit(cache=True, nogil=True)
+def coordinate_steps(X, positives, negatives, pairs, duals, w, scale, squared):
+    """Exact ascent in the dual variable of one pair after another (AUC-SDCD).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), or tuple of CSR arrays
+    positives, negatives : ndarray of int64
+        Rows of either class.
+    pairs : ndarray of int
+        Pair ``i * len(negatives) + j`` is that of ``positives[i]`` and ``negatives[j]``.
+    duals : ndarray of shape (len(positives) * len(negatives),)
+        Changed in place, as is `w`.
+    scale : float
+        1 / (lambda k): ``w`` is `scale` times the sum of ``duals * z``.
+    squared : bool
+
+    Returns
+    -------
+    float
+        By how much the sum of ``duals`` (of ``duals - duals**2 / 4`` if `squared`) has grown.
+    """
+    growth = 0.0
+    n = negatives.size
+    for k in range(pairs.size):
+        p = pairs[k]
+        i, j = positives[p // n], negatives[p % n]
+        margin, norm = _measure(X, i, j, w)
+        old = duals[p]
+        new = _dual_step(old, margin, scale * norm, squared)
+        if new != old:
+            duals[p] = new
+            growth += new - old
+            if squared:
+                growth -= 0.25 * (new * new - old * old)
+            _move(X, i, j, scale * (new - old), w)
+    return growth
+
+
+@njit(cache=True, nogil=True)
+def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
+    """Steps of modified stochastic gradient descent (AUC-MSGD) on ``v = t w``, which needs no shrinking of the vector.
+
+    Parameters
+    ----------
+    X, positives, negatives, pairs, squared
+        As in `coordinate_steps`.
+    v : ndarray of shape (d,)
+        Changed in place.
+    t : int
+        Number of steps done before.
+    alpha : float
+        The paper's lambda.
+    """
+    n = negatives.size
+    for k in range(pairs.size):
+        i, j = positives[pairs[k] // n], negatives[pairs[k] % n]
+        margin, norm = _measure(X, i, j, v)
+        margin /= max(t, 1)
+        t += 1
+        a = _dual_step(0.0, margin, norm / (alpha * t), squared)
+        if a != 0.0:
+            _move(X, i, j, a / alpha, v)
+
+
+@njit(cache=True, nogil=True)
+def online_steps(X, rows, signs, draws, buffers, filled, seen, w, scale, gradual, squared):
+    """Online AUC maximisation (OAM): each row meets the buffered rows of the other class, then may enter its own buffer.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), or tuple of CSR arrays
+        The rows that arrive and those in the buffers.
+    rows : ndarray of int64
+        The rows that arrive, in order.
+    signs : ndarray of int8
+        1 or -1 for each of them.
+    draws : ndarray of shape (len(rows),)
+        Uniform in [0, 1): the slots of the reservoirs.
+    buffers : ndarray of shape (2, capacity), int64
+        Buffered rows, negatives first. Changed in place, as are `filled`, `seen` and `w`.
+    filled, seen : ndarray of shape (2,), int64
+        Rows in either buffer; rows of either class that came so far.
+    scale : float
+        The constant C of the method.
+    gradual : bool
+        One joint gradient step (OAM-gra) instead of one step after the other (OAM-seq).
+    squared : bool
+    """
+    capacity = buffers.shape[1]
+    close = np.empty(capacity, np.int64)
+    pull = np.empty(capacity)
+    for k in range(rows.size):
+        row, sign = rows[k], signs[k]
+        own, other = (1, 0) if sign > 0 else (0, 1)
+        seen[own] += 1
+        step = scale * max(1.0, seen[other] / max(filled[other], 1))
+        n_close = 0
+        for b in range(filled[other]):
+            i, j = (row, buffers[other, b]) if sign > 0 else (buffers[other, b], row)
+            margin, norm = _measure(X, i, j, w)
+            if not gradual:
+                a = _dual_step(0.0, margin, step * norm, squared)
+                if a != 0.0 and norm > 0.0:
+                    _move(X, i, j, step * a, w)
+            elif margin < 1.0:
+                close[n_close] = buffers[other, b]
+                pull[n_close] = 2.0 * (1.0 - margin) if squared else 1.0
+                n_close += 1
+        for b in range(n_close):
+            i, j = (row, close[b]) if sign > 0 else (close[b], row)
+            _move(X, i, j, step * pull[b], w)
+        slot = filled[own]
+        if slot < capacity:
+            filled[own] += 1
+        else:
+            slot = np.int64(draws[k] * seen[own])
+        if slot < capacity:
+            buffers[own, slot] = row
+
+
+@njit(cache=True, nogil=True)
+def _dual_step(old, margin, curvature, squared):
+    """The best dual variable of a pair, all others fixed; `curvature` is scale * |z|^2."""
+    if squared:
+        return max(old + (1.0 - margin - 0.5 * old) / (curvature + 0.5), 0.0)
+    if curvature == 0.0:
+        return 1.0  # equal rows: the loss is 1 whatever w, and so is its dual variable
+    return min(max(old + (1.0 - margin) / curvature, 0.0), 1.0)
+
+
+def _measure(X, i, j, w):
+    """``z.w`` and ``z.z`` of a pair."""
+
+
+def _move(X, i, j, step, w):
+    """Add ``step * z`` to `w`."""
+
+
+@overload(_measure, inline="never", jit_options={"cache": True, "nogil": True, "fastmath": _FAST})
+def _measure_overload(X, i, j, w):
+    return _measure_dense if isinstance(X, types.Array) else _measure_sparse
+
+
+@overload(_move, inline="never", jit_options={"cache": True, "nogil": True, "fastmath": _FAST})
+def _move_overload(X, i, j, step, w):
+    return _move_dense if isinstance(X, types.Array) else _move_sparse
+
+
+def _measure_dense(X, i, j, w):
+    margin = norm = 0.0
+    for c in range(w.size):
+        z = np.float64(X[i, c]) - np.float64(X[j, c])
+        margin += z * w[c]
+        norm += z * z
+    return margin, norm
+
+
+def _measure_sparse(X, i, j, w):
+    data, indices, indptr = X
+    margin = norm = 0.0
+    p, q, p_end, q_end = indptr[i], indptr[j], indptr[i + 1], indptr[j + 1]
+    while p < p_end or q < q_end:  # both rows at once, so that equal rows are found equal to the last bit
+        left = indices[p] if p < p_end else w.size
+        right = indices[q] if q < q_end else w.size
+        z = 0.0
+        if left <= right:
+            z += data[p]
+            p += 1
+        if right <= left:
+            z -= data[q]
+            q += 1
+        margin += z * w[min(left, right)]
+        norm += z * z
+    return margin, norm
+
+
+def _move_dense(X, i, j, step, w):
+    for c in range(w.size):
+        w[c] += step * (np.float64(X[i, c]) - np.float64(X[j, c]))
+
+
+def _move_sparse(X, i, j, step, w):
+    data, indices, indptr = X
+    for p in range(indptr[i], indptr[i + 1]):
+        w[indices[p]] += step * data[p]
+    for q in range(indptr[j], indptr[j + 1]):
+        w[indices[q]] -= step * data[q]
