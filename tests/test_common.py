@@ -12,9 +12,18 @@ EXPECTED_FAILURES = {
     ),
 }
 
+PU_REASON = (
+    "prior=None is estimated out of fold on the rows as they stand: repeated rows fall into several folds and are known "
+    "there; with a prior given, weights equal repetition (tests/test_pu.py)"
+)
+EXPECTED_FAILURES_OF = {
+    name: {f"check_sample_weight_equivalence_on_{kind}_data": PU_REASON for kind in ("dense", "sparse")}
+    for name in ("LinearPUClassifier", "NeuralPUClassifier", "PUAdaBoostClassifier")
+}
+
 
 def expected_failures(estimator):
-    return EXPECTED_FAILURES
+    return {**EXPECTED_FAILURES, **EXPECTED_FAILURES_OF.get(type(estimator).__name__, {})}
 
 
 @parametrize_with_checks(

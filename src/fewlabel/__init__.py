@@ -9,15 +9,23 @@ __version__ = "0.1.0"
 UNLABELED = -1
 
 _ESTIMATORS = {
+    "AssembleClassifier": "fewlabel.boosting",
+    "LinearAUCClassifier": "fewlabel.linear",
+    "LinearAUCClassifierCV": "fewlabel.linear",
+    "LinearPUClassifier": "fewlabel.linear",
     "PNUAUCBoostClassifier": "fewlabel.boosting",
     "PNUAdaBoostClassifier": "fewlabel.boosting",
+    "PUAdaBoostClassifier": "fewlabel.boosting",
     "RankBoostClassifier": "fewlabel.boosting",
+    "SemiSupervisedAdaBoostClassifier": "fewlabel.boosting",
 }
 _FUNCTIONS = {
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
     "hide_labels": "fewlabel.model_selection",
     "LabeledStratifiedKFold": "fewlabel.model_selection",
+    "estimate_class_prior": "fewlabel.prior",
+    "linear_auc_path": "fewlabel.linear",
     "auc_confidence_interval": "fewlabel.metrics",
     "paired_auc_test": "fewlabel.metrics",
     "pnu_auc_score": "fewlabel.metrics",
@@ -25,7 +33,7 @@ _FUNCTIONS = {
     "plot_shape_functions": "fewlabel.inspection",
     "scorecard": "fewlabel.inspection",
 }
-_MODULES = ("boosting", "exceptions", "inspection", "labels", "metrics", "model_selection", "persistence")
+_MODULES = ("boosting", "exceptions", "inspection", "labels", "linear", "metrics", "model_selection", "persistence", "prior")
 
 __all__ = ["UNLABELED", "all_estimators", *_ESTIMATORS, *_FUNCTIONS, *_MODULES]  # noqa: PLE0604
 

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import roc_curve
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -19,7 +19,9 @@ from sklearn.utils.validation import (
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read_binary
 
-__all__ = ["Interval", "RankingClassifier", "RealNotInt", "StrOptions"]
+__all__ = ["HasMethods", "Interval", "RankingClassifier", "RealNotInt", "StrOptions", "check_weights", "fit_context"]
+
+fit_context = _fit_context
 
 
 class RankingClassifier(ClassifierMixin, BaseEstimator):
@@ -38,7 +40,9 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}
     _allow_nan = False
+    _accept_sparse = False
     _needed_signs = (-1, 1)
+    _drops_weightless = True  # False where rows are named by their position, as in the folds of a cross-validation
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -65,8 +69,9 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(X, signs)
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            X, signs, weight = _drop_weightless(X, signs, weight, classes, self._needed_signs)
+            weight = check_weights(sample_weight, X)
+            kept = _drop_weightless(X, signs, weight, classes, self._needed_signs)
+            X, signs, weight = kept if self._drops_weightless else (X, signs, weight)
         self.classes_ = classes
         self._fit(X, signs, weight)
         self._make_classifier(self._score(X), signs, weight)
@@ -124,6 +129,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             self,
             X,
             reset=reset,
+            accept_sparse="csr" if self._accept_sparse else False,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if self._allow_nan else True,
             **limits,
@@ -150,7 +156,13 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = self._allow_nan
+        tags.input_tags.sparse = self._accept_sparse
         return tags
+
+
+def check_weights(sample_weight, X):
+    """The weights of the rows as an array; an error if one is negative, or they are not one for each row."""
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def _drop_weightless(X, signs, weight, classes, needed):
@@ -191,7 +203,7 @@ def _likelihood_slope(decision, positive, weight):
     size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
     target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))
     scale = np.abs(decision).max()
-    if scale == 0:
+    if scale < np.finfo(float).tiny:  # a constant score, and a threshold next to it
         return 0.0
     pull = weight / size * decision / scale
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from fewlabel.base import Interval, StrOptions
 from fewlabel.exceptions import PriorWarning
 from fewlabel.labels import read_pu
-from fewlabel.prior import estimate_class_prior, largest_prior
+from fewlabel.prior import class_prior, largest_prior
 
 __all__ = ["PositiveUnlabelled"]
 
@@ -40,11 +40,8 @@ class PositiveUnlabelled:
         positive = signs > 0
         if self.prior is None:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", PriorWarning)  # the user of a classifier sees `prior_` and its interval
-                estimate = estimate_class_prior(X, positive, random_state=seed)
             least = 1.0 / (np.count_nonzero(~positive) + 1)
-            return float(np.clip(estimate.prior, least, 1.0 - least))
+            return float(np.clip(class_prior(X, positive, seed), least, 1.0 - least))
         ceiling = largest_prior(X, positive)
         if self.prior > ceiling + _SLACK:
             warnings.warn(
@@ -66,7 +63,8 @@ class PositiveUnlabelled:
         cut = _prior_cut(of_unlabelled, u_weight, self.prior_) if self.threshold == "prior" else 0.0
         self.offset_ = -cut
         of_positive, p_weight = _in_order(scores[positive], weight[positive])
-        slope = _pu_slope(of_positive - cut, p_weight, of_unlabelled - cut, u_weight, self.prior_)
+        surest = math.log1p(math.fsum(weight))
+        slope = _pu_slope(of_positive - cut, p_weight, of_unlabelled - cut, u_weight, self.prior_, surest)
         self.calibration_ = np.array([slope, 0.0])
 
 
@@ -104,12 +102,12 @@ def _prior_cut(scores, weight, prior):
     return scores[k] if middle >= scores[k + 1] else middle
 
 
-def _pu_slope(p, p_weight, u, u_weight, prior):
+def _pu_slope(p, p_weight, u, u_weight, prior, surest):
     r"""Slope :math:`a \ge 0` of the log-odds :math:`a \cdot decision` that minimises the unbiased logistic PU risk.
 
     .. math:: \overline{\log(1 + e^{a u})} - \pi\, a\, \overline{p}
 
-    It is cut short where a training row would be surer than all rows together allow.
+    It is cut short where the log-odds of a training row would exceed `surest`.
     """
     furthest = max(np.abs(p).max(), np.abs(u).max())
     if furthest == 0:
@@ -119,7 +117,7 @@ def _pu_slope(p, p_weight, u, u_weight, prior):
     def gradient(slope):
         return float(u_weight @ (expit(slope * u) * u)) - pull
 
-    steepest = math.log(len(p) + len(u) + 1) / furthest
+    steepest = surest / furthest
     if gradient(0.0) >= 0:
         return steepest * 1e-3
     return steepest if gradient(steepest) <= 0 else brentq(gradient, 0.0, steepest, xtol=1e-12 * steepest)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
+from fewlabel.boosting import _booster as booster_module
 from reference import ada, pnu_auc
 
 pytestmark = pytest.mark.filterwarnings("ignore:No stump was worth a step")
@@ -48,7 +49,7 @@ def assert_same_rounds(model, rounds, jump):
         assert loss == pytest.approx(expected["objective"], rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     table=tables(),
     gamma=st.sampled_from([0.0, 0.3, 0.95, 1.0]),
@@ -88,8 +89,9 @@ def test_pnu_auc_equals_explicit_pairs(table, gamma, rho, step, learning_rate, m
     gamma=st.sampled_from([0.1, 0.5, 0.95, 1.0]),
     scheme=st.sampled_from(["labelled", "pu-un"]),
     learning_rate=st.sampled_from([0.1, 1.0]),
+    many_rows=st.sampled_from([0, 10**9]),
 )
-def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate):
+def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate, many_rows):
     X, signs, _ = table
     if gamma == 1.0 and scheme == "labelled":
         X, signs = X[signs != 0], signs[signs != 0]
@@ -97,7 +99,10 @@ def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate):
         gamma = 0.9  # at the end of its range the positives weigh nothing, and their copies are not made
     model = PNUAdaBoostClassifier(
         8, gamma=gamma, scheme=scheme, learning_rate=learning_rate, max_features=1.0, random_state=0
-    ).fit(X, to_y(signs))
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(booster_module, "_MANY_ROWS", many_rows)
+        model.fit(X, to_y(signs))
     rounds = ada.fit(X, signs, gamma=gamma, scheme=scheme, learning_rate=learning_rate, n_rounds=8)
     assert_same_rounds(model, rounds, jump=2)
 

@@ -61,6 +61,36 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
             np.testing.assert_array_equal(a, b)
 
 
+def test_kept_histograms_are_those_of_the_weights(rows):
+    codes, _, _, bounds = rows
+    rng = np.random.default_rng(3)
+    for n_features in (6, 7):  # columns go in pairs
+        part = np.ascontiguousarray(codes[:n_features])
+        weights = rng.integers(0, 2**40, (part.shape[1], 2))
+        hists = np.zeros((2, 3, n_features, 256, 2), dtype=np.int64)
+        ranges = [(0, 4500), (4500, 10_000)]
+        for hist, (start, stop) in zip(hists, ranges):
+            stumps.fill_histograms(part, weights, bounds, hist, start, stop)
+        before, changes = weights.copy(), (np.arange(256) % 5 == 0).astype(np.uint8)
+        for hist, (start, stop) in zip(hists, ranges):
+            stumps.reweigh(part, 2, changes, 0.3, 1.7, weights, bounds, hist, start, stop)
+        changed = changes[part[2]].astype(bool)
+        np.testing.assert_array_equal(weights[~changed], before[~changed])
+        np.testing.assert_array_equal(weights[changed], np.rint(before[changed] * [0.3, 1.7]).astype(np.int64))
+        fresh = np.zeros((1, 3, n_features, 256, 2), dtype=np.int64)
+        stumps.fill_histograms(part, weights, bounds, fresh[0], 0, 10_000)
+        np.testing.assert_array_equal(hists.sum(axis=0), fresh[0])
+        for g, e, kind in [(0, 0, 0), (1, 3, 1), (2, 5, 0)]:
+            group = slice(bounds[g], bounds[g + 1])
+            expected = np.bincount(part[e, group], weights=weights[group, kind].astype(float), minlength=256)
+            np.testing.assert_array_equal(fresh[0, g, e, :, kind], expected)
+        coefficients, columns = rng.normal(size=(2, 3)), np.array([1, 4])
+        signed = stumps.combine(hists, coefficients, columns, 3)
+        expected = np.einsum("kg,gebk->eb", coefficients, fresh[0, :, columns].transpose(1, 0, 2, 3).astype(float))
+        np.testing.assert_allclose(signed, expected, rtol=1e-9, atol=1)
+        np.testing.assert_array_equal(signed, stumps.combine(fresh, coefficients, columns, 3))
+
+
 def test_side_sums(rows):
     codes, up, down, bounds = rows
     fires = (np.arange(256) > 200).astype(np.uint8)

@@ -1,8 +1,18 @@
-"""Boosters of stumps."""
+"""Boosters: of stumps, and of any base classifier with pseudo-labels."""
 
 from fewlabel.boosting._booster import ShapeFunction
+from fewlabel.boosting._multiclass import AssembleClassifier, SemiSupervisedAdaBoostClassifier
 from fewlabel.boosting._pnu_ada import PNUAdaBoostClassifier
 from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier
+from fewlabel.boosting._pu_ada import PUAdaBoostClassifier
 from fewlabel.boosting._rankboost import RankBoostClassifier
 
-__all__ = ["PNUAUCBoostClassifier", "PNUAdaBoostClassifier", "RankBoostClassifier", "ShapeFunction"]
+__all__ = [
+    "AssembleClassifier",
+    "PNUAUCBoostClassifier",
+    "PNUAdaBoostClassifier",
+    "PUAdaBoostClassifier",
+    "RankBoostClassifier",
+    "SemiSupervisedAdaBoostClassifier",
+    "ShapeFunction",
+]

@@ -31,6 +31,7 @@ class Rule(ABC):
     """
 
     least_edge: float  # a stump must have an edge above this
+    uses = np.ones((2, 3), dtype=np.bool_)  # the masses it looks at
     draws_cuts = False  # whether `find` looks at some cuts only
 
     @abstractmethod

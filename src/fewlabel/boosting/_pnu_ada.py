@@ -16,6 +16,7 @@ class PNUAdaRule(Rule):
     r"""AdaBoost on positives, negatives and two copies of the unlabelled rows, without copying them."""
 
     least_edge = 1e-12
+    uses = np.array([[True, True, False], [False, True, True]])
 
     def __init__(self, gamma, scheme, has_unlabelled):
         labelled, rest = gamma / 2, (1 - gamma) / 2

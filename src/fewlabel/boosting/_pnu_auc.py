@@ -21,6 +21,8 @@ class PNUAUCRule(Rule):
     objective is :math:`R = \gamma AB + \frac{1-\gamma}{2}(B V_+ + A V_-)`: the pairs are never enumerated.
     """
 
+    uses = np.array([[True, True, False], [False, True, True]])
+
     def __init__(self, gamma, rho, step):
         self.least_edge = rho + _ROUNDING
         self._rho = rho

@@ -5,6 +5,7 @@ threads at once, and a fork after a fit, are safe, which Numba's own threading l
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 from joblib import effective_n_jobs
 
@@ -37,13 +38,18 @@ class RowThreads:
         """``work`` of each item."""
         return list(map(work, items) if self._pool is None else self._pool.map(work, items))
 
-    def over_rows(self, work, n_rows, n_columns=1):
-        """Call ``work(start, stop)`` on ranges that cover the rows, and add up what it gives."""
+    def ranges(self, n_rows, n_columns=1):
+        """Ranges (start, stop) that cover the rows, one for each thread that is worth waking."""
         n_ranges = max(1, min(self.n_threads, n_columns * n_rows // _CELLS_PER_THREAD))
         edges = [n_rows * t // n_ranges for t in range(n_ranges + 1)]
-        if n_ranges == 1:
+        return list(pairwise(edges))
+
+    def over_rows(self, work, n_rows, n_columns=1):
+        """Call ``work(start, stop)`` on ranges that cover the rows, and add up what it gives."""
+        ranges = self.ranges(n_rows, n_columns)
+        if len(ranges) == 1:
             return work(0, n_rows)
-        first, *others = self.map(lambda t: work(edges[t], edges[t + 1]), range(n_ranges))
+        first, *others = self.map(lambda ends: work(*ends), ranges)
         for other in others:
             if other is not None:
                 first += other

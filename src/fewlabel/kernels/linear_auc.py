@@ -1,7 +1,7 @@
 """Linear AUC: sums over all pairs by sorting, and the coordinate, stochastic and online steps over single pairs.
 
-A pair is a positive row i and a negative row j, ``z = x_i - x_j``, and its loss is that of ``1 - z.w``. The steps take the rows
-as a matrix or as the tuple (data, indices, indptr) of a CSR matrix whose indices are sorted.
+A pair is a positive row i and a negative row j, ``z = x_i - x_j``, and its loss is that of ``1 - z.w``. The steps take
+the rows as a matrix or as the tuple (data, indices, indptr) of a CSR matrix whose indices are sorted.
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ _FAST = {"reassoc", "contract"}  # lets the compiler turn dot products into vect
 def pair_sums(s, u, t, v, width, squared):
     r"""Sums of the loss and of its slope over all pairs, for sorted scores, in one walk.
 
-    With :math:`x_{ij} = 1 - s_i + t_j` the loss of a pair is 0 where :math:`x \le 0`, and otherwise :math:`x^2` if `squared`,
-    else the smoothed hinge: :math:`x^2 / (2\,width)` below `width`, :math:`x - width / 2` above. The walk goes from the largest
-    `s` down, so that sums only grow where scores are far apart, and no digits cancel.
+    With :math:`x_{ij} = 1 - s_i + t_j` the loss of a pair is 0 where :math:`x \le 0`, and otherwise :math:`x^2` if
+    `squared`, else the smoothed hinge: :math:`x^2 / (2\,width)` below `width`, :math:`x - width / 2` above. The walk
+    goes from the largest `s` down, so that sums only grow where scores are far apart, and no digits cancel.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def pair_sums(s, u, t, v, width, squared):
     slopes : ndarray of shape (m,)
         :math:`\sum_j v_j \alpha_{ij}`, where :math:`\alpha_{ij}` is the slope of the loss in :math:`x_{ij}`.
     totals : ndarray of shape (3,)
-        :math:`\sum_{ij} u_i v_j` of the loss without smoothing, of the smoothed loss, and of :math:`x (1 - \alpha)`, the price of
-        the smoothing (0 if `squared`).
+        :math:`\sum_{ij} u_i v_j` of the loss without smoothing, of the smoothed loss, and of :math:`x (1 - \alpha)`,
+        the price of the smoothing (0 if `squared`).
     lo, hi : ndarray of shape (m,), int64
         ``t[lo[i]:hi[i]]`` are the scores at which the loss of row i is curved.
     """
@@ -155,7 +155,7 @@ def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
 
 @njit(cache=True, nogil=True)
 def online_steps(X, rows, signs, draws, buffers, filled, seen, w, scale, gradual, squared):
-    """Online AUC maximisation (OAM): each row meets the buffered rows of the other class, then may enter its own buffer.
+    """Online AUC maximisation (OAM): each row meets the buffered rows of the other class, then may enter its own.
 
     Parameters
     ----------

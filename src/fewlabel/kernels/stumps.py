@@ -5,7 +5,9 @@ depend, in any bit, on the number of threads, on how the rows are split, or on t
 """
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 from numba.types import Array, float32, float64, int64, void
 
 UNIT = 2.0**60
@@ -14,6 +16,7 @@ MISSING = 255
 TIE = 1e-12  # edges that differ by less, relatively, are equal: rounding does not choose a stump
 _BLOCK = 4096  # weights of a block (32 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
+_REWEIGH_BLOCK = 4096
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
@@ -231,6 +234,121 @@ def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, ta
                 if size >= target:
                     return best_cut, best_missing, best_edge
     return best_cut, best_missing, best_edge
+
+
+@njit(cache=True, nogil=True)
+def reweigh(codes, column, changes, up_factor, down_factor, weights, bounds, hists, start, stop):
+    """Multiply the weights of some of the rows ``start:stop`` and keep the histograms of all columns up to date.
+
+    Parameters
+    ----------
+    changes : ndarray of shape (256,), uint8
+        1 for the codes of `column` whose rows change.
+    up_factor, down_factor : float
+    weights : ndarray of shape (n_rows, 2), int64
+        Up and down weight of each row, in a unit of the caller's. Changed in place.
+    bounds : ndarray of shape (4,), int64
+        Rows ``bounds[g]:bounds[g + 1]`` are group g.
+    hists : ndarray of shape (3, n_features, 256, 2), int64
+        Sum of both weights by group, column and code. Changed in place.
+    """
+    changed = np.empty(_REWEIGH_BLOCK, dtype=np.uint32)
+    change = np.empty((_REWEIGH_BLOCK, 2), dtype=np.int64)
+    code = codes[column]
+    for g in range(3):
+        end = min(stop, bounds[g + 1])
+        for lo in range(max(start, bounds[g]), end, _REWEIGH_BLOCK):
+            hi = min(lo + _REWEIGH_BLOCK, end)
+            n_changed = 0
+            for i in range(lo, hi):  # no branch: a row that does not change is overwritten by the next
+                changed[n_changed] = i - lo
+                n_changed += changes[code[i]]
+            for j in range(n_changed):
+                i = lo + changed[j]
+                up = np.int64(np.rint(weights[i, 0] * up_factor))
+                down = np.int64(np.rint(weights[i, 1] * down_factor))
+                change[j, 0], change[j, 1] = up - weights[i, 0], down - weights[i, 1]
+                weights[i, 0], weights[i, 1] = up, down
+            _add_changes(codes, changed[:n_changed], change, lo, hi, hists[g])
+
+
+@njit(cache=True, nogil=True)
+def fill_histograms(codes, weights, bounds, hists, start, stop):
+    """Add the weights of rows ``start:stop`` to the histograms that `reweigh` keeps."""
+    every = np.arange(_REWEIGH_BLOCK).astype(np.uint32)
+    for g in range(3):
+        end = min(stop, bounds[g + 1])
+        for lo in range(max(start, bounds[g]), end, _REWEIGH_BLOCK):
+            hi = min(lo + _REWEIGH_BLOCK, end)
+            _add_changes(codes, every[: hi - lo], weights[lo:hi], lo, hi, hists[g])
+
+
+@intrinsic
+def _add_pair(typing_context, sums, i, pairs, j):
+    """``sums[i, :] += pairs[j, :]`` for int64 arrays of two columns, as one vector instruction.
+
+    Numba's compiler does not join the two additions by itself; joined, they cost little more than one.
+    """
+
+    def generate(context, builder, signature, arguments):
+        pair = ir.VectorType(ir.IntType(64), 2)
+
+        def pointer(array, row):
+            data = context.make_array(signature.args[array])(context, builder, arguments[array]).data
+            index = context.cast(builder, arguments[row], signature.args[row], types.intp)
+            offset = builder.mul(index, ir.Constant(ir.IntType(64), 2))
+            return builder.bitcast(builder.gep(data, [offset]), pair.as_pointer())
+
+        target = pointer(0, 1)
+        total = builder.add(builder.load(target, align=8), builder.load(pointer(2, 3), align=8))
+        builder.store(total, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(sums, i, pairs, j), generate
+
+
+@njit(cache=True, nogil=True)
+def _add_changes(codes, changed, change, lo, hi, hists):
+    n_features = codes.shape[0]
+    for e in range(0, n_features - 1, 2):  # two columns a pass: a change is loaded once for both
+        c0, c1, h0, h1 = codes[e, lo:hi], codes[e + 1, lo:hi], hists[e], hists[e + 1]
+        for j in range(changed.size):
+            i = changed[j]
+            _add_pair(h0, c0[i], change, j)
+            _add_pair(h1, c1[i], change, j)
+    if n_features % 2:
+        c0, h0 = codes[n_features - 1, lo:hi], hists[n_features - 1]
+        for j in range(changed.size):
+            _add_pair(h0, c0[changed[j]], change, j)
+
+
+@njit(cache=True, nogil=True)
+def combine(hists, coefficients, columns, n_groups):
+    """Histogram of the signed weights from the histograms of all weights.
+
+    Parameters
+    ----------
+    hists : ndarray of shape (n_parts, 3, n_features, 256, 2), int64
+        Histograms of parts of the rows.
+    coefficients : ndarray of shape (2, 3)
+        Of each kind and group, times `UNIT`.
+
+    Returns
+    -------
+    ndarray of shape (len(columns), 256), int64
+    """
+    signed = np.empty((columns.size, N_CODES), dtype=np.int64)
+    for j in range(columns.size):
+        for b in range(N_CODES):
+            total = 0.0
+            for g in range(n_groups):
+                up, down = 0, 0
+                for part in range(hists.shape[0]):  # whole numbers first: the parts do not show in the result
+                    up += hists[part, g, columns[j], b, 0]
+                    down += hists[part, g, columns[j], b, 1]
+                total += coefficients[0, g] * up + coefficients[1, g] * down
+            signed[j, b] = np.int64(np.rint(total))
+    return signed
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,7 @@
+"""Linear models: AUC by hinge losses and by least squares, and positive-unlabelled risks."""
+
+from fewlabel.linear._auc import LinearAUCClassifier
+from fewlabel.linear._auc_path import LinearAUCClassifierCV, linear_auc_path
+from fewlabel.linear._pu import LinearPUClassifier
+
+__all__ = ["LinearAUCClassifier", "LinearAUCClassifierCV", "LinearPUClassifier", "linear_auc_path"]

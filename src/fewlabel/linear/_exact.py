@@ -1,137 +1,183 @@
 """The exact solver: Newton's method on a smoothed hinge that sharpens, with a certificate at every step."""
 
+import functools
 import math
 from typing import NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import issparse
+from threadpoolctl import ThreadpoolController
 
 from fewlabel.linear._pairs import PairRisk
 
 _WIDEST = 2.0  # at w = 0 every pair is then in the curved part, and the first step is that of least squares
 _SHARPEN = 0.125  # the least factor of the width from one step to the next
-_DIRECT = 1000  # columns up to which a dense Hessian is formed and factorised
 _MANY_ROWS = 50_000  # more rows than this are first solved on a tenth of them
+_DIRECT = 1000  # columns up to which a dense Hessian is formed
+_HESSIAN_CELLS = 500_000  # of so many cells of each class, or of 20 rows a column
 
 
 class Solution(NamedTuple):
-    """What a solver found: coefficients, objective, duality gap, iterations, and whether the gap is small enough."""
+    """What a solver found: coefficients, objective, duality gap, and number of iterations or passes."""
 
     coef: np.ndarray
     objective: float
     gap: float
     n_iter: int
-    converged: bool
 
 
-def solve(X, positive, weight, alpha, *, squared=False, start=None, tol=1e-3, max_iter=200, after=None, rng=None):
-    r"""Minimise :math:`P(w) = \frac{\lambda}{2} |w|^2 + R(w)` to a relative duality gap of `tol`.
+def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None, after=None):
+    r"""Minimise :math:`P(w) = \frac{\lambda}{2} |w|^2 + R(w)` until the duality gap is at most ``tol * P(w)``.
 
-    At any w the slopes :math:`\alpha_{ij} \in [0, 1]` of the smoothed hinge are feasible in the dual. With g the gradient of the
-    smoothed objective, the gap they leave is :math:`S + |g|^2 / 2\lambda`, S the slack of the smoothing: a certificate that
-    costs nothing. Newton's method makes the second term small, a sharper hinge the first; whichever is larger has the next step.
+    At any w the slopes :math:`\alpha_{ij} \in [0, 1]` of the smoothed hinge are feasible in the dual. With g the
+    gradient of the smoothed objective, the gap they leave is :math:`S + |g|^2 / 2\lambda`, where S is the slack of the
+    smoothing: a certificate that costs nothing. Newton's method makes the second term small, a sharper hinge the
+    first; the larger has the next step.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+        The labelled rows.
+    positive : ndarray of bool
+    weight : ndarray or None
+    alpha : float
+        The paper's lambda.
+    squared : bool
+        The squared hinge, which needs no smoothing.
+    rng : numpy.random.Generator
+        Draws the rows of the first, smaller problem and those of the Hessian.
+    start : ndarray or None
+        Where to begin; not changed.
+    after : callable or None
+        Called with coefficients, objective and gap after each iteration.
     """
-    if len(positive) > _MANY_ROWS and start is None:
-        few = _sample(positive, len(positive) // 10, rng)
-        start = solve(
-            X[few],
-            positive[few],
-            None if weight is None else weight[few],
-            alpha,
-            squared=squared,
-            tol=max(tol, 1e-3),
-            max_iter=max_iter,
-            rng=rng,
-        ).coef
+    if start is None:
+        start = np.zeros(X.shape[1])
+        if len(positive) > _MANY_ROWS:
+            few = _sample(positive, len(positive) // 10, rng)
+            few_weight = None if weight is None else weight[few]
+            few_tol = max(tol, 1e-3)
+            start = solve(
+                X[few], positive[few], few_weight, alpha, squared=squared, tol=few_tol, max_iter=max_iter, rng=rng
+            ).coef
     risk = PairRisk(positive, weight, squared)
-    newton = _newton(X, positive, weight, risk, rng)
-    w = np.zeros(X.shape[1]) if start is None else start.copy()
-    scores, width = X @ w, _WIDEST
+    newton = _dense_newton(X, risk, rng) if not issparse(X) and X.shape[1] <= _DIRECT else _sparse_newton(X, risk)
+    w, scores, n_iter = start, X @ start, 0
+    width = _WIDEST * _SHARPEN**2 if w.any() else _WIDEST
     value = risk(scores, width)
-    if start is not None and not squared:
-        width = _sharper(value, width, tol)
-        value = risk(scores, width)
-    best, highest, lower = w, math.inf, -math.inf
-    n_iter, stuck = 0, False
+    best, highest, dual = w, math.inf, None
     while True:
-        gradient = alpha * w - X.T @ value.pull
         objective = 0.5 * alpha * (w @ w) + value.loss
+        gradient = alpha * w - X.T @ value.pull
         rest = gradient @ gradient / (2.0 * alpha)
-        lower = max(lower, objective - value.slack - rest)
+        if not math.isfinite(rest):
+            raise ValueError("the columns of X are too large to be squared: scale them, for instance by StandardScaler")
+        dual = _best_dual(dual, (objective - value.slack - rest, w - gradient / alpha), alpha)
         if objective < highest:
             best, highest = w, objective
+        gap = max(highest - dual[0], 0.0)
         if after is not None:
-            after(best, highest, highest - lower, best is w and scores)
-        if highest - lower <= tol * highest or n_iter >= max_iter or stuck:
-            return Solution(best, highest, highest - lower, n_iter, highest - lower <= tol * highest)
+            after(best, highest, gap)
+        if gap <= tol * highest or n_iter == max_iter:
+            return Solution(best, highest, gap, n_iter)
         if rest < value.slack:
-            width = max(_SHARPEN * width, width * math.sqrt(0.25 * tol * highest / value.slack))
+            width *= max(_SHARPEN, math.sqrt(0.25 * tol * highest / value.slack))
             value = risk(scores, width)
             gradient = alpha * w - X.T @ value.pull
-        step = newton(w, scores, value, gradient, alpha, width)
-        moved = X @ step
-        w, scores, value, stuck = _line_search(risk, alpha, w, scores, value, step, moved, gradient, width)
+        step = newton(scores, value, gradient, alpha, width)
+        w, scores, value = _line_search(risk, alpha, w, scores, step, X @ step, gradient, width)
         n_iter += 1
 
 
-def _line_search(risk, alpha, w, scores, value, step, moved, gradient, width):
-    """Halve the step until the smoothed objective has fallen enough; no product with the rows is needed for that."""
-    slope = gradient @ step
-    here = 0.5 * alpha * (w @ w) + value.smooth
+def _best_dual(old, new, alpha):
+    """The best point between two of the dual, each given by its value and its w: between them it is a parabola."""
+    if old is None:
+        return new
+    (D, w), (E, v) = old, new
+    bend = alpha * ((v - w) @ (v - w))
+    share = 0.5 + (E - D) / bend if bend > 0 else float(E > D)
+    share = min(max(share, 0.0), 1.0)
+    return D + share * (E - D) + 0.5 * share * (1.0 - share) * bend, w + share * (v - w)
+
+
+def _line_search(risk, alpha, w, scores, step, moved, gradient, width):
+    """Go along `step` to where the smoothed objective is about least: its derivative a fifth of what it was, or less.
+
+    The objective is convex, so the derivative has one root: it is bracketed and narrowed by false position (Illinois).
+    No product with the rows is needed.
+    """
+    steepness = gradient @ step
+    left, right, at_left, at_right = 0.0, math.inf, steepness, math.nan
     length = 1.0
-    for _ in range(40):
-        there = w + length * step
+    for _ in range(30):
         found = risk(scores + length * moved, width)
-        if 0.5 * alpha * (there @ there) + found.smooth <= here + 1e-4 * length * slope:
-            return there, scores + length * moved, found, False
-        length *= 0.5
-    return w, scores, value, True
-
-
-def _sharper(value, width, tol):
-    return max(_SHARPEN**2 * width, width * math.sqrt(0.25 * tol * value.loss / max(value.slack, 1e-300)))
+        slope = alpha * (w @ step + length * (step @ step)) - found.pull @ moved
+        if abs(slope) <= -0.2 * steepness:
+            break
+        if slope < 0:
+            left, at_left, at_right = length, slope, 0.5 * at_right
+        else:
+            right, at_left, at_right = length, 0.5 * at_left, slope
+        if math.isinf(right):
+            length *= 2.0
+        else:
+            length = left + (right - left) * min(max(at_left / (at_left - at_right), 0.1), 0.9)
+    return w + length * step, scores + length * moved, found
 
 
 def _sample(positive, size, rng):
-    """About `size` rows in order, a like share of either class but at least as many of the rarer as can be had."""
+    """Rows in order: of each class its share of `size`, and of the rarer class half of `size` if it has as many."""
     groups = np.flatnonzero(positive), np.flatnonzero(~positive)
-    return np.sort(np.concatenate([rng.permutation(rows)[: max(size // 2, size * len(rows) // len(positive))] for rows in groups]))
+    sizes = [max(size // 2, size * len(rows) // len(positive)) for rows in groups]
+    return np.sort(np.concatenate([rng.permutation(rows)[:n] for rows, n in zip(groups, sizes)]))
 
 
-def _newton(X, positive, weight, risk, rng):
+def _dense_newton(X, risk, rng):
+    """Newton's direction by a Hessian of all rows or, where they are many, of a sample of them."""
     d = X.shape[1]
-    if issparse(X) or d > _DIRECT:
-        return lambda w, scores, value, gradient, alpha, width: _conjugate_gradients(
-            lambda p: alpha * p + X.T @ risk.curve(value, X @ p, width), gradient
-        )
-    cap = max(500_000 // d, 20 * d)
-    rows = _sample(positive, 2 * cap, rng) if len(positive) > 2 * cap else np.arange(len(positive))
-    sampled = PairRisk(positive[rows], None if weight is None else weight[rows], risk.squared)
-    Z = X[rows].astype(float)
-    Z -= Z.mean(axis=0)
+    positive, weight = risk.positive, risk.row_weight
+    size = 2 * max(_HESSIAN_CELLS // d, 20 * d)
+    sampled = len(positive) > size
+    rows = _sample(positive, size, rng) if sampled else slice(None)
+    Z = X[rows].astype(np.float64)
+    Z -= Z.mean(axis=0)  # pairs do not see the mean, but the cancelling sums of the Hessian do
+    few = PairRisk(positive[rows], None if weight is None else weight[rows], risk.squared) if sampled else risk
 
-    def direction(w, scores, value, gradient, alpha, width):
-        if len(rows) < len(positive):
-            value = sampled(scores[rows], width)
-        H = sampled.hessian(value, Z, width)
-        H[np.diag_indices(d)] += alpha
-        return -cho_solve(cho_factor(H, overwrite_a=True), gradient)
+    def direction(scores, value, gradient, alpha, width):
+        H = few.hessian(few(scores[rows], width) if sampled else value, Z, width)
+        H[np.diag_indices(d)] += alpha + 1e-13 * H.diagonal().max()
+        return -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), gradient)
 
     return direction
 
 
-def _conjugate_gradients(product, gradient, accuracy=0.1, max_iter=250):
-    x, r = np.zeros_like(gradient), -gradient
-    p, rr = r.copy(), r @ r
-    goal = accuracy**2 * rr
-    for _ in range(max_iter):
-        q = product(p)
-        a = rr / (p @ q)
-        x += a * p
-        r -= a * q
-        rr, old = r @ r, rr
-        if rr <= goal:
-            break
-        p = r + (rr / old) * p
-    return x
+def _sparse_newton(X, risk, accuracy=0.1, max_iter=250):
+    """Newton's direction by conjugate gradients: a product with the Hessian costs two products with the rows."""
+
+    def direction(scores, value, gradient, alpha, width):
+        x, r = np.zeros_like(gradient), -gradient
+        p, rr = r, r @ r
+        goal = accuracy**2 * rr
+        for _ in range(max_iter):
+            if rr <= goal:
+                break
+            q = alpha * p + X.T @ risk.curve(value, X @ p, width)
+            length = rr / (p @ q)
+            x, r = x + length * p, r - length * q
+            rr, old = r @ r, rr
+            p = r + (rr / old) * p
+        return x
+
+    return direction
+
+
+@functools.cache
+def _controller():
+    return ThreadpoolController()
+
+
+def linear_algebra_threads(n_jobs):
+    """Context in which NumPy's linear algebra uses `n_jobs` threads."""
+    return _controller().limit(limits=effective_n_jobs(n_jobs), user_api="blas")

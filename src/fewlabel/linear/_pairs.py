@@ -57,10 +57,10 @@ class PairRisk:
 
     def __init__(self, positive, weight=None, squared=False):
         self.squared = squared
+        self.positive, self.row_weight = positive, weight
         self.rows = np.flatnonzero(positive), np.flatnonzero(~positive)
         weight = np.ones(len(positive)) if weight is None else weight
         self.weight = tuple(weight[rows] / weight[rows].sum() for rows in self.rows)
-        self.n_rows = len(positive)
 
     def __call__(self, scores, width):
         """`PairValue` at the given scores; the hinge is rounded over `width`."""
@@ -71,7 +71,7 @@ class PairRisk:
         s, t, u, v = s[by_s], t[by_t], self.weight[0][by_s], self.weight[1][by_t]
         slopes, totals, *windows = pair_sums(s, u, -t[::-1], v[::-1], width, self.squared)
         mirrored, _, *mirrored_windows = pair_sums(t, v, -s[::-1], u[::-1], width, self.squared)
-        pull = np.empty(self.n_rows)
+        pull = np.empty(len(self.positive))
         by_s, by_t = self.rows[0][by_s], self.rows[1][by_t]
         pull[by_s] = u * slopes
         pull[by_t] = -v * mirrored
@@ -79,26 +79,31 @@ class PairRisk:
 
     def curve(self, value, direction, width):
         """Second derivative of the smoothed risk in the scores, times a `direction` of the scores."""
-        out = np.empty(self.n_rows)
-        own, other = value.sides
-        for own, other in ((own, other), (other, own)):
-            a, b = direction[own.order], direction[other.order[::-1]]
-            v = other.weight[::-1]
-            mass, moved = np.concatenate([[0.0], np.cumsum(v)]), np.concatenate([[0.0], np.cumsum(v * b)])
-            out[own.order] = own.weight * ((mass[own.hi] - mass[own.lo]) * a - (moved[own.hi] - moved[own.lo]))
+        out = np.empty(len(self.positive))
+        for own, other in (value.sides, value.sides[::-1]):
+            v, moved = other.weight[::-1], direction[other.order[::-1]]
+            mass, moved = _sums_before(v), _sums_before(v * moved)
+            out[own.order] = own.weight * (
+                (mass[own.hi] - mass[own.lo]) * direction[own.order] - (moved[own.hi] - moved[own.lo])
+            )
         return out * (2.0 if self.squared else 1.0 / width)
 
     def hessian(self, value, X, width):
-        """The same as a matrix over the columns of `X`."""
+        """The same as a matrix over the columns of `X`, which should be centred."""
         positives, negatives = value.sides
-        A, u = X[positives.order], positives.weight
+        A, u, lo, hi = X[positives.order], positives.weight, positives.lo, positives.hi
         Z, v = X[negatives.order[::-1]], negatives.weight[::-1]
-        mass, moved = np.concatenate([[0.0], np.cumsum(v)]), np.zeros((len(Z) + 1, X.shape[1]))
-        np.cumsum(v[:, None] * Z, axis=0, out=moved[1:])
-        lo, hi = positives.lo, positives.hi
-        partners = (0.5 * (mass[hi] - mass[lo]))[:, None] * A - (moved[hi] - moved[lo])
+        mass, moved = _sums_before(v), _sums_before(v[:, None] * Z)
+        partners = 0.5 * (mass[hi] - mass[lo])[:, None] * A - (moved[hi] - moved[lo])
         half = A.T @ (u[:, None] * partners)
-        mass = np.concatenate([[0.0], np.cumsum(u[::-1])])
-        weight = v * (mass[negatives.hi] - mass[negatives.lo])[::-1]
-        H = half + half.T + Z.T @ (weight[:, None] * Z)
+        mass = _sums_before(u[::-1])
+        curved = v * (mass[negatives.hi] - mass[negatives.lo])[::-1]
+        H = half + half.T + Z.T @ (curved[:, None] * Z)
         return H * (2.0 if self.squared else 1.0 / width)
+
+
+def _sums_before(values):
+    """Sums of the first 0, 1, ..., n values."""
+    sums = np.zeros((len(values) + 1, *values.shape[1:]))
+    np.cumsum(values, axis=0, out=sums[1:])
+    return sums

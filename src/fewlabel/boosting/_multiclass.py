@@ -1,0 +1,381 @@
+"""SSMAB and ASSEMBLE: boosting any base classifier on labelled and pseudo-labelled rows."""
+
+import math
+import numbers
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
+
+from fewlabel.base import HasMethods, Interval, StrOptions, check_weights, fit_context
+from fewlabel.exceptions import LabelError
+from fewlabel.labels import read, require_labels
+
+_LEAST_ERROR = 1e-10  # a base classifier without error gets this one, and ends the fit
+
+
+class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
+    """The one loop of SSMAB and ASSEMBLE: fit the base classifier to weighted rows, weigh its vote, weigh the rows anew.
+
+    A subclass gives
+
+    - ``_first_weights(labelled)``: weights to start from;
+    - ``_vote(error, n_classes)``: the weight of a vote, None if the classifier is too bad to be kept;
+    - ``_next(codes, weight, right, votes, labelled, beta, own)``: labels and weights for the next round.
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+    resample = False
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The table; labelled and unlabelled rows.
+        y : array-like of shape (n_samples,)
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies the weights to start from. A row of weight 0 is left out.
+
+        Returns
+        -------
+        self : object
+        """
+        if y is None:
+            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        labels = read(y)
+        require_labels(labels)
+        check_consistent_length(X, labels.codes)
+        codes = labels.codes
+        own = np.ones(len(codes))
+        if sample_weight is not None:
+            own = check_weights(sample_weight, X)
+            X, codes, own = X[own > 0], codes[own > 0], own[own > 0]
+        if len(labels.classes) < 2 or len(np.unique(codes[codes >= 0])) < len(labels.classes):
+            raise LabelError(
+                f"labelled rows of two classes or more are needed, y holds {len(np.unique(codes[codes >= 0]))} class(es); "
+                "with positives alone use a positive-unlabelled method such as PUAdaBoostClassifier"
+            )
+        self.classes_ = labels.classes
+        self._boost(X, codes, own)
+        return self
+
+    def _boost(self, X, known, own):
+        rng = check_random_state(self.random_state)
+        labelled = known >= 0
+        n_classes = len(self.classes_)
+        codes = self._pseudo_labels(X, known)
+        self._majority = int(np.argmax(np.bincount(known[labelled], weights=own[labelled])))
+        weight = self._first_weights(labelled) * own
+        total = weight.sum()
+        votes = np.zeros((len(X), n_classes))
+        self.estimators_, betas, errors = [], [], []
+        for _ in range(self.n_estimators):
+            model = self._fit_base(X, codes, weight, labelled, rng)
+            predicted = model.predict(X).astype(np.int64)
+            right = predicted == codes
+            error = float(weight[~right].sum() / weight.sum())
+            beta = self._vote(max(error, _LEAST_ERROR), n_classes)
+            if beta is None:
+                break
+            self.estimators_.append(model)
+            betas.append(beta)
+            errors.append(error)
+            if error <= _LEAST_ERROR:  # another round would repeat it
+                break
+            votes[np.arange(len(X)), predicted] += beta
+            codes, weight = self._next(codes, weight, right, votes, labelled, beta, own)
+            weight *= total / weight.sum()
+        self.estimator_weights_, self.estimator_errors_ = np.array(betas), np.array(errors)
+        self.n_iter_ = len(betas)
+
+    def _pseudo_labels(self, X, known):
+        """Unlabelled rows take the class of their nearest labelled rows, in columns scaled to [0, 1]."""
+        labelled = known >= 0
+        codes = known.copy()
+        if not labelled.all():
+            X = MinMaxScaler().fit_transform(X)
+            teacher = KNeighborsClassifier(min(self.n_neighbors, np.count_nonzero(labelled)))
+            codes[~labelled] = teacher.fit(X[labelled], known[labelled]).predict(X[~labelled])
+        return codes
+
+    def _fit_base(self, X, codes, weight, labelled, rng):
+        base = DecisionTreeClassifier(min_samples_leaf=20) if self.estimator is None else self.estimator
+        model = clone(base)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=rng.randint(np.iinfo(np.int32).max))
+        if self.resample:
+            drawn = rng.choice(len(X), np.count_nonzero(labelled), p=weight / weight.sum())
+            return model.fit(X[drawn], codes[drawn])
+        if not has_fit_parameter(model, "sample_weight"):
+            raise ValueError(
+                f"the estimator {type(model).__name__} does not take sample_weight: boosting weighs the rows, so choose "
+                "one that does, such as a tree, naive Bayes or logistic regression"
+            )
+        return model.fit(X, codes, sample_weight=weight * (len(weight) / weight.sum()))
+
+    def _votes(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        votes = np.zeros((len(X), len(self.classes_)))
+        if not self.estimators_:  # no base classifier was good enough: the largest labelled class
+            votes[:, self._majority] = 1.0
+        for model, beta in zip(self.estimators_, self.estimator_weights_):
+            votes[np.arange(len(X)), model.predict(X).astype(np.int64)] += beta
+        return votes
+
+    def decision_function(self, X):
+        """Weighted votes of each class; with two classes, those of the second less those of the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes
+        """
+        votes = self._votes(X)
+        return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
+
+    def predict(self, X):
+        """The class with the most weighted votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        votes = self._votes(X)  # also says that the model is not fitted, before classes_ does
+        return self.classes_[np.argmax(votes, axis=1)]
+
+    def predict_proba(self, X):
+        """Share of the weighted votes; a ranking of the classes, not a calibrated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        votes = self._votes(X)
+        return votes / votes.sum(axis=1, keepdims=True)
+
+
+class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
+    r"""Multi-class AdaBoost on labelled and pseudo-labelled rows (SSMAB).
+
+    Unlabelled rows take the class of their nearest labelled rows. Then, with classes coded as
+    :math:`y \in \{1, -1/(K-1)\}^K` and base classifiers coded the same way, it minimises
+
+    .. math:: L = \sum_i w_i \exp\big(-\tfrac1K\, y_i^\top H(x_i)\big) , \qquad H = \sum_m \beta_m h_m .
+
+    It passes on to the base classifier what nearest neighbours know: expect it to better a weak tree, not a forest. Where
+    neighbours mislead (irrelevant or badly scaled columns), so does it; compare with the base classifier on the labelled
+    rows alone.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Base classifier whose `fit` takes `sample_weight`. None: a decision tree with at least 20 rows a leaf.
+    n_estimators : int, default=30
+        Most rounds.
+    n_neighbors : int, default=1
+        Labelled neighbours that vote on a pseudo-label.
+    labeled_weight : float, default=8.0
+        Weight of a labelled row to start from.
+    unlabeled_weight : float, default=2.0
+        Weight of an unlabelled row to start from; only the ratio of the two matters.
+    labeled_factor : float, default=2.0
+        Extra factor on the weight of a labelled row at each mistake; 1 is the plain cost.
+    update : {"samme", "damped"}, default="samme"
+        "samme": weights follow the cost, :math:`e^{-\beta/(K-1)}` where right and :math:`e^{\beta/(K-1)^2}` where wrong.
+        "damped": right rows keep their weight, which comes nearest to the thesis's numbers.
+    random_state : int, RandomState instance or None, default=None
+        Passed on to the base classifiers.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    estimators_ : list
+        The base classifiers; they predict positions in `classes_`.
+    estimator_weights_ : ndarray
+        :math:`\beta_m`.
+    estimator_errors_ : ndarray
+        Weighted errors, on labels and pseudo-labels.
+    n_iter_ : int
+        Number of base classifiers.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    AssembleClassifier : Labels the unlabelled rows anew in each round.
+
+    Notes
+    -----
+    The thesis prints :math:`e^{-\beta/(K-1)^2}` for wrong rows (its equation 5.7), which lowers the weight of mistakes; its
+    own cost has the other sign, used here. Without unlabelled rows and with ``labeled_factor=1`` this is SAMME.
+
+    References
+    ----------
+    .. [1] Semi-supervised multi-class AdaBoost: the thesis's chapter 5, cost 5.2, vote 5.6, weights 5.7 (sign corrected).
+    .. [2] Zhu, Zou, Rosset, Hastie. Multi-class AdaBoost. Statistics and Its Interface 2, 2009 (SAMME).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fewlabel import SemiSupervisedAdaBoostClassifier, hide_labels
+    >>> X, y = load_wine(return_X_y=True)
+    >>> y_few = hide_labels(y, labeled=0.1, random_state=0)
+    >>> model = SemiSupervisedAdaBoostClassifier(random_state=0).fit(X, y_few)
+    >>> bool((model.predict(X) == y).mean() > 0.8)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **PseudoLabelBooster._parameter_constraints,
+        "labeled_weight": [Interval(numbers.Real, 0, None, closed="neither")],
+        "unlabeled_weight": [Interval(numbers.Real, 0, None, closed="neither")],
+        "labeled_factor": [Interval(numbers.Real, 0, None, closed="neither")],
+        "update": [StrOptions({"samme", "damped"})],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        n_estimators=30,
+        n_neighbors=1,
+        labeled_weight=8.0,
+        unlabeled_weight=2.0,
+        labeled_factor=2.0,
+        update="samme",
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.n_neighbors = n_neighbors
+        self.labeled_weight = labeled_weight
+        self.unlabeled_weight = unlabeled_weight
+        self.labeled_factor = labeled_factor
+        self.update = update
+        self.random_state = random_state
+
+    def _first_weights(self, labelled):
+        return np.where(labelled, self.labeled_weight, self.unlabeled_weight)
+
+    def _vote(self, error, n_classes):
+        if error >= (n_classes - 1) / n_classes:
+            return None
+        return (n_classes - 1) ** 2 / n_classes * (math.log((1 - error) / error) + math.log(n_classes - 1))
+
+    def _next(self, codes, weight, right, votes, labelled, beta, own):
+        others = len(self.classes_) - 1
+        when_right = math.exp(-beta / others) if self.update == "samme" else 1.0
+        when_wrong = math.exp(beta / others**2) * np.where(labelled, self.labeled_factor, 1.0)
+        return codes, weight * np.where(right, when_right, when_wrong)
+
+
+class AssembleClassifier(PseudoLabelBooster):
+    r"""Boosting that labels the unlabelled rows anew in each round (ASSEMBLE.AdaBoost).
+
+    Starts from the classes of the nearest labelled rows; after each round the vote :math:`F` so far gives the unlabelled
+    rows their classes, and every row the weight :math:`e^{-m_i}` of its margin :math:`m_i = F_{y_i} - \max_{k \ne y_i} F_k`.
+
+    It trusts its own votes: where the first ones are wrong, the later ones are surer of it.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Base classifier. None: a decision tree with at least 20 rows a leaf.
+    n_estimators : int, default=30
+        Most rounds.
+    n_neighbors : int, default=1
+        Labelled neighbours that vote on a first pseudo-label.
+    labeled_share : float, default=0.9
+        Part of the weight that the labelled rows have to start with, in (0, 1).
+    resample : bool, default=True
+        Fit the base classifier to as many rows as are labelled, drawn by weight with replacement, as the authors do; if
+        False, to all rows with their weights.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows; passed on to the base classifiers.
+
+    Attributes
+    ----------
+    classes_, estimators_, estimator_weights_, estimator_errors_, n_iter_, n_features_in_, feature_names_in_
+        As in `SemiSupervisedAdaBoostClassifier`.
+
+    References
+    ----------
+    .. [1] Bennett, Demiriz, Maclin. Exploiting Unlabeled Data in Ensemble Methods. KDD, 2002. For more than two classes the
+       margin is that of the votes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fewlabel import AssembleClassifier, hide_labels
+    >>> X, y = load_wine(return_X_y=True)
+    >>> y_few = hide_labels(y, labeled=0.3, random_state=0)
+    >>> model = AssembleClassifier(resample=False, random_state=0).fit(X, y_few)
+    >>> bool((model.predict(X) == y).mean() > 0.8)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **PseudoLabelBooster._parameter_constraints,
+        "labeled_share": [Interval(numbers.Real, 0, 1, closed="neither")],
+        "resample": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        n_estimators=30,
+        n_neighbors=1,
+        labeled_share=0.9,
+        resample=True,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.n_neighbors = n_neighbors
+        self.labeled_share = labeled_share
+        self.resample = resample
+        self.random_state = random_state
+
+    def _first_weights(self, labelled):
+        n_labelled, n_unlabelled = np.count_nonzero(labelled), np.count_nonzero(~labelled)
+        share = self.labeled_share if n_unlabelled else 1.0
+        return np.where(labelled, share / n_labelled, (1 - share) / max(n_unlabelled, 1))
+
+    def _vote(self, error, n_classes):
+        return None if error >= 0.5 else 0.5 * math.log((1 - error) / error)
+
+    def _next(self, codes, weight, right, votes, labelled, beta, own):
+        codes = np.where(labelled, codes, np.argmax(votes, axis=1))
+        rows = np.arange(len(codes))
+        own = votes[rows, codes]
+        others = votes.copy()
+        others[rows, codes] = -np.inf
+        margin = own - others.max(axis=1)
+        return codes, own * np.exp(margin.min() - margin)

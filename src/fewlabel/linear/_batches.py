@@ -1,0 +1,43 @@
+"""What estimators with `partial_fit` share: reading a batch, and the threshold from the rows at hand."""
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from fewlabel import labels
+from fewlabel.exceptions import LabelError
+
+
+def read_batch(model, X, y, classes):
+    """Validated rows and signs (+1, -1, 0) of a batch; sets ``classes_`` on the first call."""
+    first = not hasattr(model, "classes_")
+    if first and classes is None:
+        raise ValueError(
+            "classes must be passed on the first call to partial_fit: [negative, positive]"
+        )
+    X = model._validate(X, reset=first)
+    found = labels.read(y)
+    check_consistent_length(X, found.codes)
+    if first:
+        declared = labels.read(classes).classes
+        if len(declared) != 2:
+            raise LabelError(f"classes must hold two classes, got {len(declared)}: {list(declared)}")
+        model.classes_ = declared
+        model.offset_, model.calibration_ = 0.0, np.zeros(2)
+    elif classes is not None and not np.array_equal(labels.read(classes).classes, model.classes_):
+        raise ValueError(f"classes={list(classes)} is not what the first call was given: {list(model.classes_)}")
+    unknown = np.setdiff1d(found.classes, model.classes_)
+    if len(unknown):
+        raise LabelError(f"y holds {list(unknown)}, which are not among the classes {list(model.classes_)}")
+    signs = np.zeros(len(found.codes), dtype=np.int8)
+    for sign, known in zip((-1, 1), model.classes_):
+        at = np.flatnonzero(found.classes == known)
+        if len(at):
+            signs[found.codes == at[0]] = sign
+    return X, signs
+
+
+def set_threshold(model, X, positive, seen):
+    """Threshold and calibration from the labelled rows at hand, each class weighing as many rows as came so far."""
+    counts = np.array([np.count_nonzero(~positive), np.count_nonzero(positive)])
+    if counts.all():
+        model._set_threshold(model._score(X), positive, np.where(positive, *(seen / counts)[::-1]))

@@ -1,0 +1,79 @@
+"""Class moments: all that least-squares AUC needs of the rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Moments(NamedTuple):
+    """Weight, mean and scatter (sum of squares about the mean) of a group of rows; `count` is the number of rows."""
+
+    count: float
+    weight: float
+    mean: np.ndarray
+    scatter: np.ndarray
+
+    @classmethod
+    def of(cls, F, weight=None):
+        """Moments of rows, centred before they are squared so that no digits cancel."""
+        weight = np.ones(len(F)) if weight is None else weight
+        total = weight.sum()
+        if total == 0:
+            return cls.none(F.shape[1])
+        mean = weight @ F / total
+        centred = F - mean
+        return cls(len(F), total, mean, centred.T @ (weight[:, None] * centred))
+
+    @classmethod
+    def none(cls, n_features):
+        """Moments of no row."""
+        return cls(0, 0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
+
+    def merge(self, other):
+        """Moments of both groups together, exactly."""
+        weight = self.weight + other.weight
+        if weight == 0:
+            return self
+        shift = other.mean - self.mean
+        scatter = self.scatter + other.scatter + self.weight * other.weight / weight * np.outer(shift, shift)
+        return Moments(self.count + other.count, weight, self.mean + other.weight / weight * shift, scatter)
+
+    @property
+    def covariance(self):
+        """Biased covariance."""
+        return self.scatter / max(self.weight, 1e-300)
+
+
+def pair_terms(risk, gamma, prior, p, n, u):
+    r"""Weights of the terms of :math:`H = \sum_g c_g C_g + \sum_k b_k\, d_k d_k^\top` and :math:`h`.
+
+    Parameters
+    ----------
+    risk : {"pn", "samult", "pnu"}
+    gamma, prior : float
+    p, n, u : Moments or any with ``count`` and ``mean``
+        Positives, negatives, unlabelled rows.
+
+    Returns
+    -------
+    shares : list of float
+        Weights of the covariances of positives, negatives and unlabelled rows.
+    outer : list of (float, ndarray)
+        Weights and vectors of the rank-one terms.
+    h : ndarray
+        The linear term.
+    """
+    between = p.mean - n.mean
+    if risk == "pn" or u.count == 0:
+        return [1.0, 1.0, 0.0], [(1.0, between)], between
+    above, below = p.mean - u.mean, u.mean - n.mean
+    if risk == "samult":
+        outer = [(gamma, between), (1 - gamma, above), (1 - gamma, below)]
+        return [1.0, 1.0, 2 * (1 - gamma)], outer, between
+    size = abs(gamma)
+    side, other, towards = (p, 1 - prior, above) if gamma >= 0 else (n, prior, below)
+    unbiased = side.count / (side.count - 1) if side.count > 1 else 1.0
+    within = (1 - size) + size * (1 - 2 * (1 - other) * unbiased) / other
+    shares = [within, 1 - size] if gamma >= 0 else [1 - size, within]
+    outer = [(1 - size, between), (size / other, towards)]
+    return [*shares, size / other], outer, (1 - size) * between + size / other * towards

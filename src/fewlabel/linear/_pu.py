@@ -1,0 +1,252 @@
+"""uPU and nnPU: linear classifiers from positives and unlabelled rows."""
+
+import math
+import numbers
+import warnings
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import issparse
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+
+from fewlabel.base import Interval, RankingClassifier, StrOptions
+from fewlabel.pu import PositiveUnlabelled
+
+_ADAM = 0.9, 0.999, 1e-8
+
+
+def _logistic(z):
+    return np.logaddexp(0.0, -z), -expit(-z)
+
+
+def _squared(z):
+    return 0.25 * (1.0 - z) ** 2, -0.5 * (1.0 - z)
+
+
+def _sigmoid(z):
+    loss = expit(-z)
+    return loss, -loss * (1.0 - loss)
+
+
+LOSSES = {"logistic": _logistic, "squared": _squared, "sigmoid": _sigmoid}  # each gives the loss and its slope
+
+
+class PURisk:
+    r"""The two parts of the PU risk of a linear model, and their gradients.
+
+    :math:`R^+ = \pi\overline{\ell(g)}_P` and :math:`R^- = \overline{\ell(-g)}_U - \pi\overline{\ell(-g)}_P`.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Used as ``(X - shift) / scale`` without making it.
+    positive : ndarray of bool
+    weight : ndarray of shape (n_samples,)
+        Weights of the rows; normalised in each group.
+    """
+
+    def __init__(self, X, positive, weight, prior, loss, shift, scale):
+        self._P, self._U = X[positive], X[~positive]
+        self._weight_p, self._weight_u = (w / math.fsum(w) for w in (weight[positive], weight[~positive]))
+        self._prior, self._loss = prior, LOSSES[loss]
+        self._shift, self._scale = shift, scale
+
+    def __call__(self, parameters):
+        """R+, R-, and their gradients in (w, b)."""
+        w = parameters[:-1] / self._scale
+        b = parameters[-1] - self._shift @ w
+        p, u = self._P @ w + b, self._U @ w + b
+        as_positive, slope_positive = self._loss(p)
+        as_negative, slope_negative = self._loss(-p)
+        of_u, slope_u = self._loss(-u)
+        prior, v_p, v_u = self._prior, self._weight_p, self._weight_u
+        positives = prior * float(v_p @ as_positive)
+        negatives = float(v_u @ of_u) - prior * float(v_p @ as_negative)
+        gradient_positives = self._pull(self._P, prior * v_p * slope_positive)
+        gradient_negatives = self._pull(self._P, prior * v_p * slope_negative) - self._pull(self._U, v_u * slope_u)
+        return positives, negatives, gradient_positives, gradient_negatives
+
+    def _pull(self, rows, weight):
+        total = weight.sum()
+        return np.append((weight @ rows - total * self._shift) / self._scale, total)
+
+
+class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
+    r"""Linear classifier from positives and unlabelled rows (uPU, nnPU).
+
+    Minimises, for :math:`g(x) = w^\top x + b` with the columns scaled to unit variance,
+
+    .. math::
+
+        \pi\, \overline{\ell(g)}_P + \Big[ \overline{\ell(-g)}_U - \pi\, \overline{\ell(-g)}_P \Big]
+        + \frac{\lambda}{2} |w|^2 .
+
+    The bracket stands for the risk of the negatives, which cannot be below zero; ``risk="nnpu"`` replaces it by
+    :math:`\max(0, \cdot)`. Assumes that the labelled positives are drawn like the positives among the unlabelled rows.
+
+    Parameters
+    ----------
+    risk : {"nnpu", "upu"}, default="nnpu"
+        Non-negative or unbiased.
+    loss : {"logistic", "squared", "sigmoid"}, default="logistic"
+        :math:`\ell`. With "logistic" and "squared" (:math:`(1-z)^2/4`) the unbiased risk is convex; "sigmoid", of nnPU's
+        authors, is not, but is bounded, so that outliers pull less.
+    prior : float, default=None
+        P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
+    alpha : float, default=0.001
+        Weight :math:`\lambda` of the penalty.
+    threshold : {"prior", "zero"}, default="prior"
+        "prior": call as many of the unlabelled training rows positive as the prior says. "zero": the sign of :math:`g`.
+    max_iter : int, default=500
+        Most iterations of L-BFGS, and of Adam if nnPU needs it.
+    tol : float, default=1e-6
+        L-BFGS stops when no part of the gradient is larger.
+    learning_rate : float, default=0.01
+        Step of Adam.
+    random_state : int, RandomState instance or None, default=None
+        Draws the folds for the estimate of the prior.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        ``classes_[1]`` is the positive class. Where `y` has no name for the other one it is 0 (1 if the positives are 0),
+        False, "not " and the name of the positives, or the other category of a categorical `y`.
+    prior_ : float
+        The prior that was used.
+    coef_ : ndarray of shape (1, n_features)
+        For the columns as they are given.
+    intercept_ : ndarray of shape (1,)
+    corrected_ : bool
+        Whether the risk of the negatives fell below zero, so that nnPU differs from uPU.
+    n_iter_ : int
+    offset_ : float
+        Added to the score, so that 0 is the threshold of `predict`.
+    calibration_ : ndarray of shape (2,)
+        Slope and intercept of the log-odds of ``classes_[1]`` in the decision function.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    PUAdaBoostClassifier : The unbiased exponential risk with stumps.
+
+    Notes
+    -----
+    Where the minimiser of the unbiased risk has a non-negative risk of the negatives, it minimises the non-negative risk
+    too, and nothing more is done. Otherwise full-batch Adam starts from zero: as long as the bracket is below zero it
+    steps so as to raise it, without the other term.
+
+    References
+    ----------
+    .. [1] du Plessis, Niu, Sugiyama. Convex Formulation for Learning from Positive and Unlabeled Data. ICML, 2015.
+    .. [2] Kiryo, Niu, du Plessis, Sugiyama. Positive-Unlabeled Learning with Non-Negative Risk Estimator. NIPS, 2017.
+       Risk: equation 6; Algorithm 1 with :math:`\beta = 0, \gamma = 1`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import LinearPUClassifier, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y_pu = hide_labels(y, labeled=100, mechanism="positives-only", random_state=0)
+    >>> model = LinearPUClassifier(prior=0.55).fit(X, y_pu)
+    >>> bool((model.predict(X) == y).mean() > 0.9)
+    True
+    """
+
+    _accept_sparse = True
+    _parameter_constraints: dict = {
+        **PositiveUnlabelled._prior_constraints,
+        "risk": [StrOptions({"upu", "nnpu"})],
+        "loss": [StrOptions(set(LOSSES))],
+        "alpha": [Interval(numbers.Real, 0, None, closed="left")],
+        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "tol": [Interval(numbers.Real, 0, None, closed="left")],
+        "learning_rate": [Interval(numbers.Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        risk="nnpu",
+        *,
+        loss="logistic",
+        prior=None,
+        alpha=0.001,
+        threshold="prior",
+        max_iter=500,
+        tol=1e-6,
+        learning_rate=0.01,
+        random_state=None,
+    ):
+        self.risk = risk
+        self.loss = loss
+        self.prior = prior
+        self.alpha = alpha
+        self.threshold = threshold
+        self.max_iter = max_iter
+        self.tol = tol
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+
+    def _fit(self, X, signs, weight):
+        positive = signs > 0
+        self.prior_ = self._find_prior(X, signs)
+        X = X.astype(np.float64, copy=False)
+        weight = np.ones(len(signs)) if weight is None else weight
+        shift, scale = _scaling(X, weight)
+        risk = PURisk(X, positive, weight, self.prior_, self.loss, shift, scale)
+        parameters, self.n_iter_ = self._minimise(risk, X.shape[1])
+        self.corrected_ = risk(parameters)[1] < 0
+        if self.risk == "nnpu" and self.corrected_:
+            parameters = self._adam(risk, X.shape[1])
+            self.n_iter_ = self.max_iter
+        self.coef_ = (parameters[:-1] / scale)[None, :]
+        self.intercept_ = parameters[-1:] - self.coef_ @ shift
+
+    def _minimise(self, risk, n_features):
+        """The unbiased risk by L-BFGS."""
+
+        def objective(parameters):
+            positives, negatives, gradient_p, gradient_n = risk(parameters)
+            w = np.append(parameters[:-1], 0.0)
+            return positives + negatives + 0.5 * self.alpha * (w @ w), gradient_p + gradient_n + self.alpha * w
+
+        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15, "maxfun": 20 * self.max_iter}
+        result = minimize(objective, np.zeros(n_features + 1), jac=True, method="L-BFGS-B", options=options)
+        if result.nit >= self.max_iter:
+            warnings.warn(
+                f"not converged after {self.max_iter} iterations: raise max_iter or alpha",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return result.x, max(1, int(result.nit))
+
+    def _adam(self, risk, n_features):
+        parameters = np.zeros(n_features + 1)
+        mean, square = np.zeros_like(parameters), np.zeros_like(parameters)
+        fade, fade_square, tiny = _ADAM
+        for t in range(1, self.max_iter + 1):
+            _, negatives, gradient_p, gradient_n = risk(parameters)
+            decay = self.alpha * np.append(parameters[:-1], 0.0)
+            gradient = (gradient_p + gradient_n if negatives >= 0 else -gradient_n) + decay
+            mean = fade * mean + (1 - fade) * gradient
+            square = fade_square * square + (1 - fade_square) * gradient**2
+            step = mean / (1 - fade**t) / (np.sqrt(square / (1 - fade_square**t)) + tiny)
+            parameters = parameters - self.learning_rate * step
+        return parameters
+
+    def _score(self, X):
+        return np.asarray(X @ self.coef_[0] + self.intercept_[0]).ravel()
+
+
+def _scaling(X, weight):
+    """Mean and standard deviation of the columns; sparse columns are not shifted, and scaled by their largest value."""
+    if issparse(X):
+        largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
+        return np.zeros(X.shape[1]), np.where(largest > 0, largest, 1.0)
+    share = weight / math.fsum(weight)
+    shift = share @ X
+    spread = np.sqrt(share @ (X - shift) ** 2)
+    small = spread <= 10 * np.finfo(float).eps * np.abs(shift)
+    return shift, np.where(small | (spread == 0), 1.0, spread)
