@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 UNLABELED = -1
 
 _ESTIMATORS = {
+    "LeastSquaresAUCClassifier": "fewlabel.linear",
     "AssembleClassifier": "fewlabel.boosting",
     "LinearAUCClassifier": "fewlabel.linear",
     "LinearAUCClassifierCV": "fewlabel.linear",

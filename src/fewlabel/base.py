@@ -141,7 +141,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
 
     def _make_classifier(self, scores, signs, weight):
         """Set `offset_` (so that 0 is the threshold) and `calibration_` (slope and intercept of the log-odds)."""
-        labelled = signs != 0
+        labelled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
         self._set_threshold(scores[labelled], signs[labelled] > 0, None if weight is None else weight[labelled])
 
     def _set_threshold(self, scores, positive, weight):

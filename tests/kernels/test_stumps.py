@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabel.kernels import stumps
-from fewlabel.kernels.stumps import MISSING, UNIT
+from fewlabel.kernels.stumps import MISSING, TIE, UNIT
 
 
 @pytest.fixture
@@ -113,32 +113,35 @@ def search(hist, n_cuts, has_missing):
     )
 
 
-def padded(bins, missing=0):
+LARGE = 10 * TIE  # small whole numbers of these are told apart
+
+
+def padded(bins, missing=0, unit=LARGE):
     hist = np.zeros(256, dtype=np.int64)
     hist[: len(bins)] = bins
     hist[MISSING] = missing
-    return hist
+    return hist * unit
 
 
 def test_best_stump_by_hand():
     # 2 * above - total: cut 0 gives 2 * 3 - (-1) = 7, cut 1 gives 2 * 5 - (-1) = 11
-    assert search([padded([-4, -2, 5])], [2], [False]) == (0, 1, 0, 11)
+    assert search([padded([-4, -2, 5])], [2], [False]) == (0, 1, 0, 11 * LARGE)
     # the other polarity
-    assert search([padded([4, 2, -5])], [2], [False]) == (0, 1, 0, -11)
+    assert search([padded([4, 2, -5])], [2], [False]) == (0, 1, 0, -11 * LARGE)
     # missing values join the upper side, then stand alone
-    assert search([padded([-4, -2, 5], missing=3)], [2], [True]) == (0, 1, 1, 14)
-    assert search([padded([-1, -1], missing=9)], [1], [True]) == (0, 1, 1, 11)
+    assert search([padded([-4, -2, 5], missing=3)], [2], [True]) == (0, 1, 1, 14 * LARGE)
+    assert search([padded([-1, -1], missing=9)], [1], [True]) == (0, 1, 1, 11 * LARGE)
 
 
 def test_ties_go_to_the_first_column_then_cut_then_silent_missing_values():
     twice = [padded([-3, 0, 3]), padded([-3, 0, 3])]
     assert search(twice, [2, 2], [False, False])[:3] == (0, 0, 0)
     assert search([padded([-3, 3], missing=0)], [1], [True])[:3] == (0, 0, 0)
-    large = 10**15
-    near = [padded([-large, large]), padded([-large - 100, large + 100])]  # a relative 1e-13 more
-    assert search(near, [1, 1], [False, False])[0] == 0
-    far = [padded([-large, large]), padded([-large - 10**5, large + 10**5])]
-    assert search(far, [1, 1], [False, False])[0] == 1
+    for large in (10**7, 10**15):  # also where the edge itself is small
+        near = [padded([-large, large], unit=1), padded([-large - TIE // 4, large + TIE // 4], unit=1)]
+        assert search(near, [1, 1], [False, False])[0] == 0
+        far = [padded([-large, large], unit=1), padded([-large - TIE, large + TIE], unit=1)]
+        assert search(far, [1, 1], [False, False])[0] == 1
 
 
 def test_no_cut_no_stump():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference.stumps import TIE, candidates
+from reference.stumps import candidates
 
 TOLERANCE = 1e-12
 
@@ -29,7 +29,7 @@ def fit(X, positive, *, prior, weight=None, learning_rate, n_rounds, max_step, s
         if not found:
             break
         smallest = max(target for *_, target in found)
-        stump, fires, error, target = next(item for item in found if item[3] >= smallest * (1 - TIE))
+        stump, fires, error, target = next(item for item in found if item[3] >= smallest - tolerance)
         epsilon = error / Z
         alpha = min(0.5 * np.log((1 - epsilon) / epsilon), max_step)
         step = learning_rate * alpha

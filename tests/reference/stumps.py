@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-TIE = 1e-12
+TIE = 1e-12  # of all weight, which is one
 
 
 def midpoints(values):
@@ -28,9 +28,9 @@ def candidates(X, columns):
 
 
 def best(X, columns, edge):
-    """The first stump whose edge is the largest, ties within a relative 1e-12."""
+    """The first stump whose edge is the largest, ties within 1e-12 of all weight."""
     found = [(stump, fires, edge(fires)) for stump, fires in candidates(X, columns)]
     if not found:
         return None
     largest = max(value for *_, value in found)
-    return next(item for item in found if item[2] >= largest * (1 - TIE))
+    return next(item for item in found if item[2] >= largest - TIE)

@@ -13,7 +13,8 @@ from numba.types import Array, float32, float64, int64, void
 UNIT = 2.0**60
 N_CODES = 256
 MISSING = 255
-TIE = 1e-12  # edges that differ by less, relatively, are equal: rounding does not choose a stump
+# Edges that differ by less than 1e-12 of all weight are equal: rounding does not choose a stump, however small the edge.
+TIE = int(1e-12 * UNIT)
 _BLOCK = 4096  # weights of a block (32 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
 _REWEIGH_BLOCK = 4096
@@ -135,7 +136,7 @@ def best_stump(hist, columns, n_cuts, has_missing):
     best = 0
     for j in range(columns.size):
         best = max(best, _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], np.inf)[3])
-    target = best * (1.0 - TIE)
+    target = best - TIE
     for j in range(columns.size):
         cut, missing, edge, size = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], target)
         if size >= target:
@@ -193,13 +194,13 @@ def best_guarded_stump(hist, positive, columns, n_cuts, has_missing, allowed, sl
         e = columns[j]
         found = _guarded_scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, np.inf)
         best = max(best, abs(found[2]))
-    target = best * (1.0 - TIE)
+    target = best - TIE
     for j in range(columns.size):
         e = columns[j]
         cut, missing, edge = _guarded_scan(
             hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, target
         )
-        if best > 0 and abs(edge) >= target:
+        if abs(edge) > 0 and abs(edge) >= target:
             return j, cut, missing, edge
     return 0, 0, 0, 0
 

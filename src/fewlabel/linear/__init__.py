@@ -2,6 +2,13 @@
 
 from fewlabel.linear._auc import LinearAUCClassifier
 from fewlabel.linear._auc_path import LinearAUCClassifierCV, linear_auc_path
+from fewlabel.linear._least_squares import LeastSquaresAUCClassifier
 from fewlabel.linear._pu import LinearPUClassifier
 
-__all__ = ["LinearAUCClassifier", "LinearAUCClassifierCV", "LinearPUClassifier", "linear_auc_path"]
+__all__ = [
+    "LeastSquaresAUCClassifier",
+    "LinearAUCClassifier",
+    "LinearAUCClassifierCV",
+    "LinearPUClassifier",
+    "linear_auc_path",
+]

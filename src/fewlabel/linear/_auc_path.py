@@ -191,11 +191,6 @@ class LinearAUCClassifierCV(LinearRanker):
         self.objective_, self.dual_gap_, self.n_iter_ = float(found.objective), float(found.gap), found.n_iter
 
 
-    def _make_classifier(self, scores, signs, weight):
-        kept = slice(None) if weight is None else weight > 0
-        super()._make_classifier(scores[kept], signs[kept], None if weight is None else weight[kept])
-
-
 def solve_path(X, positive, weight, alphas, squared, tol, max_iter, seed):
     """Solutions at each of the descending penalties."""
     rng = np.random.default_rng(check_random_state(seed).randint(np.iinfo(np.int32).max))
@@ -215,9 +210,7 @@ def labelled_folds(cv, signs, seed):
         return ((train, test[signs[test] != 0]) for train, test in splits)
     fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
     if fewest < 2:
-        raise ValueError(
-            "cross-validation needs two labelled rows of each class: label more rows, or choose alpha"
-        )
+        raise ValueError("cross-validation needs two labelled rows of each class: label more rows, or choose alpha")
     y = np.select([signs > 0, signs < 0], [1, 0], -1)
     return LabeledStratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed).split(np.zeros((len(y), 1)), y)
 

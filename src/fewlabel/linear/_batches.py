@@ -11,9 +11,7 @@ def read_batch(model, X, y, classes):
     """Validated rows and signs (+1, -1, 0) of a batch; sets ``classes_`` on the first call."""
     first = not hasattr(model, "classes_")
     if first and classes is None:
-        raise ValueError(
-            "classes must be passed on the first call to partial_fit: [negative, positive]"
-        )
+        raise ValueError("classes must be passed on the first call to partial_fit: [negative, positive]")
     X = model._validate(X, reset=first)
     found = labels.read(y)
     check_consistent_length(X, found.codes)

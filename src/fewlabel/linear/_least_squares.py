@@ -5,14 +5,14 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
+from scipy.linalg import cho_factor, cho_solve, eigh, svd
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
-from scipy.spatial.distance import cdist, pdist
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
-from fewlabel.kernels.ranks import placements
 from fewlabel.linear._auc_path import labelled_folds
 from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear._moments import Moments, pair_terms
@@ -25,13 +25,13 @@ _SIGNS = (1, -1, 0)
 class LeastSquaresAUCClassifier(RankingClassifier):
     r"""Least-squares AUC, with or without unlabelled rows, in closed form.
 
-    With the pair risk :math:`R_{AB}(w) = \overline{(1 - w^\top(\phi(a) - \phi(b)))^2}` over all pairs of rows of two groups,
-    minimises :math:`R(w) + \lambda |w|^2` where
+    With the pair risk :math:`R_{AB}(w) = \overline{(1 - w^\top(\phi(a) - \phi(b)))^2}` over all pairs of rows of two
+    groups, minimises :math:`R(w) + \lambda |w|^2` where
 
     .. math::
 
-        R = R_{PN} \ (\text{"pn"}), \qquad R = \gamma R_{PN} + (1 - \gamma) (R_{PU} + R_{UN}) \ (\text{"samult"}), \qquad
-        R = (1 - |\gamma|) R_{PN} + |\gamma| \tilde R \ (\text{"pnu"}),
+        R = R_{PN} \ (\text{"pn"}), \qquad R = \gamma R_{PN} + (1 - \gamma) (R_{PU} + R_{UN}) \ (\text{"samult"}),
+        \qquad R = (1 - |\gamma|) R_{PN} + |\gamma| \tilde R \ (\text{"pnu"}),
 
     .. math::
 
@@ -43,26 +43,28 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     Parameters
     ----------
     risk : {"pn", "samult", "pnu"}, default="pn"
-        Labelled rows only (LSAUC); with unlabelled rows and no prior (SAMULT); with unlabelled rows and their prior (PNU-AUC).
+        Labelled rows only (LSAUC); with unlabelled rows and no prior (SAMULT); with unlabelled rows and their prior
+        (PNU-AUC).
     basis : {"linear", "rbf", "nystroem"}, default="linear"
-        The columns; Gaussian functions around `n_components` rows, with the penalty on their coefficients; or the same span with
-        the penalty on the norm of the function. The last two make the table dense.
+        The columns; Gaussian functions around `n_components` rows, with the penalty on their coefficients; or the same
+        span with the penalty on the norm of the function.
     gamma : float, "cv" or "auto", default="auto"
-        Weight of the unlabelled rows, in each method's own convention: "samult" in [0, 1], where 1 is labelled rows only; "pnu" in
-        [-1, 1], where 0 is labelled rows only and the sign chooses positive-unlabelled or negative-unlabelled pairs. "auto" is
-        0.5, for "pnu" with the sign that keeps the risk convex: positive if the prior is at most 1/2.
+        Weight of the unlabelled rows, in each method's own convention: "samult" in [0, 1], where 1 is labelled rows
+        only; "pnu" in [-1, 1], where 0 is labelled rows only and the sign chooses positive-unlabelled or
+        negative-unlabelled pairs. "auto" is 0.5, for "pnu" with the sign that keeps the risk convex: positive if the
+        prior is at most 1/2.
     alpha : float or "cv", default=0.1
         The penalty :math:`\lambda > 0`.
     prior : float, default=None
-        Share of positives among the unlabelled rows, for "pnu". None takes their share among the labelled rows, which is right if
-        these were drawn at random.
+        Share of positives among the unlabelled rows, for "pnu". None takes their share among the labelled rows, which
+        is right if these were drawn at random.
     n_components : int, default=200
         Number of Gaussian functions, around rows drawn from all rows.
     length_scale : float or "median", default="median"
         Width of the Gaussian functions; "median" is the median distance of rows. Scale the columns first.
     cv : int or cross-validation splitter, default=5
-        Folds of the labelled rows for "cv", by the AUC on the held-out rows; one eigen-decomposition for each fold and `gamma`
-        gives all penalties.
+        Folds of the labelled rows for "cv", by the AUC on the held-out rows; one eigen-decomposition for each fold and
+        `gamma` gives all penalties.
     random_state : int, RandomState instance or None, default=None
         Draws the rows of the Gaussian functions and the folds.
 
@@ -75,7 +77,8 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     alpha_, gamma_, prior_ : float
         The penalty, weight and prior that were used.
     psd_fixed_ : bool
-        Whether the quadratic form of "pnu" was indefinite; its negative part was then removed (sparse rows: lifted to zero).
+        Whether the quadratic form of "pnu" was indefinite; its negative part was then removed (sparse rows: lifted to
+        zero).
     components_ : ndarray of shape (n_components, n_features_in_)
         Centres of the Gaussian functions.
     cv_scores_ : ndarray of shape (n_gammas, n_alphas)
@@ -90,20 +93,22 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     Notes
     -----
     "pn" ranks as Fisher's discriminant with equally weighted class covariances. The squared "samult" risk is not unbiased: the
-    unlabelled rows act as a better covariance estimate and a penalty within the classes. "pnu" leaves the pairs of a row with
-    itself out of :math:`R_{PP}`, which makes it unbiased; its quadratic form can then be indefinite, and a plain solve would
-    return a saddle point: here its negative eigenvalues are set to zero.
+    unlabelled rows act as a better covariance estimate and a penalty within the classes. "pnu" leaves the pairs of a
+    row with itself out of :math:`R_{PP}`, which makes it unbiased; its quadratic form can then be indefinite, and a
+    plain solve would return a saddle point: here its negative eigenvalues are set to zero.
 
-    Sparse rows stay sparse with ``basis="linear"``: the system is solved by conjugate gradients, for one `alpha` and `gamma`.
+    Sparse rows stay sparse with ``basis="linear"``: the system is solved by conjugate gradients, for one `alpha` and
+    `gamma`.
 
     The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labelled rows, and
     `predict_proba` a sigmoid fitted to them; after `partial_fit`, those of the last batch with both classes.
 
     References
     ----------
-    .. [1] Boosting-Based Semi-Supervised AUC Optimization: Theory and Algorithm. Chinese Journal of Computers, 2022. Baselines
-       LSAUC, SAMULT and PNU-AUC.
-    .. [2] Sakai, Niu, Sugiyama. Semi-supervised AUC optimization based on positive-unlabeled learning. Machine Learning 107, 2018.
+    .. [1] Boosting-Based Semi-Supervised AUC Optimization: Theory and Algorithm. Chinese Journal of Computers, 2022.
+       Baselines LSAUC, SAMULT and PNU-AUC.
+    .. [2] Sakai, Niu, Sugiyama. Semi-supervised AUC optimization based on positive-unlabeled learning. Machine
+       Learning 107, 2018.
     .. [3] Xie, Li. Semi-supervised AUC optimization without guessing labels of unlabeled data. AAAI 2018.
     .. [4] Gao, Jin, Zhu, Zhou. One-pass AUC optimization. ICML 2013. Moments.
 
@@ -120,6 +125,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     """
 
     _accept_sparse = True
+    _drops_weightless = False
     _parameter_constraints: dict = {
         "risk": [StrOptions({"pn", "samult", "pnu"})],
         "basis": [StrOptions({"linear", "rbf", "nystroem"})],
@@ -175,42 +181,174 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         if "cv" in (self.alpha, self.gamma):
             raise ValueError("partial_fit keeps no rows to cross-validate on: give alpha and gamma as numbers")
         if sparse.issparse(X):
-            raise ValueError("partial_fit keeps covariances of all columns and takes dense rows: use fit for sparse ones")
+            raise ValueError(
+                "partial_fit keeps covariances of all columns and takes dense rows: use fit for sparse ones"
+            )
         X, signs = read_batch(self, X, y, classes)
-        if not hasattr(self, "_moments"):
+        first = not hasattr(self, "_moments")
+        if first:
             self._set_basis(X, check_random_state(self.random_state))
         F = self._features(X)
-        new = [Moments.of(F[signs == sign]) for sign in _SIGNS]
-        old = getattr(self, "_moments", new)
-        self._moments = [a.merge(b) for a, b in zip(old, new)] if hasattr(self, "_moments") else new
-        self._set_gamma()
-        if all(m.count for m in self._moments[:2]):
-            self.alpha_, (self.coef_,) = self.alpha, self._solve(self._moments, self.gamma_, [self.alpha])[1][:, None]
-        else:
-            self.coef_ = np.zeros((1, F.shape[1]))
+        new = _group_moments(F, signs, None)
+        self._moments = new if first else [a.merge(b) for a, b in zip(self._moments, new)]
+        if all(m.weight for m in self._moments[:2]):
+            self._settle(self._moments)
+            coef, self.psd_fixed_ = _solve(self.risk, self._moments, self.gamma_, self.prior_, [self.alpha])
+        else:  # nothing can be ranked before both classes have come
+            coef, self.psd_fixed_ = np.zeros((1, F.shape[1])), False
+        self.coef_ = coef
         labelled = signs != 0
-        seen = np.array([self._moments[1].count, self._moments[0].count])
+        seen = np.array([self._moments[1].weight, self._moments[0].weight])
         set_threshold(self, X[labelled], signs[labelled] > 0, seen)
         return self
 
     def _fit(self, X, signs, weight):
         rng = check_random_state(self.random_state)
-        for name in ("_moments", "cv_scores_"):
-            vars(self).pop(name, None)
-        self._set_basis(X, rng)
-        self._counts = [np.count_nonzero(signs == sign) for sign in _SIGNS]
+        vars(self).pop("cv_scores_", None)
+        self._set_basis(X if weight is None else X[weight > 0], rng)
         if sparse.issparse(X) and self.basis == "linear":
-            self._set_gamma()
             self._fit_sparse(X, signs, weight)
             return
-        F = self._features(X)
-        F, rotation = _rotate(F) if F.shape[1] > len(F) else (F, None)
+        F = self._features(X).astype(np.float64, copy=False)
+        rotation = None
+        if F.shape[1] > len(F):
+            F, rotation = _rotate(F)
+        moments = _group_moments(F, signs, weight)
+        self._settle(moments)
         if "cv" in (self.alpha, self.gamma):
-            self._choose(F, signs, weight, rng)
-        else:
-            self._set_gamma()
-            self.alpha_ = self.alpha
-        coef = self._solve(_group_moments(F, signs, weight), self.gamma_, [self.alpha_])[1][0]
-        self.coef_ = (coef if rotation is None else rotation @ coef)[None]
+            self._choose(F, signs, weight, moments, rng.randint(np.iinfo(np.int32).max))
+        coef, self.psd_fixed_ = _solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha_])
+        self.coef_ = coef if rotation is None else coef @ rotation.T
+        vars(self).pop("_moments", None)
         if rotation is None:
-            self._moments = _group_moments(F, signs, weight)
+            self._moments = moments
+
+    def _settle(self, moments):
+        """Set prior_, gamma_ and alpha_; "cv" may change the last two."""
+        p, n, _ = moments
+        self.prior_ = float(p.weight / (p.weight + n.weight)) if self.prior is None else self.prior
+        self.alpha_ = self.alpha
+        self.gamma_ = {"pn": 1.0, "samult": 0.5, "pnu": 0.5 if self.prior_ <= 0.5 else -0.5}[self.risk]
+        if not isinstance(self.gamma, str) and self.risk != "pn":
+            self.gamma_ = float(self.gamma)
+        if self.risk == "samult" and self.gamma_ < 0:
+            raise ValueError(f"gamma={self.gamma} must be in [0, 1] with risk='samult': 1 is labelled rows only")
+
+    def _choose(self, F, signs, weight, moments, seed):
+        gammas = _GAMMAS[self.risk] if self.gamma == "cv" else [self.gamma_]
+        H, _ = _quadratic("pn", moments, 1.0, self.prior_)
+        alphas = _ALPHAS * (np.trace(H) / len(H) or 1.0) if self.alpha == "cv" else [self.alpha]
+        scores = []
+        for train, test in labelled_folds(self.cv, signs, seed):
+            of_fold = _group_moments(F[train], signs[train], None if weight is None else weight[train])
+            of_test = None if weight is None else weight[test]
+            coefs = [_solve(self.risk, of_fold, gamma, self.prior_, alphas)[0] for gamma in gammas]
+            scores.append(
+                [
+                    [roc_auc_score(signs[test] > 0, f, sample_weight=of_test) for f in (F[test] @ coef.T).T]
+                    for coef in coefs
+                ]
+            )
+        self.cv_scores_ = np.mean(scores, axis=0)
+        best = np.unravel_index(np.argmax(self.cv_scores_), self.cv_scores_.shape)
+        self.gamma_, self.alpha_ = float(gammas[best[0]]), float(alphas[best[1]])
+
+    def _fit_sparse(self, X, signs, weight):
+        if "cv" in (self.alpha, self.gamma):
+            raise ValueError("sparse rows are solved for one alpha and gamma: give numbers, or search by GridSearchCV")
+        weight = np.ones(len(signs)) if weight is None else weight
+        groups = [_sparse_moments(X, np.where(signs == sign, weight, 0.0)) for sign in _SIGNS]
+        self._settle(groups)
+        shares, outer, h = pair_terms(self.risk, self.gamma_, self.prior_, *groups)
+        of_row = np.select(
+            [signs == sign for sign in _SIGNS], [c / max(g.weight, 1e-300) for c, g in zip(shares, groups)]
+        )
+        outer = outer + [(-c, g.mean) for c, g in zip(shares, groups)]
+        scale, D = np.array([c for c, _ in outer]), np.array([d for _, d in outer])
+
+        def product(v, ridge=0.0):
+            v = v.ravel()
+            return X.T @ (of_row * weight * (X @ v)) + D.T @ (scale * (D @ v)) + ridge * v
+
+        shape, ridge = (X.shape[1],) * 2, self.alpha_
+        self.psd_fixed_ = False
+        if min(shares) < 0:
+            least = eigsh(LinearOperator(shape, product, dtype=float), 1, which="SA", return_eigenvectors=False)[0]
+            self.psd_fixed_ = bool(least + ridge <= 0)
+            ridge += max(-least, 0.0) if self.psd_fixed_ else 0.0
+        operator = LinearOperator(shape, lambda v: product(v, ridge), dtype=float)
+        w, failed = cg(operator, h, rtol=1e-8, maxiter=10 * shape[0])
+        if failed:
+            warnings.warn("conjugate gradients did not converge: raise alpha", ConvergenceWarning, stacklevel=5)
+        self.coef_ = w[None]
+
+    def _set_basis(self, X, rng):
+        if self.basis == "linear":
+            return
+        n = X.shape[0]
+        self.components_ = X[np.sort(rng.choice(n, min(self.n_components, n), replace=False))]
+        self.length_scale_ = self.length_scale
+        if self.length_scale == "median":
+            few = X[rng.choice(n, min(500, n), replace=False)]
+            distances = euclidean_distances(few)[np.triu_indices(few.shape[0], 1)]
+            self.length_scale_ = float(np.median(distances)) if len(distances) and np.median(distances) > 0 else 1.0
+        if self.basis == "nystroem":
+            values, vectors = eigh(self._kernel(self.components_))
+            kept = values > 1e-10 * values[-1]
+            self._map = vectors[:, kept] / np.sqrt(values[kept])
+
+    def _kernel(self, X):
+        return rbf_kernel(X, self.components_, gamma=0.5 / self.length_scale_**2)
+
+    def _features(self, X):
+        if self.basis == "linear":
+            return X
+        return self._kernel(X) if self.basis == "rbf" else self._kernel(X) @ self._map
+
+    def _score(self, X):
+        return self._features(X) @ self.coef_[0]
+
+
+def _group_moments(F, signs, weight):
+    """Moments of positives, negatives and unlabelled rows."""
+    rows = [signs == sign for sign in _SIGNS]
+    return [Moments.of(F[r], None if weight is None else weight[r]) for r in rows]
+
+
+def _sparse_moments(X, weight):
+    """Moments without the scatter."""
+    total = weight.sum()
+    return Moments(total, weight @ weight, X.T @ weight / max(total, 1e-300), None)
+
+
+def _quadratic(risk, moments, gamma, prior):
+    """The risk as ``w.H.w - 2 h.w``, up to a constant."""
+    shares, outer, h = pair_terms(risk, gamma, prior, *moments)
+    H = sum(share * group.covariance for share, group in zip(shares, moments))
+    D = np.array([d for _, d in outer])
+    return H + D.T @ (np.array([c for c, _ in outer])[:, None] * D), h
+
+
+def _solve(risk, moments, gamma, prior, alphas):
+    """Coefficients for each of the penalties, and whether a negative part of the risk had to be removed."""
+    H, h = _quadratic(risk, moments, gamma, prior)
+    if len(alphas) == 1:
+        try:
+            return cho_solve(cho_factor(H + alphas[0] * np.eye(len(h))), h)[None], False
+        except np.linalg.LinAlgError:
+            pass
+    values, vectors = eigh(H)
+    projected = vectors.T @ h
+    coefs, fixed = [], False
+    for alpha in alphas:
+        negative = values[0] + alpha <= 0
+        fixed |= bool(negative)
+        coefs.append(vectors @ (projected / ((np.maximum(values, 0) if negative else values) + alpha)))
+    return np.array(coefs), fixed
+
+
+def _rotate(F):
+    """Rows with more columns than rows, in coordinates of the space they span, and the way back for coefficients."""
+    left, values, right = svd(F - F.mean(axis=0), full_matrices=False)
+    kept = values > 1e-12 * max(values[0], 1e-300)
+    return left[:, kept] * values[kept], right[kept].T

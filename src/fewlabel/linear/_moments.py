@@ -6,10 +6,10 @@ import numpy as np
 
 
 class Moments(NamedTuple):
-    """Weight, mean and scatter (sum of squares about the mean) of a group of rows; `count` is the number of rows."""
+    """Of a group of rows: sum of the weights and of their squares, mean, and scatter (squares about the mean)."""
 
-    count: float
     weight: float
+    squares: float
     mean: np.ndarray
     scatter: np.ndarray
 
@@ -22,12 +22,12 @@ class Moments(NamedTuple):
             return cls.none(F.shape[1])
         mean = weight @ F / total
         centred = F - mean
-        return cls(len(F), total, mean, centred.T @ (weight[:, None] * centred))
+        return cls(total, weight @ weight, mean, centred.T @ (weight[:, None] * centred))
 
     @classmethod
     def none(cls, n_features):
         """Moments of no row."""
-        return cls(0, 0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
+        return cls(0.0, 0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
 
     def merge(self, other):
         """Moments of both groups together, exactly."""
@@ -36,7 +36,7 @@ class Moments(NamedTuple):
             return self
         shift = other.mean - self.mean
         scatter = self.scatter + other.scatter + self.weight * other.weight / weight * np.outer(shift, shift)
-        return Moments(self.count + other.count, weight, self.mean + other.weight / weight * shift, scatter)
+        return Moments(weight, self.squares + other.squares, self.mean + other.weight / weight * shift, scatter)
 
     @property
     def covariance(self):
@@ -51,7 +51,7 @@ def pair_terms(risk, gamma, prior, p, n, u):
     ----------
     risk : {"pn", "samult", "pnu"}
     gamma, prior : float
-    p, n, u : Moments or any with ``count`` and ``mean``
+    p, n, u : Moments
         Positives, negatives, unlabelled rows.
 
     Returns
@@ -64,16 +64,17 @@ def pair_terms(risk, gamma, prior, p, n, u):
         The linear term.
     """
     between = p.mean - n.mean
-    if risk == "pn" or u.count == 0:
+    if risk == "pn" or u.weight == 0:
         return [1.0, 1.0, 0.0], [(1.0, between)], between
     above, below = p.mean - u.mean, u.mean - n.mean
     if risk == "samult":
         outer = [(gamma, between), (1 - gamma, above), (1 - gamma, below)]
         return [1.0, 1.0, 2 * (1 - gamma)], outer, between
-    size = abs(gamma)
-    side, other, towards = (p, 1 - prior, above) if gamma >= 0 else (n, prior, below)
-    unbiased = side.count / (side.count - 1) if side.count > 1 else 1.0
+    size, use_p = abs(gamma), gamma >= 0
+    side, other, towards = (p, 1 - prior, above) if use_p else (n, prior, below)
+    repeats = side.squares / side.weight**2
+    unbiased = 1 / (1 - repeats) if repeats < 1 else 1.0  # leaves out the pairs of a row with itself
     within = (1 - size) + size * (1 - 2 * (1 - other) * unbiased) / other
-    shares = [within, 1 - size] if gamma >= 0 else [1 - size, within]
+    shares = (within, 1 - size) if use_p else (1 - size, within)
     outer = [(1 - size, between), (size / other, towards)]
     return [*shares, size / other], outer, (1 - size) * between + size / other * towards
