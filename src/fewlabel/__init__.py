@@ -14,6 +14,7 @@ _ESTIMATORS = {
     "LinearAUCClassifier": "fewlabel.linear",
     "LinearAUCClassifierCV": "fewlabel.linear",
     "LinearPUClassifier": "fewlabel.linear",
+    "NeuralPUClassifier": "fewlabel.neural",
     "PNUAUCBoostClassifier": "fewlabel.boosting",
     "PNUAdaBoostClassifier": "fewlabel.boosting",
     "PUAdaBoostClassifier": "fewlabel.boosting",
@@ -23,6 +24,7 @@ _ESTIMATORS = {
 _FUNCTIONS = {
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
+    "make_pu": "fewlabel.datasets",
     "hide_labels": "fewlabel.model_selection",
     "LabeledStratifiedKFold": "fewlabel.model_selection",
     "estimate_class_prior": "fewlabel.prior",
@@ -34,7 +36,19 @@ _FUNCTIONS = {
     "plot_shape_functions": "fewlabel.inspection",
     "scorecard": "fewlabel.inspection",
 }
-_MODULES = ("boosting", "exceptions", "inspection", "labels", "linear", "metrics", "model_selection", "persistence", "prior")
+_MODULES = (
+    "boosting",
+    "datasets",
+    "exceptions",
+    "inspection",
+    "labels",
+    "linear",
+    "metrics",
+    "model_selection",
+    "neural",
+    "persistence",
+    "prior",
+)
 
 __all__ = ["UNLABELED", "all_estimators", *_ESTIMATORS, *_FUNCTIONS, *_MODULES]  # noqa: PLE0604
 

@@ -155,6 +155,17 @@ def test_shape_functions_are_the_model(Booster, cancer):
     assert model.feature_importances_.sum() == pytest.approx(1.0)
 
 
+def test_stages_of_a_float32_table_use_the_exact_thresholds():
+    low = np.float32(1.0)
+    high = np.nextafter(low, np.float32(2))  # the mid-point, rounded to float32, would be one of the two
+    X = np.array([[low], [high], [low], [high]])
+    for values in (X, np.nextafter(X, np.float32(2))):
+        model = RankBoostClassifier(1).fit(values, [0, 1, 0, 1])
+        (stage,) = model.staged_decision_function(values)
+        np.testing.assert_array_equal(stage, model.decision_function(values))
+        np.testing.assert_array_equal(model.predict(values), [0, 1, 0, 1])
+
+
 def test_shape_functions_carry_the_names_of_a_table(cancer):
     X, _, y = cancer
     table = pd.DataFrame(X, columns=[f"column {e}" for e in range(X.shape[1])])

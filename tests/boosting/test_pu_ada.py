@@ -109,3 +109,272 @@ def test_equals_three_explicit_weight_sets(table, prior, learning_rate, splitter
         model.stumps_, model.train_loss_ = model.stumps_[:lost], model.train_loss_[:lost]
         rounds = rounds[:lost]
     assert_same_rounds(model, rounds)
+
+
+# Invariants ----------------------------------------------------------------------------------------------------------
+
+
+def draw_pu(seed, n_p=40, n_u=160, d=4, prior=0.4, apart=1.5):
+    rng = np.random.default_rng(seed)
+    hidden = np.r_[np.ones(n_p, bool), rng.random(n_u) < prior]
+    X = rng.normal(size=(n_p + n_u, d))
+    X[:, :2] += apart * hidden[:, None]
+    return X, np.arange(n_p + n_u) < n_p, hidden
+
+
+def risk(H, positive, prior):
+    return prior * np.exp(-H[positive]).mean() + np.exp(H[~positive]).mean() - prior * np.exp(H[positive]).mean()
+
+
+def test_the_risk_starts_at_one_and_is_the_product_of_the_rounds():
+    X, positive, _ = draw_pu(0)
+    parameters = dict(prior=0.4, max_features=1.0, max_step=None, stop_risk=0.0)
+    for learning_rate in (1.0, 0.3):
+        model = PUAdaBoostClassifier(15, learning_rate=learning_rate, **parameters).fit(X, positive)
+        rounds = pu_ada.fit(
+            X,
+            positive,
+            prior=0.4,
+            learning_rate=learning_rate,
+            n_rounds=15,
+            max_step=np.inf,
+            stop_risk=0.0,
+            non_negative=True,
+            draw=None,
+        )
+        assert rounds[0]["Z"] == pytest.approx(1.0)
+        epsilon = np.array([r["epsilon"] for r in rounds])
+        alpha = 0.5 * np.log((1 - epsilon) / epsilon)
+        factors = (1 - epsilon) * np.exp(-learning_rate * alpha) + epsilon * np.exp(learning_rate * alpha)
+        if learning_rate == 1.0:
+            np.testing.assert_allclose(factors, 2 * np.sqrt(epsilon * (1 - epsilon)))
+        np.testing.assert_allclose(model.train_loss_, np.cumprod(factors), rtol=1e-6)
+        assert (np.diff(np.r_[1.0, model.train_loss_]) < 0).all()
+        assert (model.train_loss_ > 0).all()
+
+
+def test_the_training_loss_is_the_risk_of_the_scores():
+    X, positive, _ = draw_pu(1)
+    model = PUAdaBoostClassifier(30, prior=0.3, random_state=0).fit(X, positive)
+    stages = [scores - model.offset_ for scores in model.staged_decision_function(X)]
+    np.testing.assert_allclose(model.train_loss_, [risk(H, positive, 0.3) for H in stages], rtol=1e-8)
+
+
+def test_a_flipped_stump_has_the_other_part_of_the_weight():
+    X, positive, _ = draw_pu(2)
+    H = np.random.default_rng(0).normal(size=len(X))
+    plus, minus, unlabelled = pu_ada.weights(H, positive, 0.4, np.ones(len(X)))
+    fires = X[:, 0] > 0.3
+
+    def error(fires):
+        return plus[~fires].sum() + minus[fires].sum() + unlabelled[fires].sum()
+
+    assert error(fires) + error(~fires) == pytest.approx(risk(H, positive, 0.4))
+
+
+def test_an_increasing_map_of_a_column_changes_nothing():
+    X, positive, _ = draw_pu(3)
+    model = PUAdaBoostClassifier(40, prior=0.4, random_state=0).fit(X, positive)
+    mapped = PUAdaBoostClassifier(40, prior=0.4, random_state=0).fit(np.exp(X), positive)
+    np.testing.assert_allclose(model.decision_function(X), mapped.decision_function(np.exp(X)), rtol=1e-9)
+
+
+def test_a_vanishing_prior_removes_the_positives():
+    """With prior 1e-9 the risk is that of the unlabelled rows as negatives: no stump can lower it but the constant ones."""
+    X, positive, _ = draw_pu(4)
+    model = PUAdaBoostClassifier(5, prior=1e-9, max_step=None, random_state=0).fit(X, positive)
+    other = positive.copy()
+    shuffled = X.copy()
+    shuffled[positive] = X[positive][::-1]
+    again = PUAdaBoostClassifier(5, prior=1e-9, max_step=None, random_state=0).fit(shuffled, other)
+    np.testing.assert_array_equal(model.stumps_, again.stumps_)
+
+
+def test_theorems_4_2_and_4_3_of_the_paper_do_not_hold():
+    """At full steps the PU 0/1 risk exceeds the exponential one that is said to bound it; margins of P are of both signs."""
+    X, y = load_breast_cancer(return_X_y=True)
+    rng = np.random.default_rng(0)
+    P = rng.choice(np.flatnonzero(y == 1), 100, replace=False)
+    rows, positive = np.vstack([X[P], X]), np.arange(len(P) + len(X)) < len(P)
+    prior = y.mean()
+    model = PUAdaBoostClassifier.paper(n_estimators=25, prior=prior, learning_rate=1.0, random_state=0).fit(rows, positive)
+    violated = 0
+    for H, exponential in zip(model.staged_decision_function(rows), model.train_loss_):
+        p, u = H[positive], H[~positive]
+        violated += prior * (p <= 0).mean() + (u > 0).mean() - prior * (p > 0).mean() > exponential
+    assert violated > model.n_iter_ / 2
+    H = model.decision_function(rows)[positive]
+    assert min((+1 * H).min(), (-1 * H).min()) < 0  # each positive occurs with y = +1 and with y = -1
+
+
+# Limits --------------------------------------------------------------------------------------------------------------
+
+
+def test_positives_like_the_unlabelled_rows_teach_nothing():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.warns(UserWarning, match="No stump was worth a step"):
+        model = PUAdaBoostClassifier(10, prior=0.5).fit(np.vstack([X, X]), np.arange(100) < 50)
+    assert model.n_iter_ == 0
+
+
+@pytest.mark.parametrize(("prior", "expected"), [(0.4, 0), (0.6, 1)])
+def test_without_a_stump_the_more_likely_class_is_predicted(prior, expected):
+    model = PUAdaBoostClassifier(prior=prior).fit(np.ones((6, 2)), [1, 1, -1, -1, -1, -1])
+    assert model.predict(np.ones((1, 2))).tolist() == [expected]
+    assert model.predict_proba(np.ones((1, 2)))[0, 1] == pytest.approx(prior)
+
+
+def adaboost(X, y, n_rounds):
+    """Plain AdaBoost on labelled rows; y in {-1, 1}."""
+    from reference.stumps import best
+
+    H, alphas = np.zeros(len(X)), []
+    for _ in range(n_rounds):
+        w = np.exp(-y * H)
+        w /= w.sum()
+        _, fires, edge = best(X, range(X.shape[1]), lambda fires: np.sum(w * y * np.where(fires, 1, -1)))  # noqa: B023
+        alphas.append(0.5 * np.log((1 + edge) / (1 - edge)))
+        H = H + alphas[-1] * np.where(fires, 1, -1)
+    return H, np.array(alphas)
+
+
+def test_with_all_positives_labelled_it_is_adaboost():
+    """P exactly the positives of U, prior n_p / n_u: the unlabelled and the negative copy of a positive cancel."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] + 0.8 * rng.normal(size=60) > 0, 1, -1)
+    rows, positive = np.vstack([X[y > 0], X]), np.arange((y > 0).sum() + 60) < (y > 0).sum()
+    parameters = dict(learning_rate=1.0, max_features=1.0, max_step=None, stop_risk=0.0, threshold="zero")
+    model = PUAdaBoostClassifier(8, prior=(y > 0).mean(), **parameters).fit(rows, positive)
+    H, alphas = adaboost(X, y, 8)
+    np.testing.assert_allclose(model.stumps_["high"], alphas, rtol=1e-8)
+    np.testing.assert_allclose(model.decision_function(X), H, atol=1e-8)
+
+
+# As an estimator -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    y_pu = fewlabel.hide_labels(y, labeled=80, mechanism="positives-only", random_state=0)
+    X = X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    return X, y, y_pu
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@pytest.mark.parametrize("max_features", [0.3, 1.0])
+def test_same_model_bit_for_bit_whatever_the_threads_and_the_order(splitter, max_features, cancer, monkeypatch):
+    X, _, y = cancer
+    monkeypatch.setattr(threads_module, "_CELLS_PER_THREAD", 50)
+    order = np.random.default_rng(1).permutation(len(X))
+    parameters = dict(prior=0.5, splitter=splitter, max_features=max_features, random_state=3)
+    model = PUAdaBoostClassifier(60, **parameters).fit(X, y)
+    for other in (
+        PUAdaBoostClassifier(60, n_jobs=3, **parameters).fit(X, y),
+        PUAdaBoostClassifier(60, **parameters).fit(X[order], y[order]),
+    ):
+        np.testing.assert_array_equal(model.stumps_, other.stumps_)
+        assert model.offset_ == other.offset_
+        np.testing.assert_array_equal(model.calibration_, other.calibration_)
+
+
+def test_warm_start_goes_on_where_it_stopped_and_stays_stopped(cancer):
+    X, _, y = cancer
+    whole = PUAdaBoostClassifier(60, prior=0.5, random_state=0).fit(X, y)
+    model = PUAdaBoostClassifier(7, prior=0.5, random_state=0, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=60).fit(X, y)
+    assert whole.n_iter_ == model.n_iter_
+    np.testing.assert_allclose(whole.stumps_["high"], model.stumps_["high"], rtol=1e-9)
+    stopped = model.n_iter_ < 60
+    model.set_params(n_estimators=80).fit(X, y)
+    assert not stopped or model.n_iter_ == whole.n_iter_
+
+
+def test_ranks_and_classifies_with_a_given_and_an_estimated_prior(cancer):
+    X, y, y_pu = cancer
+    hidden = y_pu == -1
+    for prior in (y[hidden].mean(), None):
+        model = PUAdaBoostClassifier(prior=prior, random_state=0).fit(X, y_pu)
+        assert roc_auc_score(y[hidden], model.decision_function(X[hidden])) > 0.95
+        assert (model.predict(X[hidden]) == y[hidden]).mean() > 0.9
+        assert abs(model.prior_ - y[hidden].mean()) < 0.12
+
+
+def test_no_more_positives_are_called_than_the_prior_says(cancer):
+    X, _, y = cancer
+    model = PUAdaBoostClassifier(prior=0.4, random_state=0).fit(X, y)
+    hidden = X[y == -1]
+    assert (model.predict(hidden) == 1).mean() == pytest.approx(0.4, abs=0.02)
+    np.testing.assert_array_equal(model.predict_proba(hidden)[:, 1] > 0.5, model.predict(hidden) == 1)
+
+
+def test_labels_that_are_hidden_are_not_read(cancer):
+    X, _, y = cancer
+    model = PUAdaBoostClassifier(20, prior=0.5, random_state=0).fit(X, y)
+    coded = PUAdaBoostClassifier(20, prior=0.5, random_state=0).fit(X, (y == 1).astype(int))
+    np.testing.assert_array_equal(model.stumps_, coded.stumps_)
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        ([1, -1, -1], [0, 1]),
+        ([0, None, None], [1, 0]),
+        (["fraud", None, None], ["not fraud", "fraud"]),
+        ([True, None, None], [False, True]),
+        (pd.Categorical(["yes", None, None], categories=["no", "yes"]), ["no", "yes"]),
+        ([1, 0, 0], [0, 1]),
+    ],
+)
+def test_classes_have_names(y, classes):
+    model = PUAdaBoostClassifier(3, prior=0.5).fit([[3.0], [2.0], [0.0]], y)
+    assert model.classes_.tolist() == classes
+    assert model.predict([[3.0]]).tolist() == [classes[1]]
+
+
+@pytest.mark.parametrize(
+    ("y", "match"),
+    [
+        ([-1, -1, -1, -1], "no labelled row"),
+        ([1, 1, 1, 1], "every row is labelled 1: there is no unlabelled row"),
+        ([1, 0, -1, -1], "PNUAUCBoostClassifier"),
+        ([0, 1, 2, 2], "need one positive class"),
+    ],
+)
+def test_bad_labels_say_what_to_do(y, match):
+    with pytest.raises(LabelError, match=match):
+        PUAdaBoostClassifier(prior=0.5).fit(np.arange(8.0).reshape(4, 2), y)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"prior": 0.0},
+        {"prior": 1.0},
+        {"prior": 1.5},
+        {"splitter": "worst"},
+        {"n_thresholds": 0},
+        {"max_step": 0},
+        {"stop_risk": 1.0},
+        {"threshold": 0.5},
+    ],
+)
+def test_bad_parameters_are_named(parameters):
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        PUAdaBoostClassifier(**parameters).fit(np.arange(8.0).reshape(4, 2), [1, -1, -1, -1])
+
+
+def test_a_prior_that_the_data_cannot_support_is_told():
+    X, y, _ = fewlabel.make_pu(2000, prior=0.2, labeled=200, separation=5.0, return_true=True, random_state=0)
+    with pytest.warns(PriorWarning, match=r"prior=0\.8 is more than the data can support.*at most 0\.[2-5]"):
+        PUAdaBoostClassifier(5, prior=0.8).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PriorWarning)
+        PUAdaBoostClassifier(5, prior=0.2).fit(X, y)
+
+
+def test_paper_form():
+    model = PUAdaBoostClassifier.paper(prior=0.3, learning_rate=0.2)
+    assert (model.splitter, model.threshold, model.stop_risk, model.learning_rate) == ("random", "zero", 0.0, 0.2)

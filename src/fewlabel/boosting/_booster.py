@@ -108,7 +108,8 @@ class StumpBooster(RankingClassifier):
         scores = np.full(len(X), self.offset_)
         for column, threshold, sign, on_missing, low, high in self.stumps_.tolist():
             x = X[:, column]
-            fires = np.where(np.isnan(x), on_missing, (x > threshold) == (sign > 0))
+            above = x > np.float64(threshold)  # a plain float would be rounded to the type of a float32 table first
+            fires = np.where(np.isnan(x), on_missing, above == (sign > 0))
             scores += np.where(fires, high, low)
             yield scores.copy()
 

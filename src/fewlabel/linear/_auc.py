@@ -140,7 +140,7 @@ class LinearAUCClassifier(LinearRanker):
     >>> bool(model.dual_gap_ <= 1e-3 * model.objective_)
     True
     >>> print(f"{model.objective_:.3f}")
-    0.030
+    0.007
     """
 
     _parameter_constraints: dict = {

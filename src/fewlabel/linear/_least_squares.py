@@ -190,15 +190,16 @@ class LeastSquaresAUCClassifier(RankingClassifier):
             self._set_basis(X, check_random_state(self.random_state))
         F = self._features(X)
         new = _group_moments(F, signs, None)
-        self._moments = new if first else [a.merge(b) for a, b in zip(self._moments, new)]
-        if all(m.weight for m in self._moments[:2]):
-            self._settle(self._moments)
-            coef, self.psd_fixed_ = _solve(self.risk, self._moments, self.gamma_, self.prior_, [self.alpha])
+        moments = new if first else [Moments(*a).merge(b) for a, b in zip(self._moments, new)]
+        self._moments = [tuple(m) for m in moments]  # plain, so that a saved model can learn on
+        if all(m.weight for m in moments[:2]):
+            self._settle(moments)
+            coef, self.psd_fixed_ = _solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha])
         else:  # nothing can be ranked before both classes have come
             coef, self.psd_fixed_ = np.zeros((1, F.shape[1])), False
         self.coef_ = coef
         labelled = signs != 0
-        seen = np.array([self._moments[1].weight, self._moments[0].weight])
+        seen = np.array([moments[1].weight, moments[0].weight])
         set_threshold(self, X[labelled], signs[labelled] > 0, seen)
         return self
 
@@ -221,7 +222,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         self.coef_ = coef if rotation is None else coef @ rotation.T
         vars(self).pop("_moments", None)
         if rotation is None:
-            self._moments = moments
+            self._moments = [tuple(m) for m in moments]
 
     def _settle(self, moments):
         """Set prior_, gamma_ and alpha_; "cv" may change the last two."""

@@ -1,0 +1,94 @@
+"""Positive-unlabelled data with a known prior."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fewlabel.labels import UNLABELED
+
+_SETTINGS = ("case-control", "censoring")
+
+
+def make_pu(
+    n_samples=1000,
+    *,
+    n_features=10,
+    n_informative=5,
+    prior=0.3,
+    labeled=0.2,
+    separation=2.0,
+    setting="censoring",
+    bias=0.0,
+    return_true=False,
+    random_state=None,
+):
+    r"""Positive-unlabelled rows from two groups of two Gaussian clusters each.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of rows; in the case-control setting of unlabelled rows, to which the labelled positives are added.
+    n_features : int, default=10
+        Number of columns.
+    n_informative : int, default=5
+        Columns in which the classes differ; the rest is noise.
+    prior : float, default=0.3
+        P(y = positive) in the population.
+    labeled : float or int, default=0.2
+        Labelled positives: a fraction of the positives (case-control: of their expected number), or a count.
+    separation : float, default=2.0
+        Distance between the centres of the classes, in standard deviations of a cluster.
+    setting : {"censoring", "case-control"}, default="censoring"
+        One sample some of whose positives are labelled, or labelled positives drawn apart from the unlabelled rows.
+    bias : float, default=0.0
+        0: labelled positives are drawn at random. Larger: easy positives are labelled more often, with odds multiplied by
+        :math:`e^{bias}` for each standard deviation towards the positive side, which violates what PU methods assume.
+    return_true : bool, default=False
+        Also give the true classes.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+        1 for the labelled positives, -1 for unlabelled rows.
+    y_true : ndarray of shape (n_rows,)
+        1 for positives, 0 for negatives; only if `return_true`.
+
+    Examples
+    --------
+    >>> from fewlabel.datasets import make_pu
+    >>> X, y, y_true = make_pu(500, prior=0.4, labeled=50, return_true=True, random_state=0)
+    >>> int((y == 1).sum()), bool((y_true[y == 1] == 1).all())
+    (50, True)
+    """
+    if not 0 < prior < 1:
+        raise ValueError(f"prior={prior!r} should be a number between 0 and 1")
+    if setting not in _SETTINGS:
+        raise ValueError(f"setting={setting!r} should be one of {', '.join(map(repr, _SETTINGS))}")
+    if not 1 <= n_informative <= n_features:
+        raise ValueError(f"n_informative={n_informative!r} should lie between 1 and n_features={n_features!r}")
+    rng = check_random_state(random_state)
+    apart = rng.normal(size=n_informative)
+    apart *= separation / np.linalg.norm(apart)
+    spread = rng.normal(size=(2, n_informative))  # half the distance of the two clusters of each class
+    n_positive = int(round(prior * n_samples))
+    n_labelled = int(round(labeled * n_positive)) if isinstance(labeled, float) else int(labeled)
+    if n_labelled < 1 or (setting == "censoring" and n_labelled > n_positive):
+        raise ValueError(f"labeled={labeled!r} makes {n_labelled} of {n_positive} positives labelled: raise or lower it")
+    true = np.zeros(n_samples, dtype=int)
+    true[rng.permutation(n_samples)[:n_positive]] = 1
+    pool = np.flatnonzero(true)
+    if setting == "case-control":
+        n_pool = 20 * n_labelled if bias else n_labelled
+        true = np.r_[true, np.ones(n_pool, dtype=int)]
+        pool = np.arange(n_samples, len(true))
+    X = rng.normal(size=(len(true), n_features))
+    cluster = rng.choice([-1.0, 1.0], size=len(true))
+    X[:, :n_informative] += np.outer(true, apart) + cluster[:, None] * spread[true]
+    ease = X[pool, :n_informative] @ (apart / max(np.linalg.norm(apart), 1e-300))
+    odds = np.exp(bias * (ease - ease.max()))
+    chosen = rng.choice(pool, n_labelled, replace=False, p=odds / odds.sum())
+    y = np.full(len(true), UNLABELED)
+    y[chosen] = 1
+    keep = np.r_[np.arange(n_samples), np.sort(chosen)] if setting == "case-control" else np.arange(n_samples)
+    return (X[keep], y[keep], true[keep]) if return_true else (X[keep], y[keep])

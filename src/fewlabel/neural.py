@@ -1,0 +1,229 @@
+"""uPU and nnPU with a multilayer perceptron. Fitting needs PyTorch; a fitted model predicts with NumPy."""
+
+import numbers
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fewlabel.base import Interval, RankingClassifier, StrOptions
+from fewlabel.pu import PositiveUnlabelled
+
+__all__ = ["NeuralPUClassifier"]
+
+_ACTIVATIONS = {"relu": lambda z: np.maximum(z, 0.0), "softsign": lambda z: z / (1.0 + np.abs(z))}
+
+
+class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
+    r"""Multilayer perceptron from positives and unlabelled rows (uPU, nnPU). Needs PyTorch.
+
+    Minimises by mini-batches and Adam, for a network :math:`g`,
+
+    .. math::
+
+        \pi\, \overline{\ell(g)}_P + \Big[ \overline{\ell(-g)}_U - \pi\, \overline{\ell(-g)}_P \Big] .
+
+    A network can drive the bracket, which stands for the risk of the negatives, far below zero by learning the labelled
+    positives by heart. ``risk="nnpu"`` steps back whenever that happens in a batch.
+
+    Parameters
+    ----------
+    risk : {"nnpu", "upu"}, default="nnpu"
+        Non-negative or unbiased.
+    loss : {"sigmoid", "logistic", "squared"}, default="sigmoid"
+        :math:`\ell`.
+    prior : float, default=None
+        P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
+    hidden_layer_sizes : tuple of int, default=(100,)
+        Width of each hidden layer. The paper has (100,) for small tables and four layers of 300 for large ones; its batch
+        normalisation is left out.
+    activation : {"relu", "softsign"}, default="relu"
+        Of the hidden layers.
+    alpha : float, default=0.005
+        Weight decay.
+    beta : float, default=0.0
+        nnPU steps back when the risk of the negatives in a batch is below ``-beta``.
+    gamma : float, default=1.0
+        How far it steps back, as a factor of the step.
+    learning_rate : float, default=0.001
+        Step of Adam.
+    batch_size : int, default=1000
+        Rows of a mini-batch, positives and unlabelled rows together.
+    max_iter : int, default=100
+        Passes over the rows.
+    threshold : {"prior", "zero"}, default="prior"
+        "prior": call as many of the unlabelled training rows positive as the prior says. "zero": the sign of :math:`g`.
+    random_state : int, RandomState instance or None, default=None
+        Draws the first weights, the batches, and the folds for the estimate of the prior.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        ``classes_[1]`` is the positive class.
+    prior_ : float
+        The prior that was used.
+    coefs_, intercepts_ : list of ndarray
+        Weights of each layer.
+    shift_, scale_ : ndarray of shape (n_features,)
+        What is taken from the columns, and what they are divided by.
+    loss_curve_ : ndarray of shape (n_iter_,)
+        Mean risk of the batches of each pass.
+    n_iter_ : int
+    offset_ : float
+        Added to the score, so that 0 is the threshold of `predict`.
+    calibration_ : ndarray of shape (2,)
+        Slope and intercept of the log-odds of ``classes_[1]`` in the decision function.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    LinearPUClassifier : The same risks with a linear model; no PyTorch.
+
+    References
+    ----------
+    .. [1] Kiryo, Niu, du Plessis, Sugiyama. Positive-Unlabeled Learning with Non-Negative Risk Estimator. NIPS, 2017.
+       Algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import NeuralPUClassifier, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y_pu = hide_labels(y, labeled=100, mechanism="positives-only", random_state=0)
+    >>> model = NeuralPUClassifier(prior=0.55, random_state=0)
+    >>> model.fit(X, y_pu).predict(X[:1])  # doctest: +SKIP
+    array([0])
+    """
+
+    _parameter_constraints: dict = {
+        **PositiveUnlabelled._prior_constraints,
+        "risk": [StrOptions({"upu", "nnpu"})],
+        "loss": [StrOptions({"sigmoid", "logistic", "squared"})],
+        "hidden_layer_sizes": ["array-like"],
+        "activation": [StrOptions(set(_ACTIVATIONS))],
+        "alpha": [Interval(numbers.Real, 0, None, closed="left")],
+        "beta": [Interval(numbers.Real, 0, None, closed="left")],
+        "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
+        "learning_rate": [Interval(numbers.Real, 0, None, closed="neither")],
+        "batch_size": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        risk="nnpu",
+        *,
+        loss="sigmoid",
+        prior=None,
+        hidden_layer_sizes=(100,),
+        activation="relu",
+        alpha=0.005,
+        beta=0.0,
+        gamma=1.0,
+        learning_rate=0.001,
+        batch_size=1000,
+        max_iter=100,
+        threshold="prior",
+        random_state=None,
+    ):
+        self.risk = risk
+        self.loss = loss
+        self.prior = prior
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.threshold = threshold
+        self.random_state = random_state
+
+    def _fit(self, X, signs, weight):
+        torch = _import_torch()
+        self.prior_ = self._find_prior(X, signs)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self.shift_, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        self.scale_ = np.where(spread > 0, spread, 1.0)
+        rows = torch.tensor((X - self.shift_) / self.scale_, dtype=torch.float32)
+        positive = torch.tensor(signs > 0)
+        weight = torch.ones(len(rows)) if weight is None else torch.tensor(weight, dtype=torch.float32)
+        layers = _first_layers([X.shape[1], *self.hidden_layer_sizes, 1], rng, torch)
+        optimiser = torch.optim.Adam(
+            [part for layer in layers for part in layer], lr=self.learning_rate, weight_decay=self.alpha
+        )
+        curve = []
+        for _ in range(self.max_iter):
+            order = torch.tensor(rng.permutation(len(rows)))
+            risks = [
+                self._batch_step(rows[batch], positive[batch], weight[batch], layers, optimiser, torch)
+                for batch in torch.split(order, self.batch_size)
+            ]
+            curve.append(float(np.mean(risks)))
+        self.coefs_ = [w.detach().numpy().astype(np.float64) for w, _ in layers]
+        self.intercepts_ = [b.detach().numpy().astype(np.float64) for _, b in layers]
+        self.loss_curve_ = np.array(curve)
+        self.n_iter_ = len(curve)
+
+    def _batch_step(self, rows, positive, weight, layers, optimiser, torch):
+        """One step on a batch; gives its risk."""
+        g = _forward(rows, layers, self.activation, torch)
+        as_positive, as_negative = _loss(g, self.loss, torch), _loss(-g, self.loss, torch)
+        on_p, on_u = weight * positive, weight * ~positive
+        # A batch without rows of a group has no term of it.
+        per_p, per_u = self.prior_ / on_p.sum().clamp(min=1e-12), 1.0 / on_u.sum().clamp(min=1e-12)
+        positives = per_p * (on_p @ as_positive)
+        negatives = per_u * (on_u @ as_negative) - per_p * (on_p @ as_negative)
+        step_back = self.risk == "nnpu" and float(negatives.detach()) < -self.beta
+        optimiser.zero_grad()
+        (-self.gamma * negatives if step_back else positives + negatives).backward()
+        optimiser.step()
+        return float((positives + (negatives.clamp(min=0.0) if self.risk == "nnpu" else negatives)).detach())
+
+    def _score(self, X):
+        values = (X - self.shift_) / self.scale_
+        activation = _ACTIVATIONS[self.activation]
+        for w, b in zip(self.coefs_[:-1], self.intercepts_[:-1]):
+            values = activation(values @ w + b)
+        return (values @ self.coefs_[-1] + self.intercepts_[-1]).ravel()
+
+
+def _import_torch():
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            "NeuralPUClassifier needs PyTorch to fit: pip install 'fewlabel[torch]', or use LinearPUClassifier, which has "
+            "the same risks and needs nothing more"
+        ) from error
+    return torch
+
+
+def _first_layers(sizes, rng, torch):
+    """Weights drawn after He et al., intercepts zero."""
+    layers = []
+    for n_in, n_out in zip(sizes[:-1], sizes[1:]):
+        w = rng.normal(scale=np.sqrt(2.0 / n_in), size=(n_in, n_out))
+        layers.append(
+            (
+                torch.tensor(w, dtype=torch.float32, requires_grad=True),
+                torch.zeros(n_out, dtype=torch.float32, requires_grad=True),
+            )
+        )
+    return layers
+
+
+def _forward(rows, layers, activation, torch):
+    act = torch.relu if activation == "relu" else torch.nn.functional.softsign
+    for w, b in layers[:-1]:
+        rows = act(rows @ w + b)
+    w, b = layers[-1]
+    return (rows @ w + b).ravel()
+
+
+def _loss(z, name, torch):
+    if name == "sigmoid":
+        return torch.sigmoid(-z)
+    return torch.nn.functional.softplus(-z) if name == "logistic" else 0.25 * (1 - z) ** 2
