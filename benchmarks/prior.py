@@ -1,7 +1,7 @@
 """Mean absolute error of the class-prior estimators over 30 small tables of known prior.
 
-Five kinds of data (5-D Gaussians 1.5 and 3 standard deviations apart with 200 positives, 3 apart with 50; breast cancer;
-digits, even against odd), priors 0.1, 0.3 and 0.6, two draws of each. No file is needed.
+Five kinds of data (5-D Gaussians 1.5 and 3 standard deviations apart with 200 positives, 3 apart with 50; breast
+cancer; digits, even against odd), priors 0.1, 0.3 and 0.6, two draws of each. No file is needed.
 
     python benchmarks/prior.py
 """

@@ -1,5 +1,7 @@
 """scikit-learn's own checks over every estimator of the library."""
 
+import importlib.util
+
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -13,7 +15,8 @@ EXPECTED_FAILURES = {
 }
 
 PU_REASON = (
-    "prior=None is estimated out of fold on the rows as they stand: repeated rows fall into several folds and are known "
+    "prior=None is estimated out of fold on the rows as they stand: repeated rows fall into several folds "
+    "and are known "
     "there; with a prior given, weights equal repetition (tests/test_pu.py)"
 )
 EXPECTED_FAILURES_OF = {
@@ -26,10 +29,15 @@ def expected_failures(estimator):
     return {**EXPECTED_FAILURES, **EXPECTED_FAILURES_OF.get(type(estimator).__name__, {})}
 
 
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
 @parametrize_with_checks(
     [estimator() for _, estimator in fewlabel.all_estimators()], expected_failed_checks=expected_failures
 )
 def test_scikit_learn_checks(estimator, check):
+    if type(estimator).__name__ == "NeuralPUClassifier" and not HAS_TORCH:
+        pytest.skip("PyTorch is not installed: pip install 'fewlabel[torch]'")
     check(estimator)
 
 

@@ -16,7 +16,9 @@ def test_weights_equal_repetition_with_a_given_prior(Estimator):
     X, y = fewlabel.make_pu(80, n_features=3, n_informative=2, prior=0.4, labeled=15, random_state=0)
     weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
     model = Estimator(prior=0.3, random_state=0).fit(X, y, weight)
-    repeated = Estimator(prior=0.3, random_state=0).fit(np.repeat(X, weight.astype(int), 0), np.repeat(y, weight.astype(int)))
+    repeated = Estimator(prior=0.3, random_state=0).fit(
+        np.repeat(X, weight.astype(int), 0), np.repeat(y, weight.astype(int))
+    )
     np.testing.assert_allclose(model.predict_proba(X), repeated.predict_proba(X), rtol=1e-4, atol=1e-6)
 
 

@@ -9,6 +9,13 @@ __version__ = "0.1.0"
 UNLABELED = -1
 
 _ESTIMATORS = {
+    "CoTrainingClassifier": "fewlabel.wrappers",
+    "CrossTrainingClassifier": "fewlabel.wrappers",
+    "TriTrainingClassifier": "fewlabel.wrappers",
+    "ConsistencySubsetSelector": "fewlabel.selection",
+    "CorrelationSubsetSelector": "fewlabel.selection",
+    "ReliefFSelector": "fewlabel.selection",
+    "SubsetReliefSelector": "fewlabel.selection",
     "LeastSquaresAUCClassifier": "fewlabel.linear",
     "AssembleClassifier": "fewlabel.boosting",
     "LinearAUCClassifier": "fewlabel.linear",
@@ -18,6 +25,7 @@ _ESTIMATORS = {
     "PNUAUCBoostClassifier": "fewlabel.boosting",
     "PNUAdaBoostClassifier": "fewlabel.boosting",
     "PUAdaBoostClassifier": "fewlabel.boosting",
+    "PathNeighborsClassifier": "fewlabel.graph",
     "RankBoostClassifier": "fewlabel.boosting",
     "SemiSupervisedAdaBoostClassifier": "fewlabel.boosting",
 }
@@ -25,6 +33,9 @@ _FUNCTIONS = {
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
     "make_pu": "fewlabel.datasets",
+    "make_three_circles": "fewlabel.datasets",
+    "make_two_moons": "fewlabel.datasets",
+    "make_pu_scorer": "fewlabel.model_selection",
     "hide_labels": "fewlabel.model_selection",
     "LabeledStratifiedKFold": "fewlabel.model_selection",
     "estimate_class_prior": "fewlabel.prior",
@@ -40,6 +51,7 @@ _MODULES = (
     "boosting",
     "datasets",
     "exceptions",
+    "graph",
     "inspection",
     "labels",
     "linear",
@@ -48,6 +60,8 @@ _MODULES = (
     "neural",
     "persistence",
     "prior",
+    "selection",
+    "wrappers",
 )
 
 __all__ = ["UNLABELED", "all_estimators", *_ESTIMATORS, *_FUNCTIONS, *_MODULES]  # noqa: PLE0604

@@ -5,12 +5,14 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state, indexable
 
 from fewlabel import labels
+from fewlabel.metrics import pu_auc_score
 
-__all__ = ["LabeledStratifiedKFold", "hide_labels"]
+__all__ = ["LabeledStratifiedKFold", "hide_labels", "make_pu_scorer"]
 
 _MECHANISMS = ("scar", "per-class", "positives-only")
 
@@ -268,3 +270,37 @@ def _check_labeled(labeled):
     raise ValueError(
         f"labeled={labeled!r} should be a float in (0, 1], the share of labels to keep, or an int >= 1, their number"
     )
+
+
+def make_pu_scorer(prior):
+    """A scorer for model selection without labelled negatives: the AUC that positives and unlabelled rows tell.
+
+    Parameters
+    ----------
+    prior : float
+        P(y = positive) among the unlabelled rows. It scales the scores of all models alike, so the choice between them
+        does not depend on it.
+
+    Returns
+    -------
+    callable
+        For the `scoring` of `GridSearchCV` and `cross_val_score`.
+
+    Notes
+    -----
+    Write unlabelled rows as 0 and positives as 1, so that scikit-learn's folds keep both in proportion.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from fewlabel import PUAdaBoostClassifier, make_pu, make_pu_scorer
+    >>> X, y = make_pu(400, prior=0.4, labeled=80, random_state=0)
+    >>> y = (y == 1).astype(int)
+    >>> model = PUAdaBoostClassifier(prior=0.25, random_state=0)
+    >>> search = GridSearchCV(model, {"n_estimators": [5, 50]}, scoring=make_pu_scorer(0.25), cv=3)
+    >>> bool(search.fit(X, y).best_score_ > 0.7)
+    True
+    """
+    if not (isinstance(prior, numbers.Real) and 0 < prior < 1):
+        raise ValueError(f"prior={prior!r} should be a number between 0 and 1")
+    return make_scorer(pu_auc_score, prior=prior, response_method="decision_function")

@@ -1,6 +1,7 @@
 """uPU and nnPU with a multilayer perceptron. Fitting needs PyTorch; a fitted model predicts with NumPy."""
 
 import numbers
+from itertools import pairwise
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -34,8 +35,8 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
     prior : float, default=None
         P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
     hidden_layer_sizes : tuple of int, default=(100,)
-        Width of each hidden layer. The paper has (100,) for small tables and four layers of 300 for large ones; its batch
-        normalisation is left out.
+        Width of each hidden layer. The paper has (100,) for small tables and four layers of 300 for large ones; its
+        batch normalisation is left out.
     activation : {"relu", "softsign"}, default="relu"
         Of the hidden layers.
     alpha : float, default=0.005
@@ -195,7 +196,8 @@ def _import_torch():
         import torch
     except ImportError as error:
         raise ImportError(
-            "NeuralPUClassifier needs PyTorch to fit: pip install 'fewlabel[torch]', or use LinearPUClassifier, which has "
+            "NeuralPUClassifier needs PyTorch to fit: pip install 'fewlabel[torch]', or use "
+            "LinearPUClassifier, which has "
             "the same risks and needs nothing more"
         ) from error
     return torch
@@ -204,7 +206,7 @@ def _import_torch():
 def _first_layers(sizes, rng, torch):
     """Weights drawn after He et al., intercepts zero."""
     layers = []
-    for n_in, n_out in zip(sizes[:-1], sizes[1:]):
+    for n_in, n_out in pairwise(sizes):
         w = rng.normal(scale=np.sqrt(2.0 / n_in), size=(n_in, n_out))
         layers.append(
             (

@@ -10,6 +10,7 @@ from scipy import ndimage
 from scipy.optimize import bisect
 from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import StratifiedKFold
@@ -43,7 +44,8 @@ class PriorEstimate(NamedTuple):
         P(y = positive) among the unlabelled rows.
     low, high : float
         An interval: 90% by bootstrap of the out-of-fold scores, widened to hold the answers of all the methods that the
-        estimate is made of. It knows the chance in the scores, not the upward bias where the classes overlap everywhere.
+        estimate is made of. It knows the chance in the scores, not the upward bias where the classes overlap
+        everywhere.
     methods : dict
         Every method's answer.
     population : float
@@ -68,21 +70,24 @@ def estimate_class_prior(X, y, method="auto", *, setting="case-control", random_
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The rows. NaN is allowed; the logistic scores then stand back for those of trees.
+        The rows. NaN is allowed, but for "km2" and "energy".
     y : array-like of shape (n_samples,)
         Positive-unlabelled labels: positives and markers (``-1``, ``None``, ``NaN``), or two classes of which the last
         is positive and the other unlabelled. For ``method="energy"`` rows of both classes and markers.
     method : {"auto", "bbe", "dedpul", "km2", "en", "energy"}, default="auto"
-        - "bbe" (best bin estimation): the smallest ratio, with its error bar, of unlabelled to labelled rows above a score;
+        - "bbe" (best bin estimation): the smallest ratio, with its error bar, of unlabelled to labelled rows above a
+          score;
         - "dedpul": expectation maximisation with the ratio of the densities of the scores;
         - "km2": how far the unlabelled rows can be moved away from the positives before they leave the convex hull of
           the rows, in a kernel space; no classifier, at most 200 rows a group;
         - "en" (Elkan and Noto): from the mean score of the positives; too large unless the classes are apart;
         - "energy": energy distances; needs labelled negatives, and is then the best;
-        - "auto": the mean of "bbe" and "dedpul", and a warning if the methods differ by more than 0.1. "km2" is asked too.
+        - "auto": the mean of "bbe" and "dedpul", and a warning if the methods differ by more than 0.1. "km2" is asked
+          too.
     setting : {"case-control", "censoring"}, default="case-control"
         How the sample came about: positives drawn apart from the unlabelled rows, or one sample some of whose positives
-        were labelled. It matters for "en" and for `population`; for the rest the unlabelled rows are a mixture either way.
+        were labelled. It matters for "en" and for `population`; for the rest the unlabelled rows are a mixture either
+        way.
     random_state : int, RandomState instance or None, default=None
         Draws folds, subsamples and the bootstrap.
 
@@ -97,17 +102,18 @@ def estimate_class_prior(X, y, method="auto", *, setting="case-control", random_
 
     Notes
     -----
-    Scores are out of fold (5 folds, fewer with fewer rows than that), from logistic regression or, with 200 rows or more,
-    boosted trees, whichever has the smaller balanced log-loss.
+    Scores are out of fold (5 folds, fewer with fewer rows than that), from logistic regression or, with 200 rows or
+    more, boosted trees, whichever has the smaller balanced log-loss.
 
     References
     ----------
     .. [1] Garg, Wu, Smola, Balakrishnan, Lipton. Mixture Proportion Estimation and PU Learning. NeurIPS, 2021 (BBE).
     .. [2] Ivanov. DEDPUL: Difference-of-Estimated-Densities-based PU Learning. ICMLA, 2020.
-    .. [3] Ramaswamy, Scott, Tewari. Mixture Proportion Estimation via Kernel Embeddings of Distributions. ICML, 2016 (KM2).
+    .. [3] Ramaswamy, Scott, Tewari. Mixture Proportion Estimation via Kernel Embeddings of Distributions. ICML, 2016
+       (KM2).
     .. [4] Elkan, Noto. Learning Classifiers from Only Positive and Unlabeled Data. KDD, 2008.
-    .. [5] Kawakubo, du Plessis, Sugiyama. Computationally Efficient Class-Prior Estimation under Class Balance Change Using
-       Energy Distance. IEICE Transactions, 2016.
+    .. [5] Kawakubo, du Plessis, Sugiyama. Computationally Efficient Class-Prior Estimation under Class Balance Change
+       Using Energy Distance. IEICE Transactions, 2016.
 
     Examples
     --------
@@ -135,7 +141,8 @@ def estimate_class_prior(X, y, method="auto", *, setting="case-control", random_
     if max(answers.values()) - min(answers.values()) > _DISAGREE:
         told = ", ".join(f"{name} {value:.2f}" for name, value in answers.items())
         warnings.warn(
-            f"methods disagree on the class prior ({told}): there may be no region of positives alone, or too few rows. "
+            f"methods disagree on the class prior ({told}): there may be no region of positives alone, or "
+            "too few rows. "
             "Try a range of priors; too small is safer than too large",
             PriorWarning,
             stacklevel=2,
@@ -156,8 +163,8 @@ def largest_prior(X, positive, confidence=0.99):
     r"""The largest prior that the columns allow, at the given confidence.
 
     Whatever the interval, it holds at least the prior's part of the unlabelled rows for each positive in it:
-    :math:`\pi F_P \le F_U`. This is asked of both tails of every column, and of the rows' projection on the difference of
-    the means; with the Dvoretzky-Kiefer-Wolfowitz bound for each.
+    :math:`\pi F_P \le F_U`. This is asked of both tails of every column, and of the rows' projection on the difference
+    of the means; with the Dvoretzky-Kiefer-Wolfowitz bound for each.
 
     Parameters
     ----------
@@ -247,7 +254,8 @@ def _has_missing(*groups):
 
 
 def _scores(P, U, rng):
-    """Out-of-fold probabilities of being labelled, groups balanced, by the better of two kinds of model; None if few."""
+    """Out-of-fold probabilities of being labelled, groups balanced, by the better of two kinds of model; "
+    "None if few."""
     n_p, n_u = P.shape[0], U.shape[0]
     n_folds = min(5, n_p, n_u)
     if n_folds < 2:
@@ -274,9 +282,11 @@ def _models(X, seed):
     sparse = sp.issparse(X)
     missing = not sparse and np.isnan(X).any()
     balanced = {"class_weight": "balanced"}
-    if not missing:
-        yield make_pipeline(MaxAbsScaler() if sparse else StandardScaler(), LogisticRegression(max_iter=300, **balanced))
-    if missing or (not sparse and len(X) >= _N_TREES_ROWS):
+    steps = [MaxAbsScaler()] if sparse else [StandardScaler()]
+    if missing:
+        steps.insert(0, SimpleImputer(strategy="median", keep_empty_features=True))
+    yield make_pipeline(*steps, LogisticRegression(max_iter=300, **balanced))
+    if not sparse and len(X) >= _N_TREES_ROWS:
         yield HistGradientBoostingClassifier(
             max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, early_stopping=False, random_state=seed, **balanced
         )
@@ -360,7 +370,8 @@ def _elkan_noto(p, u, p_count=None, u_count=None, *, counts, setting):
 
 
 def _km2(P, U, rng, tolerance=0.04):
-    """KM2: the distance of ``lambda U + (1 - lambda) P`` to the convex hull of the rows grows where negatives run out."""
+    """KM2: the distance of ``lambda U + (1 - lambda) P`` to the convex hull of the rows grows where "
+    "negatives run out."""
     if _has_missing(P, U):
         raise ValueError("method='km2' does not take missing values: fill them in, or use 'bbe' or 'dedpul'")
     P, U = (rows[rng.permutation(rows.shape[0])[:_KM2_SAMPLE]] for rows in (P, U))

@@ -45,8 +45,10 @@ class PositiveUnlabelled:
         ceiling = largest_prior(X, positive)
         if self.prior > ceiling + _SLACK:
             warnings.warn(
-                f"prior={self.prior:g} is more than the data can support: were so many of the unlabelled rows positive, "
-                f"more of them would look like the labelled ones (at most {ceiling:.2f}). Lower it, leave it out to have it "
+                f"prior={self.prior:g} is more than the data can support: were so many of the unlabelled "
+                "rows positive, "
+                f"more of them would look like the labelled ones (at most {ceiling:.2f}). Lower it, leave "
+                "it out to have it "
                 "estimated, or check that the labelled positives are drawn like the others",
                 PriorWarning,
                 stacklevel=5,

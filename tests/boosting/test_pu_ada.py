@@ -76,8 +76,11 @@ def next_cuts(X, seed, n_thresholds):
     max_step=st.sampled_from([None, 0.5]),
     stop_risk=st.sampled_from([0.0, 0.3]),
     non_negative=st.booleans(),
+    correction=st.sampled_from([0.0, 0.7, 1.0]),
 )
-def test_equals_three_explicit_weight_sets(table, prior, learning_rate, splitter, max_step, stop_risk, non_negative):
+def test_equals_three_explicit_weight_sets(
+    table, prior, learning_rate, splitter, max_step, stop_risk, non_negative, correction
+):
     X, positive, weight = table
     model = PUAdaBoostClassifier(
         12,
@@ -85,9 +88,11 @@ def test_equals_three_explicit_weight_sets(table, prior, learning_rate, splitter
         learning_rate=learning_rate,
         splitter=splitter,
         n_thresholds=3,
+        max_features=1.0,
         max_step=max_step,
         stop_risk=stop_risk,
         non_negative=non_negative,
+        correction=correction,
         random_state=0,
     ).fit(X, positive, weight)
     rounds = pu_ada.fit(
@@ -100,6 +105,7 @@ def test_equals_three_explicit_weight_sets(table, prior, learning_rate, splitter
         max_step=np.inf if max_step is None else max_step,
         stop_risk=stop_risk,
         non_negative=non_negative,
+        correction=correction,
         draw=next_cuts(X, model._seed, 3) if splitter == "random" else None,
     )
     # Once the risk is lost among weights of either sign, rounding decides; both sides end within a round of it.
@@ -128,7 +134,7 @@ def risk(H, positive, prior):
 
 def test_the_risk_starts_at_one_and_is_the_product_of_the_rounds():
     X, positive, _ = draw_pu(0)
-    parameters = dict(prior=0.4, max_features=1.0, max_step=None, stop_risk=0.0)
+    parameters = dict(prior=0.4, correction=1.0, max_features=1.0, max_step=None, stop_risk=0.0)
     for learning_rate in (1.0, 0.3):
         model = PUAdaBoostClassifier(15, learning_rate=learning_rate, **parameters).fit(X, positive)
         rounds = pu_ada.fit(
@@ -155,7 +161,7 @@ def test_the_risk_starts_at_one_and_is_the_product_of_the_rounds():
 
 def test_the_training_loss_is_the_risk_of_the_scores():
     X, positive, _ = draw_pu(1)
-    model = PUAdaBoostClassifier(30, prior=0.3, random_state=0).fit(X, positive)
+    model = PUAdaBoostClassifier(30, prior=0.3, correction=1.0, random_state=0).fit(X, positive)
     stages = [scores - model.offset_ for scores in model.staged_decision_function(X)]
     np.testing.assert_allclose(model.train_loss_, [risk(H, positive, 0.3) for H in stages], rtol=1e-8)
 
@@ -180,7 +186,8 @@ def test_an_increasing_map_of_a_column_changes_nothing():
 
 
 def test_a_vanishing_prior_removes_the_positives():
-    """With prior 1e-9 the risk is that of the unlabelled rows as negatives: no stump can lower it but the constant ones."""
+    """With prior 1e-9 the risk is that of the unlabelled rows as negatives: no stump can lower it but "
+    "the constant ones."""
     X, positive, _ = draw_pu(4)
     model = PUAdaBoostClassifier(5, prior=1e-9, max_step=None, random_state=0).fit(X, positive)
     other = positive.copy()
@@ -191,13 +198,16 @@ def test_a_vanishing_prior_removes_the_positives():
 
 
 def test_theorems_4_2_and_4_3_of_the_paper_do_not_hold():
-    """At full steps the PU 0/1 risk exceeds the exponential one that is said to bound it; margins of P are of both signs."""
+    """At full steps the PU 0/1 risk exceeds the exponential one that is said to bound it; margins of P "
+    "are of both signs."""
     X, y = load_breast_cancer(return_X_y=True)
     rng = np.random.default_rng(0)
     P = rng.choice(np.flatnonzero(y == 1), 100, replace=False)
     rows, positive = np.vstack([X[P], X]), np.arange(len(P) + len(X)) < len(P)
     prior = y.mean()
-    model = PUAdaBoostClassifier.paper(n_estimators=25, prior=prior, learning_rate=1.0, random_state=0).fit(rows, positive)
+    model = PUAdaBoostClassifier.paper(n_estimators=25, prior=prior, learning_rate=1.0, random_state=0).fit(
+        rows, positive
+    )
     violated = 0
     for H, exponential in zip(model.staged_decision_function(rows), model.train_loss_):
         p, u = H[positive], H[~positive]
@@ -213,7 +223,7 @@ def test_theorems_4_2_and_4_3_of_the_paper_do_not_hold():
 def test_positives_like_the_unlabelled_rows_teach_nothing():
     X = np.random.default_rng(0).normal(size=(50, 3))
     with pytest.warns(UserWarning, match="No stump was worth a step"):
-        model = PUAdaBoostClassifier(10, prior=0.5).fit(np.vstack([X, X]), np.arange(100) < 50)
+        model = PUAdaBoostClassifier(10, prior=0.5, correction=1.0).fit(np.vstack([X, X]), np.arange(100) < 50)
     assert model.n_iter_ == 0
 
 
@@ -244,11 +254,26 @@ def test_with_all_positives_labelled_it_is_adaboost():
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] + 0.8 * rng.normal(size=60) > 0, 1, -1)
     rows, positive = np.vstack([X[y > 0], X]), np.arange((y > 0).sum() + 60) < (y > 0).sum()
-    parameters = dict(learning_rate=1.0, max_features=1.0, max_step=None, stop_risk=0.0, threshold="zero")
-    model = PUAdaBoostClassifier(8, prior=(y > 0).mean(), **parameters).fit(rows, positive)
+    whole = dict(correction=1.0, learning_rate=1.0, max_features=1.0, max_step=None, stop_risk=0.0)
+    model = PUAdaBoostClassifier(8, prior=(y > 0).mean(), threshold="zero", **whole).fit(rows, positive)
     H, alphas = adaboost(X, y, 8)
     np.testing.assert_allclose(model.stumps_["high"], alphas, rtol=1e-8)
     np.testing.assert_allclose(model.decision_function(X), H, atol=1e-8)
+
+
+def test_without_correction_it_is_adaboost_of_positives_against_unlabelled_rows():
+    X, positive, _ = draw_pu(6)
+    parameters = dict(learning_rate=1.0, max_features=1.0, max_step=None, stop_risk=0.0)
+    model = PUAdaBoostClassifier(10, prior=0.5, correction=0.0, **parameters).fit(X, positive)
+    weight = np.where(positive, 0.5 / positive.sum(), 1.0 / (~positive).sum())
+    H = np.zeros(len(X))
+    for stump, loss in zip(model.stumps_, model.train_loss_):
+        w = weight * np.exp(np.where(positive, -H, H))
+        h = np.where((X[:, stump["column"]] > stump["threshold"]) == (stump["sign"] > 0), 1, -1)
+        error = w[h != np.where(positive, 1, -1)].sum() / w.sum()
+        assert stump["high"] == pytest.approx(0.5 * np.log((1 - error) / error))
+        H = H + stump["high"] * h
+        assert loss == pytest.approx(np.sum(weight * np.exp(np.where(positive, -H, H))))
 
 
 # As an estimator -----------------------------------------------------------------------------------------------------
@@ -320,18 +345,19 @@ def test_labels_that_are_hidden_are_not_read(cancer):
 @pytest.mark.parametrize(
     ("y", "classes"),
     [
-        ([1, -1, -1], [0, 1]),
-        ([0, None, None], [1, 0]),
-        (["fraud", None, None], ["not fraud", "fraud"]),
-        ([True, None, None], [False, True]),
-        (pd.Categorical(["yes", None, None], categories=["no", "yes"]), ["no", "yes"]),
-        ([1, 0, 0], [0, 1]),
+        ([1] * 4 + [-1] * 8, [0, 1]),
+        ([0] * 4 + [None] * 8, [1, 0]),
+        (["fraud"] * 4 + [None] * 8, ["not fraud", "fraud"]),
+        ([True] * 4 + [None] * 8, [False, True]),
+        (pd.Categorical(["yes"] * 4 + [None] * 8, categories=["no", "yes"]), ["no", "yes"]),
+        ([1] * 4 + [0] * 8, [0, 1]),
     ],
 )
 def test_classes_have_names(y, classes):
-    model = PUAdaBoostClassifier(3, prior=0.5).fit([[3.0], [2.0], [0.0]], y)
+    X = np.array([8.0, 9, 10, 11, 8.5, 9.5, 10.5, 1, 2, 3, 4, 5])[:, None]
+    model = PUAdaBoostClassifier(3, prior=0.4).fit(X, y)
     assert model.classes_.tolist() == classes
-    assert model.predict([[3.0]]).tolist() == [classes[1]]
+    assert model.predict([[12.0], [0.0]]).tolist() == classes[::-1]
 
 
 @pytest.mark.parametrize(
@@ -368,7 +394,7 @@ def test_bad_parameters_are_named(parameters):
 
 def test_a_prior_that_the_data_cannot_support_is_told():
     X, y, _ = fewlabel.make_pu(2000, prior=0.2, labeled=200, separation=5.0, return_true=True, random_state=0)
-    with pytest.warns(PriorWarning, match=r"prior=0\.8 is more than the data can support.*at most 0\.[2-5]"):
+    with pytest.warns(PriorWarning, match=r"prior=0\.8 is more than the data can support.*at most 0\.[1-5]"):
         PUAdaBoostClassifier(5, prior=0.8).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", PriorWarning)

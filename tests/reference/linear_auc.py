@@ -1,4 +1,4 @@
-"""Linear AUC with explicit pairs, from equations 2 to 8 and algorithms 1 to 3 of the paper, and pairwise least squares."""
+"""Linear AUC with explicit pairs (equations 2 to 8 and algorithms 1 to 3 of the paper), and pairwise least squares."""
 
 import numpy as np
 
@@ -72,9 +72,8 @@ def oam(X, signs, C, capacity, gradual, draws, squared=False):
         for b in others:
             z = y * (x - b)
             if gradual:
-                margin = z @ frozen
-                if margin < 1:
-                    step += Ct * (2 * (1 - margin) if squared else 1.0) * z
+                if z @ frozen < 1:
+                    step += Ct * z
             elif z @ z > 0:
                 w = w + Ct * best_dual(0.0, z @ w, Ct * (z @ z), squared) * z
         w = w + step

@@ -7,20 +7,22 @@ from reference.stumps import candidates
 TOLERANCE = 1e-12
 
 
-def weights(H, positive, prior, weight):
+def weights(H, positive, prior, weight, correction=1.0):
     """(P as positives, P as negatives, U as negatives), of which the second set is negative."""
     p, u = (np.where(group, weight, 0.0) for group in (positive, ~positive))
     p, u = p / p.sum(), u / u.sum()
-    return prior * p * np.exp(-H), -prior * p * np.exp(H), u * np.exp(H)
+    return prior * p * np.exp(-H), -correction * prior * p * np.exp(H), u * np.exp(H)
 
 
-def fit(X, positive, *, prior, weight=None, learning_rate, n_rounds, max_step, stop_risk, non_negative, draw):
+def fit(
+    X, positive, *, prior, weight=None, learning_rate, n_rounds, max_step, stop_risk, non_negative, draw, correction=1.0
+):
     """`draw(t, e)` gives the thresholds of a column that may be looked at in round t; None for all."""
     weight = np.ones(len(X)) if weight is None else weight
     H, rounds = np.zeros(len(X)), []
     for t in range(n_rounds):
-        plus, minus, unlabelled = weights(H, positive, prior, weight)
-        if minus.sum() + unlabelled.sum() <= stop_risk * (1 - prior):
+        plus, minus, unlabelled = weights(H, positive, prior, weight, correction)
+        if minus.sum() + unlabelled.sum() <= stop_risk * (1 - correction * prior):
             break
         Z = plus.sum() + minus.sum() + unlabelled.sum()
         tolerance = TOLERANCE * (plus.sum() - minus.sum() + unlabelled.sum())
@@ -29,12 +31,12 @@ def fit(X, positive, *, prior, weight=None, learning_rate, n_rounds, max_step, s
         if not found:
             break
         smallest = max(target for *_, target in found)
-        stump, fires, error, target = next(item for item in found if item[3] >= smallest - tolerance)
+        stump, fires, error, _ = next(item for item in found if item[3] >= smallest - tolerance)
         epsilon = error / Z
         alpha = min(0.5 * np.log((1 - epsilon) / epsilon), max_step)
         step = learning_rate * alpha
         H = H + step * np.where(fires, 1, -1)
-        risk = sum(part.sum() for part in weights(H, positive, prior, weight))
+        risk = sum(part.sum() for part in weights(H, positive, prior, weight, correction))
         rounds.append(dict(stump=stump, alpha=step, epsilon=epsilon, Z=Z, objective=risk))
     return rounds
 

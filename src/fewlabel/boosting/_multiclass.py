@@ -15,11 +15,12 @@ from fewlabel.base import HasMethods, Interval, StrOptions, check_weights, fit_c
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read, require_labels
 
+_ROUNDING = 1e-12  # an error this close to that of chance is that of chance
 _LEAST_ERROR = 1e-10  # a base classifier without error gets this one, and ends the fit
 
 
 class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
-    """The one loop of SSMAB and ASSEMBLE: fit the base classifier to weighted rows, weigh its vote, weigh the rows anew.
+    """The one loop of SSMAB and ASSEMBLE: fit the base classifier, weigh its vote, weigh the rows anew.
 
     A subclass gives
 
@@ -65,9 +66,10 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
             own = check_weights(sample_weight, X)
             X, codes, own = X[own > 0], codes[own > 0], own[own > 0]
         if len(labels.classes) < 2 or len(np.unique(codes[codes >= 0])) < len(labels.classes):
+            n_classes = len(np.unique(codes[codes >= 0]))
             raise LabelError(
-                f"labelled rows of two classes or more are needed, y holds {len(np.unique(codes[codes >= 0]))} class(es); "
-                "with positives alone use a positive-unlabelled method such as PUAdaBoostClassifier"
+                f"labelled rows of two classes or more are needed, y holds {n_classes} class(es); with positives alone "
+                "use a positive-unlabelled method such as PUAdaBoostClassifier"
             )
         self.classes_ = labels.classes
         self._boost(X, codes, own)
@@ -122,8 +124,8 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
             return model.fit(X[drawn], codes[drawn])
         if not has_fit_parameter(model, "sample_weight"):
             raise ValueError(
-                f"the estimator {type(model).__name__} does not take sample_weight: boosting weighs the rows, so choose "
-                "one that does, such as a tree, naive Bayes or logistic regression"
+                f"the estimator {type(model).__name__} does not take sample_weight: boosting weighs the rows, so "
+                "choose one that does, such as a tree, naive Bayes or logistic regression"
             )
         return model.fit(X, codes, sample_weight=weight * (len(weight) / weight.sum()))
 
@@ -188,9 +190,9 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
 
     .. math:: L = \sum_i w_i \exp\big(-\tfrac1K\, y_i^\top H(x_i)\big) , \qquad H = \sum_m \beta_m h_m .
 
-    It passes on to the base classifier what nearest neighbours know: expect it to better a weak tree, not a forest. Where
-    neighbours mislead (irrelevant or badly scaled columns), so does it; compare with the base classifier on the labelled
-    rows alone.
+    It passes on to the base classifier what nearest neighbours know: expect it to better a weak tree, not a forest.
+    Where neighbours mislead (irrelevant or badly scaled columns), so does it; compare with the base classifier on the
+    labelled rows alone.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     labeled_factor : float, default=2.0
         Extra factor on the weight of a labelled row at each mistake; 1 is the plain cost.
     update : {"samme", "damped"}, default="samme"
-        "samme": weights follow the cost, :math:`e^{-\beta/(K-1)}` where right and :math:`e^{\beta/(K-1)^2}` where wrong.
+        "samme": weights follow the cost, :math:`e^{-\beta/(K-1)}` where right, :math:`e^{\beta/(K-1)^2}` where wrong.
         "damped": right rows keep their weight, which comes nearest to the thesis's numbers.
     random_state : int, RandomState instance or None, default=None
         Passed on to the base classifiers.
@@ -232,12 +234,13 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
 
     Notes
     -----
-    The thesis prints :math:`e^{-\beta/(K-1)^2}` for wrong rows (its equation 5.7), which lowers the weight of mistakes; its
-    own cost has the other sign, used here. Without unlabelled rows and with ``labeled_factor=1`` this is SAMME.
+    The thesis prints :math:`e^{-\beta/(K-1)^2}` for wrong rows (its equation 5.7), which lowers the weight of mistakes;
+    its own cost has the other sign, used here. Without unlabelled rows and with ``labeled_factor=1`` this is SAMME.
 
     References
     ----------
-    .. [1] Semi-supervised multi-class AdaBoost: the thesis's chapter 5, cost 5.2, vote 5.6, weights 5.7 (sign corrected).
+    .. [1] Semi-supervised multi-class AdaBoost: the thesis's chapter 5, cost 5.2, vote 5.6, weights 5.7 (sign
+       corrected).
     .. [2] Zhu, Zou, Rosset, Hastie. Multi-class AdaBoost. Statistics and Its Interface 2, 2009 (SAMME).
 
     Examples
@@ -284,7 +287,7 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
         return np.where(labelled, self.labeled_weight, self.unlabeled_weight)
 
     def _vote(self, error, n_classes):
-        if error >= (n_classes - 1) / n_classes:
+        if error >= (n_classes - 1) / n_classes - _ROUNDING:
             return None
         return (n_classes - 1) ** 2 / n_classes * (math.log((1 - error) / error) + math.log(n_classes - 1))
 
@@ -298,8 +301,9 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
 class AssembleClassifier(PseudoLabelBooster):
     r"""Boosting that labels the unlabelled rows anew in each round (ASSEMBLE.AdaBoost).
 
-    Starts from the classes of the nearest labelled rows; after each round the vote :math:`F` so far gives the unlabelled
-    rows their classes, and every row the weight :math:`e^{-m_i}` of its margin :math:`m_i = F_{y_i} - \max_{k \ne y_i} F_k`.
+    Starts from the classes of the nearest labelled rows; after each round the vote :math:`F` so far gives the
+    unlabelled rows their classes, and every row the weight :math:`e^{-m_i}` of its margin :math:`m_i = F_{y_i} -
+    \max_{k \ne y_i} F_k`.
 
     It trusts its own votes: where the first ones are wrong, the later ones are surer of it.
 
@@ -313,9 +317,9 @@ class AssembleClassifier(PseudoLabelBooster):
         Labelled neighbours that vote on a first pseudo-label.
     labeled_share : float, default=0.9
         Part of the weight that the labelled rows have to start with, in (0, 1).
-    resample : bool, default=True
-        Fit the base classifier to as many rows as are labelled, drawn by weight with replacement, as the authors do; if
-        False, to all rows with their weights.
+    resample : bool, default=False
+        False: fit the base classifier to all rows with their weights. True: to as many rows as are labelled, drawn by
+        weight with replacement, as the authors do; a base classifier that needs many rows learns little from them.
     random_state : int, RandomState instance or None, default=None
         Draws the rows; passed on to the base classifiers.
 
@@ -326,8 +330,8 @@ class AssembleClassifier(PseudoLabelBooster):
 
     References
     ----------
-    .. [1] Bennett, Demiriz, Maclin. Exploiting Unlabeled Data in Ensemble Methods. KDD, 2002. For more than two classes the
-       margin is that of the votes.
+    .. [1] Bennett, Demiriz, Maclin. Exploiting Unlabeled Data in Ensemble Methods. KDD, 2002. For more than two classes
+       the margin is that of the votes.
 
     Examples
     --------
@@ -335,7 +339,7 @@ class AssembleClassifier(PseudoLabelBooster):
     >>> from fewlabel import AssembleClassifier, hide_labels
     >>> X, y = load_wine(return_X_y=True)
     >>> y_few = hide_labels(y, labeled=0.3, random_state=0)
-    >>> model = AssembleClassifier(resample=False, random_state=0).fit(X, y_few)
+    >>> model = AssembleClassifier(random_state=0).fit(X, y_few)
     >>> bool((model.predict(X) == y).mean() > 0.8)
     True
     """
@@ -353,7 +357,7 @@ class AssembleClassifier(PseudoLabelBooster):
         n_estimators=30,
         n_neighbors=1,
         labeled_share=0.9,
-        resample=True,
+        resample=False,
         random_state=None,
     ):
         self.estimator = estimator
@@ -369,13 +373,12 @@ class AssembleClassifier(PseudoLabelBooster):
         return np.where(labelled, share / n_labelled, (1 - share) / max(n_unlabelled, 1))
 
     def _vote(self, error, n_classes):
-        return None if error >= 0.5 else 0.5 * math.log((1 - error) / error)
+        return None if error >= 0.5 - _ROUNDING else 0.5 * math.log((1 - error) / error)
 
     def _next(self, codes, weight, right, votes, labelled, beta, own):
         codes = np.where(labelled, codes, np.argmax(votes, axis=1))
         rows = np.arange(len(codes))
-        own = votes[rows, codes]
         others = votes.copy()
         others[rows, codes] = -np.inf
-        margin = own - others.max(axis=1)
+        margin = votes[rows, codes] - others.max(axis=1)
         return codes, own * np.exp(margin.min() - margin)

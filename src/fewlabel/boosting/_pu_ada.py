@@ -18,29 +18,34 @@ _EPSILON = np.finfo(float).eps
 class PUAdaRule(Rule):
     r"""Positives as positives, positives as negatives of negative weight, and unlabelled rows as negatives.
 
-    With :math:`D_P^+ = \pi\overline{e^{-H}}_P,\ D_P^- = -\pi\overline{e^{H}}_P,\ D_U = \overline{e^{H}}_U` the risk is
-    :math:`Z = D_P^+ + D_P^- + D_U`, and a stump with error :math:`E` has the target :math:`Z - 2E`: the sum of
+    With :math:`D_P^+ = \pi\overline{e^{-H}}_P,\ D_P^- = -\lambda\pi\overline{e^{H}}_P,\ D_U = \overline{e^{H}}_U` the
+    risk is :math:`Z = D_P^+ + D_P^- + D_U`, and a stump with error :math:`E` has the target :math:`Z - 2E`: the sum of
     :math:`y h` with the signed weights, an ordinary edge.
     """
 
     least_edge = 0.0  # `find` has its own
+    uses = np.array([[True, False, False], [True, True, False]])
 
-    def __init__(self, prior, *, non_negative, max_step, stop_risk, n_thresholds, seed):
-        self._prior = prior
+    def __init__(self, prior, *, correction, non_negative, max_step, stop_risk, n_thresholds, seed):
+        self._log_prior = math.log(prior)
+        self._correction = correction
         self._non_negative = non_negative
         self._max_step = math.inf if max_step is None else max_step
-        self._least_negative_risk = stop_risk * (1 - prior)
+        self._least_negative_risk = stop_risk * (1 - prior * correction)
         self._n_thresholds = n_thresholds
         self._seed = seed
         self.draws_cuts = n_thresholds is not None
+        self._every_cut = None
 
     def _masses(self, log_mass):
         """The sizes of the three weight sets, and what they were divided by so as to sum to one, as a logarithm."""
-        (up_p, _, _), (down_p, down_u, _) = log_mass
-        log_prior = math.log(self._prior)
-        logs = np.array([log_prior + up_p, log_prior + down_p, down_u])
-        sizes = np.exp(logs - logs.max())
-        return sizes / sizes.sum(), logs.max() + math.log(sizes.sum())
+        (up_p, _, _), (down_p, down_u, _) = log_mass.tolist()  # plain numbers: arrays of three would cost more
+        log_scale = max(self._log_prior + max(up_p, down_p), down_u)
+        positives = math.exp(self._log_prior + up_p - log_scale)
+        copies = self._correction * math.exp(self._log_prior + down_p - log_scale)
+        unlabelled = math.exp(down_u - log_scale)
+        total = positives + copies + unlabelled
+        return (positives / total, copies / total, unlabelled / total), log_scale + math.log(total)
 
     def coefficients(self, log_mass):
         (up_p, down_p, down_u), _ = self._masses(log_mass)
@@ -67,7 +72,9 @@ class PUAdaRule(Rule):
         """The cuts of round t: for each column some drawn in its range, each moved up to the next cut."""
         n_features = len(binning.n_cuts)
         if self._n_thresholds is None or t is None:
-            return np.ones((n_features, N_CODES), dtype=np.uint8)
+            if self._every_cut is None:
+                self._every_cut = np.ones((n_features, N_CODES), dtype=np.uint8)
+            return self._every_cut
         allowed = np.zeros((n_features, N_CODES), dtype=np.uint8)
         part = np.random.default_rng([self._seed, t, 1]).random((n_features, self._n_thresholds))
         values = (1 - part) * binning.lowest[:, None] + part * binning.highest[:, None]
@@ -100,19 +107,21 @@ class PUAdaRule(Rule):
 class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
     r"""AdaBoost from positives and unlabelled rows (Ada-PU).
 
-    Minimises the unbiased exponential risk of positives :math:`P` and unlabelled rows :math:`U` of known prior :math:`\pi`,
+    Minimises the exponential risk of positives :math:`P` and unlabelled rows :math:`U` of known prior
+    :math:`\pi`,
 
     .. math::
 
-        R(H) = \pi\, \overline{e^{-H}}_P + \overline{e^{H}}_U - \pi\, \overline{e^{H}}_P , \qquad H = \sum_t \alpha_t h_t ,
+        R(H) = \pi\, \overline{e^{-H}}_P + \overline{e^{H}}_U - \lambda\pi\, \overline{e^{H}}_P ,
+        \qquad H = \sum_t \alpha_t h_t ,
 
-    over sums of stumps :math:`h_t \in \{-1, 1\}`. The last two terms stand for the negatives, which nobody has labelled:
-    unlabelled rows count as negatives, and the positives among them are taken away by copies of the labelled positives with
-    *negative* weight. The risk is therefore not bounded below, and long runs sink into that hole; the guards, the small
-    learning rate and `stop_risk` keep out of it.
+    over sums of stumps :math:`h_t \in \{-1, 1\}`. The last two terms stand for the negatives, which nobody has
+    labelled: unlabelled rows count as negatives, and the positives among them are taken away by copies of the labelled
+    positives with *negative* weight. The risk is therefore not bounded below, and long runs sink into that hole; the
+    guards, the small learning rate and `stop_risk` keep out of it.
 
-    Assumes that the labelled positives are drawn like the positives among the unlabelled rows, and a prior that is about
-    right; too small is safer than too large.
+    Assumes that the labelled positives are drawn like the positives among the unlabelled rows, and a prior that is
+    about right; too small is safer than too large.
 
     Parameters
     ----------
@@ -120,8 +129,12 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
         Most rounds; `stop_risk` often ends them earlier.
     prior : float, default=None
         P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
-    learning_rate : float, default=0.1
-        Factor of each step, in (0, 1]. At 1 the fit collapses.
+    correction : float, default=0.7
+        Weight of the negative copies, :math:`\lambda` in [0, 1]. 1: the paper's unbiased risk. 0: AdaBoost of the
+        positives against the unlabelled rows, with the prior in the weights. Less than 1 gives up unbiasedness, which
+        only moves the threshold, for a risk that is far less noisy.
+    learning_rate : float, default=0.2
+        Factor of each step, in (0, 1]. At 1 the fit collapses if `correction` is 1.
     splitter : {"best", "random"}, default="best"
         "best": look at all cuts of a column; "random": at `n_thresholds` random ones in each round, as the paper does.
     n_thresholds : int, default=10
@@ -135,11 +148,11 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
     max_step : float, default=0.5
         Longest step before `learning_rate`; None for no limit.
     stop_risk : float, default=0.1
-        Stop when the estimated risk of the negatives, :math:`\overline{e^{H}}_U - \pi\overline{e^{H}}_P`, has come down to
-        this part of its first value :math:`1 - \pi`. 0 stops only where it vanishes.
+        Stop when the estimated risk of the negatives, :math:`\overline{e^{H}}_U - \lambda\pi\overline{e^{H}}_P`, has
+        come down to this part of its first value :math:`1 - \lambda\pi`. 0 stops only where it vanishes.
     threshold : {"prior", "zero"}, default="prior"
-        "prior": call as many of the unlabelled training rows positive as the prior says. "zero": the paper's, the sign of
-        :math:`H`; it tends to call everything positive.
+        "prior": call as many of the unlabelled training rows positive as the prior says. "zero": the paper's, the sign
+        of :math:`H`; it tends to call everything positive.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -152,8 +165,8 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        ``classes_[1]`` is the positive class. Where `y` has no name for the other one it is 0 (1 if the positives are 0),
-        False, "not " and the name of the positives, or the other category of a categorical `y`.
+        ``classes_[1]`` is the positive class. Where `y` has no name for the other one it is 0 (1 if the positives are
+        0), False, "not " and the name of the positives, or the other category of a categorical `y`.
     prior_ : float
         The prior that was used.
     stumps_, n_iter_, train_loss_, shape_functions_, feature_importances_
@@ -175,12 +188,13 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
     `predict_proba` has its 1/2 at the threshold of `predict`; its slope minimises the logistic PU risk of the training
     rows, so probabilities are optimistic when positives are few.
 
-    We differ from the paper where it is in error: errors are divided by the current risk (equations 8 and 9 lack it), the
-    negative copies and the unlabelled rows weigh :math:`e^{H}` (equation 12 prints :math:`e^{-H}`), both polarities are
-    searched, the target is maximised, and the learning rate is part of the weights. The defaults, unlike the paper, look at
-    all cuts of some columns, which did better on skewed columns; `PUAdaBoostClassifier.paper()` is the paper's form. Its Theorem 4.2 does not hold, because
-    :math:`e^{z} \ge 1[z \ge 0]` turns round under a negative weight, and its Theorem 4.3 cannot, because every positive
-    occurs with both labels.
+    We differ from the paper where it is in error: errors are divided by the current risk (equations 8 and 9 lack it),
+    the negative copies and the unlabelled rows weigh :math:`e^{H}` (equation 12 prints :math:`e^{-H}`), both polarities
+    are searched, the target is maximised, and the learning rate is part of the weights. The defaults, unlike the paper,
+    look at all cuts of some columns, which did better on skewed columns, and weigh the negative copies less, which did
+    far better; `PUAdaBoostClassifier.paper()` is the paper's form. Its Theorem 4.2 does not hold, because :math:`e^{z}
+    \ge 1[z \ge 0]` turns round under a negative weight, and its Theorem 4.3 cannot, because every positive occurs with
+    both labels.
 
     What does hold, with :math:`\varepsilon_t` the error of round t divided by the risk: the risk is
     :math:`\prod_t [(1-\varepsilon_t)e^{-\beta\alpha_t} + \varepsilon_t e^{\beta\alpha_t}]`, positive and falling.
@@ -209,6 +223,7 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
             if name not in ("early_stopping", "validation_fraction", "n_iter_no_change")
         },
         **PositiveUnlabelled._prior_constraints,
+        "correction": [Interval(numbers.Real, 0, 1, closed="both")],
         "splitter": [StrOptions({"random", "best"})],
         "n_thresholds": [Interval(numbers.Integral, 1, None, closed="left")],
         "non_negative": ["boolean"],
@@ -222,7 +237,8 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
         n_estimators=300,
         *,
         prior=None,
-        learning_rate=0.1,
+        correction=0.7,
+        learning_rate=0.2,
         splitter="best",
         n_thresholds=10,
         max_bins=255,
@@ -238,6 +254,7 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
     ):
         self.n_estimators = n_estimators
         self.prior = prior
+        self.correction = correction
         self.learning_rate = learning_rate
         self.splitter = splitter
         self.n_thresholds = n_thresholds
@@ -267,6 +284,8 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
         """
         form = {
             "n_estimators": 100,
+            "correction": 1.0,
+            "learning_rate": 0.1,
             "splitter": "random",
             "max_features": 1.0,
             "max_step": None,
@@ -286,6 +305,7 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
     def _make_rule(self, has_unlabelled):
         return PUAdaRule(
             self.prior_,
+            correction=self.correction,
             non_negative=self.non_negative,
             max_step=self.max_step,
             stop_risk=self.stop_risk,

@@ -1,5 +1,6 @@
 """Data to try things on."""
 
+from fewlabel.datasets._manifolds import make_three_circles, make_two_moons
 from fewlabel.datasets._pu import make_pu
 
-__all__ = ["make_pu"]
+__all__ = ["make_pu", "make_three_circles", "make_two_moons"]

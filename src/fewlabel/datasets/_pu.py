@@ -40,8 +40,9 @@ def make_pu(
     setting : {"censoring", "case-control"}, default="censoring"
         One sample some of whose positives are labelled, or labelled positives drawn apart from the unlabelled rows.
     bias : float, default=0.0
-        0: labelled positives are drawn at random. Larger: easy positives are labelled more often, with odds multiplied by
-        :math:`e^{bias}` for each standard deviation towards the positive side, which violates what PU methods assume.
+        0: labelled positives are drawn at random. Larger: easy positives are labelled more often, with odds multiplied
+        by :math:`e^{bias}` for each standard deviation towards the positive side, which violates what PU methods
+        assume.
     return_true : bool, default=False
         Also give the true classes.
     random_state : int, RandomState instance or None, default=None
@@ -74,7 +75,9 @@ def make_pu(
     n_positive = int(round(prior * n_samples))
     n_labelled = int(round(labeled * n_positive)) if isinstance(labeled, float) else int(labeled)
     if n_labelled < 1 or (setting == "censoring" and n_labelled > n_positive):
-        raise ValueError(f"labeled={labeled!r} makes {n_labelled} of {n_positive} positives labelled: raise or lower it")
+        raise ValueError(
+            f"labeled={labeled!r} makes {n_labelled} of {n_positive} positives labelled: raise or lower it"
+        )
     true = np.zeros(n_samples, dtype=int)
     true[rng.permutation(n_samples)[:n_positive]] = 1
     pool = np.flatnonzero(true)

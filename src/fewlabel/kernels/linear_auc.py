@@ -174,12 +174,11 @@ def online_steps(X, rows, signs, draws, buffers, filled, seen, w, scale, gradual
     scale : float
         The constant C of the method.
     gradual : bool
-        One joint gradient step (OAM-gra) instead of one step after the other (OAM-seq).
+        One joint gradient step (OAM-gra, hinge only) instead of one step after the other (OAM-seq).
     squared : bool
     """
     capacity = buffers.shape[1]
     close = np.empty(capacity, np.int64)
-    pull = np.empty(capacity)
     for k in range(rows.size):
         row, sign = rows[k], signs[k]
         own, other = (1, 0) if sign > 0 else (0, 1)
@@ -195,11 +194,10 @@ def online_steps(X, rows, signs, draws, buffers, filled, seen, w, scale, gradual
                     _move(X, i, j, step * a, w)
             elif margin < 1.0:
                 close[n_close] = buffers[other, b]
-                pull[n_close] = 2.0 * (1.0 - margin) if squared else 1.0
                 n_close += 1
         for b in range(n_close):
             i, j = (row, close[b]) if sign > 0 else (close[b], row)
-            _move(X, i, j, step * pull[b], w)
+            _move(X, i, j, step, w)
         slot = filled[own]
         if slot < capacity:
             filled[own] += 1

@@ -13,7 +13,7 @@ from numba.types import Array, float32, float64, int64, void
 UNIT = 2.0**60
 N_CODES = 256
 MISSING = 255
-# Edges that differ by less than 1e-12 of all weight are equal: rounding does not choose a stump, however small the edge.
+# Edges that differ by less than 1e-12 of all weight are equal: rounding does not choose a stump, however small.
 TIE = int(1e-12 * UNIT)
 _BLOCK = 4096  # weights of a block (32 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
@@ -189,19 +189,16 @@ def best_guarded_stump(hist, positive, columns, n_cuts, has_missing, allowed, sl
     position, cut, missing, edge : int
         As in `best_stump`; edge 0 if no stump qualifies.
     """
-    best = 0
+    sizes = np.empty(columns.size, dtype=np.int64)
     for j in range(columns.size):
         e = columns[j]
         found = _guarded_scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, np.inf)
-        best = max(best, abs(found[2]))
-    target = best - TIE
+        sizes[j] = abs(found[2])
+    target = sizes.max() - TIE
     for j in range(columns.size):
-        e = columns[j]
-        cut, missing, edge = _guarded_scan(
-            hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, target
-        )
-        if abs(edge) > 0 and abs(edge) >= target:
-            return j, cut, missing, edge
+        if sizes[j] > 0 and sizes[j] >= target:  # the first column as good as the best: its first cut as good as that
+            e = columns[j]
+            return j, *_guarded_scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, target)
     return 0, 0, 0, 0
 
 
@@ -214,7 +211,7 @@ def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, ta
         total_positive += positive[k]
     normaliser = 2 * total_positive - total  # all weights as positives and as negatives
     above, above_positive = total - absent, total_positive - absent_positive
-    best_cut, best_missing, best_edge = 0, 0, 0
+    best_cut, best_missing, best_edge, best_size = 0, 0, 0, 2 * slack
     for k in range(n_cuts + has_missing):
         above -= hist[k]
         above_positive -= positive[k]
@@ -225,15 +222,16 @@ def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, ta
             fired = above + missing * absent
             fired_positive = above_positive + missing * absent_positive
             edge = 2 * fired - total
+            size = abs(edge)
+            if size <= best_size or size >= normaliser - 2 * slack:
+                continue
             if edge < 0:  # the other polarity
                 fired, fired_positive = total - fired, total_positive - fired_positive
-            size = abs(edge)
-            if size <= 2 * slack or size >= normaliser - 2 * slack or (guard and fired_positive - fired < -slack):
+            if guard and fired_positive - fired < -slack:
                 continue
-            if size > abs(best_edge):
-                best_cut, best_missing, best_edge = k, missing, edge
-                if size >= target:
-                    return best_cut, best_missing, best_edge
+            best_cut, best_missing, best_edge, best_size = k, missing, edge, size
+            if size >= target:
+                return best_cut, best_missing, best_edge
     return best_cut, best_missing, best_edge
 
 

@@ -66,7 +66,7 @@ class LinearAUCClassifier(LinearRanker):
           or a buffer of them, one after the other or in one joint step. `fit` shuffles the rows, `partial_fit` keeps
           their order.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss of a pair.
+        The loss of a pair. "oam-gra" takes the hinge only.
     max_iter : int, default=None
         Newton steps of "exact", passes of the others over all pairs ("msgd": over 20 pairs a row where there are more
         than 50 million pairs; OAM: over the rows). None is 300 for "exact", 5 for "sdcd" and "sdcd-perm", 1 for the
@@ -202,6 +202,7 @@ class LinearAUCClassifier(LinearRanker):
         self : object
         """
         self._validate_params()
+        self._check_loss()
         X, signs = read_batch(self, X, y, classes)
         X, positive = X[signs != 0], signs[signs != 0] > 0
         if not hasattr(self, "_stream"):
@@ -223,6 +224,7 @@ class LinearAUCClassifier(LinearRanker):
         if not labelled.all():
             X, weight = X[labelled], None if weight is None else weight[labelled]
         positive = signs[labelled] > 0
+        self._check_loss()
         if weight is not None and self.solver != "exact":
             raise ValueError(f"solver={self.solver!r} takes no sample_weight: use solver='exact'")
         history = _History(self, X, positive)
@@ -230,7 +232,7 @@ class LinearAUCClassifier(LinearRanker):
         squared = self.loss == "squared_hinge"
         max_iter = self.max_iter or _MAX_ITER.get(self.solver, 1)
         control = dict(squared=squared, tol=self.tol, max_iter=max_iter, after=after)
-        with linear_algebra_threads(self.n_jobs):
+        with linear_algebra_threads(self.n_jobs, X):
             if self.solver in _ONLINE:
                 found = self._run_stream(X, positive, squared, max_iter, after)
             else:
@@ -246,6 +248,13 @@ class LinearAUCClassifier(LinearRanker):
         self.objective_, self.dual_gap_, self.n_iter_ = float(found.objective), float(found.gap), found.n_iter
         if after is not None:
             self.history_ = history.as_arrays()
+
+    def _check_loss(self):
+        if self.solver == "oam-gra" and self.loss == "squared_hinge":
+            raise ValueError(
+                "the joint gradient steps of solver='oam-gra' diverge on the squared hinge: use loss='hinge', or "
+                "solver='oam-seq'"
+            )
 
     def _start_stream(self):
         self._rng = _generator(self.random_state)

@@ -85,7 +85,7 @@ def linear_auc_path(
         rows &= weight > 0
         weight = weight[rows]
     squared = {"hinge": False, "squared_hinge": True}[loss]
-    with linear_algebra_threads(n_jobs):
+    with linear_algebra_threads(n_jobs, X):
         found = solve_path(X[rows], signs[rows] > 0, weight, _descending(alphas), squared, tol, max_iter, random_state)
     return _descending(alphas), np.column_stack([s.coef for s in found]), np.array([s.gap for s in found])
 
@@ -179,12 +179,12 @@ class LinearAUCClassifierCV(LinearRanker):
             return [roc_auc_score(signs[test] > 0, X[test] @ s.coef, sample_weight=of_test) for s in found]
 
         folds = list(labelled_folds(self.cv, signs, seed))
-        with linear_algebra_threads(1):
+        with linear_algebra_threads(1, X):
             scores = Parallel(self.n_jobs, prefer="threads")(delayed(score)(*fold) for fold in folds)
         self.cv_scores_ = np.array(scores)
         best = int(np.argmax(self.cv_scores_.mean(axis=0)))
         self.alpha_ = float(self.alphas_[best])
-        with linear_algebra_threads(self.n_jobs):
+        with linear_algebra_threads(self.n_jobs, X):
             found = path(np.arange(len(signs)), self.alphas_[: best + 1])[-1]
         warn_if_open(found, self.tol)
         self.coef_ = found.coef[None].copy()

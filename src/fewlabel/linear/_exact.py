@@ -1,5 +1,6 @@
 """The exact solver: Newton's method on a smoothed hinge that sharpens, with a certificate at every step."""
 
+import contextlib
 import functools
 import math
 from typing import NamedTuple
@@ -16,6 +17,7 @@ _WIDEST = 2.0  # at w = 0 every pair is then in the curved part, and the first s
 _SHARPEN = 0.125  # the least factor of the width from one step to the next
 _MANY_ROWS = 50_000  # more rows than this are first solved on a tenth of them
 _DIRECT = 1000  # columns up to which a dense Hessian is formed
+_CELLS_WORTH_THREADS = 5_000_000
 _HESSIAN_CELLS = 500_000  # of so many cells of each class, or of 20 rows a column
 
 
@@ -58,10 +60,9 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
         if len(positive) > _MANY_ROWS:
             few = _sample(positive, len(positive) // 10, rng)
             few_weight = None if weight is None else weight[few]
-            few_tol = max(tol, 1e-3)
-            start = solve(
-                X[few], positive[few], few_weight, alpha, squared=squared, tol=few_tol, max_iter=max_iter, rng=rng
-            ).coef
+            control = dict(squared=squared, tol=max(tol, 1e-3), max_iter=max_iter, rng=rng)
+            with linear_algebra_threads(1, X):
+                start = solve(X[few], positive[few], few_weight, alpha, **control).coef
     risk = PairRisk(positive, weight, squared)
     newton = _dense_newton(X, risk, rng) if not issparse(X) and X.shape[1] <= _DIRECT else _sparse_newton(X, risk)
     w, scores, n_iter = start, X @ start, 0
@@ -146,9 +147,10 @@ def _dense_newton(X, risk, rng):
     few = PairRisk(positive[rows], None if weight is None else weight[rows], risk.squared) if sampled else risk
 
     def direction(scores, value, gradient, alpha, width):
-        H = few.hessian(few(scores[rows], width) if sampled else value, Z, width)
-        H[np.diag_indices(d)] += alpha + 1e-13 * H.diagonal().max()
-        return -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), gradient)
+        with linear_algebra_threads(1, X) if sampled else contextlib.nullcontext():  # a small matrix
+            H = few.hessian(few(scores[rows], width) if sampled else value, Z, width)
+            H[np.diag_indices(d)] += alpha + 1e-13 * H.diagonal().max()
+            return -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), gradient)
 
     return direction
 
@@ -178,6 +180,7 @@ def _controller():
     return ThreadpoolController()
 
 
-def linear_algebra_threads(n_jobs):
-    """Context in which NumPy's linear algebra uses `n_jobs` threads."""
-    return _controller().limit(limits=effective_n_jobs(n_jobs), user_api="blas")
+def linear_algebra_threads(n_jobs, X):
+    """Context in which products with large `X` use `n_jobs` threads; on small ones threads cost more than they save."""
+    n_threads = effective_n_jobs(n_jobs) if math.prod(X.shape) > _CELLS_WORTH_THREADS else 1
+    return _controller().limit(limits=n_threads, user_api="blas")

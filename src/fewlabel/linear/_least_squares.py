@@ -92,9 +92,9 @@ class LeastSquaresAUCClassifier(RankingClassifier):
 
     Notes
     -----
-    "pn" ranks as Fisher's discriminant with equally weighted class covariances. The squared "samult" risk is not unbiased: the
-    unlabelled rows act as a better covariance estimate and a penalty within the classes. "pnu" leaves the pairs of a
-    row with itself out of :math:`R_{PP}`, which makes it unbiased; its quadratic form can then be indefinite, and a
+    "pn" ranks as Fisher's discriminant with equally weighted class covariances. The squared "samult" risk is biased:
+    the unlabelled rows act as a better covariance estimate and a penalty within the classes. "pnu" leaves the pairs of
+    a row with itself out of :math:`R_{PP}`, which makes it unbiased; its quadratic form can then be indefinite, and a
     plain solve would return a saddle point: here its negative eigenvalues are set to zero.
 
     Sparse rows stay sparse with ``basis="linear"``: the system is solved by conjugate gradients, for one `alpha` and

@@ -90,8 +90,8 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
     risk : {"nnpu", "upu"}, default="nnpu"
         Non-negative or unbiased.
     loss : {"logistic", "squared", "sigmoid"}, default="logistic"
-        :math:`\ell`. With "logistic" and "squared" (:math:`(1-z)^2/4`) the unbiased risk is convex; "sigmoid", of nnPU's
-        authors, is not, but is bounded, so that outliers pull less.
+        :math:`\ell`. With "logistic" and "squared" (:math:`(1-z)^2/4`) the unbiased risk is convex; "sigmoid", of
+        nnPU's authors, is not, but is bounded, so that outliers pull less.
     prior : float, default=None
         P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
     alpha : float, default=0.001
@@ -110,8 +110,8 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        ``classes_[1]`` is the positive class. Where `y` has no name for the other one it is 0 (1 if the positives are 0),
-        False, "not " and the name of the positives, or the other category of a categorical `y`.
+        ``classes_[1]`` is the positive class. Where `y` has no name for the other one it is 0 (1 if the positives are
+        0), False, "not " and the name of the positives, or the other category of a categorical `y`.
     prior_ : float
         The prior that was used.
     coef_ : ndarray of shape (1, n_features)
@@ -133,9 +133,9 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
 
     Notes
     -----
-    Where the minimiser of the unbiased risk has a non-negative risk of the negatives, it minimises the non-negative risk
-    too, and nothing more is done. Otherwise full-batch Adam starts from zero: as long as the bracket is below zero it
-    steps so as to raise it, without the other term.
+    Where the minimiser of the unbiased risk has a non-negative risk of the negatives, it minimises the non-negative
+    risk too, and nothing more is done. Otherwise full-batch Adam starts from zero: as long as the bracket is below zero
+    it steps so as to raise it, without the other term.
 
     References
     ----------

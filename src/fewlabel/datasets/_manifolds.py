@@ -1,0 +1,103 @@
+"""Classes on curves, a few rows of each labelled."""
+
+import numbers
+
+import numpy as np
+from sklearn.datasets import make_moons
+from sklearn.utils import check_random_state
+
+from fewlabel.labels import UNLABELED
+
+
+def make_two_moons(n_samples=(254, 246), *, noise=0.05, labeled=3, return_true=False, random_state=None):
+    """Two interleaving half circles, with a few labelled rows of each.
+
+    The sizes and labels are those of the thesis's Figure 6.3; it does not print its noise.
+
+    Parameters
+    ----------
+    n_samples : int or tuple of two ints, default=(254, 246)
+        Number of rows, in all or of each class.
+    noise : float, default=0.05
+        Standard deviation of the Gaussian noise; the circles have radius 1.
+    labeled : int, default=3
+        Labelled rows of each class, drawn at random.
+    return_true : bool, default=False
+        Also give the true classes.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, 2)
+    y : ndarray of shape (n_rows,)
+        0 or 1 for labelled rows, -1 for unlabelled ones.
+    y_true : ndarray of shape (n_rows,)
+        Only if `return_true`.
+
+    Examples
+    --------
+    >>> from fewlabel.datasets import make_two_moons
+    >>> X, y = make_two_moons(random_state=0)
+    >>> X.shape, int((y == 0).sum()), int((y == 1).sum()), int((y == -1).sum())
+    ((500, 2), 3, 3, 494)
+    """
+    rng = check_random_state(random_state)
+    X, true = make_moons(n_samples, noise=noise, random_state=rng)
+    return _with_labels(X, true, labeled, return_true, rng)
+
+
+def make_three_circles(
+    n_samples=1203, *, radii=(0.5, 1.0, 1.5), noise=0.05, labeled=4, return_true=False, random_state=None
+):
+    """Circles with a common centre, one for each class, with a few labelled rows of each.
+
+    The sizes and labels are those of the thesis's Figure 6.4; it does not print its radii and its noise.
+
+    Parameters
+    ----------
+    n_samples : int, default=1203
+        Number of rows, dealt out evenly to the circles.
+    radii : sequence of float, default=(0.5, 1.0, 1.5)
+        Radius of each circle.
+    noise : float, default=0.05
+        Standard deviation of the Gaussian noise.
+    labeled : int, default=4
+        Labelled rows of each class, drawn at random.
+    return_true : bool, default=False
+        Also give the true classes.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+    y : ndarray of shape (n_samples,)
+        0, 1 or 2 for labelled rows, from the inner circle outwards; -1 for unlabelled ones.
+    y_true : ndarray of shape (n_samples,)
+        Only if `return_true`.
+
+    Examples
+    --------
+    >>> from fewlabel.datasets import make_three_circles
+    >>> X, y, y_true = make_three_circles(return_true=True, random_state=0)
+    >>> X.shape, [int((y_true == c).sum()) for c in range(3)], int((y != -1).sum())
+    ((1203, 2), [401, 401, 401], 12)
+    """
+    if not isinstance(n_samples, numbers.Integral) or n_samples < len(radii):
+        raise ValueError(f"n_samples={n_samples!r} should be a number of rows, at least one for each of the circles")
+    rng = check_random_state(random_state)
+    sizes = n_samples // len(radii) + (np.arange(len(radii)) < n_samples % len(radii))
+    true = np.repeat(np.arange(len(radii)), sizes)
+    angle = np.concatenate([np.linspace(0, 2 * np.pi, size, endpoint=False) for size in sizes])
+    X = np.asarray(radii, dtype=float)[true, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    X += rng.normal(scale=noise, size=X.shape)
+    order = rng.permutation(n_samples)
+    return _with_labels(X[order], true[order], labeled, return_true, rng)
+
+
+def _with_labels(X, true, labeled, return_true, rng):
+    y = np.full(len(true), UNLABELED)
+    for code, size in enumerate(np.bincount(true)):
+        if not isinstance(labeled, numbers.Integral) or not 0 < labeled <= size:
+            raise ValueError(f"labeled={labeled!r} should be a number of rows of each class, 1 to {size}")
+        y[rng.choice(np.flatnonzero(true == code), labeled, replace=False)] = code
+    return (X, y, true) if return_true else (X, y)

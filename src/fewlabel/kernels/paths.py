@@ -1,0 +1,343 @@
+"""Shortest paths on graphs of nearest neighbours, by length or by the sum of exponentials of the edges.
+
+The second cost is kept as its logarithm, so that it cannot overflow: an edge is its exponent, a path the log-sum-exp
+of its edges, and a row at the end of a path, without any edge, has the logarithm of 0.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+_WAITING, _SETTLED = -1, -2  # place in the heap of a row that has not been reached, and of one whose path is final
+
+
+@njit(cache=True, nogil=True)
+def log_add(a, b):
+    """Logarithm of exp(a) + exp(b)."""
+    high, low = max(a, b), min(a, b)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))
+
+
+@njit(cache=True, nogil=True)
+def adjacency(neighbors, lengths, directed):
+    """The rows from which each row is one step away, as lists one after the other.
+
+    Parameters
+    ----------
+    neighbors : ndarray of shape (n_rows, k), int32
+        The rows to which a step leads from each row; -1 for none.
+    lengths : ndarray of shape (n_rows, k)
+    directed : bool
+        If false, every step can also be taken backwards.
+
+    Returns
+    -------
+    indptr : ndarray of shape (n_rows + 1,), int64
+        The rows that lead to row i are ``rows[indptr[i]:indptr[i + 1]]``.
+    rows : ndarray of int32
+    steps : ndarray of float64
+        Length of each step.
+    """
+    n, k = neighbors.shape
+    indptr = np.zeros(n + 2, np.int64)  # counts are kept one place further on, and become the places to write to
+    for i in range(n):
+        for m in range(k):
+            if neighbors[i, m] >= 0:
+                indptr[neighbors[i, m] + 2] += 1
+                if not directed:
+                    indptr[i + 2] += 1
+    for i in range(2, n + 2):
+        indptr[i] += indptr[i - 1]
+    rows, steps = np.empty(indptr[n + 1], np.int32), np.empty(indptr[n + 1])
+    for i in range(n):
+        for m in range(k):
+            j = neighbors[i, m]
+            if j < 0:
+                continue
+            rows[indptr[j + 1]], steps[indptr[j + 1]] = i, lengths[i, m]
+            indptr[j + 1] += 1
+            if not directed:
+                rows[indptr[i + 1]], steps[indptr[i + 1]] = j, lengths[i, m]
+                indptr[i + 1] += 1
+    return indptr[: n + 1], rows, steps
+
+
+@njit(cache=True, nogil=True)
+def shortest_paths(indptr, rows, steps, sources, exponential):
+    r"""The cheapest path from every row to any of the sources: one run of Dijkstra's algorithm from all of them.
+
+    The cost of a path is :math:`\sum_e d_e`, or, if `exponential`, :math:`\log \sum_e e^{d_e}`.
+    Of equal costs the path found first is kept: the one whose next row is cheaper, and between sources the earlier one.
+
+    Parameters
+    ----------
+    indptr, rows, steps : ndarray
+        The graph, as `adjacency` gives it.
+    sources : ndarray of int64
+        Rows at which paths end.
+    exponential : bool
+
+    Returns
+    -------
+    cost : ndarray of shape (n_rows,)
+        ``inf`` where no path leads to a source; at the sources 0, or -inf if `exponential`.
+    origin : ndarray of shape (n_rows,), int32
+        The source at which the path ends; -1 for none.
+    successor : ndarray of shape (n_rows,), int32
+        The next row on the path; -1 for none.
+    step : ndarray of shape (n_rows,)
+        Length of the step to it.
+    order : ndarray of int32
+        The rows with a path, by cost: a row comes after its successor.
+    """
+    n = indptr.size - 1
+    cost, step = np.full(n, np.inf), np.zeros(n)
+    origin, successor = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    order, n_settled = np.empty(n, np.int32), 0
+    heap, place, found, size, clock = np.empty(n, np.int32), np.full(n, _WAITING, np.int32), np.zeros(n, np.int64), 0, 0
+    for s in sources:
+        cost[s], origin[s], found[s] = -np.inf if exponential else 0.0, s, clock
+        heap[size] = s
+        clock += 1
+        size += 1
+        _rise(heap, place, cost, found, size - 1)
+    while size > 0:
+        u = heap[0]
+        size -= 1
+        if size > 0:
+            heap[0] = heap[size]
+            _sink(heap, place, cost, found, size)
+        place[u] = _SETTLED
+        order[n_settled] = u
+        n_settled += 1
+        for e in range(indptr[u], indptr[u + 1]):
+            v = rows[e]
+            if place[v] == _SETTLED:
+                continue
+            through = log_add(steps[e], cost[u]) if exponential else cost[u] + steps[e]
+            if through < cost[v]:
+                cost[v], origin[v], successor[v], step[v], found[v] = through, origin[u], u, steps[e], clock
+                clock += 1
+                if place[v] == _WAITING:
+                    heap[size], place[v] = v, size
+                    size += 1
+                _rise(heap, place, cost, found, place[v])
+    return cost, origin, successor, step, order[:n_settled]
+
+
+@njit(cache=True, nogil=True)
+def _before(u, v, cost, found):
+    return cost[u] < cost[v] or (cost[u] == cost[v] and found[u] < found[v])
+
+
+@njit(cache=True, nogil=True)
+def _rise(heap, place, cost, found, i):
+    """Move the row at place i of the heap up to where it belongs."""
+    row = heap[i]
+    while i > 0:
+        parent = (i - 1) // 2
+        if not _before(row, heap[parent], cost, found):
+            break
+        heap[i] = heap[parent]
+        place[heap[i]] = i
+        i = parent
+    heap[i] = row
+    place[row] = i
+
+
+@njit(cache=True, nogil=True)
+def _sink(heap, place, cost, found, size):
+    """Move the row at the top of the heap down to where it belongs."""
+    row, i = heap[0], 0
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and _before(heap[child + 1], heap[child], cost, found):
+            child += 1
+        if not _before(heap[child], row, cost, found):
+            break
+        heap[i] = heap[child]
+        place[heap[i]] = i
+        i = child
+    heap[i] = row
+    place[row] = i
+
+
+@njit(cache=True, nogil=True)
+def path_costs(successor, step, order, delta):
+    r"""Logarithm of :math:`\sum_e e^{d_e / \delta}` along paths that were found by another cost.
+
+    Parameters
+    ----------
+    successor, step, order : ndarray
+        As `shortest_paths` gives them.
+    delta : float
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        -inf at the source, inf where there is no path.
+    """
+    cost = np.full(successor.size, np.inf)
+    for v in order:
+        u = successor[v]
+        cost[v] = -np.inf if u < 0 else log_add(step[v] / delta, cost[u])
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def keep_cheaper(best, best_tree, cost, tree, successors, steps, delta, tolerance):
+    """Let the paths of a tree replace the best ones so far, where they cost less. `best` and `best_tree` are changed.
+
+    Where costs differ by less than `tolerance` their logarithms may have lost the digits that decide: the edges
+    that both paths have are left out, and what remains is compared.
+
+    Parameters
+    ----------
+    best : ndarray of shape (n_rows,)
+    best_tree : ndarray of shape (n_rows,), int32
+        Position of the tree the best path is in; -1 for none.
+    cost : ndarray of shape (n_rows,)
+        Costs in the tree.
+    tree : int
+        Position of the tree.
+    successors, steps : ndarray of shape (n_trees, n_rows)
+    """
+    for i in range(best.size):
+        if cost[i] == np.inf:
+            continue
+        cheaper = best_tree[i] < 0 or cost[i] < best[i]
+        # -inf, a source, differs from itself by NaN: it keeps its own tree.
+        if best_tree[i] >= 0 and abs(cost[i] - best[i]) <= tolerance * max(1.0, abs(best[i])):
+            old = _edges(successors[best_tree[i]], steps[best_tree[i]], i)
+            new = _edges(successors[tree], steps[tree], i)
+            cheaper = _cheaper(new, old, delta)
+        if cheaper:
+            best[i], best_tree[i] = cost[i], tree
+
+
+@njit(cache=True, nogil=True)
+def _edges(successor, step, row):
+    """The edges of the path from a row, longest first."""
+    n, v = 0, row
+    while successor[v] >= 0:
+        n += 1
+        v = successor[v]
+    edges, v = np.empty(n), row
+    for m in range(n):
+        edges[m] = step[v]
+        v = successor[v]
+    return np.sort(edges)[::-1]
+
+
+@njit(cache=True, nogil=True)
+def _cheaper(a, b, delta):
+    cost_a, cost_b = -np.inf, -np.inf
+    i = j = 0
+    while i < a.size or j < b.size:
+        if i < a.size and j < b.size and a[i] == b[j]:
+            i, j = i + 1, j + 1
+        elif j == b.size or (i < a.size and a[i] > b[j]):
+            cost_a = log_add(a[i] / delta, cost_a)
+            i += 1
+        else:
+            cost_b = log_add(b[j] / delta, cost_b)
+            j += 1
+    return cost_a < cost_b
+
+
+@njit(cache=True, nogil=True)
+def extend(neighbors, lengths, cost, exponential):
+    """Cost of the paths of new rows, whose first step leads to one of their neighbours.
+
+    A neighbour at distance 0 is the row itself: no step is taken, and no other is looked at.
+
+    Parameters
+    ----------
+    neighbors : ndarray of shape (n_new, k), int32
+        -1 for none.
+    lengths : ndarray of shape (n_new, k)
+    cost : ndarray of shape (n_rows, n_kinds)
+        Costs of the rows, each kind on its own.
+    exponential : bool
+
+    Returns
+    -------
+    new_cost : ndarray of shape (n_new, n_kinds)
+    through : ndarray of shape (n_new, n_kinds), int32
+        The neighbour on the cheapest path; -1 for none.
+    """
+    n, k = neighbors.shape
+    new_cost = np.full((n, cost.shape[1]), np.inf)
+    through = np.full((n, cost.shape[1]), -1, np.int32)
+    for i in range(n):
+        known = False
+        for m in range(k):
+            known |= neighbors[i, m] >= 0 and lengths[i, m] == 0
+        for m in range(k):
+            j, length = neighbors[i, m], lengths[i, m]
+            if j < 0 or (known and length > 0):
+                continue
+            for c in range(cost.shape[1]):
+                value = cost[j, c]
+                if value == np.inf:
+                    continue
+                if length > 0:
+                    value = log_add(length, value) if exponential else length + value
+                tie = value == new_cost[i, c] and j < through[i, c]
+                if value < new_cost[i, c] or tie:
+                    new_cost[i, c], through[i, c] = value, j
+    return new_cost, through
+
+
+@njit(cache=True, nogil=True)
+def distances(A, B, neighbors, squared):
+    """Distance of each row of A to the given rows of B, by subtraction, so that equal rows are at distance 0.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n_features)
+    B : ndarray of shape (m, n_features)
+    neighbors : ndarray of shape (n, k), int32
+        Rows of B; -1 for none.
+    squared : bool
+        The sum of squares, or of absolute values.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+    """
+    total = np.zeros(neighbors.shape)
+    for i in range(neighbors.shape[0]):
+        for m in range(neighbors.shape[1]):
+            j = neighbors[i, m]
+            if j < 0:
+                continue
+            for f in range(A.shape[1]):
+                difference = A[i, f] - B[j, f]
+                total[i, m] += difference * difference if squared else abs(difference)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def sparse_distances(a_data, a_columns, a_indptr, b_data, b_columns, b_indptr, neighbors, squared):
+    """As `distances`, of CSR matrices with sorted columns."""
+    total = np.zeros(neighbors.shape)
+    for i in range(neighbors.shape[0]):
+        for m in range(neighbors.shape[1]):
+            j = neighbors[i, m]
+            if j < 0:
+                continue
+            p, p_end, q, q_end = a_indptr[i], a_indptr[i + 1], b_indptr[j], b_indptr[j + 1]
+            while p < p_end or q < q_end:
+                if q == q_end or (p < p_end and a_columns[p] < b_columns[q]):
+                    difference = a_data[p]
+                    p += 1
+                elif p == p_end or b_columns[q] < a_columns[p]:
+                    difference = -b_data[q]
+                    q += 1
+                else:
+                    difference = a_data[p] - b_data[q]
+                    p, q = p + 1, q + 1
+                total[i, m] += difference * difference if squared else abs(difference)
+    return total

@@ -1,0 +1,291 @@
+"""Subset scores: incremental distances for Relief-type scores, and groups of equal rows for consistency.
+
+Rows come sorted by class, class c is rows ``starts[c]:starts[c + 1]``. A column is numeric, scaled to [0, 1], or
+nominal, with codes; NaN is a missing value in both.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+_N_RINGS = 256
+
+
+@njit(cache=True, nogil=True)
+def add_column(column, nominal, queries, squared):
+    """Add a column's squared differences from the query rows to `squared`, of shape (n_queries, n_rows), in place."""
+    for i in range(queries.size):
+        a = column[queries[i]]
+        for j in range(column.size):
+            squared[i, j] += _squared_difference(a, column[j], nominal)
+
+
+@njit(cache=True, nogil=True)
+def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neighbors):
+    r"""Sum over the query rows of miss - hit, for the present subset with each candidate column added to it.
+
+    The squared distance to a row can only grow with a column. Rows are therefore visited by their distance in the
+    present subset, ring by ring, and the rest of a class is left out once a ring begins beyond the k-th neighbour.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_features, n_rows)
+    nominal : ndarray of shape (n_features,), bool
+    candidates : ndarray of int64
+        The columns to try.
+    starts : ndarray of shape (n_classes + 1,), int64
+    queries : ndarray of int64
+        Positions of the query rows.
+    squared : ndarray of shape (n_queries, n_rows)
+        Squared distances in the present subset.
+    n_neighbors : int
+        Neighbours of each class, fewer where a class has fewer.
+
+    Returns
+    -------
+    ndarray of shape (len(candidates),)
+    """
+    n_rows, n_classes = columns.shape[1], starts.size - 1
+    rows, distances = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
+    rings, ring_least = np.empty(_N_RINGS + 1, dtype=np.int64), np.empty(_N_RINGS)
+    nearest = np.empty(n_neighbors)
+    total = np.zeros(candidates.size)
+    for i in range(queries.size):
+        query = queries[i]
+        own = np.searchsorted(starts, query, side="right") - 1
+        rest = n_rows - (starts[own + 1] - starts[own])
+        for c in range(n_classes):
+            _sort_into_rings(squared[i], starts[c], starts[c + 1], query, rows, distances, rings, ring_least)
+            weight = -1.0 if c == own else (starts[c + 1] - starts[c]) / rest
+            for k in range(candidates.size):
+                column = columns[candidates[k]]
+                if nominal[candidates[k]]:
+                    found = _nearest_nominal(column, column[query], rows, distances, rings, ring_least, nearest)
+                else:
+                    found = _nearest_numeric(column, column[query], rows, distances, rings, ring_least, nearest)
+                if found:
+                    mean = 0.0
+                    for m in range(found):
+                        mean += math.sqrt(nearest[m])
+                    total[k] += weight * (mean / found)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _squared_difference(a, b, nominal):
+    if nominal:
+        return 1.0 if a != b else 0.0  # NaN differs from all, from NaN too
+    d = (a - b) * (a - b)
+    return d if d == d else 1.0
+
+
+@njit(cache=True, nogil=True)
+def _sort_into_rings(squared, start, stop, query, rows, distances, rings, ring_least):
+    """Order the rows ``start:stop`` without the query by rings of their distance: one counting sort.
+
+    Ring r is ``rows[rings[r]:rings[r + 1]]``, its least squared distance is ``ring_least[r]``. A ring's number does not
+    fall as the distance grows, in floating point too, so a whole ring can be left out safely.
+    """
+    largest = 0.0
+    for j in range(start, stop):
+        largest = max(largest, squared[j])
+    scale = (_N_RINGS - 1) / math.sqrt(largest) if largest > 0 else 0.0
+    rings[:] = 0
+    ring_least[:] = np.inf
+    for j in range(start, stop):
+        if j != query:
+            ring = min(int(math.sqrt(squared[j]) * scale), _N_RINGS - 1)
+            rings[ring + 1] += 1
+            ring_least[ring] = min(ring_least[ring], squared[j])
+    for r in range(_N_RINGS):
+        rings[r + 1] += rings[r]
+    for j in range(start, stop):
+        if j != query:
+            ring = min(int(math.sqrt(squared[j]) * scale), _N_RINGS - 1)
+            rows[rings[ring]] = j
+            distances[rings[ring]] = squared[j]
+            rings[ring] += 1
+    for r in range(_N_RINGS, 0, -1):  # the counts have moved one ring on
+        rings[r] = rings[r - 1]
+    rings[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def _insert(nearest, found, d):
+    """Insert d in the sorted list, whose length is at most ``nearest.size``; returns the length."""
+    place = found if found < nearest.size else found - 1
+    while place > 0 and nearest[place - 1] > d:
+        nearest[place] = nearest[place - 1]
+        place -= 1
+    nearest[place] = d
+    return min(found + 1, nearest.size)
+
+
+@njit(cache=True, nogil=True)
+def _nearest_numeric(column, a, rows, distances, rings, ring_least, nearest):
+    """Fill `nearest` with the least squared distances, ascending; returns how many there are."""
+    found, worst = 0, np.inf
+    for r in range(_N_RINGS):
+        if ring_least[r] >= worst:
+            if rings[r] == rings[r + 1]:
+                continue
+            break
+        for j in range(rings[r], rings[r + 1]):
+            d = (a - column[rows[j]]) ** 2
+            d = distances[j] + (d if d == d else 1.0)
+            if d < worst:
+                found = _insert(nearest, found, d)
+                if found == nearest.size:
+                    worst = nearest[found - 1]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _nearest_nominal(column, a, rows, distances, rings, ring_least, nearest):
+    found, worst = 0, np.inf
+    for r in range(_N_RINGS):
+        if ring_least[r] >= worst:
+            if rings[r] == rings[r + 1]:
+                continue
+            break
+        for j in range(rings[r], rings[r + 1]):
+            d = distances[j] + (1.0 if column[rows[j]] != a else 0.0)
+            if d < worst:
+                found = _insert(nearest, found, d)
+                if found == nearest.size:
+                    worst = nearest[found - 1]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def relief_weights(table, n_values, starts, queries, n_neighbors):
+    """Sum over the query rows of ReliefF's update of each column's weight.
+
+    Neighbours are by the sum of the columns' differences; of equally near rows the first are taken.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_features)
+    n_values : ndarray of shape (n_features,), int64
+        Number of values of a nominal column, 0 for a numeric one.
+    starts, queries, n_neighbors
+        As in `subset_scores`.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    n_rows, n_features = table.shape
+    distances = np.empty(n_rows)
+    nearest = np.empty(n_neighbors, dtype=np.int64)
+    weights = np.zeros(n_features)
+    for query in queries:
+        own = np.searchsorted(starts, query, side="right") - 1
+        rest = n_rows - (starts[own + 1] - starts[own])
+        for j in range(n_rows):
+            d = 0.0
+            for f in range(n_features):
+                d += _difference(table[query, f], table[j, f], n_values[f])
+            distances[j] = d
+        for c in range(starts.size - 1):
+            found = _nearest_rows(distances, starts[c], starts[c + 1], query, nearest)
+            if found == 0:
+                continue
+            weight = (-1.0 if c == own else (starts[c + 1] - starts[c]) / rest) / found
+            for m in range(found):
+                for f in range(n_features):
+                    weights[f] += weight * _difference(table[query, f], table[nearest[m], f], n_values[f])
+    return weights
+
+
+@njit(cache=True, nogil=True)
+def _difference(a, b, n_values):
+    """Weka's difference of two values, which also says what a missing one is expected to differ by."""
+    if n_values > 0:
+        if a != a or b != b:
+            return 1.0 - 1.0 / n_values
+        return 1.0 if a != b else 0.0
+    d = abs(a - b)
+    if d == d:
+        return d
+    if a == a:
+        return max(a, 1.0 - a)
+    if b == b:
+        return max(b, 1.0 - b)
+    return 1.0
+
+
+@njit(cache=True, nogil=True)
+def _nearest_rows(distances, start, stop, query, nearest):
+    found = 0
+    for j in range(start, stop):
+        if j == query or (found == nearest.size and distances[j] >= distances[nearest[found - 1]]):
+            continue
+        place = found if found < nearest.size else found - 1
+        while place > 0 and distances[nearest[place - 1]] > distances[j]:
+            nearest[place] = nearest[place - 1]
+            place -= 1
+        nearest[place] = j
+        found = min(found + 1, nearest.size)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def split_groups(order, bounds, codes, n_codes):
+    """Split each group of rows by the codes of one more column.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_rows,), int64
+        Group g is rows ``order[bounds[g]:bounds[g + 1]]``.
+    bounds : ndarray of shape (n_groups + 1,), int64
+    codes : ndarray of shape (n_rows,), int64
+        Values of the column, 0 to ``n_codes - 1``.
+
+    Returns
+    -------
+    order, bounds : ndarray
+    """
+    n_rows = order.size
+    split, ends = np.empty(n_rows, dtype=np.int64), np.empty(n_rows + 1, dtype=np.int64)
+    ends[0] = 0
+    place = np.zeros(n_codes, dtype=np.int64)
+    seen = np.empty(n_codes, dtype=np.int64)
+    n_groups = 0
+    for g in range(bounds.size - 1):
+        n_seen = 0
+        for i in range(bounds[g], bounds[g + 1]):
+            code = codes[order[i]]
+            if place[code] == 0:
+                seen[n_seen] = code
+                n_seen += 1
+            place[code] += 1
+        for s in range(n_seen):
+            size = place[seen[s]]
+            place[seen[s]] = ends[n_groups]
+            n_groups += 1
+            ends[n_groups] = ends[n_groups - 1] + size
+        for i in range(bounds[g], bounds[g + 1]):
+            code = codes[order[i]]
+            split[place[code]] = order[i]
+            place[code] += 1
+        for s in range(n_seen):
+            place[seen[s]] = 0
+    return split, ends[: n_groups + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def count_inconsistent(order, bounds, codes, n_codes, y, n_classes):
+    """Rows outside the majority class of their group, once the groups are split by one more column."""
+    counts = np.zeros((n_codes, n_classes), dtype=np.int64)
+    wrong = 0
+    for g in range(bounds.size - 1):
+        for i in range(bounds[g], bounds[g + 1]):
+            counts[codes[order[i]], y[order[i]]] += 1
+        for i in range(bounds[g], bounds[g + 1]):
+            row = counts[codes[order[i]]]
+            if row.sum() > 0:  # the first row of this code in the group
+                wrong += row.sum() - row.max()
+                row[:] = 0
+    return wrong

@@ -1,0 +1,167 @@
+"""Consistency: the fewest columns in which rows that look alike are of one class."""
+
+import numbers
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fewlabel.base import Interval, StrOptions
+from fewlabel.kernels.subsets import count_inconsistent, split_groups
+from fewlabel.selection._base import TableSelector
+from fewlabel.selection._discretize import discretize
+from fewlabel.selection._search import best_first
+
+_LEAST_GAIN = 1e-5  # Weka's
+
+
+class ConsistencySubsetSelector(TableSelector):
+    r"""Columns in which rows with equal values have equal classes (consistency filter, LVF).
+
+    Numeric columns are discretised by minimum description length. Rows that agree in all columns of a subset form a
+    group; those outside their group's most frequent class are inconsistent,
+
+    .. math:: \mathrm{rate}(S) = \frac1n \sum_{\text{groups } g} \big( n_g - \max_c n_{g,c} \big),
+
+    and :math:`1 - \mathrm{rate}(S)` is to be high. With many columns nearly every row is a group of its own, whatever
+    the columns are: the criterion then says little, and a classifier can do far worse than with all columns.
+
+    Parameters
+    ----------
+    search : {"best-first", "las-vegas"}, default="best-first"
+        Best-first from the empty set, as Weka does; or Liu and Setiono's LVF, which draws random subsets and keeps the
+        smallest that is consistent enough.
+    max_stale : int, default=5
+        Subsets without improvement before a best-first search ends.
+    max_tries : int, default=10000
+        Random subsets of a Las Vegas search.
+    max_rate : float or None, default=None
+        Rate that a Las Vegas search allows; None for the rate of all columns together.
+    nominal_features : "auto" or array-like, default="auto"
+        Nominal columns, as names, numbers or a mask. "auto": the columns of a data frame that hold text, categories or
+        booleans.
+    random_state : int, RandomState instance or None, default=None
+        Draws the subsets of a Las Vegas search.
+    verbose : int, default=0
+        Print each better subset.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features_in_,), bool
+        The columns selected. None is, with a warning, if no column makes the rows more consistent.
+    path_ : ndarray of shape (n_selected,), int
+        The columns selected, in the order they were added; in order of number after a Las Vegas search.
+    scores_path_ : ndarray of shape (n_selected,)
+        The consistency, 1 - rate, after each of them.
+    classes_ : ndarray
+        The classes of the labelled rows.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    References
+    ----------
+    .. [1] Liu, Setiono. A probabilistic approach to feature selection: a filter solution. ICML 1996.
+    .. [2] Dash, Liu. Consistency-based search in feature selection. Artificial Intelligence 151, 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel import ConsistencySubsetSelector
+    >>> X = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]] * 5)
+    >>> y = [0, 1, 1, 1] * 5
+    >>> ConsistencySubsetSelector(nominal_features=[0, 1, 2]).fit(X, y).get_support()
+    array([ True,  True, False])
+    """
+
+    _parameter_constraints: dict = {
+        **TableSelector._parameter_constraints,
+        "search": [StrOptions({"best-first", "las-vegas"})],
+        "max_stale": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_tries": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_rate": [Interval(numbers.Real, 0, 1, closed="both"), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        search="best-first",
+        max_stale=5,
+        max_tries=10_000,
+        max_rate=None,
+        nominal_features="auto",
+        random_state=None,
+        verbose=0,
+    ):
+        self.search = search
+        self.max_stale = max_stale
+        self.max_tries = max_tries
+        self.max_rate = max_rate
+        self.nominal_features = nominal_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _select(self, columns, y, n_classes):
+        rates = Inconsistency(discretize(columns, y, n_classes), y, n_classes)
+        if self.search == "best-first":
+            path = best_first(
+                lambda subset: 1 - rates.of_children(subset),
+                empty_score=1 - rates.of(()),
+                max_stale=self.max_stale,
+                tol=_LEAST_GAIN,
+                max_columns=rates.n_columns,
+                report=lambda s: self._report(f"{len(s.columns)} columns, consistency {s.scores[-1]:.6g}"),
+            ).columns
+        else:
+            path = self._las_vegas(rates)
+        self.path_ = np.array(path, dtype=np.intp)
+        self.scores_path_ = np.array([1 - rates.of(path[: k + 1]) for k in range(len(path))])
+        self.support_ = np.zeros(rates.n_columns, dtype=bool)
+        self.support_[self.path_] = True
+
+    def _las_vegas(self, rates):
+        random = check_random_state(self.random_state)
+        best = tuple(range(rates.n_columns))
+        allowed = rates.of(best) if self.max_rate is None else self.max_rate
+        if rates.of(best) > allowed + 1e-12:
+            raise ValueError(
+                f"all columns together have an inconsistency rate of {rates.of(best):.4g}, above max_rate={allowed:.4g}"
+                ": raise max_rate, or leave it at None"
+            )
+        for _ in range(self.max_tries):
+            if len(best) == 1:
+                break
+            size = random.randint(1, len(best))  # smaller than the best: only such a one is wanted
+            subset = tuple(np.sort(random.choice(rates.n_columns, size, replace=False)).tolist())
+            if rates.of(subset) <= allowed + 1e-12:
+                best = subset
+                self._report(f"{len(best)} columns, consistency {1 - rates.of(best):.6g}")
+        return best
+
+
+class Inconsistency:
+    """Inconsistency rates of subsets of discretised columns."""
+
+    def __init__(self, codes, y, n_classes):
+        self._codes, self._y, self._n_classes = codes, np.asarray(y, dtype=np.int64), n_classes
+        self._n_codes = codes.max(axis=1) + 1
+        self._none = np.zeros(len(y), dtype=np.int64)
+        self.n_columns = len(codes)
+
+    def _groups(self, subset):
+        order, bounds = np.arange(len(self._y)), np.array([0, len(self._y)])
+        for column in subset:
+            order, bounds = split_groups(order, bounds, self._codes[column], self._n_codes[column])
+        return order, bounds
+
+    def of(self, subset):
+        """The rate of a subset."""
+        return count_inconsistent(*self._groups(subset), self._none, 1, self._y, self._n_classes) / len(self._y)
+
+    def of_children(self, subset):
+        """The rate of the subset with each column added to it, NaN for the columns it holds."""
+        order, bounds = self._groups(subset)
+        rates = np.full(self.n_columns, np.nan)
+        for j in np.setdiff1d(np.arange(self.n_columns), subset).astype(np.intp):
+            wrong = count_inconsistent(order, bounds, self._codes[j], self._n_codes[j], self._y, self._n_classes)
+            rates[j] = wrong / len(self._y)
+        return rates

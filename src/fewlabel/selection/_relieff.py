@@ -1,0 +1,147 @@
+"""ReliefF: one weight a column, by the neighbours of rows in all columns."""
+
+import numbers
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from fewlabel.base import Interval
+from fewlabel.kernels.subsets import relief_weights
+from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_rows, sort_by_class
+from fewlabel.selection._columns import scale
+from fewlabel.selection._search import ranked
+
+_BLOCK = 64
+
+
+class ReliefFSelector(TableSelector):
+    r"""Columns by ReliefF's weights.
+
+    A column's weight is how much more it differs between a row and its nearest rows of other classes than between the
+    row and its nearest rows of its own,
+
+    .. math::
+
+        w_f = \frac{1}{|Q|} \sum_{x \in Q} \Big[ \sum_{c \neq y(x)} \frac{p(c)}{1 - p(y(x))}
+        \overline{\mathrm{diff}_f}(x, \mathrm{near}_c) - \overline{\mathrm{diff}_f}(x, \mathrm{near}_{y(x)}) \Big],
+
+    where :math:`\mathrm{near}_c` are the k rows of class c nearest to x in *all* columns, by the sum of differences.
+    With two classes and one neighbour this is Relief. Copies of a column get its weight too: ReliefF finds columns that
+    matter, not a subset without repetition.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        Take the columns of the highest weights, as a number or as a part of all. None: those above `threshold`.
+    threshold : float, default=0.0
+        Least weight of a column, if `n_features_to_select` is None.
+    n_neighbors : int, default=10
+        Neighbours of each class. A class with fewer rows gives all it has.
+    max_samples : int, float or None, default=None
+        Rows to look at, as a number or as a part of the labelled rows; None for all of them.
+    nominal_features : "auto" or array-like, default="auto"
+        Nominal columns, as names, numbers or a mask. "auto": the columns of a data frame that hold text, categories or
+        booleans.
+    n_jobs : int, default=None
+        Threads; -1 for all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows.
+    verbose : int, default=0
+        Print the progress.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features_in_,)
+        The weights, in [-1, 1].
+    path_ : ndarray of shape (n_features_in_,), int
+        All columns, from the highest weight down.
+    scores_path_ : ndarray of shape (n_features_in_,)
+        Their weights.
+    support_ : ndarray of shape (n_features_in_,), bool
+        The columns selected.
+    classes_ : ndarray
+        The classes of the labelled rows.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    SubsetReliefSelector : The same idea for subsets, with neighbours inside the subset.
+
+    Notes
+    -----
+    Differences are :math:`|x - x'|` after scaling to [0, 1] for numeric columns, 0 or 1 for nominal ones. A missing
+    value follows Weka: :math:`1 - 1/v` in a nominal column of v values; in a numeric one the largest difference that
+    the present value allows, and 1 where both are missing. Time is :math:`O(|Q| \cdot n \cdot d)`.
+
+    References
+    ----------
+    .. [1] Kononenko. Estimating attributes: analysis and extensions of RELIEF. ECML 1994.
+    .. [2] Robnik-Sikonja, Kononenko. Theoretical and empirical analysis of ReliefF and RReliefF. Machine Learning 53,
+       2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fewlabel import ReliefFSelector
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> ReliefFSelector(2).fit(X, y).get_feature_names_out()
+    array(['petal length (cm)', 'petal width (cm)'], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        **TableSelector._parameter_constraints,
+        "n_features_to_select": COUNT_OR_PART,
+        "threshold": [Interval(numbers.Real, None, None, closed="neither")],
+        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_samples": COUNT_OR_PART,
+        "n_jobs": [numbers.Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select=None,
+        *,
+        threshold=0.0,
+        n_neighbors=10,
+        max_samples=None,
+        nominal_features="auto",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.n_neighbors = n_neighbors
+        self.max_samples = max_samples
+        self.nominal_features = nominal_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _select(self, columns, y, n_classes):
+        drawn = draw_rows(len(y), self.max_samples, self.random_state)
+        order = np.argsort(y, kind="stable")
+        columns, starts = sort_by_class(scale(columns), y, n_classes)
+        queries = np.flatnonzero(np.isin(order, drawn))
+        n_values = np.array([_n_values(c) if n else 0 for c, n in zip(columns.values.T, columns.nominal)])
+        blocks = [queries[i : i + _BLOCK] for i in range(0, len(queries), _BLOCK)]
+        table, n_neighbors = np.ascontiguousarray(columns.values), min(self.n_neighbors, len(y))
+        parts = []
+        parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem", return_as="generator")
+        for part in parallel(delayed(relief_weights)(table, n_values, starts, b, n_neighbors) for b in blocks):
+            parts.append(part)
+            self._report(f"{min(len(parts) * _BLOCK, len(queries))} of {len(queries)} rows")
+        self.scores_ = np.sum(parts, axis=0) / len(queries)
+        self.path_ = ranked(self.scores_)
+        self.scores_path_ = self.scores_[self.path_]
+        self.support_ = np.zeros(len(self.scores_), dtype=bool)
+        if self.n_features_to_select is None:
+            self.support_ = self.scores_ > self.threshold
+        else:
+            self.support_[self.path_[: count(self.n_features_to_select, len(self.scores_))]] = True
+
+
+def _n_values(codes):
+    return max(1, np.unique(codes[~np.isnan(codes)]).size)

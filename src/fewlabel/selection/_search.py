@@ -1,0 +1,68 @@
+"""Best-first search over subsets of columns."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+TIE = 1e-12  # scores nearer than this are equal: rounding does not choose a column
+
+
+class Subset(NamedTuple):
+    """Columns in the order they were added, and the score after each."""
+
+    columns: tuple
+    scores: tuple
+
+
+def best_first(score_children, *, empty_score, max_stale, tol, max_columns, report):
+    """Best-first search, forward from the empty set, as in Weka.
+
+    The best subset not yet expanded is expanded: each column is added to it in turn. At most `max_stale` subsets wait
+    for expansion, and the search ends after `max_stale` expansions that gave no better subset.
+
+    Parameters
+    ----------
+    score_children : callable
+        ``score_children(columns)`` gives the score of the subset with each column added, NaN for those in it.
+    empty_score : float
+        What a subset has to exceed.
+    max_stale : int
+    tol : float
+        A subset is better if its score is by more than this.
+    max_columns : int
+    report : callable
+        ``report(subset)`` is called for each new best subset.
+
+    Returns
+    -------
+    Subset
+        The best one.
+    """
+    best, best_score = Subset((), ()), empty_score
+    waiting, expanded, stale = [best], set(), 0
+    while waiting and stale < max_stale:
+        parent = waiting.pop(0)
+        expanded.add(frozenset(parent.columns))
+        stale += 1
+        if len(parent.columns) == max_columns:
+            continue
+        scores = score_children(parent.columns)
+        known = expanded | {frozenset(s.columns) for s in waiting}
+        children = []
+        for column in ranked(scores):
+            child = Subset((*parent.columns, int(column)), (*parent.scores, float(scores[column])))
+            if frozenset(child.columns) not in known:
+                children.append(child)
+            if len(children) == max_stale:
+                break
+        if children and children[0].scores[-1] > best_score + max(tol, TIE):
+            best, best_score, stale = children[0], children[0].scores[-1], 0
+            report(best)
+        waiting = sorted(waiting + children, key=lambda s: -s.scores[-1])[:max_stale]
+    return best
+
+
+def ranked(scores):
+    """Columns from the best score down, NaN left out; of equal scores the lower column comes first."""
+    order = np.argsort(-np.round(scores, 12), kind="stable")
+    return order[~np.isnan(scores[order])]

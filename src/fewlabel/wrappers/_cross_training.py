@@ -1,0 +1,207 @@
+"""NC-T and ICT: parts of the labelled rows teach the part that was left out."""
+
+import math
+import numbers
+import warnings
+
+import numpy as np
+
+from fewlabel.base import Interval
+from fewlabel.wrappers._loop import Run, deal, most_confident
+from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
+
+
+class CrossTrainingRun(Run):
+    """Part p is labelled by a classifier that is fitted to all other parts, and is used at once by the next."""
+
+    def __init__(self, learner, codes, free, parts, *, k, shares, threshold):
+        super().__init__(learner, codes, free)
+        self.parts = parts
+        self._n_parts = int(parts.max()) + 1
+        self._k, self._shares, self._threshold = k, shares, threshold
+
+    def turn(self, iteration):
+        return sum(self._turn_of_part(p, iteration) for p in range(self._n_parts))
+
+    def _turn_of_part(self, part, iteration):
+        left = np.flatnonzero((self.parts == part) & self.free & (self.given < 0))
+        model = self._fit_others(part) if len(left) else None
+        if model is None:  # nothing to label, or nobody to learn from
+            return 0
+        self._guess(model, part)
+        codes, confidence = self.learner.read(model, left)
+        chosen = most_confident(codes, confidence, self._k, self._shares, self._threshold)
+        self.label(left[chosen], codes[chosen], iteration)
+        return len(chosen)
+
+    def judge(self):
+        for part in range(self._n_parts):
+            model = self._fit_others(part)
+            if model is not None:
+                self._guess(model, part)
+
+    def _fit_others(self, part):
+        rows = np.flatnonzero((self.parts != part) & (self.given >= 0))
+        return self.learner.fit(rows, self.given[rows]) if len(rows) else None
+
+    def _guess(self, model, part):
+        own = np.flatnonzero((self.parts == part) & (self.codes >= 0))
+        if len(own):
+            self.guess[own], _ = self.learner.read(model, own)
+
+    def finish(self, state):
+        rows = np.flatnonzero(state["given"] >= 0)
+        return [self.learner.fit(rows, state["given"][rows])]
+
+
+class CrossTrainingClassifier(SelfLabelingClassifier):
+    r"""Cross-training: parts of the labelled rows label rows for the part left out (NC-T; ICT with two parts).
+
+    Labelled rows :math:`L` and unlabelled rows :math:`U` are dealt into `n_parts` parts, :math:`L` evenly within each
+    class. In each round, for every part p in turn,
+
+    .. math::
+
+        h_p = \text{fit}\Big(\bigcup_{q \ne p} L_q\Big), \qquad
+        L_p \leftarrow L_p \cup \{(x, \arg\max_c P_{h_p}(c \mid x)) : x \in \text{top}_k(U_p)\},
+
+    where the top k are the rows of :math:`U_p` with the largest posterior, ties to the first; they leave
+    :math:`U_p`. The
+    final classifier is fitted to all parts, with true and given labels.
+
+    A classifier that labels rows for itself mostly confirms itself. **The guard**: :math:`h_p` was not fitted
+    to the true
+    labels of :math:`L_p`, so that its predictions there give an out-of-fold accuracy in every round. With
+    ``stop="out-of-fold"`` the labels of the round with the best accuracy are used; unless it is better than that of the
+    labelled rows alone by half a standard error, none are, and the model is the base classifier fitted to the labelled
+    rows. Expect that on most tables.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 rows a leaf.
+    n_parts : int, default=3
+        Number of parts. 3 is NC-T; 2 is ICT, in which a classifier sees half of the labels.
+    k_best : int, default=10
+        Rows labelled in each part and round.
+    stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
+        "out-of-fold": the guard above. "exhausted": go on until every row has a label and use them all, as published.
+    max_rounds : int or None, default=10
+        Most rounds. Where `k_best` rows would take more rounds than this, more rows are labelled in each.
+        None: no limit.
+    balance : bool, default=False
+        Label `k_best` rows in proportion to the classes of the labelled rows, by predicted class, at least one of each.
+    threshold : float, default=None
+        Leave rows unlabelled that the classifier is less sure of than this.
+    random_state : int, RandomState instance or None, default=None
+        Deals out the rows, and is passed on to base classifiers whose own `random_state` is None.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    estimators_ : list of one estimator
+        The final classifier.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        Round in which each row got the label that the final model learnt from: 0 if its class was known, -1 if
+        it got none.
+    history_ : list of dict
+        For each round, from 0, the labelled rows alone: `iter`; `n_labeled`, rows labelled so far; `score`, out-of-fold
+        accuracy on the labelled rows (NaN with ``stop="exhausted"``).
+    best_iter_ : int
+        The round whose labels the final model learnt from; 0 if it learnt from the labelled rows alone.
+    n_iter_ : int
+        Rounds that were run.
+    transduction_ : ndarray of shape (n_samples,)
+        Class of each row: the known one, or the prediction of the final model.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    CoTrainingClassifier : Classifiers of different columns label rows for each other.
+    TriTrainingClassifier : Two classifiers that agree label rows for the third.
+
+    Notes
+    -----
+    The score of a round t > 0 comes for free: from the classifiers of the next round. It is slightly optimistic, as the
+    labels that other parts were given came from classifiers that had seen this part; the half standard error allows for
+    that. It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and ``2 * n_parts`` more with the guard.
+
+    References
+    ----------
+    .. [1] New cross-training: the thesis's chapter 4, figure 4.3. The guard, and `balance`, are ours.
+    .. [2] Soonthornphisaj, Kijsirikul. Iterative cross-training. International Journal of Intelligent Systems
+       19, 2004 (ICT).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fewlabel import CrossTrainingClassifier, hide_labels
+    >>> X, y = load_wine(return_X_y=True)
+    >>> y_few = hide_labels(y, labeled=0.15, random_state=0)
+    >>> model = CrossTrainingClassifier(GaussianNB(), random_state=0).fit(X, y_few)
+    >>> model.history_[0]["score"] <= model.history_[model.best_iter_]["score"]
+    True
+    >>> bool((model.predict(X) == y).mean() > 0.9)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **SelfLabelingClassifier._parameter_constraints,
+        "n_parts": [Interval(numbers.Integral, 2, None, closed="left")],
+        "k_best": [Interval(numbers.Integral, 1, None, closed="left")],
+        "balance": ["boolean"],
+        "threshold": [Interval(numbers.Real, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        n_parts=3,
+        k_best=10,
+        *,
+        stop="out-of-fold",
+        max_rounds=10,
+        balance=False,
+        threshold=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.n_parts = n_parts
+        self.k_best = k_best
+        self.stop = stop
+        self.max_rounds = max_rounds
+        self.balance = balance
+        self.threshold = threshold
+        self.random_state = random_state
+
+    def _start(self, learner, codes, free, rng):
+        known = np.flatnonzero(codes >= 0)
+        counts = np.bincount(codes[known], minlength=len(self.classes_))
+        if free.any() and counts.min() < self.n_parts:
+            warnings.warn(
+                f"class {self.classes_[counts.argmin() : counts.argmin() + 1].tolist()[0]!r} has {counts.min()} "
+                f"labelled "
+                f"row(s), fewer than n_parts={self.n_parts}: some parts hold none of it. Label more rows of it, "
+                f"or lower "
+                "n_parts",
+                UserWarning,
+                stacklevel=4,
+            )
+        parts = deal(codes, known, self.n_parts, rng)
+        unlabelled = np.flatnonzero(free)
+        parts[unlabelled] = rng.permutation(len(unlabelled)) % self.n_parts
+        largest_part = math.ceil(len(unlabelled) / self.n_parts)
+        k = self.k_best if self.max_rounds is None else max(self.k_best, math.ceil(largest_part / self.max_rounds))
+        shares = counts / counts.sum() if self.balance else None
+        return CrossTrainingRun(learner, codes, free, parts, k=k, shares=shares, threshold=self.threshold)
+
+    def _watchers(self, run, learner, codes, rng):
+        return [run]  # every part is left out of the fit of its own classifier
+
+    def _combine(self, X):
+        return self._posteriors(self.estimators_[0], X)
+
+    def _classes_of(self, X):
+        return self.estimators_[0].predict(X)  # of an SVC with probabilities, it need not be the likeliest class

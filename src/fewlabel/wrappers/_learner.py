@@ -1,0 +1,82 @@
+"""The base classifier, as the loop sees it: clones of one template, read as posteriors over all classes."""
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+_LARGEST_SEED = np.iinfo(np.int32).max
+
+
+class Learner:
+    """Fits clones of one base classifier to chosen rows and columns of a table.
+
+    Every clone has the same seeds: two rounds then differ by their rows and not by luck, and the classifier of
+    the labelled
+    rows alone is the same one whether or not rounds were run before it.
+    """
+
+    def __init__(self, estimator, X, classes, rng):
+        self.X = X
+        self.classes = classes
+        self._template = seeded(estimator, rng.randint(_LARGEST_SEED))
+
+    def fit(self, rows, codes, columns=None):
+        """A clone fitted to the rows and the classes at the positions `codes`."""
+        # A part of the labelled rows may hold one class alone, which many classifiers refuse.
+        model = clone(self._template) if np.ptp(codes) > 0 else DummyClassifier(strategy="prior")
+        return model.fit(take(self.X, rows, columns), self.classes[codes])
+
+    def read(self, model, rows, columns=None):
+        """Predicted class of each row, as a position in `classes`, and how sure the model is of it.
+
+        The largest posterior; of a model without posteriors, the lead of the best decision value over the next.
+        """
+        X = take(self.X, rows, columns)
+        if hasattr(model, "predict_proba"):
+            posterior = align(model.predict_proba(X), model.classes_, self.classes)
+            return posterior.argmax(axis=1), posterior.max(axis=1)
+        decision = model.decision_function(X)
+        if decision.ndim == 1:
+            confidence = np.abs(decision)
+        else:
+            ranked = np.sort(decision, axis=1)
+            confidence = ranked[:, -1] - ranked[:, -2]
+        return np.searchsorted(self.classes, model.predict(X)), confidence
+
+
+def seeded(estimator, seed):
+    """A clone in which every `random_state` that was left at None, at any depth, is an int."""
+    model = clone(estimator)
+    draw = np.random.RandomState(seed)
+    for key, value in sorted(model.get_params(deep=True).items()):
+        if (key == "random_state" or key.endswith("__random_state")) and value is None:
+            model.set_params(**{key: draw.randint(_LARGEST_SEED)})
+    return model
+
+
+def take(X, rows, columns=None):
+    """The chosen rows and columns of a dense or sparse table."""
+    X = X[rows]
+    return X if columns is None else X[:, columns]
+
+
+def align(values, own, classes):
+    """Spread columns for the classes `own` over those for all `classes`; a class that the model never met gets 0."""
+    if len(own) == len(classes):
+        return values
+    aligned = np.zeros((len(values), len(classes)))
+    aligned[:, np.searchsorted(classes, own)] = values
+    return aligned
+
+
+def posteriors(model, X, classes):
+    """Posteriors over all `classes`; of a model without any, the softmax of its decision values."""
+    if hasattr(model, "predict_proba"):
+        return align(model.predict_proba(X), model.classes_, classes)
+    decision = model.decision_function(X)
+    if decision.ndim == 1:
+        values = np.column_stack([expit(-decision), expit(decision)])
+    else:
+        values = softmax(decision, axis=1)
+    return align(values, model.classes_, classes)

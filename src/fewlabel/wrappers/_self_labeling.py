@@ -1,0 +1,202 @@
+"""What the self-labelling classifiers share: validate -> read labels -> the loop -> final classifiers."""
+
+import numbers
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from fewlabel.base import HasMethods, Interval, StrOptions, fit_context
+from fewlabel.exceptions import LabelError
+from fewlabel.labels import read, require_labels
+from fewlabel.wrappers._learner import Learner, posteriors
+from fewlabel.wrappers._loop import deal, self_label
+
+
+def _has_posteriors(self):
+    # Asked of the base classifier as it was given, so that it is known before and after fit alike.
+    return hasattr(self._base(), "predict_proba")
+
+
+class SelfLabelingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Base of the wrappers: a subclass gives the rule of a run, this class the guard and the final model.
+
+    Subclasses implement
+
+    - ``_start(learner, codes, free, rng)``: a `Run`;
+    - ``_combine(X)``: posteriors of the final classifiers `estimators_`, together.
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [
+            HasMethods(["fit", "predict", "predict_proba"]),
+            HasMethods(["fit", "predict", "decision_function"]),
+            None,
+        ],
+        "stop": [StrOptions({"out-of-fold", "exhausted"})],
+        "max_rounds": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+    _n_folds = 3  # of the labelled rows, for the guard of rules in which every classifier sees all labels
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The table; labelled and unlabelled rows. Sparse or with NaN if the base classifier takes it.
+        y : array-like of shape (n_samples,)
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+
+        Returns
+        -------
+        self : object
+        """
+        if y is None:
+            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        X = self._validate(X, reset=True, ensure_min_samples=2)
+        labels = read(y)
+        require_labels(labels)
+        check_consistent_length(X, labels.codes)
+        if len(labels.classes) < 2:
+            raise LabelError(
+                f"labelled rows of two classes or more are needed, y holds one class, "
+                f"{labels.classes.tolist()[0]!r}; if -1 "
+                "is one of your classes, recode it: it marks unlabelled rows. With positives alone use a "
+                "positive-unlabelled method such as PUAdaBoostClassifier"
+            )
+        self.classes_ = labels.classes
+        order = _order_of_rows(X, labels.codes)
+        state = self._self_label(X[order], labels.codes[order])
+        self.labeled_iter_ = np.empty(len(order), dtype=np.int64)
+        self.labeled_iter_[order] = state["iters"]
+        self._transduce(X, labels.codes)
+        return self
+
+    def _self_label(self, X, codes):
+        rng = check_random_state(self.random_state)
+        learner = Learner(self._base(), X, self.classes_, rng)
+        run = self._start(learner, codes, codes < 0, rng)
+        guarded = self.stop == "out-of-fold" and bool((codes < 0).any())
+        watchers = self._watchers(run, learner, codes, rng) if guarded else []
+        max_rounds = len(codes) if self.max_rounds is None else self.max_rounds
+        state, best, self.history_ = self_label(run, watchers, codes, max_rounds, guarded)
+        self.best_iter_ = best
+        self.n_iter_ = len(self.history_) - 1
+        self.estimators_ = run.finish(state)
+        return state
+
+    def _watchers(self, run, learner, codes, rng):
+        """Runs like `run` that never see the labels of one fold, one for each fold."""
+        folds = deal(codes, np.flatnonzero(codes >= 0), self._n_folds, rng)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=self._n_folds)
+        return [
+            self._start(learner, np.where(folds == fold, -1, codes), codes < 0, np.random.RandomState(seed))
+            for fold, seed in enumerate(seeds)
+            if np.count_nonzero((codes >= 0) & (folds != fold)) and (folds == fold).any()
+        ]
+
+    def _transduce(self, X, codes):
+        """Known classes stay; all other rows are predicted by the final model."""
+        self.transduction_ = self.classes_[np.maximum(codes, 0)]
+        unlabelled = np.flatnonzero(codes < 0)
+        if len(unlabelled):
+            self.transduction_[unlabelled] = self._classes_of(X[unlabelled])
+
+    def predict(self, X):
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._classes_of(self._validate(X, reset=False))
+
+    @available_if(_has_posteriors)
+    def predict_proba(self, X):
+        """Probability of each class, as the base classifiers give it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self._combine(self._validate(X, reset=False))
+
+    def decision_function(self, X):
+        """Probability of each class (or, of a base classifier without any, the softmax of its decision values).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes: the second less the first.
+        """
+        check_is_fitted(self)
+        values = self._combine(self._validate(X, reset=False))
+        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+
+    def _classes_of(self, X):
+        return self.classes_[self._combine(X).argmax(axis=1)]
+
+    def _posteriors(self, model, X):
+        return posteriors(model, X, self.classes_)
+
+    def _base(self):
+        return DecisionTreeClassifier(min_samples_leaf=5) if self.estimator is None else self.estimator
+
+    def _validate(self, X, *, reset, **limits):
+        tags = get_tags(self._base()).input_tags
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if tags.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+            **limits,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        base = get_tags(self._base()).input_tags
+        tags.input_tags.sparse = base.sparse
+        tags.input_tags.allow_nan = base.allow_nan
+        return tags
+
+
+def _order_of_rows(X, codes):
+    """Labelled rows as they come, then the unlabelled ones sorted by their values.
+
+    What is drawn at random and how ties fall then does not depend on the order in which unlabelled rows were given.
+    """
+    unlabelled = np.flatnonzero(codes < 0)
+    rows = X[unlabelled]
+    if issparse(rows):
+        rows.sort_indices()
+        ends = rows.indptr
+        keys = [
+            (rows.indices[a:b].tobytes(), rows.data[a:b].tobytes())
+            for a, b in zip(ends[:-1].tolist(), ends[1:].tolist())
+        ]
+        ranks = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+    else:
+        ranks = np.lexsort(rows.T[::-1])
+    return np.concatenate([np.flatnonzero(codes >= 0), unlabelled[ranks]])

@@ -1,0 +1,194 @@
+"""Shortest paths, their costs, and exact distances."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
+
+from fewlabel.kernels import paths
+
+
+def random_graph(n=60, k=4, seed=0, directed=False):
+    rng = np.random.default_rng(seed)
+    neighbors = np.array([rng.permutation(np.delete(np.arange(n), i))[:k] for i in range(n)], dtype=np.int32)
+    lengths = rng.random((n, k)) + 0.01
+    return neighbors, lengths, paths.adjacency(neighbors, lengths, directed)
+
+
+def as_matrix(graph):
+    """Edge i -> j at [i, j], the shorter of two."""
+    indptr, rows, steps = graph
+    matrix = np.full((len(indptr) - 1, len(indptr) - 1), np.inf)
+    for j in range(len(indptr) - 1):
+        for e in range(indptr[j], indptr[j + 1]):
+            matrix[rows[e], j] = min(matrix[rows[e], j], steps[e])
+    return matrix
+
+
+def test_log_add():
+    assert paths.log_add(1.0, 2.0) == pytest.approx(math.log(math.e + math.e**2), rel=1e-15)
+    assert paths.log_add(-np.inf, 3.0) == 3.0
+    assert paths.log_add(-np.inf, -np.inf) == -np.inf
+    assert paths.log_add(1e8, 1.0) == 1e8
+
+
+def test_adjacency_by_hand():
+    neighbors = np.array([[1, 2], [0, -1], [1, -1]], dtype=np.int32)
+    lengths = np.array([[1.0, 2.0], [3.0, 9.0], [4.0, 9.0]])
+    indptr, rows, steps = paths.adjacency(neighbors, lengths, True)
+    assert indptr.tolist() == [0, 1, 3, 4]
+    assert rows.tolist() == [1, 0, 2, 0]
+    assert steps.tolist() == [3.0, 1.0, 4.0, 2.0]
+    indptr, rows, steps = paths.adjacency(neighbors, lengths, False)
+    assert indptr.tolist() == [0, 3, 6, 8]
+    assert sorted(zip(rows[:3].tolist(), steps[:3].tolist())) == [(1, 1.0), (1, 3.0), (2, 2.0)]
+
+
+def test_cheapest_path_by_hand():
+    # 0 is labelled. From 2, one step of 2.5 is shorter than 1 + 1.6, and dearer: e^2.5 = 12.2 against e + e^1.6 = 7.7.
+    neighbors = np.array([[-1, -1], [0, -1], [0, 1]], dtype=np.int32)
+    graph = paths.adjacency(neighbors, np.array([[0, 0], [1.0, 0], [2.5, 1.6]]), True)
+    cost, origin, successor, step, order = paths.shortest_paths(*graph, np.array([0]), True)
+    np.testing.assert_allclose(cost, [-np.inf, 1.0, math.log(math.e + math.exp(1.6))])
+    assert successor.tolist() == [-1, 0, 1]
+    assert step.tolist() == [0.0, 1.0, 1.6]
+    assert (order.tolist(), origin.tolist()) == ([0, 1, 2], [0, 0, 0])
+    cost, _, successor, _, _ = paths.shortest_paths(*graph, np.array([0]), False)
+    assert (cost.tolist(), successor.tolist()) == ([0.0, 1.0, 2.5], [-1, 0, 0])
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_lengths_are_scipys(directed, seed):
+    graph = random_graph(seed=seed, directed=directed)[2]
+    sources = np.array([3, 11, 40])
+    cost, origin, _, _, order = paths.shortest_paths(*graph, sources, False)
+    matrix = as_matrix(graph)
+    to_sources = dijkstra(csr_matrix(np.where(np.isinf(matrix), 0, matrix)).T, indices=sources)
+    np.testing.assert_allclose(cost, to_sources.min(axis=0), rtol=1e-13)
+    np.testing.assert_array_equal(origin, np.where(np.isinf(cost), -1, sources[to_sources.argmin(axis=0)]))
+    assert sorted(order) == np.flatnonzero(np.isfinite(cost)).tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-3, 1.0, 30.0, 1e8]), directed=st.booleans())
+def test_invariants_of_the_tree(seed, scale, directed):
+    neighbors, lengths, _ = random_graph(30, 3, seed)
+    graph = paths.adjacency(neighbors, lengths * scale, directed)
+    sources = np.array([1, 5, 17])
+    cost, origin, successor, step, order = paths.shortest_paths(*graph, sources, True)
+    assert (cost[sources] == -np.inf).all()
+    assert not np.isnan(cost).any()
+    inner = order[len(sources) :]
+    np.testing.assert_array_equal(origin[inner], origin[successor[inner]])
+    # The cost never falls away from the labels. It need not rise: a step of 1 after one of 40 is below the last digit.
+    assert (cost[inner] >= cost[successor[inner]]).all()
+    np.testing.assert_array_equal(cost[inner], [paths.log_add(step[v], cost[successor[v]]) for v in inner])
+    matrix = as_matrix(graph)
+    for i, j in zip(*np.nonzero(np.isfinite(matrix))):
+        if cost[j] < np.inf:
+            assert cost[i] <= paths.log_add(matrix[i, j], cost[j])
+
+
+def test_a_small_step_after_a_large_one_is_below_the_last_digit():
+    """Costs do not rise strictly along every path, whatever exact arithmetic says."""
+    assert paths.log_add(1.0, 40.0) == 40.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_steep_exponentials_minimise_the_longest_edge(seed):
+    graph = random_graph(40, 4, seed)[2]
+    sources = np.array([0, 1, 2])
+    cost = paths.shortest_paths(graph[0], graph[1], graph[2] * 1e7, sources, True)[0] / 1e7
+    matrix = as_matrix(graph)
+    tree = minimum_spanning_tree(csr_matrix(np.where(np.isinf(matrix), 0, matrix))).toarray()
+    tree = np.maximum(tree, tree.T)
+    minimax = np.full((3, 40), np.inf)
+    for s in sources:  # on the spanning tree there is one path, and no other has a smaller largest edge
+        minimax[s, s] = -np.inf
+        waiting = [s]
+        while waiting:
+            i = waiting.pop()
+            for j in np.flatnonzero(tree[i]):
+                if minimax[s, j] == np.inf:
+                    minimax[s, j] = max(minimax[s, i], tree[i, j])
+                    waiting.append(j)
+    np.testing.assert_allclose(cost, minimax.min(axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_flat_exponentials_count_the_steps(seed):
+    graph = random_graph(40, 2, seed)[2]
+    sources = np.array([0, 1])
+    cost = paths.shortest_paths(graph[0], graph[1], graph[2] * 1e-9, sources, True)[0]
+    hops = paths.shortest_paths(graph[0], graph[1], np.ones_like(graph[2]), sources, False)[0]
+    np.testing.assert_allclose(np.exp(cost), hops, rtol=1e-6)
+
+
+def test_ties_go_to_the_earlier_source_and_unreached_rows_stay():
+    neighbors = np.array([[2], [2], [0], [4], [3]], dtype=np.int32)
+    graph = paths.adjacency(neighbors, np.ones((5, 1)), False)
+    for exponential in (False, True):
+        cost, origin, successor, _, order = paths.shortest_paths(*graph, np.array([0, 1]), exponential)
+        assert origin.tolist() == [0, 1, 0, -1, -1]
+        assert successor.tolist() == [-1, -1, 0, -1, -1]
+        assert cost[3] == cost[4] == np.inf
+        assert order.tolist() == [0, 1, 2]
+
+
+def test_costs_along_a_tree():
+    graph = random_graph(seed=1)[2]
+    _, _, successor, step, order = paths.shortest_paths(*graph, np.array([7]), False)
+    cost = paths.path_costs(successor, step, order, 0.1)
+    for v in order:
+        edges, u = [], v
+        while successor[u] >= 0:
+            edges.append(step[u])
+            u = successor[u]
+        expected = np.logaddexp.reduce(np.array(edges) / 0.1) if edges else -np.inf
+        assert cost[v] == pytest.approx(expected, rel=1e-12)
+
+
+def test_paths_of_one_bottleneck_are_compared_without_it():
+    # Row 0 steps 100 to row 1; from there 5 to the first source (row 2), and 4 to the second (row 3).
+    successors = np.array([[1, 2, -1, -1], [1, 3, -1, -1]], dtype=np.int32)
+    steps = np.array([[100.0, 5, 0, 0], [100.0, 4, 0, 0]])
+    orders = np.array([[2, 1, 0], [3, 1, 0]])
+    best, tree = np.full(4, np.inf), np.full(4, -1, np.int32)
+    for t in range(2):
+        cost = paths.path_costs(successors[t], steps[t], orders[t], 1.0)
+        assert cost[0] == 100.0  # the digits that decide are lost
+        paths.keep_cheaper(best, tree, cost, t, successors, steps, 1.0, 1e-9)
+    assert tree.tolist() == [1, 1, 0, 1]
+
+
+def test_extend_takes_the_best_first_step():
+    neighbors = np.array([[0, 1], [1, 2], [2, -1]], dtype=np.int32)
+    lengths = np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    cost = np.array([[0.0, 5.0], [3.0, 4.0], [np.inf, np.inf]])
+    new, through = paths.extend(neighbors, lengths, cost, False)
+    assert new.tolist() == [[2.0, 5.0], [3.0, 4.0], [np.inf, np.inf]]
+    assert through.tolist() == [[0, 1], [1, 1], [-1, -1]]
+    new, _ = paths.extend(neighbors, lengths, cost, True)
+    assert new[0, 0] == pytest.approx(np.logaddexp(2.0, 0.0))
+    assert new[1].tolist() == [3.0, 4.0]  # an equal row: no step
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_distances_by_subtraction(squared):
+    rng = np.random.default_rng(0)
+    B = np.where(rng.random((20, 9)) < 0.5, rng.normal(size=(20, 9)), 0) + 0.0
+    A = np.vstack([B[:5] + 1e-12 * (B[:5] != 0), rng.normal(size=(5, 9))])
+    neighbors = rng.integers(0, 20, (10, 3)).astype(np.int32)
+    neighbors[:5, 0] = np.arange(5)
+    difference = A[:, None, :] - B[neighbors]
+    expected = (difference**2 if squared else abs(difference)).sum(axis=2)
+    dense = paths.distances(A, B, neighbors, squared)
+    np.testing.assert_allclose(dense, expected, rtol=1e-13, atol=0)
+    a, b = csr_array(A), csr_array(B)
+    sparse = paths.sparse_distances(a.data, a.indices, a.indptr, b.data, b.indices, b.indptr, neighbors, squared)
+    np.testing.assert_allclose(sparse, expected, rtol=1e-13, atol=0)

@@ -1,0 +1,161 @@
+"""Linear uPU and nnPU: closed forms, slow versions, and the non-negative correction."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+from fewlabel import LinearPUClassifier, make_pu
+from fewlabel.linear._pu import LOSSES, PURisk
+from fewlabel.model_selection import make_pu_scorer
+
+pytestmark = pytest.mark.filterwarnings("ignore::fewlabel.exceptions.PriorWarning")
+
+
+def slow_risk(parameters, X, positive, prior, loss):
+    """R+ and R-, row by row."""
+    losses = {
+        "logistic": lambda z: np.log(1 + np.exp(-z)),
+        "squared": lambda z: (1 - z) ** 2 / 4,
+        "sigmoid": lambda z: 1 / (1 + np.exp(z)),
+    }
+    ell = losses[loss]
+    g = X @ parameters[:-1] + parameters[-1]
+    plus = prior * np.mean([ell(z) for z in g[positive]])
+    minus = np.mean([ell(-z) for z in g[~positive]]) - prior * np.mean([ell(-z) for z in g[positive]])
+    return plus, minus
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), loss=st.sampled_from(sorted(LOSSES)), sparse=st.booleans())
+def test_risk_and_gradient_equal_the_definition(seed, loss, sparse):
+    rng = np.random.default_rng(seed)
+    X, positive = rng.normal(size=(30, 3)), np.arange(30) < 8
+    shift, scale = (np.zeros(3) if sparse else rng.normal(size=3)), rng.random(3) + 0.5
+    risk = PURisk(sp.csr_array(X) if sparse else X, positive, np.ones(30), 0.4, loss, shift, scale)
+    parameters = rng.normal(size=4)
+    scaled = (X - shift) / scale
+    plus, minus, gradient_plus, gradient_minus = risk(parameters)
+    assert (plus, minus) == pytest.approx(slow_risk(parameters, scaled, positive, 0.4, loss))
+    for k in range(4):
+        ahead, behind = parameters.copy(), parameters.copy()
+        ahead[k] += 1e-6
+        behind[k] -= 1e-6
+        high, low = (np.array(slow_risk(p, scaled, positive, 0.4, loss)) for p in (ahead, behind))
+        np.testing.assert_allclose([gradient_plus[k], gradient_minus[k]], (high - low) / 2e-6, atol=1e-6)
+
+
+def standardised(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def test_squared_loss_has_its_closed_form():
+    X, y = make_pu(300, n_features=4, n_informative=3, labeled=40, random_state=0)
+    alpha, prior, positive = 0.05, 0.3, y == 1
+    model = LinearPUClassifier("upu", loss="squared", prior=prior, alpha=alpha, threshold="zero", tol=1e-10).fit(X, y)
+    Z = np.column_stack([standardised(X), np.ones(len(X))])
+    omega = np.diag([1.0] * 4 + [0.0])
+    left = Z[~positive].T @ Z[~positive] / (2 * (~positive).sum()) + alpha * omega
+    w = np.linalg.solve(left, prior * Z[positive].mean(axis=0) - Z[~positive].mean(axis=0) / 2)
+    np.testing.assert_allclose(model.decision_function(X), Z @ w, atol=1e-5)
+
+
+def test_logistic_loss_is_convex_and_at_its_optimum():
+    X, y = make_pu(300, n_features=4, n_informative=3, labeled=40, random_state=1)
+    alpha, prior, positive = 0.01, 0.3, y == 1
+    model = LinearPUClassifier("upu", prior=prior, alpha=alpha, threshold="zero", tol=1e-9).fit(X, y)
+    Z = standardised(X)
+    w = model.coef_[0] * X.std(axis=0)
+    chance = 1 / (1 + np.exp(-model.decision_function(X)))
+    # The gradient of -prior * mean_P g + mean_U log(1 + e^g) + alpha / 2 |w|^2.
+    gradient = -prior * Z[positive].mean(axis=0) + (Z[~positive] * chance[~positive, None]).mean(axis=0) + alpha * w
+    np.testing.assert_allclose(gradient, 0, atol=1e-6)
+    assert chance[~positive].mean() == pytest.approx(prior, abs=1e-6)  # so the mean probability of U is the prior
+
+
+def slow_adam(X, positive, prior, loss, alpha, learning_rate, n_steps):
+    """nnPU's Algorithm 1 with the whole table as its batch, gradients by differences."""
+    parameters, mean, square = np.zeros(X.shape[1] + 1), 0.0, 0.0
+    for t in range(1, n_steps + 1):
+        gradients = []
+        for k in range(len(parameters)):
+            ahead, behind = parameters.copy(), parameters.copy()
+            ahead[k] += 1e-5
+            behind[k] -= 1e-5
+            high, low = (np.array(slow_risk(p, X, positive, prior, loss)) for p in (ahead, behind))
+            gradients.append((high - low) / 2e-5)
+        plus, minus = np.array(gradients).T
+        step_back = slow_risk(parameters, X, positive, prior, loss)[1] < 0
+        gradient = (-minus if step_back else plus + minus) + alpha * np.append(parameters[:-1], 0)
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        parameters = parameters - learning_rate * (mean / (1 - 0.9**t)) / (np.sqrt(square / (1 - 0.999**t)) + 1e-8)
+    return parameters
+
+
+@pytest.mark.parametrize("loss", ["logistic", "sigmoid"])
+def test_nnpu_equals_its_algorithm_where_the_correction_bites(loss):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 12)), np.where(np.arange(40) < 10, 1, -1)
+    X[:10, 0] += 2.0
+    parameters = dict(loss=loss, prior=0.45, alpha=1e-4, threshold="zero", max_iter=60, learning_rate=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the unbiased risk falls without end, so its minimiser is not found
+        model = LinearPUClassifier("nnpu", **parameters).fit(X, y)
+    assert model.corrected_
+    w = slow_adam(standardised(X), y == 1, 0.45, loss, 1e-4, 0.05, 60)
+    np.testing.assert_allclose(model.decision_function(X), standardised(X) @ w[:-1] + w[-1], rtol=2e-3, atol=2e-3)
+
+
+def test_nnpu_is_upu_where_the_risk_of_the_negatives_is_not_negative():
+    X, y = make_pu(2000, labeled=500, separation=1.0, prior=0.5, random_state=0)
+    upu, nnpu = (LinearPUClassifier(risk, prior=0.3).fit(X, y) for risk in ("upu", "nnpu"))
+    assert not nnpu.corrected_
+    np.testing.assert_array_equal(upu.coef_, nnpu.coef_)
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@pytest.mark.parametrize("risk", ["upu", "nnpu"])
+def test_ranks_dense_and_sparse_rows(risk, loss):
+    X, y, true = make_pu(800, prior=0.4, labeled=120, separation=3.0, return_true=True, random_state=0)
+    hidden = y == -1
+    model = LinearPUClassifier(risk, loss=loss, prior=true[hidden].mean()).fit(X, y)
+    assert roc_auc_score(true[hidden], model.decision_function(X[hidden])) > 0.9
+    positive_part = sp.csr_array(np.maximum(X, 0))
+    model = LinearPUClassifier(risk, loss=loss, prior=true[hidden].mean()).fit(positive_part, y)
+    dense = LinearPUClassifier(risk, loss=loss, prior=true[hidden].mean()).fit(positive_part.toarray(), y)
+    sparse_auc, dense_auc = (
+        roc_auc_score(true[hidden], m.decision_function(positive_part[hidden])) for m in (model, dense)
+    )
+    assert sparse_auc == pytest.approx(dense_auc, abs=0.06)
+
+
+def test_the_prior_is_estimated_if_not_given():
+    X, y, true = make_pu(1000, prior=0.4, labeled=150, separation=4.0, return_true=True, random_state=0)
+    model = LinearPUClassifier(random_state=0).fit(X, y)
+    assert model.prior_ == pytest.approx(true[y == -1].mean(), abs=0.08)
+    assert (model.predict(X) == true).mean() > 0.9
+
+
+@pytest.mark.parametrize("parameters", [{"risk": "pn"}, {"loss": "hinge"}, {"prior": 0}, {"alpha": -1}])
+def test_bad_parameters_are_named(parameters):
+    X, y = make_pu(50, labeled=5, random_state=0)
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        LinearPUClassifier(**parameters).fit(X, y)
+
+
+def test_model_selection_without_negatives():
+    X, y, true = make_pu(600, prior=0.4, labeled=120, return_true=True, random_state=0)
+    y = (y == 1).astype(int)  # folds keep positives and unlabelled rows in proportion
+    search = GridSearchCV(
+        LinearPUClassifier(prior=0.25),
+        {"alpha": [1e-3, 0.1, 10.0]},
+        scoring=make_pu_scorer(prior=0.25),
+        cv=StratifiedKFold(3, shuffle=True, random_state=0),
+    ).fit(X, y)
+    assert 0.5 < search.best_score_ < 1.1
+    assert roc_auc_score(true, search.decision_function(X)) > 0.85

@@ -1,0 +1,176 @@
+"""Class-prior estimators: against slow versions, on known mixtures, and their errors."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from fewlabel import estimate_class_prior, make_pu, prior
+from fewlabel.exceptions import LabelError, PriorWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore::fewlabel.exceptions.PriorWarning")
+
+
+def mixture(share, seed=0, n_p=200, n_u=800, apart=4.0):
+    X, y, true = make_pu(
+        n_u, prior=share, labeled=n_p, separation=apart, setting="case-control", return_true=True, random_state=seed
+    )
+    return X, y, true[y == -1].mean()
+
+
+def slow_bbe(p, u, delta=0.1, gamma=0.01):
+    bar = (1 + gamma) * (np.sqrt(np.log(4 / delta) / (2 * len(u))) + np.sqrt(np.log(4 / delta) / (2 * len(p))))
+    best, answer = np.inf, None
+    for c in sorted(set(p) | set(u), reverse=True):
+        q_p, q_u = np.mean(p >= c), np.mean(u >= c)
+        if q_p > 0 and (q_u + bar) / q_p < best * (1 - 1e-12):
+            best, answer = (q_u + bar) / q_p, q_u / q_p
+    return min(1.0, answer)
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), ties=st.booleans())
+def test_bbe_equals_its_definition(seed, ties):
+    rng = np.random.default_rng(seed)
+    p, u = rng.beta(3, 2, rng.integers(1, 40)), rng.beta(2, 2, rng.integers(1, 60))
+    if ties:
+        p, u = np.round(p, 1), np.round(u, 1)
+    assert prior._bbe(p, u) == pytest.approx(slow_bbe(p, u))
+    counts = rng.integers(0, 3, len(p)), rng.integers(0, 3, len(u))
+    if counts[0].any() and counts[1].any():  # counts are repetition, but for the group sizes in the error bar
+        counts = tuple(c * 0 + 1 for c in counts)
+        assert prior._bbe(p, u, *counts) == prior._bbe(p, u)
+
+
+def test_bbe_by_hand():
+    """Half of the unlabelled rows score like the positives, the rest below them all."""
+    p, u = np.full(100, 0.9), np.r_[np.full(500, 0.9), np.full(500, 0.1)]
+    assert prior._bbe(p, u) == pytest.approx(0.5)
+
+
+def test_dedpul_finds_the_fixed_point_of_expectation_maximisation():
+    rng = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(-rng.normal(3, 1, 500)))
+    u = 1 / (1 + np.exp(-np.r_[rng.normal(3, 1, 300), rng.normal(-3, 1, 700)]))
+    assert prior._dedpul(p, u) == pytest.approx(0.3, abs=0.03)
+
+
+def test_density_integrates_to_one_and_equals_the_kernel_sum():
+    x = np.random.default_rng(0).normal(size=200)
+    grid = np.linspace(-6, 6, 2001)
+    density = prior._density(x, None, grid, 0.3)
+    width = 0.3 * x.std()
+    slow = np.exp(-0.5 * ((grid[:, None] - x) / width) ** 2).mean(axis=1) / (width * np.sqrt(2 * np.pi))
+    assert np.trapezoid(density, grid) == pytest.approx(1.0, abs=1e-3)
+    np.testing.assert_allclose(density, slow, atol=0.01)
+
+
+def test_projection_onto_the_simplex():
+    v = np.array([0.4, 1.2, -3.0])
+    w = prior._onto_simplex(v)
+    np.testing.assert_allclose(w, [0.1, 0.9, 0.0], atol=1e-12)
+    np.testing.assert_allclose(prior._onto_simplex(w), w, atol=1e-12)
+
+
+def test_distance_to_the_hull_equals_a_general_solver():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    point = np.r_[np.full(6, 2 / 6), np.full(6, -1 / 6)]
+    _, distance = prior._distance_to_hull(K, point, np.full(12, 1 / 12), 1 / np.linalg.norm(K, 2), 5000)
+    slow = minimize(
+        lambda v: (v - point) @ K @ (v - point),
+        np.full(12, 1 / 12),
+        bounds=[(0, 1)] * 12,
+        constraints={"type": "eq", "fun": lambda v: v.sum() - 1},
+        tol=1e-12,
+    )
+    assert distance == pytest.approx(np.sqrt(slow.fun), rel=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.5])
+@pytest.mark.parametrize("method", ["auto", "bbe", "dedpul", "km2"])
+def test_known_mixtures(method, share):
+    X, y, true = mixture(share)
+    estimate = estimate_class_prior(X, y, method, random_state=0)
+    assert estimate.prior == pytest.approx(true, abs=0.2 if method == "km2" else 0.07)
+    assert 0 <= estimate.low <= estimate.prior <= estimate.high <= 1
+    assert estimate.population == estimate.prior
+    assert set(estimate.methods) >= ({"bbe", "dedpul", "km2"} if method == "auto" else {method})
+
+
+def test_elkan_noto_is_right_when_the_classes_are_apart_in_either_setting():
+    X, y, true = mixture(0.3, apart=12.0)
+    assert estimate_class_prior(X, y, "en", random_state=0).prior == pytest.approx(true, abs=0.06)
+    X, y, labels = make_pu(1500, prior=0.4, labeled=0.5, separation=12.0, return_true=True, random_state=0)
+    estimate = estimate_class_prior(X, y, "en", setting="censoring", random_state=0)
+    assert estimate.prior == pytest.approx(labels[y == -1].mean(), abs=0.06)
+    assert estimate.population == pytest.approx(0.4, abs=0.05)
+
+
+def test_energy_uses_labelled_negatives():
+    rng = np.random.default_rng(0)
+    true = (rng.random(1500) < 0.35).astype(int)
+    X = rng.normal(size=(1500, 3)) + true[:, None]
+    y = np.where(np.arange(1500) < 300, true, -1)
+    estimate = estimate_class_prior(X, y, "energy", random_state=0)
+    assert estimate.prior == pytest.approx(true[300:].mean(), abs=0.06)
+    assert estimate.low < estimate.prior < estimate.high
+    with pytest.raises(LabelError, match="only one labelled class"):
+        estimate_class_prior(X, np.where(y == 1, 1, -1), "energy")
+    with pytest.raises(LabelError, match="every row is labelled"):
+        estimate_class_prior(X, true, "energy")
+
+
+def test_reproducible_with_a_seed_and_takes_sparse_and_missing_values():
+    X, y, true = mixture(0.3)
+    assert estimate_class_prior(X, y, random_state=1) == estimate_class_prior(X, y, random_state=1)
+    sparse = estimate_class_prior(sp.csr_array(np.maximum(X, 0)), y, random_state=0)
+    assert 0 <= sparse.prior <= 1
+    gaps = X.copy()
+    gaps[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    assert estimate_class_prior(gaps, y, random_state=0).prior == pytest.approx(true, abs=0.1)
+    with pytest.raises(ValueError, match="does not take missing values"):
+        estimate_class_prior(gaps, y, "km2")
+
+
+def test_disagreement_and_few_rows_are_told(monkeypatch):
+    X, y, _ = mixture(0.3)
+    monkeypatch.setattr(prior, "_km2", lambda *arguments: 0.9)
+    with pytest.warns(PriorWarning, match=r"methods disagree .*km2 0\.90"):
+        estimate_class_prior(X, y, random_state=0)
+    with pytest.warns(PriorWarning, match="too few rows"):
+        assert estimate_class_prior([[0.0], [1.0]], [1, -1]).prior == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"), [({"method": "guess"}, "method='guess'"), ({"setting": "both"}, "setting='both'")]
+)
+def test_bad_choices_are_named(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        estimate_class_prior([[0.0], [1.0]], [1, -1], **arguments)
+
+
+def test_labelled_negatives_beside_unlabelled_rows_are_an_error():
+    with pytest.raises(LabelError, match="PNUAUCBoostClassifier"):
+        estimate_class_prior(np.arange(4.0)[:, None], [1, 0, -1, -1])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_ceiling_is_above_the_prior(seed):
+    X, y, true = mixture(0.3, seed=seed, apart=3.0)
+    ceiling = prior.largest_prior(X, y == 1)
+    assert true < ceiling < 0.75
+    assert prior.largest_prior(sp.csr_array(X), y == 1) > true
+
+
+def test_the_ceiling_is_one_without_evidence():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert prior.largest_prior(X, np.arange(20) < 5) == 1.0
+        assert prior.largest_prior(np.full((20, 2), np.nan), np.arange(20) < 5) == 1.0

@@ -1,0 +1,235 @@
+"""The self-labelling loop: its order against a slow reference, its guard, and what any user may pass in."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from fewlabel import CoTrainingClassifier, CrossTrainingClassifier, TriTrainingClassifier, hide_labels
+from fewlabel.wrappers._cross_training import CrossTrainingRun
+from fewlabel.wrappers._learner import Learner
+from fewlabel.wrappers._loop import deal, most_confident
+from reference import cross_training
+
+WRAPPERS = [CrossTrainingClassifier, CoTrainingClassifier, TriTrainingClassifier]
+every_wrapper = pytest.mark.parametrize("wrapper", WRAPPERS)
+
+
+def toy(seed=0, labeled=0.2, n=120):
+    X, y = make_blobs(n, centers=3, n_features=4, cluster_std=3.0, random_state=seed)
+    return X, y, hide_labels(y, labeled=labeled, mechanism="per-class", random_state=seed)
+
+
+@pytest.mark.parametrize("n_parts", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("make_model", [GaussianNB, lambda: KNeighborsClassifier(3)])  # the second has many ties
+def test_nct_labels_rows_in_the_order_of_the_slow_reference(n_parts, seed, make_model):
+    X, _, codes = toy(seed)
+    rng = np.random.RandomState(seed)
+    parts = deal(codes, np.flatnonzero(codes >= 0), n_parts, rng)
+    free = np.flatnonzero(codes < 0)
+    parts[free] = rng.permutation(len(free)) % n_parts
+    learner = CountingLearner(make_model(), X, np.arange(3), rng)
+    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=5, shares=None, threshold=None)
+    labelled, iteration = [], 0
+    run.label = lambda rows, labels, t: (
+        labelled.extend(zip(rows, labels)),
+        CrossTrainingRun.label(run, rows, labels, t),
+    )
+    while run.turn(iteration + 1):
+        iteration += 1
+    order, n_fits = cross_training.label_order(make_model, X, codes, parts.tolist(), k=5)
+    assert [(int(i), int(c)) for i, c in labelled] == [(i, c) for i, _, _, c in order]
+    assert [int(run.iters[i]) for i, *_ in order] == [t for _, t, _, _ in order]
+    sizes = np.bincount(parts[free])
+    assert learner.n_fits == n_fits == sum(-(-size // 5) for size in sizes)  # the final fit comes on top
+
+
+class CountingLearner(Learner):
+    n_fits = 0
+
+    def fit(self, *arguments):
+        self.n_fits += 1
+        return super().fit(*arguments)
+
+
+@pytest.mark.parametrize("n_parts", [2, 3])
+def test_exhausted_labels_every_row_once_and_learns_from_all(n_parts):
+    X, _, y = toy()
+    model = CrossTrainingClassifier(GaussianNB(), n_parts, 5, stop="exhausted", max_rounds=None, random_state=0).fit(
+        X, y
+    )
+    assert (model.labeled_iter_[y >= 0] == 0).all()
+    assert (model.labeled_iter_[y < 0] >= 1).all()
+    assert np.bincount(model.labeled_iter_[y < 0])[1:].max() <= 5 * n_parts
+    assert model.history_[-1]["n_labeled"] == np.count_nonzero(y < 0)
+    assert model.best_iter_ == model.n_iter_ == model.labeled_iter_.max()
+    assert model.estimators_[0].class_count_.sum() == len(X)
+
+
+def test_max_rounds_raises_k_so_that_all_rows_are_labelled():
+    X, _, y = toy()
+    model = CrossTrainingClassifier(GaussianNB(), k_best=1, max_rounds=4, stop="exhausted", random_state=0).fit(X, y)
+    assert model.n_iter_ == 4
+    assert (model.labeled_iter_ >= 0).all()
+
+
+@every_wrapper
+@pytest.mark.parametrize("seed", range(4))
+def test_the_guard_never_ends_below_the_start(wrapper, seed):
+    X, _, y = toy(seed, n=90)
+    model = wrapper(GaussianNB(), random_state=seed).fit(X, y)
+    scores = [entry["score"] for entry in model.history_]
+    assert not np.isnan(scores).any()
+    assert scores[model.best_iter_] >= scores[0]
+    if model.best_iter_:
+        error = np.sqrt(scores[0] * (1 - scores[0]) / np.count_nonzero(y >= 0))
+        assert scores[model.best_iter_] == max(scores) > scores[0] + 0.5 * error
+    assert model.labeled_iter_.max() <= model.best_iter_
+
+
+def test_with_worthless_unlabelled_rows_the_guard_gives_the_label_only_model():
+    rng = np.random.default_rng(0)
+    X = np.r_[np.repeat([[-3.0], [3.0]], 30, axis=0), rng.normal(0, 50, (200, 1))] + rng.normal(0, 0.1, (260, 1))
+    y = np.r_[np.repeat([0, 1], 30), np.full(200, -1)]
+    model = CrossTrainingClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    alone = LogisticRegression().fit(X[:60], y[:60])
+    assert model.best_iter_ == 0
+    np.testing.assert_array_equal(model.estimators_[0].coef_, alone.coef_)
+    np.testing.assert_array_equal(model.labeled_iter_, np.where(y >= 0, 0, -1))
+
+
+def test_the_start_score_is_that_of_the_labelled_rows_alone():
+    X, _, y = toy(3)
+    few = CrossTrainingClassifier(GaussianNB(), random_state=0).fit(X, y)
+    other = np.where((y < 0)[:, None], X * 7 - 3, X)
+    assert (
+        few.history_[0]["score"]
+        == CrossTrainingClassifier(GaussianNB(), random_state=0).fit(other, y).history_[0]["score"]
+    )
+
+
+def test_after_round_one_a_part_is_predicted_with_indirect_knowledge_of_its_labels():
+    """The SPEC says that the classifier of part p never saw the labels of part p: directly it did not."""
+    X, _, codes = toy(1)
+    parts = deal(codes, np.flatnonzero(codes >= 0), 3, np.random.RandomState(0))
+    free = np.flatnonzero(codes < 0)
+    parts[free] = np.arange(len(free)) % 3
+    changed = np.where((parts == 0) & (codes >= 0), (codes + 1) % 3, codes)
+    means = []
+    for known in (codes, changed):
+        learner = Learner(GaussianNB(), X, np.arange(3), np.random.RandomState(0))
+        run = CrossTrainingRun(learner, known, codes < 0, parts, k=5, shares=None, threshold=None)
+        start = run._fit_others(0).theta_
+        run.turn(1)
+        means.append((start, run._fit_others(0).theta_))
+    np.testing.assert_array_equal(means[0][0], means[1][0])
+    assert not np.allclose(means[0][1], means[1][1])
+
+
+@every_wrapper
+def test_the_order_of_unlabelled_rows_does_not_matter(wrapper):
+    X, _, y = toy()
+    order = np.arange(len(y))
+    free = np.flatnonzero(y < 0)
+    order[free] = np.random.default_rng(0).permutation(free)
+    a = wrapper(ExtraTreesClassifier(5), stop="exhausted", random_state=0).fit(X, y)
+    b = wrapper(ExtraTreesClassifier(5), stop="exhausted", random_state=0).fit(X[order], y[order])
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+    np.testing.assert_array_equal(a.labeled_iter_[order], b.labeled_iter_)
+
+
+@every_wrapper
+def test_reproducible_and_the_same_for_any_n_jobs(wrapper):
+    X, _, y = toy()
+    models = [wrapper(ExtraTreesClassifier(5, n_jobs=n), random_state=3).fit(X, y) for n in (1, 2)]
+    np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
+    assert models[0].history_ == models[1].history_
+
+
+@every_wrapper
+@pytest.mark.parametrize("base", [LinearSVC(), RidgeClassifier(), KNeighborsClassifier(3)])
+def test_any_classifier_with_string_classes_and_frames(wrapper, base):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    names = np.array(["a", "b", "c"])[y]
+    few = pd.Series(hide_labels(names, labeled=0.3, mechanism="per-class", random_state=0))
+    model = wrapper(base, random_state=0).fit(X, few)
+    assert (model.predict(X) == names).mean() > 0.7
+    assert (model.transduction_[few.notna()] == few[few.notna()]).all()
+    assert model.feature_names_in_.tolist() == list(X.columns)
+    assert hasattr(model, "predict_proba") == hasattr(base, "predict_proba")
+    assert model.decision_function(X).shape == (150, 3)
+
+
+@every_wrapper
+def test_without_unlabelled_rows_nothing_is_labelled(wrapper):
+    X, y, _ = toy()
+    model = wrapper(GaussianNB(), random_state=0).fit(X, y)
+    assert (model.n_iter_, model.best_iter_) == (0, 0)
+    if wrapper is CrossTrainingClassifier:
+        np.testing.assert_array_equal(model.predict_proba(X), clone(GaussianNB()).fit(X, y).predict_proba(X))
+
+
+@every_wrapper
+@pytest.mark.filterwarnings("ignore:class .* has 1 labelled")
+def test_one_label_a_class(wrapper):
+    X, y, _ = toy()
+    few = np.full(len(y), -1)
+    few[[np.flatnonzero(y == c)[0] for c in range(3)]] = range(3)
+    assert set(wrapper(LogisticRegression(), random_state=0).fit(X, few).predict(X)) <= {0, 1, 2}
+
+
+def test_sparse_rows():
+    X, _, y = toy()
+    dense = CrossTrainingClassifier(LogisticRegression(), random_state=0).fit(np.maximum(X, 0), y)
+    sparse = CrossTrainingClassifier(LogisticRegression(), random_state=0).fit(csr_matrix(np.maximum(X, 0)), y)
+    assert sparse.predict(csr_matrix(X)).shape == dense.predict(X).shape
+
+
+def test_parts_are_stratified():
+    codes = np.r_[np.zeros(10, int), np.ones(7, int), np.full(4, 2)]
+    parts = deal(codes, np.arange(21), 3, np.random.RandomState(0))
+    assert np.ptp(np.bincount(parts)) <= 1
+    assert all(np.ptp(np.bincount(parts[codes == c], minlength=3)) <= 1 for c in range(3))
+
+
+def test_most_confident_by_hand():
+    codes, confidence = np.array([0, 1, 0, 1, 0]), np.array([0.9, 0.6, 0.9, 0.8, 0.95])
+    assert most_confident(codes, confidence, 3).tolist() == [4, 0, 2]
+    assert most_confident(codes, confidence, 4, shares=np.array([0.5, 0.5])).tolist() == [0, 1, 3, 4]
+    assert most_confident(codes, confidence, 5, threshold=0.9).tolist() == [4, 0, 2]
+
+
+def test_views_by_position_name_and_mask_are_the_same():
+    X, _, y = toy()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    mask = np.array([True, True, False, False])
+    ways = [[[0, 1], [2, 3]], [["a", "b"], ["c", "d"]], [mask, ~mask]]
+    models = [CoTrainingClassifier(GaussianNB(), views, random_state=0).fit(frame, y) for views in ways]
+    assert all((m.predict_proba(frame) == models[0].predict_proba(frame)).all() for m in models)
+    with pytest.raises(ValueError, match="'z'"):
+        CoTrainingClassifier(GaussianNB(), [["a"], ["z"]]).fit(frame, y)
+    with pytest.raises(ValueError, match="column 9"):
+        CoTrainingClassifier(GaussianNB(), [[0], [9]]).fit(frame, y)
+
+
+@every_wrapper
+def test_one_class_is_an_error_that_says_what_to_do(wrapper):
+    with pytest.raises(ValueError, match="positive-unlabelled"):
+        wrapper(GaussianNB()).fit([[0.0, 1], [1, 2], [2, 3]], [1, -1, -1])
+
+
+def test_few_labels_of_a_class_warn():
+    X, y, _ = toy()
+    few = np.full(len(y), -1)
+    few[:60] = y[:60]
+    few[np.flatnonzero(few == 2)[2:]] = -1
+    with pytest.warns(UserWarning, match="fewer than n_parts"):
+        CrossTrainingClassifier(GaussianNB(), random_state=0).fit(X, few)
