@@ -124,7 +124,8 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     Notes
     -----
     The score of a round t > 0 comes for free: from the classifiers of the next round. It is optimistic, as the labels
-    that other parts were given came from classifiers that had seen this part. It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and ``2 * n_parts`` more with the guard.
+    that other parts were given came from classifiers that had seen this part.
+    It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and ``2 * n_parts`` more with the guard.
 
     References
     ----------
