@@ -123,14 +123,11 @@ def test_the_certificate_holds(seed, alpha, squared, levels, n):
     loss = "squared_hinge" if squared else "hinge"
     model = LinearAUCClassifier(alpha, loss=loss, max_iter=100).fit(X, y)
     better = LinearAUCClassifier(alpha, loss=loss, tol=1e-8, max_iter=1000).fit(X, y)
-    assert (
-        model.objective_ - model.dual_gap_ <= better.objective_ * (1 + 1e-9) + 1e-15
-    )  # the losses it sums are of order one
+    reachable = better.objective_ + 1e-12  # rounding: the losses that the objective sums are of order one
+    assert model.objective_ - model.dual_gap_ <= reachable
     assert np.isfinite(model.coef_).all()
     ones = LinearAUCClassifier(alpha, loss=loss, solver="msgd", random_state=0).fit(X, y)
-    assert (
-        ones.objective_ - ones.dual_gap_ <= better.objective_ * (1 + 1e-9) + 1e-15
-    )  # the losses it sums are of order one
+    assert ones.objective_ - ones.dual_gap_ <= reachable
 
 
 @quiet

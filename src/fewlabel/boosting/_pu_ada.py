@@ -125,7 +125,7 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
 
     Parameters
     ----------
-    n_estimators : int, default=300
+    n_estimators : int, default=600
         Most rounds; `stop_risk` often ends them earlier.
     prior : float, default=None
         P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
@@ -133,7 +133,7 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
         Weight of the negative copies, :math:`\lambda` in [0, 1]. 1: the paper's unbiased risk. 0: AdaBoost of the
         positives against the unlabelled rows, with the prior in the weights. Less than 1 gives up unbiasedness, which
         only moves the threshold, for a risk that is far less noisy.
-    learning_rate : float, default=0.2
+    learning_rate : float, default=0.1
         Factor of each step, in (0, 1]. At 1 the fit collapses if `correction` is 1.
     splitter : {"best", "random"}, default="best"
         "best": look at all cuts of a column; "random": at `n_thresholds` random ones in each round, as the paper does.
@@ -141,8 +141,9 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
         Cuts drawn a column and round if `splitter` is "random".
     max_bins : int, default=255
         At most this many bins a column, 2 to 255. A column with no more distinct values is searched exactly.
-    max_features : int or float, default=0.3
-        Columns drawn at random for each round, as a number or as a fraction.
+    max_features : int or float, default=0.1
+        Columns drawn at random for each round, as a number or as a fraction; few make the noise of the copies average
+        out over the columns.
     non_negative : bool, default=True
         Pass over stumps whose estimated error on the negatives is below zero.
     max_step : float, default=0.5
@@ -234,15 +235,15 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
 
     def __init__(
         self,
-        n_estimators=300,
+        n_estimators=600,
         *,
         prior=None,
         correction=0.7,
-        learning_rate=0.2,
+        learning_rate=0.1,
         splitter="best",
         n_thresholds=10,
         max_bins=255,
-        max_features=0.3,
+        max_features=0.1,
         non_negative=True,
         max_step=0.5,
         stop_risk=0.1,
