@@ -32,8 +32,13 @@ def expected_failures(estimator):
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
+# The whole portfolio would only make the checks slow: all its members are estimators that are checked elsewhere.
+ARGUMENTS = {"AutoClassifier": dict(portfolio=["logistic regression", "naive Bayes"], n_repeats=1)}
+
+
 @parametrize_with_checks(
-    [estimator() for _, estimator in fewlabel.all_estimators()], expected_failed_checks=expected_failures
+    [estimator(**ARGUMENTS.get(name, {})) for name, estimator in fewlabel.all_estimators()],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     if type(estimator).__name__ == "NeuralPUClassifier" and not HAS_TORCH:

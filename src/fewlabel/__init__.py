@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 UNLABELED = -1
 
 _ESTIMATORS = {
+    "AutoClassifier": "fewlabel.auto",
     "CoTrainingClassifier": "fewlabel.wrappers",
     "CrossTrainingClassifier": "fewlabel.wrappers",
     "TriTrainingClassifier": "fewlabel.wrappers",
@@ -30,6 +31,7 @@ _ESTIMATORS = {
     "SemiSupervisedAdaBoostClassifier": "fewlabel.boosting",
 }
 _FUNCTIONS = {
+    "TableClassifier": "fewlabel.tables",
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
     "make_pu": "fewlabel.datasets",
@@ -48,6 +50,7 @@ _FUNCTIONS = {
     "scorecard": "fewlabel.inspection",
 }
 _MODULES = (
+    "auto",
     "boosting",
     "datasets",
     "exceptions",
@@ -61,6 +64,7 @@ _MODULES = (
     "persistence",
     "prior",
     "selection",
+    "tables",
     "wrappers",
 )
 

@@ -11,3 +11,7 @@ class UntrustedFileError(ValueError):
 
 class PriorWarning(UserWarning):
     """The class prior is doubtful: methods disagree on it, or the data cannot support it."""
+
+
+class TableError(ValueError):
+    """A table cannot be read, or lacks columns that a model needs; the message says what to do."""

@@ -25,7 +25,44 @@ _HARMLESS_TYPES = (
     "sklearn.metrics._scorer._Scorer",
     "sklearn.model_selection._split.StratifiedKFold",
 )
-_OUR_PARTS = ("fewlabel.model_selection.LabeledStratifiedKFold",)
+_OUR_PARTS = (
+    "fewlabel.auto._member.FittedMember",
+    "fewlabel.auto._member.Reference",
+    "fewlabel.auto._trees.TreeTable",  # which checks its indices itself
+    "fewlabel.auto._views.ComponentsView",
+    "fewlabel.auto._views.ScaledView",
+    "fewlabel.auto._views.SpectralView",
+    "fewlabel.model_selection.LabeledStratifiedKFold",
+    "fewlabel.tables._classifier.TableClassifier",
+)
+# What skrub's TableVectorizer is made of: settings and plain arrays again. The functions among them only ask for the
+# type of a column.
+_TABLE_PARTS = (
+    "skrub._apply_to_each_col.ApplyToEachCol",
+    "skrub._check_input.CheckInputDataFrame",
+    "skrub._clean_categories.CleanCategories",
+    "skrub._clean_null_strings.CleanNullStrings",
+    "skrub._dataframe._common.is_any_date",
+    "skrub._dataframe._common.is_categorical",
+    "skrub._dataframe._common.is_numeric",
+    "skrub._datetime_encoder.DatetimeEncoder",
+    "skrub._drop_uninformative.DropUninformative",
+    "skrub._duration_to_float.DurationToFloat",
+    "skrub._string_encoder.StringEncoder",
+    "skrub._table_vectorizer.PassThrough",
+    "skrub._table_vectorizer.ShortReprDict",
+    "skrub._table_vectorizer.TableVectorizer",
+    "skrub._table_vectorizer._created_by_predicate",
+    "skrub._to_datetime.ToDatetime",
+    "skrub._to_float.ToFloat",
+    "skrub._to_str.ToStr",
+    "skrub.selectors._base.All",
+    "skrub.selectors._base.And",
+    "skrub.selectors._base.Cols",
+    "skrub.selectors._base.Filter",
+    "skrub.selectors._base.Sub",
+    "skrub.selectors._selectors._cardinality_below",
+)
 _VERSIONS_ENTRY = "fewlabel.json"
 
 
@@ -214,7 +251,7 @@ def _trusted_types():
     import fewlabel
 
     ours = [f"{cls.__module__}.{cls.__name__}" for _, cls in fewlabel.all_estimators()]
-    return [*ours, *_OUR_PARTS, *_HARMLESS_TYPES]
+    return [*ours, *_OUR_PARTS, *_TABLE_PARTS, *_HARMLESS_TYPES]
 
 
 def _read(path):

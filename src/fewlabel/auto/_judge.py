@@ -1,0 +1,58 @@
+"""How sure the labelled rows let us be: intervals of scores, and of differences between two of them."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fewlabel.auto._choice import auc, score_ranks
+from fewlabel.metrics import auc_confidence_interval, paired_auc_test, pu_auc_score
+
+_N_BOOTSTRAP = 200
+_CONFIDENCE = 0.95
+
+
+def interval(y, ranks, scorer, prior, seed):
+    """Score, and the ends of its 95% interval.
+
+    The AUC of two classes has its own (DeLong, Newcombe; from positives and unlabelled rows if `prior` is given);
+    anything else is bootstrapped.
+
+    Parameters
+    ----------
+    y : ndarray of int
+    ranks : ndarray of shape (n_rows, n_outputs)
+    scorer : callable
+    prior : float or None
+    seed : int
+    """
+    score = score_ranks(ranks, y, scorer)
+    if prior is not None:
+        found = auc_confidence_interval(y, ranks[:, 0], pairs="pu", prior=prior)
+        return float(pu_auc_score(y, ranks[:, 0], prior)), found.low, found.high
+    if scorer is auc and ranks.shape[1] == 1:
+        found = auc_confidence_interval(y, ranks[:, 0])
+        return score, found.low, found.high
+    drawn = [score_ranks(ranks[rows], y[rows], scorer) for rows in _resamples(y, seed)]
+    low, high = np.quantile(drawn, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
+    return score, float(min(low, score)), float(max(high, score))
+
+
+def compare(y, a, b, scorer, seed):
+    """Difference of the scores of `a` and `b` on the same rows, the ends of its 95% interval, and a p-value."""
+    if scorer is auc and a.shape[1] == 1:
+        test = paired_auc_test(y, a[:, 0], b[:, 0])
+        return test.difference, test.low, test.high, test.pvalue
+    difference = score_ranks(a, y, scorer) - score_ranks(b, y, scorer)
+    drawn = np.array(
+        [score_ranks(a[rows], y[rows], scorer) - score_ranks(b[rows], y[rows], scorer) for rows in _resamples(y, seed)]
+    )
+    low, high = np.quantile(drawn, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
+    pvalue = min(1.0, 2 * (1 + min((drawn <= 0).sum(), (drawn >= 0).sum())) / (1 + len(drawn)))
+    return difference, float(min(low, difference)), float(max(high, difference)), float(pvalue)
+
+
+def _resamples(y, seed):
+    """Rows drawn with replacement within each class."""
+    rng = check_random_state(seed)
+    groups = [np.flatnonzero(y == c) for c in np.unique(y)]
+    for _ in range(_N_BOOTSTRAP):
+        yield np.concatenate([rng.choice(group, len(group)) for group in groups])

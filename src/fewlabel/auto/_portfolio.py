@@ -1,0 +1,259 @@
+"""The members of the portfolio: what each is, what it sees, and for which labels it is meant."""
+
+import importlib.util
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+LABELLED, ALL = "labelled", "all"
+
+
+class Member(NamedTuple):
+    """One learner of the portfolio.
+
+    Attributes
+    ----------
+    name : str
+        As the leaderboard shows it.
+    family : str
+        The ground it covers: "linear", "kernel", "forest", "boosting", "neighbour", "bayes" or "graph".
+    view : str
+        The table that it sees: "raw" (with gaps), "scaled", "components" or "spectral".
+    learns : str
+        The rows that the view is learnt from and, if `fits_unlabelled`, that it is fitted to: "labelled" or "all".
+    make : callable
+        ``make(context)`` gives the unfitted estimator.
+    tasks : str
+        Letters of the tasks it is meant for: "b" binary, "m" multi-class, "p" positive-unlabelled.
+    fits_unlabelled : bool
+        Whether `fit` is given the unlabelled rows, marked ``-1``.
+    most_unlabelled : int
+        Unlabelled rows beyond this number are left out of `fit`.
+    package : str
+        A package that has to be installed.
+    """
+
+    name: str
+    family: str
+    view: str
+    learns: str
+    make: Callable
+    tasks: str
+    fits_unlabelled: bool = False
+    most_unlabelled: int = 10_000
+    package: str = "sklearn"
+
+    @property
+    def quick(self):
+        """Whether it is of the small portfolio."""
+        return self.name in _QUICK
+
+
+class Context(NamedTuple):
+    """What a member may know of the job: its seed, the number of trees, the task, labelled rows and classes."""
+
+    seed: int
+    n_trees: int
+    task: str
+    n_labelled: int
+    n_classes: int
+    prior: float | None = None
+
+    @property
+    def balance(self):
+        """Class weights: positives against unlabelled rows count the same in total."""
+        return "balanced" if self.task == "p" else None
+
+
+def _logistic(strength):
+    def make(context):
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(C=strength, max_iter=500, class_weight=context.balance)
+
+    return make
+
+
+def _svm(context):
+    from sklearn.svm import SVC
+
+    return SVC(C=1.0, gamma="scale", class_weight=context.balance, random_state=context.seed)
+
+
+def _least_squares(risk):
+    def make(context):
+        from fewlabel.linear import LeastSquaresAUCClassifier
+
+        return LeastSquaresAUCClassifier(
+            risk, basis="nystroem", alpha="cv", n_components=200, cv=4, random_state=context.seed
+        )
+
+    return make
+
+
+def _forest(name, **parameters):
+    def make(context):
+        from sklearn import ensemble
+
+        # Unlabelled rows are fitted as negatives, and scored later: a small leaf would know each of them by heart.
+        leaf = int(np.clip(context.n_labelled // 50, 5, 50)) if context.task == "p" else 1
+        return getattr(ensemble, name)(
+            context.n_trees,
+            min_samples_leaf=leaf,
+            class_weight=context.balance,
+            random_state=context.seed,
+            **parameters,
+        )
+
+    return make
+
+
+def _hist_boosting(context):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        max_iter=100,
+        learning_rate=0.08,
+        max_leaf_nodes=8,
+        min_samples_leaf=int(np.clip(context.n_labelled // 20, 2, 20)),
+        l2_regularization=1.0,
+        max_features=0.5,
+        early_stopping=False,
+        class_weight=context.balance,
+        random_state=context.seed,
+    )
+
+
+def _xgboost(context):
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(
+        n_estimators=120,
+        learning_rate=0.08,
+        max_depth=4,
+        subsample=0.8,
+        colsample_bytree=0.6,
+        n_jobs=1,
+        tree_method="hist",
+        base_score=0.5,
+        random_state=context.seed,
+    )
+
+
+def _lightgbm(context):
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(
+        n_estimators=120,
+        learning_rate=0.08,
+        num_leaves=8,
+        min_child_samples=int(np.clip(context.n_labelled // 20, 2, 20)),
+        subsample=0.8,
+        subsample_freq=1,
+        colsample_bytree=0.6,
+        n_jobs=1,
+        deterministic=True,
+        force_row_wise=True,
+        verbose=-1,
+        random_state=context.seed,
+    )
+
+
+def _rank_boosting(context):
+    from fewlabel.boosting import RankBoostClassifier
+
+    return RankBoostClassifier(n_jobs=1, random_state=context.seed)
+
+
+def _pnu_boosting(context):
+    from fewlabel.boosting import PNUAUCBoostClassifier
+
+    return PNUAUCBoostClassifier(n_jobs=1, random_state=context.seed)
+
+
+def _bayes(context):
+    from sklearn.naive_bayes import GaussianNB
+
+    return GaussianNB(var_smoothing=1e-2)
+
+
+def _neighbours(context):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    k = int(np.clip(round(np.sqrt(context.n_labelled)), 3, 25))
+    return KNeighborsClassifier(k, weights="distance", algorithm="brute")
+
+
+def _paths(context):
+    from fewlabel.graph import PathNeighborsClassifier
+
+    return PathNeighborsClassifier(scale=False)
+
+
+def _pu_boosting(context):
+    from fewlabel.boosting import PUAdaBoostClassifier
+
+    return PUAdaBoostClassifier(prior=context.prior, random_state=context.seed)
+
+
+def _pu_linear(context):
+    from fewlabel.linear import LinearPUClassifier
+
+    return LinearPUClassifier("nnpu", prior=context.prior, random_state=context.seed)
+
+
+# From simple to complex: of two that do equally well, the upper one is preferred.
+PORTFOLIO = (
+    Member("logistic regression", "linear", "scaled", LABELLED, _logistic(0.3), "bmp"),
+    Member("naive Bayes", "bayes", "scaled", LABELLED, _bayes, "bm"),
+    Member("RankBoost", "boosting", "raw", LABELLED, _rank_boosting, "b"),
+    Member("nearest neighbours", "neighbour", "scaled", LABELLED, _neighbours, "bm"),
+    Member("RBF-SVM", "kernel", "scaled", LABELLED, _svm, "bm"),
+    Member("RBF least-squares AUC", "kernel", "scaled", LABELLED, _least_squares("pn"), "bp"),
+    Member("random forest", "forest", "scaled", LABELLED, _forest("RandomForestClassifier"), "bm"),
+    Member("extra trees", "forest", "scaled", LABELLED, _forest("ExtraTreesClassifier"), "bmp"),
+    Member("histogram boosting", "boosting", "raw", LABELLED, _hist_boosting, "bmp"),
+    Member("XGBoost", "boosting", "raw", LABELLED, _xgboost, "bm", package="xgboost"),
+    Member("LightGBM", "boosting", "raw", LABELLED, _lightgbm, "bm", package="lightgbm"),
+    Member("PNU-AUCBoost", "boosting", "raw", ALL, _pnu_boosting, "b", fits_unlabelled=True),
+    Member("SAMULT", "kernel", "scaled", ALL, _least_squares("samult"), "b", fits_unlabelled=True),
+    Member("path neighbours", "graph", "scaled", ALL, _paths, "bm", True, 3000),
+    Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), "bm"),
+    Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), "bm"),
+    Member("extra trees + graph features", "graph", "spectral", ALL, _forest("ExtraTreesClassifier"), "bm"),
+    Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, "p", fits_unlabelled=True),
+    Member("nnPU", "linear", "scaled", ALL, _pu_linear, "p", fits_unlabelled=True),
+)
+
+
+# What a short time is best spent on.
+TRIED_FIRST = ("extra trees", "logistic regression", "extra trees + components", "RBF least-squares AUC")
+_QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbours", "nnPU")
+
+
+def portfolio():
+    """All members, whether or not their packages are installed.
+
+    Returns
+    -------
+    list of Member
+    """
+    return list(PORTFOLIO)
+
+
+def available(task, has_unlabelled=True):
+    """Members for a task whose packages are installed; without unlabelled rows, those that need none.
+
+    Parameters
+    ----------
+    task : str
+        "b", "m" or "p", see `Member`.
+    has_unlabelled : bool, default=True
+
+    Returns
+    -------
+    list of Member
+    """
+    members = [m for m in PORTFOLIO if task in m.tasks and importlib.util.find_spec(m.package) is not None]
+    return [m for m in members if has_unlabelled or task == "p" or not m.fits_unlabelled]

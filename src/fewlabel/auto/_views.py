@@ -1,0 +1,122 @@
+"""The table as the members see it: gaps filled, columns on one scale, and features learnt from the rows themselves."""
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.linalg import eigsh
+from sklearn.neighbors import NearestNeighbors
+
+_SOFT_LIMIT = 4.0  # standard deviations: beyond it a value counts less and less, so that an outlier is no lever
+_N_COMPONENTS = 10
+_N_SPECTRAL = 12
+_N_NEIGHBORS = 10
+_LARGEST_GRAPH = 3000  # rows of the neighbourhood graph: more make it slower, and its smooth functions no better
+
+
+class ScaledView:
+    """Gaps filled with the median and marked in columns of their own; then mean 0, variance 1, outliers drawn in.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The rows to learn the medians and scales from; NaN marks a gap.
+    """
+
+    def __init__(self, X):
+        gaps = np.isnan(X)
+        self.fill = np.array([0.0 if gap.all() else np.median(x[~gap]) for x, gap in zip(X.T, gaps.T)])
+        self.gappy = np.flatnonzero(gaps.any(axis=0))
+        filled = self._filled(X)
+        self.mean = filled.mean(axis=0)
+        spread = filled.std(axis=0)
+        self.spread = np.where(spread > 1e-12 * np.maximum(np.abs(self.mean), 1.0), spread, np.inf)
+
+    def transform(self, X):
+        """The rows, scaled."""
+        z = (self._filled(X) - self.mean) / self.spread
+        return z / np.sqrt(1.0 + (z / _SOFT_LIMIT) ** 2)
+
+    def _filled(self, X):
+        gaps = np.isnan(X)
+        filled = np.where(gaps, self.fill, X)
+        return np.hstack([filled, gaps[:, self.gappy]]) if len(self.gappy) else filled
+
+
+class ComponentsView:
+    """The scaled columns, and the leading principal components of the rows.
+
+    Parameters
+    ----------
+    scaled : ScaledView
+    rows : ndarray
+        Scaled rows to learn the components from.
+    """
+
+    def __init__(self, scaled, rows):
+        self.scaled = scaled
+        self.center = rows.mean(axis=0)
+        # The eigenvectors of the covariance; exact, and cheap for as few columns as tables have.
+        covariance = np.cov(rows - self.center, rowvar=False).reshape(rows.shape[1], rows.shape[1])
+        values, vectors = np.linalg.eigh(covariance)
+        kept = [k for k in np.argsort(-values)[:_N_COMPONENTS] if values[k] > 1e-9 * max(values.max(), 1e-300)]
+        vectors = vectors[:, kept]
+        # An eigenvector's sign is chance: the largest entry is made positive, so that every machine agrees.
+        self.axes = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(kept))])
+
+    def transform(self, X):
+        """The rows: scaled columns, then components."""
+        return self._extend(self.scaled.transform(X))
+
+    def _extend(self, z):
+        return np.hstack([z, (z - self.center) @ self.axes])
+
+
+class SpectralView:
+    r"""Scaled columns, principal components, and the smoothest functions on the neighbourhood graph of the rows.
+
+    With :math:`W` the symmetric graph of nearest neighbours and :math:`D` its degrees, the leading eigenvectors of
+    :math:`D^{-1/2} W D^{-1/2}` vary least between neighbours: where classes keep to clusters or manifolds, a few of
+    them nearly tell the classes. A new row takes the weighted mean over its neighbours.
+
+    Parameters
+    ----------
+    components : ComponentsView
+    rows : ndarray
+        Scaled rows to learn from.
+    rng : RandomState
+        Draws the rows of the graph if there are too many, and the start of the eigensolver.
+    """
+
+    def __init__(self, components, rows, rng):
+        self.components = components
+        if len(rows) > _LARGEST_GRAPH:
+            rows = rows[np.sort(rng.permutation(len(rows))[:_LARGEST_GRAPH])]
+        self.rows = np.ascontiguousarray(rows)
+        k = min(_N_NEIGHBORS, len(rows) - 1)
+        lengths, found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.rows).kneighbors()
+        self.width = np.maximum(lengths[:, -1], 1e-12)
+        weight = np.exp(-((lengths / self.width[:, None]) ** 2))
+        n = len(rows)
+        graph = csr_array(coo_array((weight.ravel(), (np.repeat(np.arange(n), k), found.ravel())), shape=(n, n)))
+        graph = (graph + graph.T) / 2
+        root = 1.0 / np.sqrt(np.maximum(graph.sum(axis=0), 1e-12))
+        graph = graph.multiply(root[:, None]).multiply(root[None, :]).tocsr()
+        n_functions = min(_N_SPECTRAL + 1, n - 1)
+        values, vectors = eigsh(graph, k=n_functions, which="LA", v0=rng.uniform(-1, 1, n), tol=1e-6, maxiter=20 * n)
+        order = np.argsort(-values)[1:]  # the first is the same for all rows
+        functions = vectors[:, order] * root[:, None]
+        functions /= np.maximum(functions.std(axis=0), 1e-12)
+        self.functions = functions * np.sign(functions[np.abs(functions).argmax(axis=0), np.arange(len(order))])
+
+    def transform(self, X):
+        """The rows: scaled columns, components, smooth functions."""
+        z = self.components.scaled.transform(X)
+        return np.hstack([self.components._extend(z), self.smooth(z)])
+
+    def smooth(self, z):
+        """The smooth functions at scaled rows; a row of the graph does not count as its own neighbour."""
+        k = min(_N_NEIGHBORS + 1, len(self.rows))
+        lengths, found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.rows).kneighbors(z)
+        weight = np.exp(-((lengths / self.width[found]) ** 2)) + 1e-12
+        weight[lengths <= 1e-7] = 1e-12
+        weight /= weight.sum(axis=1, keepdims=True)
+        return (weight[:, :, None] * self.functions[found]).sum(axis=1)

@@ -1,0 +1,347 @@
+"""A classifier for tables as they are, which remembers its columns."""
+
+import difflib
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from fewlabel import labels
+from fewlabel.exceptions import LabelError, TableError
+from fewlabel.tables._columns import DATE, TEXT, as_kind, kind_of, leaks, useless
+
+_MANY = 8  # names that an error lists
+
+
+class TableClassifier(ClassifierMixin, BaseEstimator):
+    """Any classifier, on a DataFrame with text, dates, categories, booleans and gaps.
+
+    Numbers and booleans are taken as they are, with gaps. Dates and text are turned into numbers by skrub's
+    `TableVectorizer`: parts of the date; one column a category; for text of many values, the leading directions of its
+    character n-grams. Columns that are empty, constant, or number or name the rows are left out, and a column that
+    alone separates the labels is pointed out: is it known before the label is?
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Gets a table of floats with NaN for gaps; None is ``AutoClassifier(random_state=random_state)``.
+    positive : str, int or bool, default=None
+        The class to find. With more than two classes the others become one. By default the last in sorted order.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the text encoder, and the default estimator.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        With two classes, the positive one is ``classes_[1]``.
+    estimator_ : estimator
+        Fitted.
+    columns_ : dict
+        Kind of each column that is used: "number", "boolean", "date" or "text".
+    dropped_ : dict
+        Columns that are left out, and why.
+    leaks_ : list of str
+        Columns that alone separate the labels.
+    features_ : list of str
+        Names of the features that the estimator sees.
+    sources_ : list of str
+        The column that each of them comes from.
+    target_ : str
+        Name of the label column, if it had one.
+
+    See Also
+    --------
+    fewlabel.AutoClassifier : The default estimator.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel import AutoClassifier, TableClassifier
+    >>> rows = pd.DataFrame({"city": list("aabb") * 10, "size": range(40), "age": [1.5, None] * 20})
+    >>> y = pd.Series(["no", "no", "yes", None] * 10, name="bought")
+    >>> model = TableClassifier(AutoClassifier("small", random_state=0)).fit(rows, y)
+    >>> model.columns_
+    {'city': 'text', 'age': 'number'}
+    >>> model.dropped_
+    {'size': 'numbers the rows'}
+    >>> model.predict(rows[["age", "city"]][:3])  # in any order
+    array(['no', 'no', 'yes'], dtype=object)
+    """
+
+    def __init__(self, estimator=None, *, positive=None, random_state=None):
+        self.estimator = estimator
+        self.positive = positive
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Learn what the columns are, and fit the classifier.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+        y : array-like of shape (n_samples,)
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+
+        Returns
+        -------
+        self : object
+        """
+        for _ in self.fit_steps(X, y):
+            pass
+        return self
+
+    def fit_steps(self, X, y):
+        """The same as `fit`, step by step, for a progress bar.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+        y : array-like of shape (n_samples,)
+
+        Yields
+        ------
+        object
+            The steps of the estimator, if it has any.
+        """
+        features, codes = self.encode(X, y)
+        hidden = pd.Series(codes, dtype="Int64").mask(codes < 0)
+        if self.estimator is None:
+            from fewlabel.auto import AutoClassifier
+
+            self.estimator_ = AutoClassifier(random_state=self.random_state)
+        else:
+            self.estimator_ = clone(self.estimator)
+        if hasattr(self.estimator_, "fit_steps"):
+            yield from self.estimator_.fit_steps(features, hidden)
+        else:
+            self.estimator_.fit(features, hidden)
+
+    def encode(self, X, y):
+        """Learn what the columns are; the table as numbers, and the labels as codes.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features)
+            Floats, NaN for gaps.
+        codes : ndarray of int
+            Position of each row's class in `classes_`, ``-1`` where it is not known.
+        """
+        codes = self._read_labels(y)
+        cleaned = self._learn_columns(X, codes)
+        self._learn_encoding(cleaned)
+        return self._numbers(cleaned), codes
+
+    def clean(self, X, y):
+        """Learn what the columns are; those that are of use, with one type each.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        DataFrame
+        """
+        return self._learn_columns(X, self._read_labels(y))
+
+    def decision_function(self, X):
+        """Score of each row, as the estimator gives it.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+            Columns in any order; further ones are ignored.
+
+        Returns
+        -------
+        ndarray
+        """
+        return self.estimator_.decision_function(self.transform(X))
+
+    def predict_proba(self, X):
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self.estimator_.predict_proba(self.transform(X))
+
+    def predict(self, X):
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.classes_[self.estimator_.predict(self.transform(X)).astype(np.intp)]
+
+    def transform(self, X):
+        """The table as the estimator sees it: floats, NaN for gaps.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+
+        Raises
+        ------
+        TableError
+            If columns are missing; the message names them.
+        """
+        check_is_fitted(self, "columns_")
+        X = _as_frame(X)
+        missing = [name for name in self.columns_ if name not in X.columns]
+        if missing:
+            raise TableError(_missing_text(missing, list(X.columns)))
+        return self._numbers(pd.DataFrame({name: as_kind(X[name], kind) for name, kind in self.columns_.items()}))
+
+    def _read_labels(self, y):
+        """Set `classes_`; the code of each row, with the positive class last."""
+        self.target_ = str(getattr(y, "name", None) or "label")
+        read = labels.read(y)
+        labels.require_labels(read)
+        names, codes = read.classes.tolist(), read.codes
+        if self.positive is None:
+            self.classes_ = _as_objects(names) if isinstance(names[0], str) else read.classes
+            if len(names) == 1:
+                self.classes_ = _as_objects([_opposite(names[0]), names[0]])
+                codes = np.where(codes == 0, 1, -1)
+            return codes
+        positive = self._find_positive(names)
+        others = [name for name in names if name != positive]
+        self.classes_ = _as_objects([others[0] if len(others) == 1 else _opposite(positive), positive])
+        return np.where(codes < 0, -1, (codes == names.index(positive)).astype(np.int64))
+
+    def _find_positive(self, names):
+        for name in names:
+            if name == self.positive or str(name) == str(self.positive):
+                return name
+        raise LabelError(
+            f"no labelled row holds the positive class {self.positive!r}: the classes are "
+            f"{', '.join(repr(n) for n in names[:_MANY])}"
+        )
+
+    def _learn_columns(self, X, codes):
+        X = _as_frame(X)
+        if len(X) != len(codes):
+            raise TableError(f"the table has {len(X)} rows and the label column {len(codes)}")
+        kinds = {name: kind_of(X[name]) for name in X.columns}
+        cleaned = {name: as_kind(X[name], kind) for name, kind in kinds.items()}
+        reasons = {name: useless(name, cleaned[name], kinds[name]) for name in kinds}
+        self.dropped_ = {name: why for name, why in reasons.items() if why is not None}
+        self.columns_ = {name: kind for name, kind in kinds.items() if reasons[name] is None}
+        if not self.columns_:
+            raise TableError("no column is left to learn from: all are empty, constant, or number the rows")
+        kept = pd.DataFrame({name: cleaned[name] for name in self.columns_})
+        self.leaks_ = leaks(kept, codes)
+        self.n_features_in_ = len(self.columns_)
+        return kept
+
+    def _learn_encoding(self, cleaned):
+        plain, coded = self._parts(cleaned)
+        self.features_, self.sources_ = list(plain.columns), list(plain.columns)
+        self.vectorizer_ = None
+        if coded.shape[1] == 0:
+            return
+        from skrub import StringEncoder, TableVectorizer
+
+        encoder = StringEncoder(n_components=min(30, max(2, len(coded) - 1)), random_state=self.random_state)
+        self.vectorizer_ = TableVectorizer(high_cardinality=encoder).fit(_numbered(coded))
+        for output, number in self.vectorizer_.output_to_input_.items():
+            name = coded.columns[int(number[1:])]
+            self.features_.append(name + output[len(number) :])
+            self.sources_.append(name)
+
+    def _parts(self, cleaned):
+        """The columns that are numbers, and those that have to be made numbers."""
+        coded = [name for name in cleaned.columns if self.columns_[name] in (DATE, TEXT)]
+        return cleaned.drop(columns=coded), cleaned[coded]
+
+    def _numbers(self, cleaned):
+        plain, coded = self._parts(cleaned)
+        blocks = [plain.to_numpy(dtype=np.float64)]
+        if self.vectorizer_ is not None:
+            blocks.append(self.vectorizer_.transform(_numbered(coded)).to_numpy(dtype=np.float64))
+        return np.hstack(blocks)
+
+
+def _numbered(table):
+    """Columns by number: whatever their names are, skrub need not cope with them."""
+    return table.set_axis([f"c{k}" for k in range(table.shape[1])], axis=1).reset_index(drop=True)
+
+
+def _as_frame(X):
+    if hasattr(X, "to_pandas"):  # polars and Arrow
+        X = X.to_pandas()
+    if not isinstance(X, pd.DataFrame):
+        raise TableError(f"expected a table with named columns, such as a pandas DataFrame, got {type(X).__name__}")
+    return X.set_axis(X.columns.map(str), axis=1)
+
+
+def _as_objects(names):
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+def _opposite(name):
+    if isinstance(name, bool):
+        return not name
+    return f"not {name}"
+
+
+def _missing_text(missing, present):
+    shown = []
+    for name in missing[:_MANY]:
+        near = difflib.get_close_matches(name, present, n=1, cutoff=0.8)
+        shown.append(f"{_short(name)!r}" + (f" (is it {_short(near[0])!r}?)" if near else ""))
+    more = f" and {len(missing) - _MANY} more" if len(missing) > _MANY else ""
+    return f"the table lacks {len(missing)} column(s) of the model: {', '.join(shown)}{more}"
+
+
+def _short(text, most=60):
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def score_table(model, table):
+    """Score, probabilities and label of each row.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+    table : DataFrame
+
+    Returns
+    -------
+    dict
+        Columns of the result: `score` and `probability` of the positive class, or one probability for each of more than
+        two classes; `label`.
+    """
+    seen = model.transform(table)
+    inner = model.estimator_
+    label = model.classes_[inner.predict(seen).astype(np.intp)]
+    probability = inner.predict_proba(seen)
+    if len(model.classes_) == 2:
+        return {"score": inner.decision_function(seen), "probability": probability[:, 1], "label": label}
+    named = {f"probability of {name}": probability[:, k] for k, name in enumerate(model.classes_)}
+    return {**named, "label": label}

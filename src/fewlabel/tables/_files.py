@@ -1,0 +1,205 @@
+"""Files in: CSV, TSV, Parquet, Arrow and Feather, whole or in pieces."""
+
+import csv
+import gzip
+from pathlib import Path
+
+import pandas as pd
+
+from fewlabel.exceptions import TableError
+
+_TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
+_SEPARATORS = ",;\t|"
+
+
+def read_table(path):
+    """Read a whole table.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file whose name ends in .csv, .tsv (either may be gzipped, .gz), .parquet, .feather or .arrow.
+
+    Returns
+    -------
+    DataFrame
+        Columns of the same name are told apart by a number, as in ``name.1``.
+
+    Raises
+    ------
+    TableError
+        If the file is empty, damaged, or of another kind; the message says what to do.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from fewlabel.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rows.csv")
+    ...     _ = open(path, "w").write("a,b\\n1,x\\n2,\\n")
+    ...     read_table(path).shape
+    (2, 2)
+    """
+    path, kind = Path(path), _kind(path)
+    if kind in _TEXT:
+        with _told(path):
+            table = pd.read_csv(path, sep=_separator(path, kind), low_memory=False, encoding="utf-8-sig")
+    else:
+        with _told(path):
+            table = _arrow_table(path, kind).to_pandas()
+            table.columns = _distinct(table.columns)
+    if len(table) == 0 or table.shape[1] == 0:
+        raise TableError(f"{path} has no rows: expected a line of column names, and rows below it")
+    table.columns = table.columns.map(str)
+    return table
+
+
+def read_chunks(path, rows, text_columns=()):
+    """Read a table in pieces, so that memory does not grow with the file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        As in :func:`read_table`.
+    rows : int
+        Rows of a piece; the last may have fewer.
+    text_columns : sequence of str, default=()
+        Columns of a text file that are to be read as text, whatever they look like in a piece.
+
+    Yields
+    ------
+    DataFrame
+    """
+    path, kind = Path(path), _kind(path)
+    with _told(path):
+        pieces = _text_pieces(path, kind, rows, text_columns) if kind in _TEXT else _arrow_pieces(path, kind, rows)
+        for piece in pieces:
+            piece.columns = piece.columns.map(str)
+            yield piece
+
+
+def column_names(path):
+    """Names of the columns as they are in the file, before equal ones are told apart."""
+    path, kind = Path(path), _kind(path)
+    with _told(path):
+        if kind in _TEXT:
+            return next(csv.reader([_first_line(path)], delimiter=_separator(path, kind)), [])
+        return list(_arrow_schema(path, kind).names)
+
+
+def _kind(path):
+    suffixes = [s.lower() for s in path.suffixes]
+    if suffixes[-1:] == [".gz"] and suffixes[-2:-1] and suffixes[-2] in _TEXT:
+        return suffixes[-2]
+    kind = suffixes[-1] if suffixes else ""
+    if kind in (*_TEXT, *_PARQUET, *_ARROW):
+        return kind
+    raise TableError(f"{path}: tables are read from .csv, .tsv (also .gz), .parquet, .feather and .arrow files")
+
+
+class _told:
+    """Turns what the readers raise into one line that says what is wrong with the file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _):
+        if kind is None or issubclass(kind, (TableError, OSError, MemoryError, KeyboardInterrupt, GeneratorExit)):
+            if kind is not None and issubclass(kind, gzip.BadGzipFile):
+                raise TableError(f"{self.path} is not a gzip file, though its name says so") from error
+            return False
+        if issubclass(kind, (pd.errors.EmptyDataError, StopIteration)):
+            raise TableError(f"{self.path} is empty: expected a line of column names, and rows below it") from error
+        if issubclass(kind, UnicodeDecodeError):
+            raise TableError(f"{self.path} is not UTF-8 text: save it as UTF-8, or as Parquet") from error
+        if issubclass(kind, ImportError):
+            raise TableError(f"{self.path}: reading it needs pyarrow: run `pip install pyarrow`") from error
+        if issubclass(kind, Exception):
+            reason = " ".join(str(error).split())[:200]
+            raise TableError(f"{self.path} cannot be read as a table: {reason}") from error
+        return False
+
+
+def _first_line(path):
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "rt", encoding="utf-8-sig") as file:
+        line = file.readline(10_000_000)
+    if not line.strip():
+        raise TableError(f"{path} is empty: expected a line of column names, and rows below it")
+    return line
+
+
+def _separator(path, kind):
+    """A file called .csv may be parted by semicolons, as spreadsheets of many countries write it."""
+    if kind != ".csv":
+        return _TEXT[kind]
+    line = _first_line(path)
+    return max(_SEPARATORS, key=lambda s: (len(next(csv.reader([line], delimiter=s), [])), s == ","))
+
+
+def _text_pieces(path, kind, rows, text_columns):
+    separator = _separator(path, kind)
+    names = pd.read_csv(path, sep=separator, nrows=0, encoding="utf-8-sig").columns
+    dtype = {name: str for name in text_columns if name in names}
+    options = dict(sep=separator, chunksize=rows, dtype=dtype, low_memory=False, encoding="utf-8-sig")
+    with pd.read_csv(path, **options) as pieces:
+        yield from pieces
+
+
+def _arrow_schema(path, kind):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if kind in _PARQUET:
+        return pq.read_schema(path)
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).schema
+
+
+def _arrow_table(path, kind):
+    import pyarrow.feather
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path).read() if kind in _PARQUET else pyarrow.feather.read_table(path)
+
+
+def _arrow_pieces(path, kind, rows):
+    """Pieces of exactly `rows` rows, whatever the batches of the file are."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if kind in _PARQUET:
+        batches = pq.ParquetFile(path).iter_batches(batch_size=rows)
+    else:
+        reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+    waiting, n = [], 0
+    for batch in batches:
+        waiting.append(batch)
+        n += len(batch)
+        while n >= rows:
+            joined = pa.Table.from_batches(waiting)
+            yield _as_frame(joined.slice(0, rows))
+            waiting, n = joined.slice(rows).to_batches(), n - rows
+    if n:
+        yield _as_frame(pa.Table.from_batches(waiting))
+
+
+def _as_frame(table):
+    frame = table.to_pandas()
+    frame.columns = _distinct(frame.columns)
+    return frame
+
+
+def _distinct(names):
+    """Names with a number added where one comes again, as pandas does for text files."""
+    seen, distinct = {}, []
+    for name in map(str, names):
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        distinct.append(f"{name}.{count}" if count else name)
+    return distinct

@@ -1,0 +1,278 @@
+"""AutoClassifier: what it promises about its choice, its labels, and its files."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.metrics import roc_auc_score
+
+import fewlabel
+from fewlabel import AutoClassifier, hide_labels
+from fewlabel.auto import learning_curve, portfolio
+from fewlabel.auto._portfolio import available
+from fewlabel.exceptions import LabelError
+from fewlabel.metrics import auc_confidence_interval, pu_auc_score
+
+QUICK = dict(n_repeats=1, random_state=0)
+FEW = ["logistic regression", "extra trees", "extra trees + components", "path neighbours"]
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X, y, hide_labels(y, labeled=0.1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(cancer):
+    X, _, few = cancer
+    return AutoClassifier(**QUICK).fit(X, few)
+
+
+# The choice -------------------------------------------------------------------------------------------------
+
+
+def test_the_portfolio_covers_the_ground():
+    families = {m.family for m in available("b")}
+    assert {"linear", "kernel", "forest", "boosting", "neighbour", "graph"} <= families
+    assert any(m.view == "components" and m.learns == "all" for m in available("b"))
+    assert len({m.name for m in portfolio()}) == len(portfolio())
+    for task in "bmp":
+        assert len(available(task)) >= 5
+    assert not [m for m in available("b", has_unlabelled=False) if m.fits_unlabelled]
+
+
+def test_xgboost_and_lightgbm_join_when_installed(monkeypatch):
+    from fewlabel.auto import _portfolio
+
+    monkeypatch.setattr(_portfolio.importlib.util, "find_spec", lambda name: None if name == "xgboost" else object())
+    names = {m.name for m in available("b")}
+    assert "XGBoost" not in names
+    assert "LightGBM" in names
+
+
+def test_weights_and_leaderboard(model):
+    board, weights = model.leaderboard_, model.ensemble_weights_
+    assert sum(weights.values()) == pytest.approx(1.0)
+    assert min(weights.values()) > 0
+    assert set(weights) == set(model.members_)
+    assert list(board["score"]) == sorted(board["score"], reverse=True)
+    assert ((board["low"] <= board["score"]) & (board["score"] <= board["high"])).all()
+    assert (board["fit_seconds"] > 0).all()
+    single = board[board["family"] != "ensemble"].set_index("method")
+    assert {name: w for name, w in single["weight"].items() if w > 0} == pytest.approx(weights)
+    assert set(single.index) == {m.name for m in available("b")}
+    uses = dict(zip(single.index, single["uses_unlabelled"]))
+    assert not uses["logistic regression"]
+    assert uses["path neighbours"]
+
+
+def test_never_worse_out_of_fold_than_the_best_supervised_member(model):
+    board = model.leaderboard_
+    supervised = board[(board["family"] != "ensemble") & ~board["uses_unlabelled"]]
+    assert model.score_ >= supervised["score"].max() - 1e-12
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_rule_itself_is_never_worse(seed):
+    from fewlabel.auto._choice import SCORERS, choose, score_ranks
+
+    rng = np.random.default_rng(seed)
+    y = np.r_[np.zeros(20, int), np.ones(8, int)]
+    ranks = rng.random((7, 28, 1)) + rng.normal(0.3, 0.3, (7, 1, 1)) * y[:, None]
+    supervised = np.array([True, False, True, True, False, False, True])
+    for scorer in SCORERS.values():
+        weights = choose(ranks, y, scorer, supervised)
+        assert weights.min() >= 0
+        assert weights.sum() == pytest.approx(1)
+        best = max(score_ranks(r, y, scorer) for r in ranks[supervised])
+        assert score_ranks(np.tensordot(weights, ranks, axes=1), y, scorer) >= best - 1e-12
+
+
+def test_the_effect_of_unlabelled_rows_is_a_paired_difference(model):
+    effect, board = model.unlabeled_effect_, model.leaderboard_.set_index("method")
+    assert effect.low <= effect.difference <= effect.high
+    assert effect.difference == pytest.approx(board.score[effect.method] - board.score[effect.supervised])
+    assert board.uses_unlabelled[effect.method]
+    assert not board.uses_unlabelled[effect.supervised]
+    assert 0 <= effect.pvalue <= 1
+
+
+def test_the_honest_row_is_that_of_the_cross_fitted_scores(model, cancer):
+    _, _, few = cancer
+    row = model.leaderboard_.set_index("method").loc["AutoClassifier"]
+    found = auc_confidence_interval(few[model.labeled_rows_], model.out_of_fold_)
+    assert (row["score"], row["low"], row["high"]) == pytest.approx((found.auc, found.low, found.high))
+
+
+def test_hidden_labels_and_unlabelled_rows_of_the_test_are_never_read(cancer):
+    """The labels that are hidden cannot be told from `y`: any truth behind them gives the same model."""
+    X, _, few = cancer
+    a = AutoClassifier(FEW, **QUICK).fit(X, few)
+    b = AutoClassifier(FEW, **QUICK).fit(X, pd.Series(few, dtype="Int64").mask(few < 0))
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+
+
+def test_scoring_and_callables(cancer):
+    X, _, few = cancer
+    a = AutoClassifier(FEW[:2], scoring="average_precision", **QUICK).fit(X, few)
+    b = AutoClassifier(FEW[:2], scoring=lambda positive, score: roc_auc_score(positive, score), **QUICK).fit(X, few)
+    assert a.score_ > 0.9
+    assert b.leaderboard_["low"].between(0, 1).all()
+
+
+# Predictions ------------------------------------------------------------------------------------------------
+
+
+def test_it_ranks_and_its_probabilities_mean_something(model, cancer):
+    X, y, few = cancer
+    hidden = few < 0
+    assert roc_auc_score(y[hidden], model.decision_function(X[hidden])) > 0.97
+    probability = model.predict_proba(X[hidden])[:, 1]
+    assert abs(probability.mean() - y[hidden].mean()) < 0.1
+    assert np.mean((probability - y[hidden]) ** 2) < 0.08
+    np.testing.assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)
+
+
+def test_reproducible_whatever_the_number_of_jobs(cancer):
+    X, _, few = cancer
+    a = AutoClassifier(FEW, **QUICK).fit(X, few)
+    b = AutoClassifier(FEW, n_jobs=2, **QUICK).fit(X, few)
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+    assert a.ensemble_weights_ == b.ensemble_weights_
+
+
+def test_rows_do_not_depend_on_their_neighbours_in_the_table(model, cancer):
+    X = cancer[0]
+    np.testing.assert_allclose(model.decision_function(X)[5:9], model.decision_function(X[5:9]), rtol=1e-6, atol=1e-9)
+
+
+def test_gaps_and_constant_columns(cancer):
+    X, y, few = cancer
+    X = np.c_[X[:, :8], np.full(len(X), 3.0), np.full(len(X), np.nan)]
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    model = AutoClassifier("small", **QUICK).fit(X, few)
+    assert roc_auc_score(y[few < 0], model.decision_function(X[few < 0])) > 0.9
+
+
+def test_many_classes():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    few = hide_labels(names, labeled=0.25, random_state=0)
+    model = AutoClassifier(**QUICK).fit(X, few)
+    assert model.task_ == "multiclass"
+    assert model.score_ > 0.95
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+    assert np.mean(model.predict(X) == names) > 0.85
+    assert model.unlabeled_effect_.low <= model.unlabeled_effect_.high
+    assert model.out_of_fold_.shape == (len(model.labeled_rows_), 3)
+
+
+def test_positives_only(cancer):
+    X, y, _ = cancer
+    few = hide_labels(y, labeled=60, mechanism="positives-only", random_state=0)
+    with pytest.warns(UserWarning, match="positive-unlabelled"):
+        model = AutoClassifier(**QUICK).fit(X, few)
+    assert model.task_ == "positive-unlabeled"
+    assert model.unlabeled_effect_ is None
+    hidden = few < 0
+    assert abs(model.prior_ - y[hidden].mean()) < 0.15
+    assert roc_auc_score(y[hidden], model.decision_function(X[hidden])) > 0.95
+    signs = np.where(few[model.labeled_rows_] == 1, 1, -1)
+    row = model.leaderboard_.set_index("method").loc["AutoClassifier"]
+    assert row["score"] == pytest.approx(pu_auc_score(signs, model.out_of_fold_, model.prior_))
+    given = AutoClassifier("small", prior=0.3, **QUICK).fit(X, pd.Series(few, dtype="Int64").mask(few < 0))
+    assert given.prior_ == 0.3
+    assert abs(np.mean(given.predict(X[hidden]) == 1) - 0.3) < 0.1
+
+
+def test_positives_only_on_new_rows(cancer):
+    X, y, _ = cancer
+    few = hide_labels(y[::2], labeled=60, mechanism="positives-only", random_state=0)
+    model = AutoClassifier("small", **QUICK).fit(X[::2], pd.Series(few, dtype="Int64").mask(few < 0))
+    assert abs(np.mean(model.predict(X[1::2]) == 1) - model.prior_) < 0.2
+    assert roc_auc_score(y[1::2], model.decision_function(X[1::2])) > 0.95
+
+
+def test_without_unlabelled_rows(cancer):
+    X, y, few = cancer
+    model = AutoClassifier(["logistic regression", "extra trees + components"], **QUICK).fit(X[few >= 0], y[few >= 0])
+    assert model.unlabeled_effect_ is None
+    assert not model.leaderboard_["uses_unlabelled"].any()
+    assert roc_auc_score(y, model.decision_function(X)) > 0.95
+
+
+def test_time_budget_keeps_what_was_tried(cancer):
+    X, _, few = cancer
+    model = AutoClassifier(FEW, time_budget=1e-6, **QUICK).fit(X, few)
+    assert list(model.ensemble_weights_) == ["extra trees"]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0] * 10 + [1] + [-1] * 9, "1 labelled row"),
+        ([-1] * 20, "no labelled row"),
+        ([1] * 20, "every row is labelled"),
+        (np.linspace(0, 1, 20), "continuous"),
+    ],
+)
+def test_labels_that_cannot_be_learnt_from(y, message):
+    with pytest.raises(LabelError, match=message):
+        AutoClassifier().fit(np.random.default_rng(0).random((20, 2)), y)
+
+
+def test_unknown_members_are_named():
+    with pytest.raises(ValueError, match="'forest of doom' is not known; choose from 'logistic regression'"):
+        AutoClassifier(["forest of doom"]).fit(np.zeros((20, 1)), [0, 1] * 10)
+
+
+def test_learning_curve(cancer):
+    X, _, few = cancer
+    model = AutoClassifier(["logistic regression"], **QUICK).fit(X, few)
+    curve = learning_curve(model, X, few)
+    assert curve.labels == sorted(curve.labels)
+    assert all(low <= s <= high for low, s, high in zip(curve.low, curve.scores, curve.high))
+    assert curve._replace(slope=0.5, error=0.1).needed(0.05, 100) == 300
+    assert curve._replace(slope=-0.1).needed(0.01, 100) is None
+    assert curve._replace(slope=0.5, error=0.005).needed(0.01, 100) is None
+
+
+# Files ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "positive-unlabeled"])
+def test_every_member_is_saved_and_loaded_bit_for_bit(task, tmp_path, monkeypatch, recwarn):
+    from fewlabel.auto import _classifier
+
+    X, y = load_iris(return_X_y=True)
+    if task != "multiclass":
+        y = (y == 1).astype(int)
+    few = hide_labels(y, labeled=0.5, mechanism="positives-only" if task[0] == "p" else "scar", random_state=0)
+    everyone = lambda ranks, *_: np.full(len(ranks), 1 / len(ranks))  # noqa: E731
+    monkeypatch.setattr(_classifier, "choose", everyone)
+    model = AutoClassifier(**QUICK).fit(X, pd.Series(few, dtype="Int64").mask(few < 0))
+    assert len(model.members_) == len(available(task[0]))
+    recwarn.clear()
+    fewlabel.save(model, tmp_path / "model.skops")
+    assert not [w for w in recwarn if "refuse" in str(w.message)]
+    again = fewlabel.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    pd.testing.assert_frame_equal(again.leaderboard_, model.leaderboard_)
+    assert again.unlabeled_effect_ == model.unlabeled_effect_
+
+
+def test_a_new_process_gives_the_same_scores(model, cancer, tmp_path):
+    X = cancer[0]
+    fewlabel.save(model, tmp_path / "model.skops")
+    np.save(tmp_path / "X.npy", X)
+    code = "import numpy, fewlabel; m = fewlabel.load('model.skops'); "
+    code += "numpy.save('s.npy', m.decision_function(numpy.load('X.npy')))"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "s.npy"), model.decision_function(X))
