@@ -10,6 +10,7 @@ and scikit-learn's decision tree with at least 2 rows a leaf on one-hot columns 
 
 import argparse
 import os
+import resource
 import sys
 import time
 import tomllib
@@ -69,32 +70,38 @@ def tree(numeric, codes, y, train, test, seed):
     return model.predict(table[test])
 
 
-def supports(name, X, y, seed):
-    *_, m, k = PUBLISHED["sizes"][name]
+def supports(X, y, seed, **sample):
+    """The columns of each method; `sample` are FSCRF's and ReliefF's parameters."""
     nominal = np.array([c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])], dtype=object)
     nominal = "auto" if len(nominal) == 0 else nominal
     yield "all", np.ones(X.shape[1], dtype=bool)
     yield "CFS", fewlabel.CorrelationSubsetSelector(nominal_features=nominal).fit(X, y).support_
     yield "LVF", fewlabel.ConsistencySubsetSelector(nominal_features=nominal).fit(X, y).support_
-    options = dict(n_neighbors=k, max_samples=m, nominal_features=nominal, random_state=seed)
+    options = dict(nominal_features=nominal, random_state=seed, **sample)
     fscrf = fewlabel.SubsetReliefSelector(**options).fit(X, y).support_
     yield "Relief", fewlabel.ReliefFSelector(int(fscrf.sum()), **options).fit(X, y).support_
     yield "FSCRF", fscrf
 
 
+def predictions(kept, numeric, codes, y, train, test, seed=0):
+    """Classes of the test rows by naive Bayes and by a tree of the kept columns; the largest class without any."""
+    if len(kept) == 0:
+        majority = np.full(len(test), np.bincount(y[train]).argmax())
+        return majority, majority
+    parts = numeric[[c for c in kept if c in numeric]], codes[[c for c in kept if c in codes]]
+    return bayes(*parts, y, train, test), tree(*parts, y, train, test, seed)
+
+
 def run(name, repeats, n_folds):
     X, y = load(name)
+    *_, m, k = PUBLISHED["sizes"][name]
     for repeat in range(repeats):
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=repeat).split(X, y)
         for train, test in folds:
             numeric, codes = prepare(X, train)
-            for method, support in supports(name, X.iloc[train], y[train], repeat):
-                kept = X.columns[support]
-                parts = numeric[[c for c in kept if c in numeric]], codes[[c for c in kept if c in codes]]
-                majority = np.full(len(test), np.bincount(y[train]).argmax())
-                by_bayes = bayes(*parts, y, train, test) if len(kept) else majority
-                by_tree = tree(*parts, y, train, test, repeat) if len(kept) else majority
-                yield name, method, support.sum(), 100 * np.mean(by_bayes == y[test]), 100 * np.mean(by_tree == y[test])
+            for method, support in supports(X.iloc[train], y[train], repeat, max_samples=m, n_neighbors=k):
+                found = predictions(X.columns[support], numeric, codes, y, train, test, repeat)
+                yield name, method, support.sum(), *(100 * np.mean(classes == y[test]) for classes in found)
 
 
 def show(results):
@@ -116,30 +123,49 @@ def show(results):
         print(f"\n### {title}\n\n{table.to_markdown(floatfmt='.1f')}")
 
 
-def speed(n, d, m, rounds):
-    """Seconds of `rounds` steps of the search, and of the naive scores of the same candidates, extrapolated."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from reference.selection import subset_score
-
+def noisy_table(n, d):
+    """Uniform columns; every tenth tells a little of the class."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, n)
     X = rng.random((n, d))
     X[:, : d // 10] += 0.3 * y[:, None]
+    return X, y
+
+
+def beside_the_reference(n=5_000, d=200, m=200, rounds=10, n_queries=5):
+    """CPU seconds of `rounds` steps of the search and of the naive scores of the same candidates, on one thread.
+
+    The naive side is timed on `n_queries` query rows of one candidate of each size, and multiplied up to all `m` query
+    rows and all candidates of that size: a score is a sum over query rows, and costs the same for every candidate.
+    """
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from reference.selection import subset_score
+
+    X, y = noisy_table(n, d)
     options = dict(stop=None, max_samples=m, random_state=0)
     fewlabel.SubsetReliefSelector(2, **options).fit(X[:50], y[:50])  # compiles
-    start = time.perf_counter()
+    start = time.process_time()
     model = fewlabel.SubsetReliefSelector(rounds, **options).fit(X, y)
-    ours = time.perf_counter() - start
-    print(f"{n} x {d}, {m} sampled rows, {rounds} columns: {ours:.2f} s")
-    if n > 5000:
-        return
+    ours = time.process_time() - start
     values, nominal, naive = (X - X.min(0)) / np.ptp(X, axis=0), np.zeros(d, dtype=bool), 0.0
-    for size in range(1, rounds + 1):  # two query rows of one candidate of each size stand for all
-        subset = [*model.path_[: size - 1], model.path_[size - 1]]
-        start = time.perf_counter()
-        subset_score(values, nominal, y, subset, [0, 1], 10)
-        naive += (time.perf_counter() - start) / 2 * m * (d - size + 1)
-    print(f"naive reference, extrapolated: {naive:.0f} s, {naive / ours:.0f} times as long")
+    for size in range(1, rounds + 1):
+        start = time.process_time()
+        subset_score(values, nominal, y, model.path_[:size], range(n_queries), 10)
+        naive += (time.process_time() - start) / n_queries * m * (d - size + 1)
+    print(f"{n:,} x {d:,}, {m} sampled rows, {rounds} columns: {ours:.2f} s of one core")
+    print(f"naive reference, extrapolated: {naive:.0f} s, {naive / ours:.0f} times as long", flush=True)
+
+
+def whole_search(n=20_000, d=1_000):
+    """The defaults, to the end of the search."""
+    X, y = noisy_table(n, d)
+    start, cpu = time.perf_counter(), time.process_time()
+    model = fewlabel.SubsetReliefSelector(random_state=0, verbose=1).fit(X, y)
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found = np.count_nonzero(model.path_ < d // 10)
+    print(f"{n:,} x {d:,}, defaults: {len(model.path_)} columns, {found} of the {d // 10} that tell something")
+    print(f"{wall:.0f} s, {cpu:.0f} s of one core; peak memory {peak:.0f} MB, the table is {X.nbytes / 2**20:.0f} MB")
 
 
 def main():
@@ -150,8 +176,8 @@ def main():
     parser.add_argument("--speed", action="store_true")
     arguments = parser.parse_args()
     if arguments.speed:
-        speed(5_000, 200, 200, 10)
-        return speed(20_000, 1_000, 300, 5)
+        beside_the_reference()
+        return whole_search()
     if not os.environ.get("FEWLABEL_DATA"):
         sys.exit("skipped: set FEWLABEL_DATA to a folder with sonar.parquet, soybean.parquet, ...")
     warnings.simplefilter("ignore", UserWarning)

@@ -4,12 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from fewlabel import (
     ConsistencySubsetSelector,
     CorrelationSubsetSelector,
+    LabeledStratifiedKFold,
+    PathNeighborsClassifier,
     ReliefFSelector,
     SubsetReliefSelector,
 )
@@ -202,3 +205,66 @@ def test_in_a_pipeline_and_with_progress(capsys):
     model = make_pipeline(SubsetReliefSelector(2, stop=None, verbose=1), GaussianNB()).fit(X, y)
     assert model.score(X, y) > 0.9
     assert capsys.readouterr().out.count("[SubsetReliefSelector]") == 2
+
+
+@pytest.mark.parametrize("selector", ALL)
+def test_every_selector_tells_its_progress(selector, capsys):
+    X, y = load_iris(return_X_y=True)
+    selector(verbose=1).fit(X, y)
+    assert capsys.readouterr().out.startswith(f"[{selector.__name__}]")
+    selector().fit(X, y)
+    assert capsys.readouterr().out == ""
+
+
+def tables_of_both_kinds(library):
+    """A mixed table with gaps in pandas and in another library, and its classes, some of them unknown."""
+    frames = pytest.importorskip(library, reason=f"{library} is not installed")
+    pytest.importorskip("pyarrow", reason="polars needs pyarrow to turn into pandas")
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    table = {
+        "noise": rng.normal(size=60),
+        "colour": np.where(y, "red", "blue").astype(object),
+        "size": np.where(rng.random(60) < 0.1, np.nan, y + rng.random(60)),
+    }
+    table["colour"][3] = None
+    names = np.where(rng.random(60) < 0.3, None, np.where(y, "yes", "no").astype(object))
+    plain = pd.DataFrame(table)
+    if library == "polars":
+        other = frames.DataFrame({**table, "colour": table["colour"].tolist()})
+        return plain, names, other, frames.Series(names.tolist())
+    return plain, names, frames.table({name: frames.array(v) for name, v in table.items()}), frames.array(names)
+
+
+@pytest.mark.parametrize("selector", ALL)
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_polars_and_arrow_tables_are_read_like_pandas(selector, library):
+    plain, names, other, column = tables_of_both_kinds(library)
+    expected = selector().fit(plain, names)
+    found = selector().fit(other, column)
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    np.testing.assert_array_equal(found.scores_path_, expected.scores_path_)
+    assert found.classes_.tolist() == ["no", "yes"]
+    assert found.get_feature_names_out().tolist() == plain.columns[expected.support_].tolist()
+    assert found.transform(other).shape == (60, expected.support_.sum())
+
+
+@pytest.mark.parametrize("selector", ALL)
+def test_polars_out(selector):
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    out = selector().set_output(transform="polars").fit(X, y).transform(X)
+    assert isinstance(out, polars.DataFrame)
+    assert out.columns == selector().fit(X, y).get_feature_names_out().tolist()
+
+
+def test_number_of_columns_is_searched_inside_the_folds():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X = X.assign(noise=np.random.default_rng(0).random(150))
+    y_few = np.where(np.arange(150) % 3 == 0, y, -1)
+    # The last step reads -1 as unlabelled too: to a plain scikit-learn classifier it would be a class.
+    model = make_pipeline(SubsetReliefSelector(stop=None, random_state=0), PathNeighborsClassifier())
+    grid = {"subsetreliefselector__n_features_to_select": [1, 2, 4]}
+    search = GridSearchCV(model, grid, cv=LabeledStratifiedKFold(3)).fit(X, y_few)
+    assert search.best_score_ > 0.85
+    assert "noise" not in search.best_estimator_[0].get_feature_names_out()

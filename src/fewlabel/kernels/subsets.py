@@ -22,6 +22,51 @@ def add_column(column, nominal, queries, squared):
 
 
 @njit(cache=True, nogil=True)
+def column_scores(columns, nominal, starts, queries, n_neighbors):
+    """`subset_scores` of every column alone: neighbours in one column stand side by side once it is sorted."""
+    n_rows, n_classes = columns.shape[1], starts.size - 1
+    total = np.zeros(columns.shape[0])
+    for f in range(columns.shape[0]):
+        column = columns[f]
+        for c in range(n_classes):
+            size = starts[c + 1] - starts[c]
+            present = column[starts[c] : starts[c + 1]]
+            present = np.sort(present[~np.isnan(present)])
+            for query in queries:
+                own = starts[c] <= query < starts[c + 1]
+                found = min(n_neighbors, size - own)
+                if found:
+                    label = np.searchsorted(starts, query, side="right") - 1
+                    weight = -1.0 if own else size / (n_rows - (starts[label + 1] - starts[label]))
+                    total[f] += weight * _mean_nearest(present, column[query], nominal[f], own, found)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _mean_nearest(values, a, nominal, own, found):
+    """Mean difference of `a` from the nearest values, which are sorted; one equal to `a` is left out if `own`.
+
+    The values that `found` has in excess of them are missing.
+    """
+    if a != a:
+        return 1.0
+    right = np.searchsorted(values, a, side="right")
+    if nominal:
+        same = right - np.searchsorted(values, a) - own
+        return 1.0 - min(same, found) / found
+    left, total = right - 1 - own, 0.0
+    for _ in range(found):
+        below = a - values[left] if left >= 0 else np.inf
+        above = values[right] - a if right < values.size else np.inf
+        total += min(below, above, 1.0)  # 1: of a missing value, more than any other
+        if below <= above:
+            left -= 1
+        else:
+            right += 1
+    return total / found
+
+
+@njit(cache=True, nogil=True)
 def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neighbors):
     r"""Sum over the query rows of miss - hit, for the present subset with each candidate column added to it.
 
@@ -59,11 +104,9 @@ def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neig
             _sort_into_rings(squared[i], starts[c], starts[c + 1], query, rows, distances, rings, ring_least)
             weight = -1.0 if c == own else (starts[c + 1] - starts[c]) / rest
             for k in range(candidates.size):
-                column = columns[candidates[k]]
-                if nominal[candidates[k]]:
-                    found = _nearest_nominal(column, column[query], rows, distances, rings, ring_least, nearest)
-                else:
-                    found = _nearest_numeric(column, column[query], rows, distances, rings, ring_least, nearest)
+                found = _nearest(
+                    columns[candidates[k]], query, nominal[candidates[k]], rows, distances, rings, ring_least, nearest
+                )
                 if found:
                     mean = 0.0
                     for m in range(found):
@@ -87,22 +130,24 @@ def _sort_into_rings(squared, start, stop, query, rows, distances, rings, ring_l
     Ring r is ``rows[rings[r]:rings[r + 1]]``, its least squared distance is ``ring_least[r]``. A ring's number does not
     fall as the distance grows, in floating point too, so a whole ring can be left out safely.
     """
-    largest = 0.0
+    low, high = np.inf, 0.0
     for j in range(start, stop):
-        largest = max(largest, squared[j])
-    scale = (_N_RINGS - 1) / math.sqrt(largest) if largest > 0 else 0.0
+        if j != query:
+            low, high = min(low, squared[j]), max(high, squared[j])
+    low, high = math.sqrt(low), math.sqrt(high)
+    scale = (_N_RINGS - 1) / (high - low) if high > low else 0.0
     rings[:] = 0
     ring_least[:] = np.inf
     for j in range(start, stop):
         if j != query:
-            ring = min(int(math.sqrt(squared[j]) * scale), _N_RINGS - 1)
+            ring = min(int((math.sqrt(squared[j]) - low) * scale), _N_RINGS - 1)
             rings[ring + 1] += 1
             ring_least[ring] = min(ring_least[ring], squared[j])
     for r in range(_N_RINGS):
         rings[r + 1] += rings[r]
     for j in range(start, stop):
         if j != query:
-            ring = min(int(math.sqrt(squared[j]) * scale), _N_RINGS - 1)
+            ring = min(int((math.sqrt(squared[j]) - low) * scale), _N_RINGS - 1)
             rows[rings[ring]] = j
             distances[rings[ring]] = squared[j]
             rings[ring] += 1
@@ -123,38 +168,22 @@ def _insert(nearest, found, d):
 
 
 @njit(cache=True, nogil=True)
-def _nearest_numeric(column, a, rows, distances, rings, ring_least, nearest):
+def _nearest(column, query, nominal, rows, distances, rings, ring_least, nearest):
     """Fill `nearest` with the least squared distances, ascending; returns how many there are."""
-    found, worst = 0, np.inf
+    found, worst, a = 0, np.inf, column[query]
     for r in range(_N_RINGS):
         if ring_least[r] >= worst:
             if rings[r] == rings[r + 1]:
                 continue
             break
         for j in range(rings[r], rings[r + 1]):
-            d = (a - column[rows[j]]) ** 2
-            d = distances[j] + (d if d == d else 1.0)
+            d = distances[j] + _squared_difference(a, column[rows[j]], nominal)
             if d < worst:
                 found = _insert(nearest, found, d)
                 if found == nearest.size:
                     worst = nearest[found - 1]
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _nearest_nominal(column, a, rows, distances, rings, ring_least, nearest):
-    found, worst = 0, np.inf
-    for r in range(_N_RINGS):
-        if ring_least[r] >= worst:
-            if rings[r] == rings[r + 1]:
-                continue
-            break
-        for j in range(rings[r], rings[r + 1]):
-            d = distances[j] + (1.0 if column[rows[j]] != a else 0.0)
-            if d < worst:
-                found = _insert(nearest, found, d)
-                if found == nearest.size:
-                    worst = nearest[found - 1]
+                    if worst <= ring_least[r]:  # no row of this ring or of a later one is nearer
+                        return found
     return found
 
 

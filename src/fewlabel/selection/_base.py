@@ -1,6 +1,7 @@
 """What the selectors share: read the table and the labels, leave out unlabelled rows, keep a mask of columns."""
 
 import numbers
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from fewlabel.base import Interval, RealNotInt, StrOptions, fit_context
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read, require_labels
-from fewlabel.selection._columns import Columns, is_table, read_columns
+from fewlabel.selection._columns import Columns, is_table, read_columns, scale
 
 COUNT_OR_PART = [Interval(numbers.Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
 
@@ -104,19 +105,22 @@ def _holds_text(array):
     return False
 
 
-def sort_by_class(columns, y, n_classes):
-    """The rows sorted by class, and where each class starts."""
+class Sample(NamedTuple):
+    """Scaled rows sorted by class, as the kernels of Relief-type scores take them, and which of them are looked at."""
+
+    values: np.ndarray
+    starts: np.ndarray
+    queries: np.ndarray
+
+
+def draw_sample(columns, y, n_classes, max_samples, random_state):
+    """Scale the columns, sort the rows by class, and draw rows without replacement, or take all of them."""
+    n_drawn, drawn = count(max_samples, len(y)), np.arange(len(y))
+    if n_drawn < len(y):
+        drawn = check_random_state(random_state).choice(len(y), n_drawn, replace=False)
     order = np.argsort(y, kind="stable")
     starts = np.searchsorted(y[order], np.arange(n_classes + 1)).astype(np.int64)
-    return Columns(columns.values[order], columns.nominal), starts
-
-
-def draw_rows(n_rows, max_samples, random_state):
-    """Rows of the sample, ascending: all of them, or drawn without replacement."""
-    n_drawn = count(max_samples, n_rows)
-    if n_drawn == n_rows:
-        return np.arange(n_rows)
-    return np.sort(check_random_state(random_state).choice(n_rows, n_drawn, replace=False))
+    return Sample(scale(columns).values[order], starts, np.flatnonzero(np.isin(order, drawn)))
 
 
 def count(wanted, available):

@@ -12,6 +12,7 @@ from fewlabel.selection._discretize import discretize
 from fewlabel.selection._search import best_first
 
 _LEAST_GAIN = 1e-5  # Weka's
+_TRIES_A_REPORT = 1000
 
 
 class ConsistencySubsetSelector(TableSelector):
@@ -127,7 +128,9 @@ class ConsistencySubsetSelector(TableSelector):
                 f"all columns together have an inconsistency rate of {rates.of(best):.4g}, above max_rate={allowed:.4g}"
                 ": raise max_rate, or leave it at None"
             )
-        for _ in range(self.max_tries):
+        for tried in range(self.max_tries):
+            if tried % _TRIES_A_REPORT == 0:
+                self._report(f"{tried} of {self.max_tries} subsets tried, {len(best)} columns")
             if len(best) == 1:
                 break
             size = random.randint(1, len(best))  # smaller than the best: only such a one is wanted

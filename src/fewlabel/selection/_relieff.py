@@ -7,8 +7,7 @@ from joblib import Parallel, delayed
 
 from fewlabel.base import Interval
 from fewlabel.kernels.subsets import relief_weights
-from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_rows, sort_by_class
-from fewlabel.selection._columns import scale
+from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_sample
 from fewlabel.selection._search import ranked
 
 _BLOCK = 64
@@ -121,19 +120,17 @@ class ReliefFSelector(TableSelector):
         self.verbose = verbose
 
     def _select(self, columns, y, n_classes):
-        drawn = draw_rows(len(y), self.max_samples, self.random_state)
-        order = np.argsort(y, kind="stable")
-        columns, starts = sort_by_class(scale(columns), y, n_classes)
-        queries = np.flatnonzero(np.isin(order, drawn))
-        n_values = np.array([_n_values(c) if n else 0 for c, n in zip(columns.values.T, columns.nominal)])
-        blocks = [queries[i : i + _BLOCK] for i in range(0, len(queries), _BLOCK)]
-        table, n_neighbors = np.ascontiguousarray(columns.values), min(self.n_neighbors, len(y))
+        sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)
+        n_values = np.array([_n_values(c) if n else 0 for c, n in zip(sample.values.T, columns.nominal)])
+        blocks = [sample.queries[i : i + _BLOCK] for i in range(0, len(sample.queries), _BLOCK)]
+        n_rows, n_neighbors = len(sample.queries), min(self.n_neighbors, len(y))
         parts = []
         parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem", return_as="generator")
-        for part in parallel(delayed(relief_weights)(table, n_values, starts, b, n_neighbors) for b in blocks):
+        tasks = (delayed(relief_weights)(sample.values, n_values, sample.starts, b, n_neighbors) for b in blocks)
+        for part in parallel(tasks):
             parts.append(part)
-            self._report(f"{min(len(parts) * _BLOCK, len(queries))} of {len(queries)} rows")
-        self.scores_ = np.sum(parts, axis=0) / len(queries)
+            self._report(f"{min(len(parts) * _BLOCK, n_rows)} of {n_rows} rows")
+        self.scores_ = np.sum(parts, axis=0) / n_rows
         self.path_ = ranked(self.scores_)
         self.scores_path_ = self.scores_[self.path_]
         self.support_ = np.zeros(len(self.scores_), dtype=bool)

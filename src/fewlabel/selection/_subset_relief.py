@@ -7,12 +7,12 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.kernels.subsets import add_column, subset_scores
-from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_rows, sort_by_class
-from fewlabel.selection._columns import scale
+from fewlabel.kernels.subsets import add_column, column_scores, subset_scores
+from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_sample
 from fewlabel.selection._search import TIE, Subset, best_first, ranked
 
 _BLOCK = 16  # query rows a task; fixed, so that sums do not depend on the number of threads
+_COLUMNS = 64  # columns a task, where each is scored alone
 
 
 class SubsetReliefSelector(TableSelector):
@@ -156,18 +156,15 @@ class SubsetReliefSelector(TableSelector):
         self.verbose = verbose
 
     def _select(self, columns, y, n_classes):
-        queries = draw_rows(len(y), self.max_samples, self.random_state)
-        order = np.argsort(y, kind="stable")
-        columns, starts = sort_by_class(scale(columns), y, n_classes)
+        sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)
         scores = SubsetScores(
-            columns,
-            starts,
-            np.flatnonzero(np.isin(order, queries)),
+            sample,
+            columns.nominal,
             min(self.n_neighbors, len(y)),
             root_mean=self.distance_norm == "rms",
             n_jobs=self.n_jobs,
         )
-        n_columns = columns.values.shape[1]
+        n_columns = len(columns.nominal)
         most = count(self.n_features_to_select, n_columns)
         started = time.perf_counter()
 
@@ -211,10 +208,10 @@ def _greedy(score_children, most, tol, report):
 class SubsetScores:
     """Scores of subsets on a fixed sample; keeps the squared distances of the subset it was last asked about."""
 
-    def __init__(self, columns, starts, queries, n_neighbors, *, root_mean=False, n_jobs=None):
-        self._columns = np.ascontiguousarray(columns.values.T)
-        self._nominal = columns.nominal
-        self._starts = starts
+    def __init__(self, sample, nominal, n_neighbors, *, root_mean=False, n_jobs=None):
+        self._columns = np.ascontiguousarray(sample.values.T)
+        self._nominal = nominal
+        self._starts, queries = sample.starts, sample.queries
         self._n_neighbors = n_neighbors
         self._root_mean = root_mean
         self._blocks = [queries[i : i + _BLOCK] for i in range(0, len(queries), _BLOCK)]
@@ -225,14 +222,26 @@ class SubsetScores:
 
     def of_children(self, subset):
         """The score of the subset with each column added to it, NaN for the columns it holds."""
+        scores = np.full(len(self._columns), np.nan)
+        if subset:
+            candidates = np.setdiff1d(np.arange(len(self._columns)), subset)
+            scores[candidates] = self._score_candidates(subset, candidates) / self._n_queries
+        else:
+            scores[:] = self._score_alone() / self._n_queries
+        return scores / np.sqrt(len(subset) + 1) if self._root_mean else scores
+
+    def _score_alone(self):
+        queries = np.concatenate(self._blocks)
+        parts = [slice(i, i + _COLUMNS) for i in range(0, len(self._columns), _COLUMNS)]
+        tasks = [(self._columns[part], self._nominal[part], self._starts, queries, self._n_neighbors) for part in parts]
+        return np.concatenate(self._parallel(delayed(column_scores)(*task) for task in tasks))
+
+    def _score_candidates(self, subset, candidates):
         kept = len(self._present) if subset[: len(self._present)] == self._present else 0
-        candidates = np.setdiff1d(np.arange(len(self._columns)), subset)
         tasks = zip(self._blocks, self._squared)
         parts = self._parallel(delayed(self._score_block)(*task, subset[kept:], not kept, candidates) for task in tasks)
         self._present = subset
-        scores = np.full(len(self._columns), np.nan)
-        scores[candidates] = np.sum(parts, axis=0) / self._n_queries
-        return scores / np.sqrt(len(subset) + 1) if self._root_mean else scores
+        return np.sum(parts, axis=0)
 
     def _score_block(self, queries, squared, added, afresh, candidates):
         if afresh:
