@@ -1,4 +1,4 @@
-"""The self-labelling loop: its order against a slow reference, its guard, and what any user may pass in."""
+"""The wrappers: the guard, what any user may pass in, and what scikit-learn may do with them."""
 
 import numpy as np
 import pandas as pd
@@ -8,15 +8,24 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
-from fewlabel import CoTrainingClassifier, CrossTrainingClassifier, TriTrainingClassifier, hide_labels
+from fewlabel import (
+    CoTrainingClassifier,
+    CrossTrainingClassifier,
+    LabeledStratifiedKFold,
+    TriTrainingClassifier,
+    hide_labels,
+)
 from fewlabel.wrappers._cross_training import CrossTrainingRun
 from fewlabel.wrappers._learner import Learner
 from fewlabel.wrappers._loop import deal, most_confident
-from reference import cross_training
 
 WRAPPERS = [CrossTrainingClassifier, CoTrainingClassifier, TriTrainingClassifier]
 every_wrapper = pytest.mark.parametrize("wrapper", WRAPPERS)
@@ -25,39 +34,6 @@ every_wrapper = pytest.mark.parametrize("wrapper", WRAPPERS)
 def toy(seed=0, labeled=0.2, n=120):
     X, y = make_blobs(n, centers=3, n_features=4, cluster_std=3.0, random_state=seed)
     return X, y, hide_labels(y, labeled=labeled, mechanism="per-class", random_state=seed)
-
-
-@pytest.mark.parametrize("n_parts", [2, 3, 4])
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("make_model", [GaussianNB, lambda: KNeighborsClassifier(3)])  # the second has many ties
-def test_nct_labels_rows_in_the_order_of_the_slow_reference(n_parts, seed, make_model):
-    X, _, codes = toy(seed)
-    rng = np.random.RandomState(seed)
-    parts = deal(codes, np.flatnonzero(codes >= 0), n_parts, rng)
-    free = np.flatnonzero(codes < 0)
-    parts[free] = rng.permutation(len(free)) % n_parts
-    learner = CountingLearner(make_model(), X, np.arange(3), rng)
-    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=5, shares=None, threshold=None)
-    labelled, iteration = [], 0
-    run.label = lambda rows, labels, t: (
-        labelled.extend(zip(rows, labels)),
-        CrossTrainingRun.label(run, rows, labels, t),
-    )
-    while run.turn(iteration + 1):
-        iteration += 1
-    order, n_fits = cross_training.label_order(make_model, X, codes, parts.tolist(), k=5)
-    assert [(int(i), int(c)) for i, c in labelled] == [(i, c) for i, _, _, c in order]
-    assert [int(run.iters[i]) for i, *_ in order] == [t for _, t, _, _ in order]
-    sizes = np.bincount(parts[free])
-    assert learner.n_fits == n_fits == sum(-(-size // 5) for size in sizes)  # the final fit comes on top
-
-
-class CountingLearner(Learner):
-    n_fits = 0
-
-    def fit(self, *arguments):
-        self.n_fits += 1
-        return super().fit(*arguments)
 
 
 @pytest.mark.parametrize("n_parts", [2, 3])
@@ -82,10 +58,11 @@ def test_max_rounds_raises_k_so_that_all_rows_are_labelled():
 
 
 @every_wrapper
+@pytest.mark.parametrize("base", [GaussianNB(), DecisionTreeClassifier(max_depth=3), LogisticRegression()])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_guard_never_ends_below_the_start(wrapper, seed):
+def test_the_guard_never_ends_below_the_start(wrapper, base, seed):
     X, _, y = toy(seed, n=90)
-    model = wrapper(GaussianNB(), random_state=seed).fit(X, y)
+    model = wrapper(base, random_state=seed).fit(X, y)
     scores = [entry["score"] for entry in model.history_]
     assert not np.isnan(scores).any()
     assert scores[model.best_iter_] >= scores[0]
@@ -116,8 +93,8 @@ def test_the_start_score_is_that_of_the_labelled_rows_alone():
     )
 
 
-def test_after_round_one_a_part_is_predicted_with_indirect_knowledge_of_its_labels():
-    """The SPEC says that the classifier of part p never saw the labels of part p: directly it did not."""
+def test_a_part_is_labelled_with_indirect_knowledge_of_its_own_labels():
+    """Why the guard holds labels out of whole runs, and does not ask the classifier of part p about part p."""
     X, _, codes = toy(1)
     parts = deal(codes, np.flatnonzero(codes >= 0), 3, np.random.RandomState(0))
     free = np.flatnonzero(codes < 0)
@@ -233,3 +210,32 @@ def test_few_labels_of_a_class_warn():
     few[np.flatnonzero(few == 2)[2:]] = -1
     with pytest.warns(UserWarning, match="fewer than n_parts"):
         CrossTrainingClassifier(GaussianNB(), random_state=0).fit(X, few)
+
+
+@every_wrapper
+def test_in_grid_search_pipeline_and_cross_validation(wrapper):
+    X, _, y = toy()
+    folds = LabeledStratifiedKFold(3)
+    grid = {"estimator__var_smoothing": [1e-9, 10.0], "stop": ["out-of-fold", "exhausted"]}
+    search = GridSearchCV(wrapper(GaussianNB(), random_state=0), grid, cv=folds).fit(X, y)
+    assert search.best_params_["estimator__var_smoothing"] == 1e-9
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
+    model = make_pipeline(StandardScaler(), wrapper(GaussianNB(), random_state=0))
+    assert cross_val_score(model, X, y, cv=folds).mean() > 0.5
+
+
+@every_wrapper
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_columns_of_polars_and_arrow(wrapper, library):
+    frames = pytest.importorskip(library, reason=f"{library} is not installed")
+    X, _, y = toy()
+    names = np.array(["a", "b", "c", None], dtype=object)[y]  # -1 is the last
+    table = {f"column {j}": X[:, j] for j in range(4)}
+    if library == "polars":
+        frame, column = frames.DataFrame(table), frames.Series(names.tolist())
+    else:
+        frame, column = frames.table(table), frames.array(names.tolist())
+    model = wrapper(GaussianNB(), random_state=0).fit(frame, column)
+    alone = wrapper(GaussianNB(), random_state=0).fit(X, names)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.predict(frame), alone.predict(X))

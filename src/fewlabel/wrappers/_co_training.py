@@ -21,12 +21,12 @@ class CoTrainingRun(Run):
         counts = np.bincount(codes[codes >= 0], minlength=len(learner.classes))
         self._shares = counts / counts.sum()
         self._pool, self._queue = np.sort(queue[:pool_size]), queue[pool_size:]
-        self._watched = np.flatnonzero((codes < 0) & ~free)
+        self._models = None  # fitted when they are asked for
 
     def turn(self, iteration):
-        models = self._fit_and_guess()
         if len(self._pool) == 0:
             return 0
+        models = self.models()
         votes = np.full((len(models), len(self._pool)), -1)
         for vote, model, view in zip(votes, models, self.views):
             codes, confidence = self.learner.read(model, self._pool, view)
@@ -35,24 +35,20 @@ class CoTrainingRun(Run):
         highest = votes.max(axis=0)
         agreed = (highest >= 0) & ((votes == highest) | (votes < 0)).all(axis=0)  # chosen with two classes: skipped
         self.label(self._pool[agreed], highest[agreed], iteration)
+        self._models = None
         n_new = np.count_nonzero(agreed)
         self._pool = np.sort(np.concatenate([self._pool[~agreed], self._queue[:n_new]]))
         self._queue = self._queue[n_new:]
         return n_new
 
-    def judge(self):
-        self._fit_and_guess()
+    def models(self):
+        if self._models is None:
+            rows = np.flatnonzero(self.given >= 0)
+            self._models = [self.learner.fit(rows, self.given[rows], view) for view in self.views]
+        return self._models
 
-    def _fit_and_guess(self):
-        models = self.finish({"given": self.given})
-        if len(self._watched):
-            X = self.learner.X[self._watched]
-            self.guess[self._watched] = product(models, self.views, X, self.learner.classes).argmax(axis=1)
-        return models
-
-    def finish(self, state):
-        rows = np.flatnonzero(state["given"] >= 0)
-        return [self.learner.fit(rows, state["given"][rows], view) for view in self.views]
+    def predict(self, models, rows):
+        return product(models, self.views, self.learner.X[rows], self.learner.classes).argmax(axis=1)
 
 
 def product(models, views, X, classes):
@@ -71,10 +67,9 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     choose different classes stay in the pool, which is filled up from the other unlabelled rows. The final posterior is
     the normalised product :math:`P(c \mid x) \propto \prod_v P_v(c \mid x^{(v)})`.
 
-    The views should each be enough to tell the classes, and be independent given the class: a page's words and
-    the words
-    of links to it. Halves of the columns drawn at random are neither; with them expect harm, and the guard to
-    prevent it.
+    The views should each be enough to tell the classes, and be independent given the class: a page's words and the
+    words of links to it. Halves of the columns drawn at random are neither; with them expect harm, and the guard to
+    prevent most of it.
 
     Parameters
     ----------
@@ -88,9 +83,8 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     pool_size : int, default=75
         Rows of the pool.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
-        "out-of-fold": the same rounds are run three times more, each time without the labels of a third of the labelled
-        rows, which are then predicted. The labels of the round with the best accuracy are used, or none if it is not
-        better than the start by half a standard error. "exhausted": `max_rounds` rounds, or until no row is left.
+        "out-of-fold": the guard of `CrossTrainingClassifier`. "exhausted": `max_rounds` rounds, or until no row is
+        left.
     max_rounds : int or None, default=30
         Most rounds. None: until no row is left.
     random_state : int, RandomState instance or None, default=None
@@ -169,9 +163,8 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     def _draw_views(self, rng):
         if self.n_features_in_ < 2:
             raise ValueError(
-                f"co-training needs two columns or more to draw views from, X has n_features = "
-                f"{self.n_features_in_}: use "
-                "CrossTrainingClassifier, or give views"
+                f"co-training needs two columns or more to draw views from, X has n_features = {self.n_features_in_}: "
+                "use CrossTrainingClassifier, or give views"
             )
         return [np.sort(view) for view in np.array_split(rng.permutation(self.n_features_in_), 2)]
 

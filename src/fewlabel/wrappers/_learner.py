@@ -11,9 +11,8 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 class Learner:
     """Fits clones of one base classifier to chosen rows and columns of a table.
 
-    Every clone has the same seeds: two rounds then differ by their rows and not by luck, and the classifier of
-    the labelled
-    rows alone is the same one whether or not rounds were run before it.
+    Every clone has the same seeds: two rounds then differ by their rows and not by luck, and the classifier of the
+    labelled rows alone is the same one whether or not rounds were run before it.
     """
 
     def __init__(self, estimator, X, classes, rng):

@@ -9,13 +9,13 @@ class Run:
     """The state of one run. A subclass is a rule: who is fitted to which rows, and which rows they label.
 
     Rows are of three kinds. Where ``codes >= 0`` the class is known and never changes; rows that are `free` may be
-    labelled; all others are looked at by nobody, except that the classifiers predict them for the guard.
+    labelled; all others are `watched`: no classifier learns from them, and their labels are kept for the guard.
 
     A subclass gives
 
     - ``turn(iteration)``: one round; the number of rows that were labelled;
-    - ``judge()``: the predictions of a round, without its labels;
-    - ``finish(state)``: the classifiers of the final model.
+    - ``models()``: the final classifiers, as they would be after the rounds so far;
+    - ``predict(models, rows)``: their classes of the rows, as positions.
 
     Attributes
     ----------
@@ -23,72 +23,49 @@ class Run:
         Class of each row in training, -1 if it takes no part.
     iters : ndarray of shape (n_samples,)
         Round in which the row was labelled; 0 if its class was known, -1 if it has none.
-    guess : ndarray of shape (n_samples,)
-        Class predicted for rows whose own label was not in the training set of the predictor, by the
-        classifiers that were
-        fitted last.
     """
 
     def __init__(self, learner, codes, free):
         self.learner = learner
         self.codes = codes
         self.free = free
+        self.watched = np.flatnonzero((codes < 0) & ~free)
         self.given = codes.copy()
         self.iters = np.where(codes >= 0, 0, -1)
-        self.guess = np.full(len(codes), -1)
-
-    def state(self):
-        """What `finish` needs to go back to the present round."""
-        return {"given": self.given.copy(), "iters": self.iters.copy()}
 
     def label(self, rows, codes, iteration):
         self.given[rows] = codes
         self.iters[rows] = iteration
 
 
-def self_label(run, watchers, codes, max_rounds, guarded):
-    """Run the rounds, and choose the one to keep.
+def self_label(run, watchers, codes, max_rounds):
+    """Run the rounds, and choose the one to keep: the last, or with `watchers` the one that the guard chooses.
 
-    `watchers` are the runs whose guesses make up the out-of-fold score; they advance with `run`. The score of
-    a round is
-    found one turn later, when the classifiers have been fitted to its labels.
+    A watcher is a run like `run` that never sees the labels of one fold. It goes through the same rounds, and its
+    final classifiers predict that fold after each: together the watchers give an out-of-fold accuracy.
 
-    Returns the state that is kept, its round, and the history.
+    Returns the final classifiers, the rounds in which their rows were labelled, the round kept, and the history.
     """
-    history = [{"iter": 0, "n_labeled": 0, "score": math.nan}]
-    start = kept = run.state()
-    best = 0
-    others = [watcher for watcher in watchers if watcher is not run]
-    if guarded:
-        history[0]["score"] = _judge(watchers, codes)
-    last = 0
-    while last < max_rounds:
-        before = run.state() if guarded else None
-        n_new = run.turn(last + 1)
-        for watcher in others:
-            watcher.turn(last + 1)
-        if guarded and last > 0:
-            history[last]["score"] = _score(watchers, codes)
-            if history[last]["score"] > history[best]["score"]:
-                best, kept = last, before
+    history = [{"iter": 0, "n_labeled": 0, "score": _score(watchers, codes)}]
+    start = kept = (run.models(), run.iters.copy(), 0) if watchers else None
+    for iteration in range(1, max_rounds + 1):
+        n_new = run.turn(iteration)
         if n_new == 0:
             break
-        last += 1
-        history.append({"iter": last, "n_labeled": int(np.count_nonzero(run.iters > 0)), "score": math.nan})
-    if not guarded:
-        return run.state(), last, history
-    if last > 0 and math.isnan(history[last]["score"]):
-        history[last]["score"] = _judge(watchers, codes)
-        if history[last]["score"] > history[best]["score"]:
-            best, kept = last, run.state()
-    if _beats(history[best]["score"], history[0]["score"], np.count_nonzero(codes >= 0)):
-        return kept, best, history
-    return start, 0, history
+        for watcher in watchers:
+            watcher.turn(iteration)
+        score = _score(watchers, codes)
+        history.append({"iter": iteration, "n_labeled": int(np.count_nonzero(run.iters > 0)), "score": score})
+        if watchers and score > history[kept[2]]["score"]:
+            kept = run.models(), run.iters.copy(), iteration
+    if not watchers:
+        return run.models(), run.iters, len(history) - 1, history
+    n_labeled = np.count_nonzero(codes >= 0)
+    return *(kept if _beats(history[kept[2]]["score"], history[0]["score"], n_labeled) else start), history
 
 
 def deal(codes, rows, n_parts, rng):
-    """Part of each row, dealt out class by class in random order: sizes differ by at most 1, in all and in
-    each class."""
+    """Part of each row, dealt out class by class in random order: sizes differ by at most 1, also within a class."""
     parts = np.full(len(codes), -1)
     shuffled = rows[rng.permutation(len(rows))]
     shuffled = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -115,15 +92,12 @@ def _beats(score, start, n_labeled):
     return score > start + 0.5 * math.sqrt(start * (1 - start) / n_labeled)
 
 
-def _judge(watchers, codes):
-    for watcher in watchers:
-        watcher.judge()
-    return _score(watchers, codes)
-
-
 def _score(watchers, codes):
-    guess = np.max(
-        [watcher.guess for watcher in watchers], axis=0
-    )  # a row is guessed by one watcher; the others hold -1
+    """Share of the labelled rows that the watchers predict rightly, each those it did not learn from."""
+    if not watchers:
+        return math.nan
+    guess = np.full(len(codes), -1)
+    for watcher in watchers:
+        guess[watcher.watched] = watcher.predict(watcher.models(), watcher.watched)
     known = codes >= 0
     return float(np.mean(guess[known] == codes[known]))

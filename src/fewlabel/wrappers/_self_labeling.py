@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from fewlabel.base import HasMethods, Interval, StrOptions, fit_context
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read, require_labels
-from fewlabel.wrappers._learner import Learner, posteriors
+from fewlabel.wrappers._learner import Learner
 from fewlabel.wrappers._loop import deal, self_label
 
 
@@ -41,7 +41,7 @@ class SelfLabelingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         "max_rounds": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
-    _n_folds = 3  # of the labelled rows, for the guard of rules in which every classifier sees all labels
+    _n_folds = 3  # of the labelled rows, for the guard
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
@@ -66,34 +66,31 @@ class SelfLabelingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         check_consistent_length(X, labels.codes)
         if len(labels.classes) < 2:
             raise LabelError(
-                f"labelled rows of two classes or more are needed, y holds one class, "
-                f"{labels.classes.tolist()[0]!r}; if -1 "
-                "is one of your classes, recode it: it marks unlabelled rows. With positives alone use a "
-                "positive-unlabelled method such as PUAdaBoostClassifier"
+                "labelled rows of two classes or more are needed, y holds one class, "
+                f"{labels.classes.tolist()[0]!r}; if -1 is one of your classes, recode it: it marks unlabelled rows. "
+                "With positives alone use a positive-unlabelled method such as PUAdaBoostClassifier"
             )
         self.classes_ = labels.classes
         order = _order_of_rows(X, labels.codes)
-        state = self._self_label(X[order], labels.codes[order])
         self.labeled_iter_ = np.empty(len(order), dtype=np.int64)
-        self.labeled_iter_[order] = state["iters"]
+        self.labeled_iter_[order] = self._self_label(X[order], labels.codes[order])
         self._transduce(X, labels.codes)
         return self
 
     def _self_label(self, X, codes):
+        """Set the final classifiers and the history; the round in which each row was labelled."""
         rng = check_random_state(self.random_state)
         learner = Learner(self._base(), X, self.classes_, rng)
         run = self._start(learner, codes, codes < 0, rng)
         guarded = self.stop == "out-of-fold" and bool((codes < 0).any())
-        watchers = self._watchers(run, learner, codes, rng) if guarded else []
+        watchers = self._watchers(learner, codes, rng) if guarded else []
         max_rounds = len(codes) if self.max_rounds is None else self.max_rounds
-        state, best, self.history_ = self_label(run, watchers, codes, max_rounds, guarded)
-        self.best_iter_ = best
+        self.estimators_, iters, self.best_iter_, self.history_ = self_label(run, watchers, codes, max_rounds)
         self.n_iter_ = len(self.history_) - 1
-        self.estimators_ = run.finish(state)
-        return state
+        return iters
 
-    def _watchers(self, run, learner, codes, rng):
-        """Runs like `run` that never see the labels of one fold, one for each fold."""
+    def _watchers(self, learner, codes, rng):
+        """Runs that never see the labels of one fold, one for each fold."""
         folds = deal(codes, np.flatnonzero(codes >= 0), self._n_folds, rng)
         seeds = rng.randint(np.iinfo(np.int32).max, size=self._n_folds)
         return [
@@ -155,9 +152,6 @@ class SelfLabelingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     def _classes_of(self, X):
         return self.classes_[self._combine(X).argmax(axis=1)]
-
-    def _posteriors(self, model, X):
-        return posteriors(model, X, self.classes_)
 
     def _base(self):
         return DecisionTreeClassifier(min_samples_leaf=5) if self.estimator is None else self.estimator

@@ -20,9 +20,8 @@ class TriTrainingRun(Run):
         self.given = np.tile(codes, (3, 1))
         self._rng = rng
         self._known, self._free_rows = np.flatnonzero(codes >= 0), np.flatnonzero(free)
-        self._watched = np.flatnonzero((codes < 0) & ~free)
         self._errors, self._sizes = np.full(3, 0.5), np.zeros(3)
-        self.models = [self._fit(self._bootstrap(), codes) for _ in range(3)]
+        self._models = [self._fit(self._bootstrap(), codes) for _ in range(3)]
 
     def _fit(self, rows, codes):
         return self.learner.fit(rows, codes[rows])
@@ -33,37 +32,30 @@ class TriTrainingRun(Run):
         groups = [self._known[codes == c] for c in np.unique(codes)]
         return np.sort(np.concatenate([group[self._rng.randint(len(group), size=len(group))] for group in groups]))
 
-    def state(self):
-        return {**super().state(), "models": list(self.models)}
+    def models(self):
+        return list(self._models)
 
-    def finish(self, state):
-        return state["models"]
-
-    def judge(self):
-        if len(self._watched):
-            X = self.learner.X[self._watched]
-            self.guess[self._watched] = votes(self.models, X, self.learner.classes).argmax(axis=1)
+    def predict(self, models, rows):
+        return votes(models, self.learner.X[rows], self.learner.classes).argmax(axis=1)
 
     def turn(self, iteration):
-        self.judge()
         if len(self._free_rows) == 0:
             return 0
-        on_known = [self.learner.read(model, self._known)[0] for model in self.models]
-        on_free = [self.learner.read(model, self._free_rows)[0] for model in self.models]
+        on_known = [self.learner.read(model, self._known)[0] for model in self._models]
+        on_free = [self.learner.read(model, self._free_rows)[0] for model in self._models]
         lessons = {}
         for i in range(3):
             j, k = [m for m in range(3) if m != i]
             agree = on_known[j] == on_known[k]
             wrong = on_known[j] != self.codes[self._known]
             error = np.count_nonzero(agree & wrong) / np.count_nonzero(agree) if agree.any() else 0.5
-            rows = np.flatnonzero(on_free[j] == on_free[k])
-            rows = self._admit(i, error, rows)
+            rows = self._admit(i, error, np.flatnonzero(on_free[j] == on_free[k]))
             if rows is not None:
                 lessons[i] = (error, rows, on_free[j])
         for i, (error, rows, codes) in lessons.items():  # after all three were asked
             self.given[i] = self.codes
             self.given[i, self._free_rows[rows]] = codes[rows]
-            self.models[i] = self._fit(np.flatnonzero(self.given[i] >= 0), self.given[i])
+            self._models[i] = self._fit(np.flatnonzero(self.given[i] >= 0), self.given[i])
             self._errors[i], self._sizes[i] = error, len(rows)
         self._note_rounds(lessons, iteration)
         return sum(len(rows) for _, rows, _ in lessons.values())
@@ -102,30 +94,25 @@ def votes(models, X, classes):
 class TriTrainingClassifier(SelfLabelingClassifier):
     r"""Tri-training: two classifiers that agree on a row label it for the third.
 
-    Three classifiers start from bootstrap samples of the labelled rows. In each round classifier i learns from
-    the labelled
-    rows and the unlabelled rows :math:`L_i` on which the other two agree, if their error :math:`e_i` where
-    they agree (on the
-    labelled rows) is less than in its last update, and
+    Three classifiers start from bootstrap samples of the labelled rows. In each round classifier i learns from the
+    labelled rows and the unlabelled rows :math:`L_i` on which the other two agree, if their error :math:`e_i` where
+    they agree (on the labelled rows) is less than in its last update, and
 
     .. math:: e_i |L_i| < e'_i |L'_i| ,
 
     else from a random part of :math:`L_i` small enough for that. It ends when none of the three learns anything. The
     final model is their vote.
 
-    :math:`e_i` is measured on rows that the classifiers were fitted to, and so is too small for those that fit
-    them well: deep
-    trees hardly ever err there. That is what the guard is for.
+    :math:`e_i` is measured on rows that the classifiers were fitted to, and so is too small for those that fit them
+    well: deep trees hardly ever err there. That is what the guard is for.
 
     Parameters
     ----------
     estimator : estimator, default=None
         Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 rows a leaf.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
-        "out-of-fold": the same rounds are run three times more, each time without the labels of a third of the labelled
-        rows, which are then predicted. The round with the best accuracy is used, or the three bootstrap
-        classifiers if it
-        is not better by half a standard error. "exhausted": until no classifier learns anything, as published.
+        "out-of-fold": the guard of `CrossTrainingClassifier`; its start is the vote of the three bootstrap classifiers.
+        "exhausted": until no classifier learns anything, as published.
     max_rounds : int or None, default=30
         Most rounds. None: no limit but the rule's own, or as many as there are rows.
     random_state : int, RandomState instance or None, default=None
@@ -136,8 +123,8 @@ class TriTrainingClassifier(SelfLabelingClassifier):
     classes_ : ndarray of shape (n_classes,)
     estimators_ : list of three estimators
     labeled_iter_ : ndarray of shape (n_samples,)
-        Round in which a classifier of the final model last learnt from the row; 0 if its class was known, -1
-        if none did.
+        Round in which a classifier of the final model last learnt from the row; 0 if its class was known, -1 if none
+        did.
     history_, best_iter_, n_iter_, transduction_
         As in `CrossTrainingClassifier`.
     n_features_in_ : int
@@ -145,18 +132,18 @@ class TriTrainingClassifier(SelfLabelingClassifier):
 
     See Also
     --------
-    CrossTrainingClassifier : One final classifier, and a guard that costs next to nothing.
+    CrossTrainingClassifier : One final classifier instead of a vote.
 
     Notes
     -----
-    `predict` is the majority vote. `predict_proba` adds the mean posterior as a fourth vote, which decides
-    where all three
-    differ and ranks rows with equal votes. Bootstrap samples are drawn within each class, so that no class is lost.
+    `predict` is the majority vote. `predict_proba` adds the mean posterior as a fourth vote, which decides where all
+    three differ and ranks rows with equal votes. Bootstrap samples are drawn within each class, so that no class is
+    lost.
 
     References
     ----------
-    .. [1] Zhou, Li. Tri-training: exploiting unlabeled data using three classifiers. IEEE TKDE 17, 2005. The
-       guard is ours.
+    .. [1] Zhou, Li. Tri-training: exploiting unlabeled data using three classifiers. IEEE TKDE 17, 2005. The guard is
+       ours.
 
     Examples
     --------

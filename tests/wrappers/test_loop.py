@@ -1,0 +1,104 @@
+"""The loop and its guard, with runs whose predictions are written down beforehand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fewlabel import CoTrainingClassifier, CrossTrainingClassifier, TriTrainingClassifier
+from fewlabel.wrappers._loop import Run, self_label
+
+N_LABELED, N_FREE = 20, 30
+CODES = np.r_[np.zeros(N_LABELED, int), np.full(N_FREE, -1)]
+
+
+class Scripted(Run):
+    """Labels one row a round; as a watcher it predicts as many rows of its fold rightly as the script says."""
+
+    def __init__(self, codes, n_rounds, right=()):
+        super().__init__(None, codes, CODES < 0)
+        self._n_rounds, self._right, self._round = n_rounds, right, 0
+
+    def turn(self, iteration):
+        if iteration > self._n_rounds:
+            return 0
+        self._round = iteration
+        self.label(np.array([N_LABELED + iteration - 1]), 0, iteration)
+        return 1
+
+    def models(self):
+        return f"models of round {self._round}"
+
+    def predict(self, models, rows):
+        assert models == self.models()
+        return np.where(np.arange(len(rows)) < self._right[self._round], 0, 1)
+
+
+def guarded(rights, max_rounds=30):
+    """The loop with one watcher for each half of the labelled rows; `rights` are right predictions of both halves."""
+    n_rounds = len(rights) - 1
+    halves = np.arange(N_LABELED) < N_LABELED // 2
+    hidden = [np.r_[np.where(half, -1, 0), CODES[N_LABELED:]] for half in (halves, ~halves)]
+    scripts = [[min(r, 10) for r in rights], [max(r - 10, 0) for r in rights]]
+    watchers = [Scripted(codes, n_rounds, script) for codes, script in zip(hidden, scripts)]
+    return self_label(Scripted(CODES, n_rounds), watchers, CODES, max_rounds)
+
+
+def test_the_best_round_is_kept():
+    models, iters, best, history = guarded([12, 13, 17, 17, 15])
+    assert (models, best) == ("models of round 2", 2)
+    assert [entry["score"] for entry in history] == [0.6, 0.65, 0.85, 0.85, 0.75]
+    assert [entry["n_labeled"] for entry in history] == [0, 1, 2, 3, 4]
+    assert iters[N_LABELED : N_LABELED + 4].tolist() == [1, 2, -1, -1]
+
+
+def test_a_gain_within_half_a_standard_error_is_not_taken():
+    # 12 of 20 right: half the standard error is 0.5 * sqrt(0.6 * 0.4 / 20) = 0.0548, a row is 0.05.
+    models, iters, best, history = guarded([12, 13, 13])
+    assert (models, best) == ("models of round 0", 0)
+    assert (iters[N_LABELED:] == -1).all()
+    assert len(history) == 3
+    assert guarded([12, 14])[2] == 1
+
+
+def test_without_watchers_the_last_round_is_kept():
+    models, iters, best, history = self_label(Scripted(CODES, 5), [], CODES, 30)
+    assert (models, best) == ("models of round 5", 5)
+    assert all(math.isnan(entry["score"]) for entry in history)
+    assert np.count_nonzero(iters > 0) == 5
+    assert self_label(Scripted(CODES, 5), [], CODES, 3)[2] == 3
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.integers(1, 10))
+def test_the_guard_never_ends_below_the_start(rights, max_rounds):
+    models, iters, best, history = guarded(rights, max_rounds)
+    scores = [entry["score"] for entry in history]
+    assert scores == [r / N_LABELED for r in rights[: max_rounds + 1]]
+    assert models == f"models of round {best}"
+    assert np.count_nonzero(iters > 0) == best
+    assert scores[best] >= scores[0]
+    least = scores[0] + 0.5 * math.sqrt(scores[0] * (1 - scores[0]) / N_LABELED)
+    assert best == (int(np.argmax(scores)) if max(scores) > least else 0)
+
+
+@pytest.mark.parametrize("wrapper", [CrossTrainingClassifier, CoTrainingClassifier, TriTrainingClassifier])
+def test_watchers_share_out_the_labelled_rows_and_never_learn_from_their_own(wrapper, monkeypatch):
+    seen = {}
+
+    def keep(run, watchers, codes, max_rounds):
+        seen.update(watchers=watchers, codes=codes)
+        return self_label(run, watchers, codes, max_rounds)
+
+    monkeypatch.setattr("fewlabel.wrappers._self_labeling.self_label", keep)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.where(np.arange(80) < 30, (X[:, 0] > 0).astype(int), -1)
+    wrapper(random_state=0).fit(X, y)
+    watched = np.concatenate([watcher.watched for watcher in seen["watchers"]])
+    assert sorted(watched) == np.flatnonzero(seen["codes"] >= 0).tolist()
+    for watcher in seen["watchers"]:
+        given = np.atleast_2d(watcher.given)
+        assert (given[:, watcher.watched] == -1).all()
