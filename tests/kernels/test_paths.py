@@ -1,6 +1,7 @@
 """Shortest paths, their costs, and exact distances."""
 
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 
 from fewlabel.kernels import paths
+from reference import paths as reference
 
 
 def random_graph(n=60, k=4, seed=0, directed=False):
@@ -192,3 +194,100 @@ def test_distances_by_subtraction(squared):
     a, b = csr_array(A), csr_array(B)
     sparse = paths.sparse_distances(a.data, a.indices, a.indptr, b.data, b.indices, b.indptr, neighbors, squared)
     np.testing.assert_allclose(sparse, expected, rtol=1e-13, atol=0)
+
+
+# Naive twins, on whatever Hypothesis draws ---------------------------------------------------------------------------
+
+
+@st.composite
+def graphs(draw):
+    """Up to 9 rows, up to 3 steps from each (some missing), lengths that tie, and steps of length 0."""
+    n, k = draw(st.integers(2, 9)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    neighbors = np.array([rng.permutation(np.delete(np.arange(n), i))[:k] for i in range(n)], dtype=np.int32)
+    neighbors[rng.random(neighbors.shape) < 0.15] = -1
+    lengths = rng.integers(0, 5, neighbors.shape) * draw(st.sampled_from([0.1, 1.0, 40.0]))
+    return neighbors, lengths
+
+
+def as_edges(neighbors, lengths, directed):
+    """{row: {row: length}}, the shorter of two steps."""
+    edges = {i: {} for i in range(len(neighbors))}
+    for i, (ends, steps) in enumerate(zip(neighbors.tolist(), lengths.tolist())):
+        for j, length in zip(ends, steps):
+            if j >= 0:
+                edges[i][j] = min(length, edges[i].get(j, np.inf))
+                if not directed:
+                    edges[j][i] = min(length, edges[j].get(i, np.inf))
+    return edges
+
+
+@settings(max_examples=80)
+@given(graphs(), st.booleans(), st.sampled_from(["exponential", "length"]), st.integers(0, 10**6))
+def test_costs_are_those_of_a_run_for_each_pair(graph, directed, cost, seed):
+    neighbors, lengths = graph
+    codes = np.where(np.random.default_rng(seed).random(len(neighbors)) < 0.3, 1, -1)
+    codes[seed % len(codes)] = 1
+    expected = reference.labels(as_edges(neighbors, lengths, directed), codes, cost, "direct", 1.0)
+    adjacency = paths.adjacency(neighbors, lengths, directed)
+    found, origin, *_ = paths.shortest_paths(*adjacency, np.flatnonzero(codes > 0), cost == "exponential")
+    for i, (total, _) in enumerate(expected):
+        assert (total is None) == (origin[i] < 0) == (found[i] == np.inf)
+        if total is not None and codes[i] < 0:
+            value = reference.log(total) if cost == "exponential" else float(total)
+            assert found[i] == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+edge_lists = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, 3.5, 90.0, 90.25, 700.0]), max_size=6)
+
+
+@settings(max_examples=100)
+@given(edge_lists, edge_lists)
+def test_paths_are_compared_with_all_digits(a, b):
+    exact_a, exact_b = exact_cost(a), exact_cost(b)
+    sorted_a, sorted_b = (np.sort(np.array(edges, dtype=float))[::-1] for edges in (a, b))
+    assert paths._cheaper(sorted_a, sorted_b, 0.5) == (exact_a < exact_b)
+
+
+def exact_cost(edges, delta=Decimal("0.5")):
+    with localcontext() as context:
+        context.prec = 700  # e^1400 and 1 in one number
+        return sum((Decimal(d) / delta).exp() for d in edges)
+
+
+@settings(max_examples=60)
+@given(graphs(), st.booleans(), st.integers(0, 10**6))
+def test_extend_equals_the_best_of_all_first_steps(graph, exponential, seed):
+    neighbors, lengths = graph
+    rng = np.random.default_rng(seed)
+    cost = np.where(rng.random((len(neighbors), 2)) < 0.2, np.inf, rng.integers(0, 4, (len(neighbors), 2)) * 1.0)
+    found, through = paths.extend(neighbors, lengths, cost, exponential)
+    for i, c in np.ndindex(found.shape):
+        steps = [(length, j) for length, j in zip(lengths[i], neighbors[i]) if j >= 0]
+        if any(length == 0 for length, _ in steps):
+            steps = [(length, j) for length, j in steps if length == 0]
+        add = np.logaddexp if exponential else np.add
+        totals = [(cost[j, c] if length == 0 else add(length, cost[j, c]), j) for length, j in steps]
+        best, row = min(totals, default=(np.inf, -1))
+        assert found[i, c] == pytest.approx(best, rel=1e-12)
+        if best == np.inf:
+            assert through[i, c] == -1
+        elif not exponential:  # sums of whole numbers tie exactly: the lower row wins
+            assert through[i, c] == row
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 8), st.integers(1, 6), st.booleans(), st.integers(0, 10**6))
+def test_distances_equal_plain_loops(n, d, squared, seed):
+    rng = np.random.default_rng(seed)
+    A, B = (np.where(rng.random((n, d)) < 0.5, rng.normal(size=(n, d)), 0.0) for _ in range(2))
+    neighbors = rng.integers(-1, n, (n, 3)).astype(np.int32)
+    expected = np.zeros(neighbors.shape)
+    for i, m in np.ndindex(neighbors.shape):
+        if neighbors[i, m] >= 0:
+            gaps = [abs(A[i, f] - B[neighbors[i, m], f]) for f in range(d)]
+            expected[i, m] = sum(gap**2 if squared else gap for gap in gaps)
+    np.testing.assert_allclose(paths.distances(A, B, neighbors, squared), expected, rtol=1e-12)
+    a, b = csr_array(A), csr_array(B)
+    sparse = paths.sparse_distances(a.data, a.indices, a.indptr, b.data, b.indices, b.indptr, neighbors, squared)
+    np.testing.assert_allclose(sparse, expected, rtol=1e-12)
