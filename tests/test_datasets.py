@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fewlabel.datasets import make_pu
+from fewlabel.datasets import make_multiview_credit, make_pu
 
 
 @pytest.mark.parametrize("setting", ["censoring", "case-control"])
@@ -49,3 +49,42 @@ def test_bias_labels_the_easy_positives(setting):
 def test_bad_arguments_are_named(arguments, match):
     with pytest.raises(ValueError, match=match):
         make_pu(100, **arguments)
+
+
+def test_make_multiview_credit_keeps_its_numbers():
+    X, y, true, views = make_multiview_credit(4200, labeled=420, return_true=True, return_views=True, random_state=0)
+    assert X.shape == (4200, 40)
+    assert true.sum() == 200
+    assert (y == 1).sum() == 20
+    assert (y == 0).sum() == 400
+    assert (true[y >= 0] == y[y >= 0]).all()
+    assert np.isnan(X).mean() == pytest.approx(0.02, abs=0.002)
+    assert np.bincount(views + 1).tolist() == [4, 12, 10, 8, 6]
+    again, _ = make_multiview_credit(4200, labeled=420, random_state=0)
+    np.testing.assert_array_equal(X, again)
+
+
+def test_make_multiview_credit_has_blocks_and_a_class_in_each():
+    X, _, true, views = make_multiview_credit(20_000, missing=0.0, return_true=True, return_views=True, random_state=1)
+    C = np.abs(np.corrcoef(X.T))
+    same = (views[:, None] == views) & (views >= 0) & ~np.eye(len(views), dtype=bool)
+    apart = (views[:, None] != views) & (views >= 0)
+    assert C[same].mean() > 3 * C[apart].mean()
+    gap = np.abs(X[true == 1].mean(axis=0) - X[true == 0].mean(axis=0))
+    assert gap[views >= 0].min() > 0.2
+    assert gap[views < 0].max() < 0.15
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"n_samples": 1}, "n_samples=1"),
+        ({"imbalance": 0.5}, "at least 1"),
+        ({"missing": 1.0}, "shares"),
+        ({"labeled": 0}, "labeled=0"),
+        ({"n_samples": 100, "labeled": 200}, "2 to n_samples=100"),
+    ],
+)
+def test_make_multiview_credit_says_what_is_wrong(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        make_multiview_credit(**arguments)

@@ -9,6 +9,10 @@ __version__ = "0.1.0"
 UNLABELED = -1
 
 _ESTIMATORS = {
+    "BalancedMultiviewClassifier": "fewlabel.multiview",
+    "MultiviewKernelClassifier": "fewlabel.multiview",
+    "QuasiBaggingClassifier": "fewlabel.multiview",
+    "VariableClusterer": "fewlabel.multiview",
     "AutoClassifier": "fewlabel.auto",
     "CoTrainingClassifier": "fewlabel.wrappers",
     "CrossTrainingClassifier": "fewlabel.wrappers",
@@ -34,6 +38,7 @@ _FUNCTIONS = {
     "TableClassifier": "fewlabel.tables",
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
+    "make_multiview_credit": "fewlabel.datasets",
     "make_pu": "fewlabel.datasets",
     "make_three_circles": "fewlabel.datasets",
     "make_two_moons": "fewlabel.datasets",
@@ -60,6 +65,7 @@ _MODULES = (
     "linear",
     "metrics",
     "model_selection",
+    "multiview",
     "neural",
     "persistence",
     "prior",

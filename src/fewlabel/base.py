@@ -19,7 +19,16 @@ from sklearn.utils.validation import (
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read_binary
 
-__all__ = ["HasMethods", "Interval", "RankingClassifier", "RealNotInt", "StrOptions", "check_weights", "fit_context"]
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "RankingClassifier",
+    "RealNotInt",
+    "StrOptions",
+    "check_weights",
+    "fit_context",
+    "set_random_states",
+]
 
 fit_context = _fit_context
 
@@ -158,6 +167,13 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._allow_nan
         tags.input_tags.sparse = self._accept_sparse
         return tags
+
+
+def set_random_states(estimator, rng):
+    """Draw every `random_state` of an estimator, at any depth, as scikit-learn's ensembles do."""
+    from sklearn.ensemble._base import _set_random_states  # loads all ensembles
+
+    _set_random_states(estimator, rng)
 
 
 def check_weights(sample_weight, X):

@@ -1,6 +1,7 @@
 """Data to try things on."""
 
+from fewlabel.datasets._credit import make_multiview_credit
 from fewlabel.datasets._manifolds import make_three_circles, make_two_moons
 from fewlabel.datasets._pu import make_pu
 
-__all__ = ["make_pu", "make_three_circles", "make_two_moons"]
+__all__ = ["make_multiview_credit", "make_pu", "make_three_circles", "make_two_moons"]

@@ -1,0 +1,131 @@
+"""Imbalanced rows in four views, as a bank might see its customers."""
+
+import numbers
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fewlabel.labels import UNLABELED
+
+
+def make_multiview_credit(
+    n_samples=5000,
+    *,
+    n_features=(12, 10, 8, 6),
+    n_nuisance=4,
+    imbalance=20.0,
+    separation=1.0,
+    noise=0.7,
+    overlap=0.2,
+    missing=0.02,
+    labeled=210,
+    return_true=False,
+    return_views=False,
+    random_state=None,
+):
+    r"""Imbalanced two-class rows whose columns come in correlated blocks, one a view.
+
+    A row of class y has in each view v three hidden factors,
+
+    .. math::
+
+        a_v = \rho\, c + \sqrt{1 - \rho^2}\, e_v + y \cdot separation, \qquad
+        b_v = \tfrac12 (a_v^2 - 1) + \epsilon_v, \qquad n_v \sim N(0, 1),
+
+    where c is common to all views, :math:`\rho^2` is `overlap` and all else is drawn apart: given the class the views
+    agree only weakly, which is what makes them teach each other. A column is
+    :math:`w_1 a_v + w_2 b_v + w_3 n_v + noise \cdot \epsilon` with weights of its own. Only :math:`a_v` knows the
+    class; :math:`b_v` bends the block, so that rows lie along a curve; :math:`n_v` is common to the block and worth
+    nothing.
+
+    Parameters
+    ----------
+    n_samples : int, default=5000
+        Number of rows.
+    n_features : tuple of ints, default=(12, 10, 8, 6)
+        Columns of each view; as many views as there are numbers.
+    n_nuisance : int, default=4
+        Columns besides that belong to no view: noise.
+    imbalance : float, default=20.0
+        Rows of class 0 for each row of class 1.
+    separation : float, default=1.0
+        Distance of the classes in the factor :math:`a_v`, whose standard deviation within a class is 1.
+    noise : float, default=0.7
+        Standard deviation of each column's own noise.
+    overlap : float, default=0.2
+        What the views share besides the class: the correlation of :math:`a_v` between views, within a class.
+    missing : float, default=0.02
+        Share of the cells that are missing (NaN), at random.
+    labeled : int, default=210
+        Labelled rows, in the proportion of the classes, at least one of each.
+    return_true : bool, default=False
+        Also give the true classes.
+    return_views : bool, default=False
+        Also give the view of each column.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_columns)
+        Columns in random order.
+    y : ndarray of shape (n_samples,)
+        1 (default) or 0 for labelled rows, -1 for unlabelled ones.
+    y_true : ndarray of shape (n_samples,)
+        Only if `return_true`.
+    views : ndarray of shape (n_columns,)
+        View of each column, -1 for noise; only if `return_views`.
+
+    Examples
+    --------
+    >>> from fewlabel.datasets import make_multiview_credit
+    >>> X, y, views = make_multiview_credit(2100, return_views=True, random_state=0)
+    >>> X.shape, int((y == 1).sum()), int((y == 0).sum())
+    ((2100, 40), 10, 200)
+    >>> [int((views == v).sum()) for v in range(4)]
+    [12, 10, 8, 6]
+    """
+    _check(n_samples, imbalance, overlap, missing, labeled)
+    rng = check_random_state(random_state)
+    loadings = [_loadings(d, rng) for d in n_features]
+    order = rng.permutation(sum(n_features) + n_nuisance)
+    n_default = max(1, round(n_samples / (imbalance + 1)))
+    true = np.zeros(n_samples, dtype=np.int64)
+    true[rng.permutation(n_samples)[:n_default]] = 1
+    common = rng.normal(size=n_samples)
+    blocks = []
+    for weights in loadings:
+        a = np.sqrt(overlap) * common + np.sqrt(1 - overlap) * rng.normal(size=n_samples) + separation * true
+        b = 0.5 * (a**2 - 1) + rng.normal(scale=0.3, size=n_samples)
+        factors = np.column_stack([a, b, rng.normal(size=n_samples)])
+        blocks.append(factors @ weights + noise * rng.normal(size=(n_samples, weights.shape[1])))
+    blocks.append(rng.normal(size=(n_samples, n_nuisance)))
+    X = np.hstack(blocks)[:, order]
+    views = np.repeat([*range(len(n_features)), -1], [*n_features, n_nuisance])[order]
+    X[rng.uniform(size=X.shape) < missing] = np.nan
+    results = [X, _label(true, labeled, n_default, rng)]
+    return tuple(results + [true] * bool(return_true) + [views] * bool(return_views))
+
+
+def _loadings(n_columns, rng):
+    """Weights of the three factors in each column; the first weighs most, with either sign."""
+    weights = rng.uniform([[0.6], [0.2], [0.2]], [[1.0], [0.6], [0.6]], size=(3, n_columns))
+    return weights * rng.choice([-1.0, 1.0], size=n_columns)
+
+
+def _label(true, labeled, n_default, rng):
+    n_positive = min(max(1, round(labeled * n_default / len(true))), n_default)
+    y = np.full(len(true), UNLABELED)
+    for code, count in ((1, n_positive), (0, labeled - n_positive)):
+        y[rng.choice(np.flatnonzero(true == code), count, replace=False)] = code
+    return y
+
+
+def _check(n_samples, imbalance, overlap, missing, labeled):
+    if not isinstance(n_samples, numbers.Integral) or n_samples < 2:
+        raise ValueError(f"n_samples={n_samples!r} should be a number of rows, at least 2")
+    if not imbalance >= 1:
+        raise ValueError(f"imbalance={imbalance!r} should be at least 1: rows of class 0 for each of class 1")
+    if not 0 <= overlap <= 1 or not 0 <= missing < 1:
+        raise ValueError(f"overlap={overlap!r} and missing={missing!r} should be shares between 0 and 1")
+    if not isinstance(labeled, numbers.Integral) or not 2 <= labeled <= n_samples:
+        raise ValueError(f"labeled={labeled!r} should be a number of rows, 2 to n_samples={n_samples}")

@@ -1,0 +1,252 @@
+"""What the multi-view classifiers share: validate -> views -> basis of each view -> `_fit`, and prediction."""
+
+import numbers
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from fewlabel.base import Interval, StrOptions
+from fewlabel.exceptions import LabelError
+from fewlabel.labels import read, require_labels
+from fewlabel.multiview._basis import ViewBasis, ViewKernel, median_distance
+from fewlabel.multiview._losses import make_loss
+from fewlabel.multiview._system import Penalties
+from fewlabel.multiview._variables import VariableClusterer
+from fewlabel.multiview._views import drop_constant, find_views
+
+_LARGEST_SEED = np.iinfo(np.int32).max
+_EXACT = 16_000  # rows times views up to which approximation="auto" takes every row as a landmark
+_BATCH = 10_000  # rows that are predicted at once
+
+NON_NEGATIVE = Interval(numbers.Real, 0, None, closed="left")
+POSITIVE = Interval(numbers.Real, 0, None, closed="neither")
+COUNT = Interval(numbers.Integral, 1, None, closed="left")
+
+
+class Rows(NamedTuple):
+    """The rows that a fit uses, in all views.
+
+    Attributes
+    ----------
+    views : list of ndarray of shape (n_rows, n_columns_of_view)
+        Scaled columns.
+    features : ndarray of shape (n_rows, n_coordinates)
+        Coordinates in the bases of all views, side by side.
+    codes : ndarray
+        Class of each row, -1 if unlabelled.
+    origin : ndarray
+        Position of each row in the table.
+    """
+
+    views: list
+    features: np.ndarray
+    codes: np.ndarray
+    origin: np.ndarray
+
+
+class MultiviewClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the multi-view classifiers: a subclass fits coefficients of the bases, this class does the rest."""
+
+    _parameter_constraints: dict = {
+        "loss": [StrOptions({"squared", "hinge"})],
+        "views": [list, tuple, VariableClusterer, None],
+        "kernel": [StrOptions({"rbf", "linear", "poly"})],
+        "gamma_A": [POSITIVE],
+        "gamma_B": [NON_NEGATIVE],
+        "gamma_W": [NON_NEGATIVE],
+        "view_weights": [StrOptions({"uniform", "learned"}), "array-like"],
+        "length_scale": [StrOptions({"median"}), POSITIVE],
+        "degree": [COUNT],
+        "coef0": [NON_NEGATIVE],
+        "laplacian": [StrOptions({"knn", "kernel"})],
+        "n_neighbors": [COUNT],
+        "approximation": [StrOptions({"auto", "nystroem"}), None],
+        "n_components": [COUNT],
+        "scale": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def decision_function(self, X):
+        """Output of each class, higher the surer; with two classes, positive where `predict` gives ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        outputs = self._outputs(X)
+        return 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
+
+    def predict(self, X):
+        """Class with the largest output.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        best = self._outputs(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X):
+        """Probability of each class: a softmax of the outputs, whose slope is fitted to held-out labelled rows.
+
+        What the classes weighed in the fit is undone, so that with balanced classes a row at the threshold of `predict`
+        has the share of its class among the labelled rows as its probability, and not 1/2.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        outputs = self._outputs(X)
+        return softmax(self.slope_ * outputs - np.log(self.class_weight_), axis=1)
+
+    def _outputs(self, X):
+        """Output of each class, of shape (n_rows, n_classes)."""
+        check_is_fitted(self)
+        return self._decide(self._validate(X, reset=False))
+
+    def _decide(self, X):
+        outputs = np.empty((len(X), len(self.classes_)))
+        for part in gen_batches(len(X), _BATCH):
+            scaled = (X[part] - self._shift) / self._divisor
+            total = 0.0
+            for v, columns in enumerate(self.views_):
+                total = total + self._kernel(v)(scaled[:, columns], self.landmarks_[v]) @ self.dual_coef_[v]
+            outputs[part] = total @ self._readout
+        return outputs
+
+    def _validate(self, X, *, reset, **limits):
+        return validate_data(self, X, reset=reset, dtype=np.float64, **limits)
+
+    def _read(self, X, y):
+        """The table and its labels, checked."""
+        if y is None:
+            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        X = self._validate(X, reset=True, ensure_min_samples=2)
+        labels = read(y)
+        require_labels(labels)
+        check_consistent_length(X, labels.codes)
+        if len(labels.classes) < 2:
+            raise LabelError(
+                f"only one labelled class ({labels.classes.tolist()[0]!r}), 1 class in all: label rows of two classes "
+                "or more. If -1 is one of your classes, recode it, for instance as 0: -1 marks unlabelled rows. With "
+                "positives alone use a positive-unlabelled method such as PUAdaBoostClassifier"
+            )
+        self.classes_ = labels.classes
+        return X, labels.codes
+
+    def _prepare(self, X, codes):
+        """Set the views, their scales and bases, and give the rows in them.
+
+        Without the penalties that look at unlabelled rows these must not have a say in scales and bases either, so they
+        are left out here.
+        """
+        rng = check_random_state(self.random_state)
+        seed = rng.randint(_LARGEST_SEED)
+        origin = np.arange(len(X)) if self.gamma_B or self.gamma_W else np.flatnonzero(codes >= 0)
+        X, codes = X[origin], codes[origin]
+        views, self.clusterer_ = find_views(self.views, X, getattr(self, "feature_names_in_", None), seed)
+        self.views_, self.view_weights_ = drop_constant(views, self._given_weights(len(views)), X)
+        self._set_scale(X)
+        X = (X - self._shift) / self._divisor
+        by_view = [X[:, columns] for columns in self.views_]
+        self.length_scales_ = self._find_length_scales(by_view, rng)
+        chosen = self._choose_landmarks(len(X), rng)
+        self._bases = [ViewBasis(rows[chosen], self._kernel(v)) for v, rows in enumerate(by_view)]
+        features = np.hstack([basis.coordinates(rows) for basis, rows in zip(self._bases, by_view)])
+        return Rows(by_view, features, codes, origin)
+
+    def _given_weights(self, m):
+        if isinstance(self.view_weights, str):
+            return np.full(m, 1.0 / m)
+        weights = np.asarray(self.view_weights, dtype=np.float64)
+        if weights.shape != (m,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
+            raise ValueError(
+                f"view_weights should be {m} numbers, one a view, that are not negative and not all 0; got "
+                f"{weights.tolist()}"
+            )
+        return weights
+
+    def _set_scale(self, X):
+        spread = X.std(axis=0)
+        flat = spread <= 1e-12 * np.abs(X).max(axis=0)  # constant up to rounding
+        self._shift = X.mean(axis=0) if self.scale else np.zeros(X.shape[1])
+        self._divisor = np.where(flat, 1.0, spread) if self.scale else np.ones(X.shape[1])
+
+    def _find_length_scales(self, by_view, rng):
+        if self.kernel != "rbf" or self.length_scale != "median":
+            return np.full(len(by_view), 1.0 if isinstance(self.length_scale, str) else self.length_scale)
+        seed = rng.randint(_LARGEST_SEED)  # the same rows in every view, whatever the order of the views
+        return np.array([median_distance(rows, np.random.RandomState(seed)) for rows in by_view])
+
+    def _choose_landmarks(self, n_rows, rng):
+        exact = n_rows * len(self.views_) <= _EXACT if self.approximation == "auto" else self.approximation is None
+        if exact or self.n_components >= n_rows:
+            return np.arange(n_rows)
+        return np.sort(rng.choice(n_rows, self.n_components, replace=False))
+
+    def _kernel(self, v):
+        return ViewKernel(self.kernel, self.length_scales_[v], self.degree, self.coef0)
+
+    def _penalties(self):
+        return Penalties(self.gamma_A, self.gamma_B, self.gamma_W, self.laplacian, self.n_neighbors)
+
+    def _make_loss(self, **parameters):
+        loss = make_loss(self.loss, len(self.classes_), **parameters)
+        self._readout = loss.readout
+        return loss
+
+    def _keep(self, theta, held_out, codes, class_weight):
+        """Set what prediction needs: landmarks and their coefficients, and the slope of the probabilities."""
+        ends = np.cumsum([basis.size for basis in self._bases])[:-1]
+        parts = np.split(theta, ends)
+        self.landmarks_ = [basis.landmarks for basis in self._bases]
+        self.dual_coef_ = [
+            c * basis.coefficients(part) for c, basis, part in zip(self.view_weights_, self._bases, parts)
+        ]
+        self.class_weight_ = class_weight / class_weight.mean()
+        self.slope_ = likelihood_slope(held_out @ self._readout, codes, self.class_weight_)
+
+
+def likelihood_slope(outputs, codes, class_weight):
+    r"""The slope :math:`a \ge 0` with the likeliest classes under the softmax of :math:`a \cdot outputs`.
+
+    Targets slightly inside 0 and 1, as Platt's, keep it finite when the rows are separated.
+    """
+    n_classes = outputs.shape[1]
+    counts = np.bincount(codes, minlength=n_classes)
+    slip = 1.0 / (counts[codes] + 2.0)
+    target = np.repeat(slip[:, None] / (n_classes - 1), n_classes, axis=1)
+    target[np.arange(len(codes)), codes] = 1.0 - slip
+    weight = class_weight[codes]
+    scale = np.abs(outputs).max()
+    if not scale > np.finfo(float).tiny:
+        return 0.0
+    unit = outputs / scale
+
+    def gradient(slope):
+        return float((weight[:, None] * unit * (np.exp(log_softmax(slope * unit, axis=1)) - target)).sum())
+
+    steepest = 1.0
+    while gradient(steepest) < 0 and steepest < 1e6:
+        steepest *= 2
+    if gradient(steepest) < 0:
+        return steepest / scale
+    slope = brentq(gradient, 0.0, steepest, xtol=1e-12) if gradient(0.0) < 0 else 0.0
+    return max(slope, 1e-3) / scale  # not flat, so that the probabilities rank rows as the outputs do

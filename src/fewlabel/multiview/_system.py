@@ -1,0 +1,152 @@
+"""The penalty of the objective over some rows, and the model that a loss on the labelled ones gives."""
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
+from scipy.optimize import nnls
+from scipy.sparse import csr_array
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import NearestNeighbors
+
+from fewlabel.multiview._losses import held_out as outputs_of_other_folds
+
+_SMALL = 2000  # rows up to which comparing all pairs is quicker than a tree
+_LARGEST = 30_000  # columns of a system: 7 GiB
+
+
+class System:
+    r"""Factor of :math:`H = \gamma_A I + \frac{\gamma_B}{N} P_B + \frac{\gamma_W}{N} P_W` over N rows.
+
+    With the coordinates :math:`F^v` of the rows in each view,
+
+    .. math::
+
+        (P_B)_{vw} = (m \delta_{vw} - 1) {F^v}^\top F^w, \qquad (P_W)_{vv} = {F^v}^\top L^v F^v.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_rows, n_columns)
+        The coordinates of all views, side by side.
+    sizes : list of int
+        Columns of each view.
+    rows : list of ndarray
+        The rows in each view, for the graphs.
+    penalties : Penalties
+    """
+
+    def __init__(self, features, sizes, rows, penalties):
+        if features.shape[1] > _LARGEST:
+            raise MemoryError(
+                f"the system has {features.shape[1]:,} columns, views times landmarks, which take "
+                f"{8e-9 * features.shape[1] ** 2:.0f} GB: set approximation='nystroem', or lower n_components"
+            )
+        self.features = features
+        self.sizes = sizes
+        self.factor = cholesky(self._penalty(rows, penalties), lower=True, overwrite_a=True, check_finite=False)
+
+    def _penalty(self, rows, penalties):
+        F, n_rows, m = self.features, len(self.features), len(self.sizes)
+        between, within = penalties.gamma_B / n_rows, penalties.gamma_W / n_rows
+        H = F.T @ F if between and m > 1 else np.zeros((F.shape[1], F.shape[1]))
+        H *= -between
+        for start, size, X in zip(np.cumsum([0, *self.sizes[:-1]]), self.sizes, rows):
+            own = slice(start, start + size)
+            if between and m > 1:
+                H[own, own] *= 1 - m  # from -1 to m - 1
+            if within:
+                H[own, own] += within * penalties.roughness(F[:, own], X)
+        H[np.diag_indices_from(H)] += penalties.gamma_A
+        return H
+
+    def learn(self, labelled, codes, weight, loss, view_weights, *, held_out=False):
+        """Coefficients :math:`\\theta` of all views, and the outputs of the labelled rows that were held out.
+
+        Parameters
+        ----------
+        labelled : ndarray of int
+            Positions of the labelled rows.
+        codes, weight : ndarray
+            Class and weight of each of them; weights sum to 1.
+        loss : SquaredLoss or HingeLoss
+        view_weights : ndarray
+        held_out : bool, default=False
+            Whether to find the outputs; else they are None.
+        """
+        Psi = self.features[labelled] * np.repeat(view_weights, self.sizes)
+        Z = self._whiten(Psi)
+        beta = loss.solve(Z, codes, weight)
+        theta = cho_solve((self.factor, True), Psi.T @ beta, check_finite=False)
+        return theta, outputs_of_other_folds(loss, Z, codes, weight) if held_out else None
+
+    def learn_view_weights(self, labelled, codes, weight, loss, start, *, n_splits=5, n_rounds=5):
+        """Weights of the views, by turns with the functions of the views.
+
+        The outputs of each view for held-out rows are regressed on the codes of the classes, with weights that are not
+        negative; the weights with the least held-out error are kept.
+        """
+        n_splits = min(n_splits, np.bincount(codes).min())
+        if len(start) == 1 or n_splits < 2:  # nothing to choose, or no row to hold out
+            return start
+        folds = list(StratifiedKFold(n_splits).split(codes, codes))
+        target, root = loss.codes[codes], np.sqrt(weight)[:, None, None]
+        best, least, current = start, np.inf, start
+        for _ in range(n_rounds):
+            outputs = self._outputs_of_views(labelled, codes, weight, loss, current, folds)
+            error = float(((root[:, 0] * (outputs @ current - target)) ** 2).sum())
+            if error >= least * (1 - 1e-6):
+                break
+            best, least = current, error
+            found, _ = nnls((root * outputs).reshape(-1, len(start)), (root[:, 0] * target).ravel())
+            if found.sum() == 0:
+                break
+            current = found / found.sum()
+        return best
+
+    def _outputs_of_views(self, labelled, codes, weight, loss, view_weights, folds):
+        """Output of each view for held-out rows: shape (n_labelled, n_outputs, n_views)."""
+        outputs = np.empty((len(labelled), loss.codes.shape[1], len(self.sizes)))
+        ends = np.cumsum(self.sizes)[:-1]
+        for train, test in folds:
+            share = weight[train] / weight[train].sum()
+            theta, _ = self.learn(labelled[train], codes[train], share, loss, view_weights)
+            held = np.split(self.features[labelled[test]], ends, axis=1)
+            for v, (F, of_view) in enumerate(zip(held, np.split(theta, ends))):
+                outputs[test, :, v] = F @ of_view
+        return outputs
+
+    def _whiten(self, Psi):
+        Z = solve_triangular(self.factor, Psi.T, lower=True, check_finite=False).T
+        # Only products of rows count from here on, so a rotation into as many columns as rows loses nothing.
+        return qr(Z.T, mode="economic")[1].T if Z.shape[0] < Z.shape[1] else Z
+
+
+class Penalties:
+    """Weights of the penalties, and the graph whose roughness is one of them."""
+
+    def __init__(self, gamma_A, gamma_B, gamma_W, laplacian, n_neighbors):
+        self.gamma_A, self.gamma_B, self.gamma_W = gamma_A, gamma_B, gamma_W
+        self.laplacian, self.n_neighbors = laplacian, n_neighbors
+
+    def roughness(self, F, X):
+        r""":math:`F^\top L F`, where L is the Laplacian of a graph over the rows of a view."""
+        if self.laplacian == "knn":
+            A = neighbor_graph(X, self.n_neighbors)
+            return F.T @ (A.sum(axis=1)[:, None] * F - A @ F)
+        # The graph's weights are the kernel's values F F', so that no matrix of all pairs is needed.
+        degree = F @ F.sum(axis=0)
+        if degree.min() < -1e-8 * np.abs(degree).max():
+            raise ValueError(
+                "laplacian='kernel' needs a kernel whose values are not negative: use kernel='rbf', or laplacian='knn'"
+            )
+        present = degree > 1e-12 * degree.max()
+        root = np.where(present, 1.0 / np.sqrt(np.where(present, degree, 1.0)), 0.0)
+        scaled = F.T @ (root[:, None] * F)
+        return F.T @ F - scaled @ scaled
+
+
+def neighbor_graph(X, n_neighbors):
+    """1 where a row is among the nearest neighbours of another one, or the other way round."""
+    n_rows, k = len(X), min(n_neighbors, len(X) - 1)
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute" if n_rows <= _SMALL else "auto").fit(X)
+    found = search.kneighbors(return_distance=False)
+    A = csr_array((np.ones(n_rows * k), found.ravel(), np.arange(0, n_rows * k + 1, k)), shape=(n_rows, n_rows))
+    return A.maximum(A.T)

@@ -1,0 +1,316 @@
+"""ClustOfVar: columns that say the same thing, put together."""
+
+import numbers
+
+import numpy as np
+from scipy.cluster.hierarchy import cut_tree, linkage
+from scipy.linalg import eigh
+from scipy.spatial.distance import squareform
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from fewlabel.base import Interval, StrOptions, fit_context
+from fewlabel.multiview import _coding as coding
+
+_AS_STABLE = 0.02  # mean Rand indices as near as this are alike: columns of noise make many numbers nearly as stable
+
+
+class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Clusters of columns, numeric and categorical, around their first components (ClustOfVar, k-means).
+
+    A cluster :math:`g` of columns has the first principal component :math:`f_g` of its columns as its centre, and its
+    largest eigenvalue :math:`\lambda_g` as its homogeneity. The partition maximises
+
+    .. math::
+
+        \sum_g \lambda_g = \sum_g \sum_{j \in g} s(x_j, f_g), \qquad s(x_j, f) = r^2(x_j, f)
+        \ \text{or}\ \eta^2(f \mid x_j),
+
+    the squared correlation of a numeric column and the correlation ratio of a categorical one. Columns move to the
+    centre that they are most similar to, and the centres are found anew, until nothing moves.
+
+    After the correlations have been computed, the time does not depend on the number of rows.
+
+    Parameters
+    ----------
+    n_clusters : int, default=None
+        Number of clusters. None: the number whose partition changes least between bootstrap samples of the rows; of
+        those within 0.02 of it, the least.
+    max_clusters : int, default=10
+        Largest number that is tried when `n_clusters` is None; never more than half of the columns, as partitions into
+        nearly single columns are alike by necessity. With fewer than four columns there is one cluster.
+    categorical_features : "auto" or array-like, default="auto"
+        Columns to be read as categories: names, positions or a mask. "auto": those of a data frame that hold text,
+        categories or booleans, and those of an array that do not hold numbers.
+    n_init : int, default=10
+        Starts, of which the one with the largest :math:`\sum \lambda` is kept. The first is the cut of an
+        average-linkage tree of the columns, the others draw columns at random.
+    max_iter : int, default=150
+        Most passes of a start.
+    n_bootstraps : int, default=50
+        Bootstrap samples, each clustered from its own tree.
+    max_samples : int, default=10000
+        Rows that are used, drawn at random if there are more.
+    random_state : int, RandomState instance or None, default=None
+        Draws rows, starts and bootstrap samples.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_features_in_,)
+        Cluster of each column, numbered in the order of the columns; -1 for a constant column, which is in none.
+    n_clusters_ : int
+    similarities_ : ndarray of shape (n_features_in_,)
+        Similarity of each column to the centre of its cluster; 0 for a constant column.
+    homogeneities_ : ndarray of shape (n_clusters_,)
+        :math:`\lambda_g`.
+    explained_ : float
+        :math:`(\sum_g \lambda_g - \lambda) / (p - \lambda)`, where :math:`\lambda` is that of one cluster of all p
+        columns: 0 for one cluster, 1 if every column equals its centre.
+    stability_ : ndarray of shape (n_tried, 2)
+        Number of clusters and mean adjusted Rand index between the partitions of the rows and of bootstrap samples;
+        empty if `n_clusters` is given.
+    n_iter_ : int
+        Passes of the best start.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Notes
+    -----
+    Missing numbers are replaced by the mean, and a missing category belongs to no level. `transform` gives the
+    component of each cluster, whose variance is :math:`\lambda_g`; levels that were not there in `fit` count as
+    missing.
+
+    The R package chooses the number of clusters on its hierarchy of the columns. Here each bootstrap sample is
+    clustered by k-means from an average-linkage tree, which takes seconds where the hierarchy would take hours. A
+    cluster that runs empty is given the column that fits its own cluster worst.
+
+    References
+    ----------
+    .. [1] Chavent, Kuentz-Simonet, Liquet, Saracco. ClustOfVar: an R package for the clustering of variables. Journal
+       of Statistical Software 50(13), 2012.
+    .. [2] Cui, Chen, Cheng. A multi-view based semi-supervised classifier with co-regularization for imbalanced data.
+       Journal of University of Science and Technology of China 50(5), 2020, remark 2 of section 1.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel import VariableClusterer
+    >>> rng = np.random.default_rng(0)
+    >>> income, age = rng.normal(size=(2, 300, 1))
+    >>> X = np.hstack([income, age, -income, age]) + 0.3 * rng.normal(size=(300, 4))
+    >>> VariableClusterer(random_state=0).fit(X).labels_
+    array([0, 1, 0, 1])
+    """
+
+    _parameter_constraints: dict = {
+        "n_clusters": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "max_clusters": [Interval(numbers.Integral, 2, None, closed="left")],
+        "categorical_features": [StrOptions({"auto"}), "array-like"],
+        "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_bootstraps": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_samples": [Interval(numbers.Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters=None,
+        *,
+        max_clusters=10,
+        categorical_features="auto",
+        n_init=10,
+        max_iter=150,
+        n_bootstraps=50,
+        max_samples=10_000,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.max_clusters = max_clusters
+        self.categorical_features = categorical_features
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.n_bootstraps = n_bootstraps
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The table. Missing values are allowed.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        rng = check_random_state(self.random_state)
+        table = coding.read_table(self, X, reset=True)
+        self._codings = coding.learn_coding(table, self.categorical_features)
+        Z = coding.code(table, self._codings)
+        varying, owner = np.unique(coding.owners(self._codings), return_inverse=True)
+        self._check_number(len(varying))
+        if len(Z) > self.max_samples:
+            Z = Z[rng.choice(len(Z), self.max_samples, replace=False)]
+        C = coding.correlations_of_sample(Z, np.ones(len(Z)), self._codings)
+        self.stability_ = np.empty((0, 2))
+        n_clusters = self.n_clusters or self._choose_number(Z, C, owner, rng)
+        found = self._best_partition(C, owner, n_clusters, rng)
+        self._keep(found, C, owner, varying)
+        return self
+
+    def transform(self, X):
+        """The first component of each cluster.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters_)
+        """
+        check_is_fitted(self)
+        return coding.code(coding.read_table(self, X, reset=False), self._codings) @ self._loadings
+
+    def _check_number(self, n_columns):
+        if n_columns == 0:
+            raise ValueError(
+                "every column of X is constant: there is nothing to cluster; drop them, or check the table"
+            )
+        if self.n_clusters is not None and self.n_clusters > n_columns:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the {n_columns} column(s) that are not constant: lower it"
+            )
+
+    def _choose_number(self, Z, C, owner, rng):
+        n_columns = owner.max() + 1
+        tried = np.arange(2, min(self.max_clusters, n_columns // 2) + 1)
+        if len(tried) == 0:
+            return 1
+        whole = [_improve(C, owner, cut, self.max_iter).labels for cut in _cuts(C, owner, tried)]
+        scores = np.zeros((self.n_bootstraps, len(tried)))
+        for b in range(self.n_bootstraps):
+            counts = np.bincount(rng.randint(len(Z), size=len(Z)), minlength=len(Z))
+            again = coding.correlations_of_sample(Z, counts, self._codings)
+            for i, cut in enumerate(_cuts(again, owner, tried)):
+                labels = _improve(again, owner, cut, self.max_iter).labels
+                scores[b, i] = adjusted_rand_score(whole[i], labels)
+        self.stability_ = np.column_stack([tried, scores.mean(axis=0)])
+        return int(tried[self.stability_[:, 1] >= self.stability_[:, 1].max() - _AS_STABLE][0])
+
+    def _best_partition(self, C, owner, n_clusters, rng):
+        best = _improve(C, owner, _cuts(C, owner, [n_clusters])[0], self.max_iter)
+        n_columns = owner.max() + 1
+        if n_clusters in (1, n_columns):
+            return best
+        alike = _similarities(C, owner)
+        for _ in range(self.n_init - 1):
+            centres = rng.choice(n_columns, n_clusters, replace=False)
+            start = alike[:, centres].argmax(axis=1)
+            start[centres] = np.arange(n_clusters)
+            found = _improve(C, owner, start, self.max_iter)
+            if found.values.sum() > best.values.sum() * (1 + 1e-9):
+                best = found
+        return best
+
+    def _keep(self, found, C, owner, varying):
+        order = np.argsort(np.unique(found.labels, return_index=True)[1])  # clusters as they first occur
+        rank = np.argsort(order)
+        self.n_clusters_ = len(order)
+        self.labels_ = np.full(self.n_features_in_, -1)
+        self.labels_[varying] = rank[found.labels]
+        self.similarities_ = np.zeros(self.n_features_in_)
+        self.similarities_[varying] = found.alike[np.arange(len(varying)), found.labels]
+        self.homogeneities_ = found.values[order]
+        whole = _top(C)[0]
+        spread = len(varying) - whole
+        self.explained_ = float((found.values.sum() - whole) / spread) if spread > 1e-9 else 1.0
+        self._loadings = found.vectors[:, order]
+        self._n_features_out = self.n_clusters_
+        self.n_iter_ = found.n_iter
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class _Partition:
+    """Clusters of columns with their centres."""
+
+    def __init__(self, C, owner, labels):
+        n_clusters = labels.max() + 1
+        self.labels, self.n_iter = labels, 0
+        self.values = np.empty(n_clusters)
+        self.vectors = np.zeros((len(C), n_clusters))
+        for g in range(n_clusters):
+            own = np.flatnonzero(labels[owner] == g)
+            self.values[g], vector = _top(C[np.ix_(own, own)])
+            self.vectors[own, g] = vector * np.sign(vector[np.abs(vector).argmax()])
+        shares = (C @ self.vectors) ** 2 / self.values
+        self.alike = np.array([np.bincount(owner, weights=share) for share in shares.T]).T
+
+
+def _improve(C, owner, labels, max_iter):
+    """Move columns to the most similar centre until none moves."""
+    current = _Partition(C, owner, labels)
+    for iteration in range(1, max_iter + 1):
+        best = current.alike.argmax(axis=1)
+        rows = np.arange(len(labels))
+        better = current.alike[rows, best] > current.alike[rows, current.labels] * (1 + 1e-12)
+        moved = np.where(better, best, current.labels)
+        _fill_empty(moved, current)
+        if (moved == current.labels).all():
+            current.n_iter = iteration
+            return current
+        current = _Partition(C, owner, moved)
+    current.n_iter = max_iter
+    return current
+
+
+def _fill_empty(labels, partition):
+    """Give each cluster that has run empty the column that fits worst, of those with company."""
+    for g in range(len(partition.values)):
+        sizes = np.bincount(labels, minlength=len(partition.values))
+        if sizes[g] == 0:
+            fit = partition.alike[np.arange(len(labels)), labels]
+            labels[np.where(sizes[labels] > 1, fit, np.inf).argmin()] = g
+
+
+def _top(C):
+    """Largest eigenvalue and its vector."""
+    if len(C) > 100:
+        value, vector = eigh(C, subset_by_index=[len(C) - 1, len(C) - 1], check_finite=False)
+        return value[0], vector[:, 0]
+    values, vectors = np.linalg.eigh(C)  # all of them, which for small matrices is less work than asking for one
+    return values[-1], vectors[:, -1]
+
+
+def _similarities(C, owner):
+    """Squared correlation, correlation ratio, or squared first canonical correlation of all pairs of columns."""
+    n_columns = owner.max() + 1
+    part = np.zeros((n_columns, len(C)))
+    part[owner, np.arange(len(C))] = 1.0
+    alike = part @ C**2 @ part.T  # right where one of the pair is numeric, and has one column in C
+    wide = np.flatnonzero(np.bincount(owner) > 1)
+    for i, j in ((i, j) for i in wide for j in wide if i < j):
+        alike[i, j] = alike[j, i] = np.linalg.norm(C[np.ix_(owner == i, owner == j)], 2) ** 2
+    alike[np.diag_indices(n_columns)] = 1.0
+    return np.clip(alike, 0.0, 1.0)
+
+
+def _cuts(C, owner, numbers_of_clusters):
+    """Partitions of an average-linkage tree of the columns into each of the numbers of clusters."""
+    alike = _similarities(C, owner)
+    if len(alike) == 1:
+        return [np.zeros(1, dtype=np.int64)]
+    tree = linkage(squareform(1.0 - alike, checks=False), "average")
+    return list(cut_tree(tree, numbers_of_clusters).T.astype(np.int64))
