@@ -36,7 +36,7 @@ def finish(figure, name):
 
 
 def draw_ada_pu():
-    corrections, rounds = (1.0, 0.7, 0.0), 200
+    corrections, rounds = (1.0, 0.7, 0.0), 400
     colors = dict(zip(corrections, (ORANGE, BLUE, GREY)))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8))
     for correction in corrections:

@@ -1,0 +1,181 @@
+"""Methods over many tables: Friedman and Nemenyi, Wilcoxon and Holm, and the critical-difference diagram."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+__all__ = ["Comparison", "compare_methods", "plot_critical_difference"]
+
+
+class Comparison(NamedTuple):
+    """Several methods compared over several tables.
+
+    Attributes
+    ----------
+    ranks : Series
+        Mean rank of each method, 1 the best, ascending.
+    friedman_p : float
+        p-value of the hypothesis that all methods are alike.
+    critical_difference : float
+        Nemenyi's: mean ranks that differ by less are not told apart at level `alpha`.
+    p_values : DataFrame of shape (n_methods, n_methods)
+        Wilcoxon's signed-rank test of each pair, corrected by Holm; 1 on the diagonal.
+    n_datasets : int
+    alpha : float
+    """
+
+    ranks: pd.Series
+    friedman_p: float
+    critical_difference: float
+    p_values: pd.DataFrame
+    n_datasets: int
+    alpha: float
+
+
+def compare_methods(scores, *, higher_is_better=True, alpha=0.05):
+    r"""Compare methods by their scores on the same tables.
+
+    With :math:`r_j` the mean rank of method j of k over N tables (ties share their ranks), Friedman's statistic is
+
+    .. math:: \chi^2 = \frac{12 N}{k (k + 1)} \Big[\sum_j r_j^2 - \frac{k (k + 1)^2}{4}\Big] ,
+
+    corrected for ties, and Nemenyi's critical difference is :math:`q_\alpha \sqrt{k (k + 1) / 6N}`. Pairs are tested by
+    Wilcoxon's signed-rank test (zero differences split), corrected by Holm over all pairs.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_datasets, n_methods)
+        One row a table, one column a method. A row with a gap is left out: methods are compared on the same tables.
+    higher_is_better : bool, default=True
+    alpha : float, default=0.05
+        Level of the critical difference.
+
+    Returns
+    -------
+    Comparison
+
+    References
+    ----------
+    .. [1] Demsar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel.metrics import compare_methods
+    >>> scores = pd.DataFrame({"a": [0.9, 0.8, 0.7, 0.95, 0.85], "b": [0.8, 0.7, 0.6, 0.9, 0.8], "c": [0.5] * 5})
+    >>> comparison = compare_methods(scores)
+    >>> comparison.ranks.to_dict()
+    {'a': 1.0, 'b': 2.0, 'c': 3.0}
+    >>> round(comparison.critical_difference, 3)
+    1.482
+    """
+    scores = pd.DataFrame(scores).dropna()
+    n, k = scores.shape
+    if k < 2 or n < 2:
+        raise ValueError(
+            f"two methods and two tables without gaps are needed, there are {k} methods and {n} tables: leave out the "
+            "methods that did not run everywhere"
+        )
+    values = scores.to_numpy(dtype=float)
+    ranks = stats.rankdata(-values if higher_is_better else values, axis=1)
+    mean_ranks = pd.Series(ranks.mean(axis=0), index=scores.columns).sort_values(kind="stable")
+    return Comparison(
+        mean_ranks,
+        _friedman(ranks),
+        float(stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n))),
+        _wilcoxon_holm(scores),
+        n,
+        alpha,
+    )
+
+
+def _friedman(ranks):
+    n, k = ranks.shape
+    _, ties = np.unique(ranks + np.arange(n)[:, None] * 2 * k, return_counts=True)
+    spread = n * k * (k * k - 1) - (ties**3 - ties).sum()
+    if spread == 0:  # every row is one tie
+        return 1.0
+    between = 12 * ((ranks.sum(axis=0) - n * (k + 1) / 2) ** 2).sum()
+    return float(stats.chi2.sf(between * (k - 1) / spread, k - 1))
+
+
+def _wilcoxon_holm(scores):
+    methods = list(scores.columns)
+    pairs = [(a, b) for i, a in enumerate(methods) for b in methods[i + 1 :]]
+    raw = []
+    for a, b in pairs:
+        difference = (scores[a] - scores[b]).to_numpy(dtype=float)
+        raw.append(stats.wilcoxon(difference, zero_method="zsplit").pvalue if difference.any() else 1.0)
+    corrected, largest = np.empty(len(pairs)), 0.0
+    for place, i in enumerate(np.argsort(raw, kind="stable")):
+        largest = max(largest, min(1.0, raw[i] * (len(pairs) - place)))
+        corrected[i] = largest
+    table = pd.DataFrame(np.eye(len(methods)), index=methods, columns=methods)
+    for (a, b), p in zip(pairs, corrected):
+        table.loc[a, b] = table.loc[b, a] = p
+    return table
+
+
+def plot_critical_difference(comparison, *, ax=None):
+    """Draw mean ranks on a line; a bar joins methods that Nemenyi's test does not tell apart.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `compare_methods`.
+    ax : matplotlib Axes, default=None
+        None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel.metrics import compare_methods, plot_critical_difference
+    >>> scores = pd.DataFrame({"a": [0.9, 0.8, 0.7], "b": [0.8, 0.7, 0.6]})
+    >>> ax = plot_critical_difference(compare_methods(scores))
+    """
+    ranks, k = comparison.ranks, len(comparison.ranks)
+    bars = _cliques(ranks.to_numpy(), comparison.critical_difference)
+    rows = (k + 1) // 2
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(9, 1.1 + 0.27 * rows + 0.16 * len(bars)))
+    top = 0.45 * len(bars) + 0.5  # names hang below the bars
+    ax.set(xlim=(k + 0.02, 0.98), ylim=(top + rows, -1.9))
+    ax.axis("off")
+    ax.plot([1, k], [0, 0], color="black", lw=1)
+    for tick in range(1, k + 1):
+        ax.plot([tick, tick], [0, -0.18], color="black", lw=1)
+        ax.text(tick, -0.3, str(tick), ha="center", va="bottom", fontsize=9)
+    width = min(comparison.critical_difference, k - 1)
+    ax.plot([1, 1 + width], [-1.35, -1.35], color="black", lw=2)
+    shown = f"critical difference {comparison.critical_difference:.2f}"
+    ax.text(1, -1.5, f"{shown}, {comparison.n_datasets} tables", ha="right", va="bottom", fontsize=9)
+    for place, (method, rank) in enumerate(ranks.items()):
+        best = place < rows
+        row = top + (place if best else k - 1 - place) + 0.3
+        end = 1 if best else k
+        ax.plot([rank, rank, end], [0, row, row], color="0.45", lw=0.8)
+        side = {"ha": "left", "x": end - 0.02} if best else {"ha": "right", "x": end + 0.02}
+        ax.text(y=row, s=f"{method} ({rank:.2f})", va="center", fontsize=9, **side)
+    for level, (first, last) in enumerate(bars):
+        y = 0.3 + 0.45 * level
+        ax.plot([ranks.iloc[first] - 0.04, ranks.iloc[last] + 0.04], [y, y], color="black", lw=3, solid_capstyle="butt")
+    return ax
+
+
+def _cliques(ranks, difference):
+    """First and last of each longest run of ascending ranks that differ by less than the critical difference."""
+    runs, reached = [], -1
+    for first in range(len(ranks)):
+        last = int(np.searchsorted(ranks, ranks[first] + difference, side="left")) - 1
+        if last > max(first, reached):
+            runs.append((first, last))
+            reached = last
+    return runs
