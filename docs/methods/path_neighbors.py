@@ -38,7 +38,7 @@ def show_rows(axis, X, y, true, found, title):
     axis.scatter(*X[wrong].T, marker="s", s=26, facecolor="none", edgecolor="black", linewidth=0.6)
     axis.set_title(f"{title}: {wrong.sum()} errors", loc="left")
     axis.set_aspect("equal")
-    axis.set(xticks=[], yticks=[])
+    axis.set_axis_off()
 
 
 def figure_6_3_and_6_4():
@@ -80,38 +80,48 @@ def _error(model, make, noise, seed):
     return 100 * np.mean((model.fit(X, y).transduction_ != true)[y < 0])
 
 
-def path_of(model, row):
-    """The rows on the path from a row to the labelled row it takes its class from."""
+def cheapest_path(X, y, row, code, **form):
+    """The path from a row to the labelled rows of one class, and the logarithm of its cost."""
+    # A fit in which the other class has no row but one out of reach.
+    far = np.vstack([X, X.mean(axis=0) + 1e3])
+    model = PathNeighborsClassifier(scale=False, **form).fit(far, np.r_[np.where(y == code, code, -1), 1 - code])
     rows = [row]
     while model.successors_[rows[-1]] >= 0:
         rows.append(model.successors_[rows[-1]])
-    return rows
+    return far[rows], model.path_costs_[row, code]
 
 
 def figure_6_6():
-    """The path of one row to either class, with few neighbours and with all rows as neighbours."""
-    X, y, true = make_two_moons(noise=0.07, return_true=True, random_state=4)
-    small = PathNeighborsClassifier(10).fit(X, y)
-    all_rows = PathNeighborsClassifier(len(X) - 1, delta=5.0).fit(X, y)
-    row = np.flatnonzero((all_rows.transduction_ != true) & (small.transduction_ == true))[0]
-    figure = Figure(figsize=(10, 3.4), layout="constrained")
-    settings = (("K = 10", 10, 0.2), ("all rows are neighbours, steps hardly cost by their length", len(X) - 1, 5.0))
-    for axis, (title, k, delta) in zip(figure.subplots(1, 2), settings):
-        costs = []
+    """The paths of one row to either class: few neighbours; all rows as neighbours; and then the cheapest path."""
+    X, y, true = make_two_moons(noise=0.1, return_true=True, random_state=2)
+    everyone = len(X) - 1
+    few = PathNeighborsClassifier(scale=False, search="two-step").fit(X, y)
+    # One delta for all three: the median edge grows with the number of neighbours.
+    delta = 0.2 * few.delta_ / PathNeighborsClassifier(everyone, scale=False).fit(X, y).delta_
+    forms = {
+        "K = 10, two steps, as printed": dict(n_neighbors=10, search="two-step"),
+        f"K = {everyone}, two steps, as printed": dict(n_neighbors=everyone, delta=delta, search="two-step"),
+        f"K = {everyone}, the cheapest path": dict(n_neighbors=everyone, delta=delta),
+    }
+    found = [PathNeighborsClassifier(scale=False, **form).fit(X, y).transduction_ for form in forms.values()]
+    for name, classes in zip(forms, found):
+        print(f"{name}: {np.count_nonzero(classes != true)} errors")
+    candidates = np.flatnonzero((found[0] == true) & (found[1] != true) & (found[2] == true))
+    own = [np.abs(X[y == true[i]] - X[i]).sum(axis=1).min() for i in candidates]
+    row = candidates[int(np.argmax(own))]  # the one furthest from the labels of its own class
+    figure = Figure(figsize=(12, 2.8), layout="constrained")
+    for axis, (title, form) in zip(figure.subplots(1, 3), forms.items()):
+        ways = [cheapest_path(X, y, row, code, **form) for code in (0, 1)]
+        costs = [cost for _, cost in ways]
         for code in (0, 1):
-            axis.scatter(*X[true == code].T, marker="x", s=9, linewidth=0.6, color=COLOURS[code], alpha=0.6)
+            axis.scatter(*X[true == code].T, marker="x", s=9, linewidth=0.6, color=COLOURS[code], alpha=0.5)
             axis.scatter(*X[y == code].T, marker="o", s=60, color=COLOURS[code], edgecolor="black", zorder=3)
-            # A fit in which the other class has no row but a far one gives the path to this class.
-            only = np.where(y == code, code, -1)
-            far = np.vstack([X, X.mean(axis=0) + 1e3])
-            model = PathNeighborsClassifier(k, delta=delta, scale=False).fit(far, np.r_[only, 1 - code])
-            way = path_of(model, row)
-            axis.plot(*far[way].T, "-", color=COLOURS[code], linewidth=2)
-            costs.append(model.path_costs_[row, code])
-        axis.scatter(*X[row], s=110, marker="*", color="black", zorder=4)
-        axis.set_title(f"{title}: log cost {costs[0]:.2f} (blue), {costs[1]:.2f} (orange)", loc="left", fontsize=9)
+        for code, width in zip(np.argsort(costs)[::-1], (3.5, 1.8)):  # the cheaper path on top, where they share a way
+            axis.plot(*ways[code][0].T, "-", color=COLOURS[code], linewidth=width)
+        axis.scatter(*X[row], s=130, marker="*", color="black", zorder=4)
+        axis.set_title(f"{title}\nlog cost: blue {costs[0]:.2f}, orange {costs[1]:.2f}", loc="left", fontsize=10)
         axis.set_aspect("equal")
-        axis.set(xticks=[], yticks=[])
+        axis.set_axis_off()
     save(figure, "path_neighbors_paths")
 
 
