@@ -113,11 +113,11 @@ def show(results):
         table = results.pivot_table(index="set", columns="method", values=column, sort=False)[METHODS].astype(float)
         for i, method in enumerate(METHODS):
             published = [PUBLISHED[key][name] for name in table.index]
-            if key == "sizes":
-                place = {"CFS": 0, "LVF": 1, "Relief": 2, "FSCRF": 2}.get(method)
-                table[f"{method}, thesis"] = [np.nan if place is None else p[place] for p in published]
-            else:
+            if key != "sizes":
                 table[f"{method}, thesis"] = [p[i] for p in published]
+            elif method != "all":
+                place = {"CFS": 0, "LVF": 1, "Relief": 2, "FSCRF": 2}[method]
+                table[f"{method}, thesis"] = [float(p[place]) for p in published]
         if len(table) > 1:
             table.loc["mean"] = table.mean()
         print(f"\n### {title}\n\n{table.to_markdown(floatfmt='.1f')}")

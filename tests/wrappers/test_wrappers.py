@@ -62,7 +62,7 @@ def test_max_rounds_raises_k_so_that_all_rows_are_labelled():
 @pytest.mark.parametrize("seed", range(4))
 def test_the_guard_never_ends_below_the_start(wrapper, base, seed):
     X, _, y = toy(seed, n=90)
-    model = wrapper(base, random_state=seed).fit(X, y)
+    model = wrapper(base, max_rounds=5, random_state=seed).fit(X, y)
     scores = [entry["score"] for entry in model.history_]
     assert not np.isnan(scores).any()
     assert scores[model.best_iter_] >= scores[0]
@@ -126,7 +126,8 @@ def test_the_order_of_unlabelled_rows_does_not_matter(wrapper):
 @every_wrapper
 def test_reproducible_and_the_same_for_any_n_jobs(wrapper):
     X, _, y = toy()
-    models = [wrapper(ExtraTreesClassifier(5, n_jobs=n), random_state=3).fit(X, y) for n in (1, 2)]
+    bases = [ExtraTreesClassifier(5, n_jobs=n) for n in (1, 2)]
+    models = [wrapper(base, max_rounds=3, random_state=3).fit(X, y) for base in bases]
     np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
     assert models[0].history_ == models[1].history_
 
@@ -137,7 +138,7 @@ def test_any_classifier_with_string_classes_and_frames(wrapper, base):
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = np.array(["a", "b", "c"])[y]
     few = pd.Series(hide_labels(names, labeled=0.3, mechanism="per-class", random_state=0))
-    model = wrapper(base, random_state=0).fit(X, few)
+    model = wrapper(base, max_rounds=5, random_state=0).fit(X, few)
     assert (model.predict(X) == names).mean() > 0.7
     assert (model.transduction_[few.notna()] == few[few.notna()]).all()
     assert model.feature_names_in_.tolist() == list(X.columns)
@@ -189,7 +190,7 @@ def test_views_by_position_name_and_mask_are_the_same():
     frame = pd.DataFrame(X, columns=list("abcd"))
     mask = np.array([True, True, False, False])
     ways = [[[0, 1], [2, 3]], [["a", "b"], ["c", "d"]], [mask, ~mask]]
-    models = [CoTrainingClassifier(GaussianNB(), views, random_state=0).fit(frame, y) for views in ways]
+    models = [CoTrainingClassifier(GaussianNB(), views, max_rounds=3, random_state=0).fit(frame, y) for views in ways]
     assert all((m.predict_proba(frame) == models[0].predict_proba(frame)).all() for m in models)
     with pytest.raises(ValueError, match="'z'"):
         CoTrainingClassifier(GaussianNB(), [["a"], ["z"]]).fit(frame, y)
@@ -217,10 +218,10 @@ def test_in_grid_search_pipeline_and_cross_validation(wrapper):
     X, _, y = toy()
     folds = LabeledStratifiedKFold(3)
     grid = {"estimator__var_smoothing": [1e-9, 10.0], "stop": ["out-of-fold", "exhausted"]}
-    search = GridSearchCV(wrapper(GaussianNB(), random_state=0), grid, cv=folds).fit(X, y)
+    search = GridSearchCV(wrapper(GaussianNB(), max_rounds=2, random_state=0), grid, cv=folds).fit(X, y)
     assert search.best_params_["estimator__var_smoothing"] == 1e-9
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
-    model = make_pipeline(StandardScaler(), wrapper(GaussianNB(), random_state=0))
+    model = make_pipeline(StandardScaler(), wrapper(GaussianNB(), max_rounds=2, random_state=0))
     assert cross_val_score(model, X, y, cv=folds).mean() > 0.5
 
 
@@ -235,7 +236,7 @@ def test_columns_of_polars_and_arrow(wrapper, library):
         frame, column = frames.DataFrame(table), frames.Series(names.tolist())
     else:
         frame, column = frames.table(table), frames.array(names.tolist())
-    model = wrapper(GaussianNB(), random_state=0).fit(frame, column)
-    alone = wrapper(GaussianNB(), random_state=0).fit(X, names)
+    model = wrapper(GaussianNB(), max_rounds=3, random_state=0).fit(frame, column)
+    alone = wrapper(GaussianNB(), max_rounds=3, random_state=0).fit(X, names)
     assert model.classes_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(model.predict(frame), alone.predict(X))
