@@ -434,6 +434,9 @@ def test_names_strings_frames_and_hidden_labels():
     assert [v.tolist() for v in model.views_] == [[0, 1], [2, 3]]
     with pytest.raises(ValueError, match="columns that X does not have"):
         MultiviewKernelClassifier(views=[["petal"]]).fit(X, few)
+    rounded = X.round()
+    clusterer = VariableClusterer(2, categorical_features=["petal width (cm)"], random_state=0)
+    assert len(MultiviewKernelClassifier(views=clusterer).fit(rounded, few).views_) == 2
 
 
 def test_search_pipeline_and_nested_views():

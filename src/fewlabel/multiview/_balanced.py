@@ -52,7 +52,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Share of ``classes_[1]`` among the unlabelled rows, for two classes: that many rows with the highest scores are
         labelled so. None takes the shares of the classes among the labelled rows.
     kernel : {"rbf", "linear", "poly"}, default="rbf"
-    gamma_A : float, default=1e-3
+    gamma_A : float, default=1e-2
         Penalty of the norm.
     gamma_B : float, default=0.1
         Penalty of disagreement between views.
@@ -70,8 +70,8 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Graph of the rows of a group in a view.
     n_neighbors : int, default=10
         Neighbours in the "knn" graph.
-    approximation : {"nystroem", "auto"} or None, default="nystroem"
-        Functions of `n_components` rows, which all groups share, or of all rows, which is exact and slow.
+    approximation : "nystroem" or None, default="nystroem"
+        Functions of `n_components` rows, which all groups share; None: of all rows, which is exact and slow.
     n_components : int, default=100
         Rows that "nystroem" draws.
     scale : bool, default=True
@@ -152,6 +152,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         "initial": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
         "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
         "view_weights": [StrOptions({"uniform"}), "array-like"],
+        "approximation": [StrOptions({"nystroem"}), None],
         "max_iter": [COUNT],
         "tol": [NON_NEGATIVE],
         "n_jobs": [numbers.Integral, None],
@@ -167,7 +168,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         initial=None,
         prior=None,
         kernel="rbf",
-        gamma_A=1e-3,
+        gamma_A=1e-2,
         gamma_B=0.1,
         gamma_W=0.1,
         view_weights="uniform",

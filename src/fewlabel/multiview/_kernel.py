@@ -43,7 +43,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     kernel : {"rbf", "linear", "poly"}, default="rbf"
         Kernel of all views: :math:`e^{-|x - z|^2 / 2 \sigma^2}`, :math:`x^\top z`, or
         :math:`(x^\top z / d_v + coef0)^{degree}`, :math:`d_v` the columns of the view.
-    gamma_A : float, default=1e-3
+    gamma_A : float, default=1e-2
         Penalty of the norm.
     gamma_B : float, default=0.1
         Penalty of disagreement between views.
@@ -157,7 +157,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         *,
         views=None,
         kernel="rbf",
-        gamma_A=1e-3,
+        gamma_A=1e-2,
         gamma_B=0.1,
         gamma_W=0.1,
         view_weights="uniform",

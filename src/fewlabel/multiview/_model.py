@@ -169,8 +169,16 @@ class MultiviewClassifier(ClassifierMixin, BaseEstimator):
         self.length_scales_ = self._find_length_scales(by_view, rng)
         chosen = self._choose_landmarks(len(X), rng)
         self._bases = [ViewBasis(rows[chosen], self._kernel(v)) for v, rows in enumerate(by_view)]
-        features = np.hstack([basis.coordinates(rows) for basis, rows in zip(self._bases, by_view)])
-        return Rows(by_view, features, codes, origin)
+        return Rows(by_view, self._coordinates(by_view), codes, origin)
+
+    def _coordinates(self, by_view):
+        """Coordinates of the rows in all views, side by side; in batches, as they are the largest thing in memory."""
+        ends = np.cumsum([0, *(basis.size for basis in self._bases)])
+        features = np.empty((len(by_view[0]), ends[-1]))
+        for v, (basis, rows) in enumerate(zip(self._bases, by_view)):
+            for part in gen_batches(len(rows), _BATCH):
+                features[part, ends[v] : ends[v + 1]] = basis.coordinates(rows[part])
+        return features
 
     def _given_weights(self, m):
         if isinstance(self.view_weights, str):

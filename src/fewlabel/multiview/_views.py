@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from fewlabel.multiview._variables import VariableClusterer
@@ -21,10 +22,10 @@ def find_views(views, X, names, seed):
         Of a clusterer without a seed of its own.
     """
     if views is None or isinstance(views, VariableClusterer):
-        clusterer = VariableClusterer(categorical_features=[]) if views is None else clone(views)
+        clusterer = VariableClusterer() if views is None else clone(views)
         if clusterer.random_state is None:
             clusterer.set_params(random_state=seed)
-        clusterer.fit(X)
+        clusterer.fit(X if names is None else pd.DataFrame(X, columns=names))
         return [np.flatnonzero(clusterer.labels_ == g) for g in range(clusterer.n_clusters_)], clusterer
     if len(views) == 0:
         raise ValueError("views is an empty list: give a list of columns for each view, or None to find them")
