@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabel import CoTrainingClassifier, CrossTrainingClassifier, TriTrainingClassifier
-from fewlabel.wrappers._loop import Run, self_label
+from fewlabel.wrappers._loop import Run, _beats, self_label
 
 N_LABELED, N_FREE = 20, 30
 CODES = np.r_[np.zeros(N_LABELED, int), np.full(N_FREE, -1)]
@@ -54,13 +54,22 @@ def test_the_best_round_is_kept():
     assert iters[N_LABELED : N_LABELED + 4].tolist() == [1, 2, -1, -1]
 
 
-def test_a_gain_within_half_a_standard_error_is_not_taken():
-    # 12 of 20 right: half the standard error is 0.5 * sqrt(0.6 * 0.4 / 20) = 0.0548, a row is 0.05.
-    models, iters, best, history = guarded([12, 13, 13])
+def test_a_gain_that_may_be_chance_is_not_taken():
+    # The rows that are right only grow here: two more are within 1.64 * sqrt(2) = 2.3 of nothing, three are beyond 2.8.
+    models, iters, best, history = guarded([12, 13, 14])
     assert (models, best) == ("models of round 0", 0)
     assert (iters[N_LABELED:] == -1).all()
     assert len(history) == 3
-    assert guarded([12, 14])[2] == 1
+    assert guarded([12, 15])[2] == 1
+
+
+def test_rows_lost_count_against_rows_gained():
+    start, right = np.zeros(20, bool), np.zeros(20, bool)
+    start[:4], right[4:13] = True, True  # 9 gained, 4 lost: 5 is not beyond 1.64 * sqrt(13) = 5.9
+    assert not _beats(right, start)
+    right[:4] = True  # 9 gained, none lost
+    assert _beats(right, start)
+    assert not _beats(start, start)
 
 
 def test_without_watchers_the_last_round_is_kept():
@@ -80,8 +89,8 @@ def test_the_guard_never_ends_below_the_start(rights, max_rounds):
     assert models == f"models of round {best}"
     assert np.count_nonzero(iters > 0) == best
     assert scores[best] >= scores[0]
-    least = scores[0] + 0.5 * math.sqrt(scores[0] * (1 - scores[0]) / N_LABELED)
-    assert best == (int(np.argmax(scores)) if max(scores) > least else 0)
+    gained = max(rights[: max_rounds + 1]) - rights[0]  # in this script rows that are right stay right as others join
+    assert best == (int(np.argmax(scores)) if gained > 1.64 * math.sqrt(gained) else 0)
 
 
 @pytest.mark.parametrize("wrapper", [CrossTrainingClassifier, CoTrainingClassifier, TriTrainingClassifier])

@@ -63,8 +63,9 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     A classifier that labels rows for itself mostly confirms itself. **The guard**, ``stop="out-of-fold"``: the same
     rounds are run three times more, each time without the labels of a third of the labelled rows, which the final
     classifier of that run predicts after every round. That gives an out-of-fold accuracy of each round. The labels of
-    the best round are used; unless it is better than that of the labelled rows alone by half a standard error, none
-    are, and the model is the base classifier fitted to the labelled rows. Expect that on most tables.
+    the best round are used if more labelled rows are predicted rightly than from the labelled rows alone, beyond chance
+    (McNemar's test, one-sided, 5%); else none are, and the model is the base classifier fitted to the labelled rows.
+    Expect that on most tables.
 
     Parameters
     ----------

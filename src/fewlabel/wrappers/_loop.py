@@ -46,7 +46,8 @@ def self_label(run, watchers, codes, max_rounds):
 
     Returns the final classifiers, the rounds in which their rows were labelled, the round kept, and the history.
     """
-    history = [{"iter": 0, "n_labeled": 0, "score": _score(watchers, codes)}]
+    at_start = best_right = _right(watchers, codes)
+    history = [_entry(run, 0, at_start)]
     start = kept = (run.models(), run.iters.copy(), 0) if watchers else None
     for iteration in range(1, max_rounds + 1):
         n_new = run.turn(iteration)
@@ -54,14 +55,13 @@ def self_label(run, watchers, codes, max_rounds):
             break
         for watcher in watchers:
             watcher.turn(iteration)
-        score = _score(watchers, codes)
-        history.append({"iter": iteration, "n_labeled": int(np.count_nonzero(run.iters > 0)), "score": score})
-        if watchers and score > history[kept[2]]["score"]:
-            kept = run.models(), run.iters.copy(), iteration
+        right = _right(watchers, codes)
+        history.append(_entry(run, iteration, right))
+        if watchers and np.count_nonzero(right) > np.count_nonzero(best_right):
+            kept, best_right = (run.models(), run.iters.copy(), iteration), right
     if not watchers:
         return run.models(), run.iters, len(history) - 1, history
-    n_labeled = np.count_nonzero(codes >= 0)
-    return *(kept if _beats(history[kept[2]]["score"], history[0]["score"], n_labeled) else start), history
+    return *(kept if _beats(best_right, at_start) else start), history
 
 
 def deal(codes, rows, n_parts, rng):
@@ -87,17 +87,23 @@ def most_confident(codes, confidence, k, shares=None, threshold=None):
     return np.sort(np.concatenate([order[codes[order] == c][: quota[c]] for c in range(len(shares))]))
 
 
-def _beats(score, start, n_labeled):
-    """Whether a score is above that of the start by more than half the standard error of a share among the rows."""
-    return score > start + 0.5 * math.sqrt(start * (1 - start) / n_labeled)
+def _beats(right, start):
+    """Whether more rows are right than at the start, beyond chance: McNemar's test, one-sided, at the level of 5%."""
+    gained, lost = np.count_nonzero(right & ~start), np.count_nonzero(start & ~right)
+    return gained - lost > 1.64 * math.sqrt(gained + lost)
 
 
-def _score(watchers, codes):
-    """Share of the labelled rows that the watchers predict rightly, each those it did not learn from."""
+def _right(watchers, codes):
+    """Whether each labelled row is predicted rightly by the watcher that did not learn from it; None without any."""
     if not watchers:
-        return math.nan
+        return None
     guess = np.full(len(codes), -1)
     for watcher in watchers:
         guess[watcher.watched] = watcher.predict(watcher.models(), watcher.watched)
-    known = codes >= 0
-    return float(np.mean(guess[known] == codes[known]))
+    return (guess == codes)[codes >= 0]
+
+
+def _entry(run, iteration, right):
+    """A round in the history."""
+    score = math.nan if right is None else float(np.mean(right))
+    return {"iter": iteration, "n_labeled": int(np.count_nonzero(run.iters > 0)), "score": score}
