@@ -9,7 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from fewlabel.multiview._losses import held_out as outputs_of_other_folds
 
-_SMALL = 2000  # rows up to which comparing all pairs is quicker than a tree
+_SMALL, _FEW = 2000, 7  # rows and columns
 _LARGEST = 30_000  # columns of a system: 7 GiB
 
 
@@ -146,7 +146,8 @@ class Penalties:
 def neighbor_graph(X, n_neighbors):
     """1 where a row is among the nearest neighbours of another one, or the other way round."""
     n_rows, k = len(X), min(n_neighbors, len(X) - 1)
-    search = NearestNeighbors(n_neighbors=k, algorithm="brute" if n_rows <= _SMALL else "auto").fit(X)
+    tree = n_rows > _SMALL and X.shape[1] <= _FEW  # else it is quicker to compare all pairs
+    search = NearestNeighbors(n_neighbors=k, algorithm="kd_tree" if tree else "brute").fit(X)
     found = search.kneighbors(return_distance=False)
     A = csr_array((np.ones(n_rows * k), found.ravel(), np.arange(0, n_rows * k + 1, k)), shape=(n_rows, n_rows))
     return A.maximum(A.T)
