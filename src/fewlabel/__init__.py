@@ -38,6 +38,8 @@ _FUNCTIONS = {
     "TableClassifier": "fewlabel.tables",
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
+    "list_datasets": "fewlabel.datasets",
+    "load_dataset": "fewlabel.datasets",
     "make_multiview_credit": "fewlabel.datasets",
     "make_pu": "fewlabel.datasets",
     "make_three_circles": "fewlabel.datasets",
@@ -48,7 +50,9 @@ _FUNCTIONS = {
     "estimate_class_prior": "fewlabel.prior",
     "linear_auc_path": "fewlabel.linear",
     "auc_confidence_interval": "fewlabel.metrics",
+    "compare_methods": "fewlabel.metrics",
     "paired_auc_test": "fewlabel.metrics",
+    "plot_critical_difference": "fewlabel.metrics",
     "pnu_auc_score": "fewlabel.metrics",
     "pu_auc_score": "fewlabel.metrics",
     "plot_shape_functions": "fewlabel.inspection",
@@ -56,6 +60,7 @@ _FUNCTIONS = {
 }
 _MODULES = (
     "auto",
+    "bench",
     "boosting",
     "datasets",
     "exceptions",

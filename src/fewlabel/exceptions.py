@@ -15,3 +15,11 @@ class PriorWarning(UserWarning):
 
 class TableError(ValueError):
     """A table cannot be read, or lacks columns that a model needs; the message says what to do."""
+
+
+class DatasetError(LookupError):
+    """A dataset is unknown or not to be had; the message says how to get it."""
+
+
+class DatasetWarning(UserWarning):
+    """A copy of a dataset differs from the one that the published results come from."""

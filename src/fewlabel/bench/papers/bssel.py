@@ -1,0 +1,186 @@
+"""Seed paper of BSSEL: what unlabelled rows add on imbalanced credit tables (Tables 1 to 3, Figures 1 to 3)."""
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import QuantileTransformer
+from sklearn.svm import SVC
+
+import fewlabel
+from fewlabel.bench.suite import Problem, Suite, table
+
+# Rows of the majority and minority that are labelled, and the ratios u / l, of each experiment.
+_EXPERIMENTS = {
+    "simulation": ((200, 10), (0, 0.5, 1, 2.5, 5, 10, 15)),
+    "empirical": ((1000, 50), (0, 0.5, 1, 2.5)),  # a quarter of the paper's 4000 and 200
+}
+_PENALTIES = {"none": (0.0, 0.0), "within": (0.0, 0.1), "between": (0.1, 0.0)}
+_ROUNDS = 2  # of the 50 that the paper allows, to save time
+_N_VIEWS = 4  # as the paper
+_MOST_TESTED = 400  # of the minority
+
+
+class BSSELSuite(Suite):
+    """Balanced multi-view ensembles and what they are compared with."""
+
+    name = "bssel"
+    title = "BSSEL: Tables 1 to 3 and Figures 2 and 3, rerun"
+    datasets = ("generator", "default-credit-card", "give-me-some-credit", "creditcard-fraud")
+    settings = tuple(f"{name}, u/l = {ratio:g}" for name, (_, ratios) in _EXPERIMENTS.items() for ratio in ratios)
+    methods = (
+        *("BSSEL-LS", "BSSEL-SVM", "MVL-LS", "MVL-LS, balanced weights", *(f"BSSEL-LS, {p}" for p in _PENALTIES)),
+        *("silver standard", "gold standard", "quasi-bagging", "LDA", "naive Bayes", "logistic regression", "SVM"),
+        *("random forest", "histogram boosting"),
+    )
+    protocol = (
+        "A draw takes l labelled rows (200 and 10 in the simulation, 1,000 and 50 in the empirical experiment), u "
+        "rows whose "
+        "labels are hidden, and test rows, all at 20 : 1; what is added as u / l grows comes on top of what was "
+        "there. Columns "
+        "are imputed and made normal by their ranks over the training rows, and four views are found in them, "
+        "both without "
+        "labels. No method is tuned. Gold: the hidden labels are known; silver: they are known to the first guess."
+    )
+    deviations = (
+        "The bank's data are not public: our generator and three public tables stand in, so the published numbers (in "
+        "bssel.toml) are not comparable and none stands beside ours.",
+        "1,000 + 50 labelled rows instead of 4,000 + 200, and 2 of 50 iterations, to save time.",
+    )
+
+    def has(self, dataset, setting, method):
+        experiment, ratio = _read(setting)
+        if method in _SUPERVISED:
+            return ratio == 0
+        if method.endswith("standard") or method in ("BSSEL-LS, within", "BSSEL-LS, between"):
+            return experiment == "simulation"
+        return True
+
+    def problem(self, dataset, setting, repeat):
+        experiment, ratio = _read(setting)
+        labelled, _ = _EXPERIMENTS[experiment]
+        values, truth, n_free, n_known, views = _draw(dataset, experiment, repeat)
+        sizes = [round(ratio * n) for n in labelled]
+        free = np.r_[: sizes[0], n_free[0] : n_free[0] + sizes[1]] + n_known
+        train = np.r_[:n_known, free].astype(int)
+        few = np.r_[truth[:n_known], np.full(len(free), -1)]
+        X = pd.DataFrame(values)
+        X.attrs["views"] = views
+        return Problem(
+            X, truth, train, few, np.arange(n_known + sum(n_free), len(truth)), name=dataset, setting=setting
+        )
+
+    def outcome(self, problem, method, seed):
+        values, views = problem.X.to_numpy(), problem.X.attrs["views"]
+        rows, tests = values[problem.train], values[problem.test]
+        known = problem.known
+        if method in _SUPERVISED:
+            model = _supervised(method, seed).fit(rows[known], problem.few[known])
+            ranks = hasattr(model, "decision_function")
+            return model.decision_function(tests) if ranks else model.predict_proba(tests)[:, 1]
+        few, options = problem.few, {"views": views, "random_state": seed}
+        if method.startswith("MVL"):
+            weights = "balanced" if method.endswith("weights") else None
+            model = fewlabel.MultiviewKernelClassifier(
+                approximation="nystroem", n_components=100, class_weight=weights, **options
+            )
+            return model.fit(rows, few).decision_function(tests)
+        hidden = problem.y[problem.train][few == -1]  # for the two standards only
+        options |= {"max_iter": _ROUNDS, "initial": fewlabel.QuasiBaggingClassifier(random_state=seed)}
+        if method == "silver standard":
+            options |= {"initial": Known(np.eye(2)[hidden]), "max_iter": 1}
+        if method == "gold standard":
+            few = np.r_[few[known], hidden]
+        if method.startswith("BSSEL-LS, "):
+            options |= dict(zip(("gamma_B", "gamma_W"), _PENALTIES[method.split(", ")[1]]))
+        loss = "hinge" if method == "BSSEL-SVM" else "squared"
+        return fewlabel.BalancedMultiviewClassifier(loss, **options).fit(rows, few).decision_function(tests)
+
+    def measure(self, problem, outcome):
+        return {"score": roc_auc_score(problem.y[problem.test], outcome)}
+
+    def warm_up(self, problem, method):
+        """Nothing of these methods is compiled but the hinge loss, which compiles at import."""
+
+
+_SUPERVISED = (
+    "quasi-bagging",
+    "LDA",
+    "naive Bayes",
+    "logistic regression",
+    "SVM",
+    "random forest",
+    "histogram boosting",
+)
+
+
+def _supervised(method, seed):
+    return {
+        "LDA": LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+        "naive Bayes": GaussianNB(),
+        "logistic regression": LogisticRegression(max_iter=1000),
+        "SVM": SVC(),
+        "random forest": RandomForestClassifier(200, random_state=seed),
+        "histogram boosting": HistGradientBoostingClassifier(random_state=seed),
+        "quasi-bagging": fewlabel.QuasiBaggingClassifier(random_state=seed),
+    }[method]
+
+
+class Known(ClassifierMixin, BaseEstimator):
+    """A classifier that answers with what it was given, whatever it learns: the first guess of the silver standard."""
+
+    def __init__(self, answer=None):
+        self.answer = answer
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict_proba(self, X):
+        return self.answer
+
+
+def _read(setting):
+    experiment, ratio = setting.split(", u/l = ")
+    return experiment, float(ratio)
+
+
+@lru_cache(maxsize=4)
+def _draw(dataset, experiment, seed):
+    """Prepared rows of a draw (labelled, hidden of both classes, tested), their classes, and the views of the "
+    "columns."""
+    data, y = _load(dataset)
+    labelled, ratios = _EXPERIMENTS[experiment]
+    rng = np.random.default_rng(seed)
+    good, bad = (rng.permutation(np.flatnonzero(y == k)) for k in (0, 1))
+    ratio, n_free = labelled[0] / labelled[1], [round(max(ratios) * n) for n in labelled]
+    spare = len(bad) - labelled[1] - n_free[1], (len(good) - labelled[0] - n_free[0]) / ratio
+    n_bad = int(min(_MOST_TESTED, *spare))
+    free = [good[labelled[0] :][: n_free[0]], bad[labelled[1] :][: n_free[1]]]
+    train = np.r_[good[: labelled[0]], bad[: labelled[1]], *free]
+    rows = np.r_[train, good[::-1][: int(n_bad * ratio)], bad[::-1][:n_bad]]
+    steps = make_pipeline(
+        SimpleImputer(strategy="median", add_indicator=True),
+        QuantileTransformer(n_quantiles=200, output_distribution="normal", random_state=0),
+    )
+    X = steps.fit(data.iloc[train]).transform(data.iloc[train])
+    labels = fewlabel.VariableClusterer(_N_VIEWS, categorical_features=[], random_state=seed).fit(X).labels_
+    views = [np.flatnonzero(labels == v).tolist() for v in range(labels.max() + 1)]
+    return steps.transform(data.iloc[rows]), y[rows], [len(part) for part in free], sum(labelled), views
+
+
+@lru_cache(maxsize=2)
+def _load(dataset):
+    if dataset == "generator":
+        X, _, y = fewlabel.make_multiview_credit(60_000, return_true=True, random_state=0)
+        return pd.DataFrame(X), y
+    found = table(dataset)
+    return pd.get_dummies(found.data, dtype=float), (found.target == found.positive).to_numpy().astype(int)

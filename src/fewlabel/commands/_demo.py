@@ -1,0 +1,85 @@
+"""``fewlabel demo``: the main job on data that ships with scikit-learn."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fewlabel.commands._fit import show
+from fewlabel.commands._options import AsJson, Debug, Quiet, Seed, follow, print_json, say, writable_file
+
+
+def _share(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value:g} is not a share of the labels: choose one between 0 and 1, such as 0.1")
+    return value
+
+
+def demo(
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", callback=writable_file, help="The report to write.", metavar="FILE"),
+    ] = Path("report.html"),
+    model_out: Annotated[
+        Path | None,
+        typer.Option("--model-out", callback=writable_file, help="Also save the model.", metavar="FILE"),
+    ] = None,
+    labeled: Annotated[
+        float,
+        typer.Option("--labeled", callback=_share, help="Share of the training labels to keep.", metavar="SHARE"),
+    ] = 0.1,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn from a table with 90% of its labels hidden, and write a report.
+
+    The data is scikit-learn's breast-cancer table. The model is checked on rows that nothing was fitted to.
+    """
+    if model_out is not None and model_out.resolve() == out.resolve():
+        raise typer.BadParameter("--out and --model-out name the same file")
+    from fewlabel import persistence, report
+    from fewlabel.auto import AutoClassifier
+    from fewlabel.report.demo import breast_cancer
+    from fewlabel.tables import TableClassifier
+
+    try:
+        table = breast_cancer(labeled, seed)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--labeled") from error
+    model = TableClassifier(AutoClassifier(n_repeats=2, n_jobs=-1, random_state=seed), random_state=seed)
+    follow(model.fit_steps(table.X_train, table.y_train), quiet)
+    say("writing the report", quiet)
+    summary = report.summarize(
+        model,
+        table.X_train,
+        table.y_train,
+        title=table.name,
+        source=table.source,
+        command=_command(out, model_out, labeled, seed),
+        seed=seed,
+        model_file=None if model_out is None else str(model_out),
+        test=(table.X_test, table.y_test),
+    )
+    if model_out is not None:
+        persistence.save(model, model_out)
+    report.write(summary, out)
+    if as_json:
+        print_json(summary)
+    elif not quiet:
+        show(summary)
+        found = summary["test"]
+        print(
+            f"On {found['rows']} test rows that nothing was fitted to: AUC {found['auc']:.3f} "
+            f"({found['low']:.3f} to {found['high']:.3f})"
+        )
+        print(f"\nReport: {out}")
+        if model_out is not None:
+            print(f"Model:  {model_out}")
+
+
+def _command(out: Path, model_out: Path | None, labeled: float, seed: int) -> str:
+    parts = ["fewlabel", "demo", "--labeled", f"{labeled:g}", "--seed", str(seed), "--out", str(out)]
+    return shlex.join(parts if model_out is None else [*parts, "--model-out", str(model_out)])

@@ -1,0 +1,151 @@
+"""``fewlabel fit``: a table in; a model, a report and the numbers out."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fewlabel.commands._options import (
+    AsJson,
+    Debug,
+    Drop,
+    Positive,
+    Quiet,
+    Seed,
+    TableFile,
+    Target,
+    follow,
+    print_json,
+    print_table,
+    read_labelled,
+    say,
+    short,
+)
+
+_FILES = ("model.skops", "report.html", "metrics.json")
+
+
+def _folder(path: Path) -> Path:
+    """Check, before any work, that files can be written to a folder, which may not be there yet."""
+    if path.exists() and not path.is_dir():
+        raise typer.BadParameter(f"{path} is a file: name a folder")
+    nearest = path if path.exists() else path.absolute().parent
+    if not nearest.is_dir():
+        raise typer.BadParameter(f"there is no folder {nearest}: make it first, or name another")
+    if not os.access(nearest, os.W_OK):
+        raise typer.BadParameter(f"{nearest} cannot be written: choose another place")
+    return path
+
+
+def fit(
+    table: TableFile,
+    target: Target,
+    positive: Positive = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="NAME", help="auto, or a method of `fewlabel methods`.")
+    ] = "auto",
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=_folder, metavar="DIR", help="Where the three files go.")
+    ] = Path("."),
+    drop: Drop = None,
+    scoring: Annotated[str, typer.Option("--scoring", help="roc_auc or average_precision.")] = "roc_auc",
+    time_budget: Annotated[
+        float | None, typer.Option("--time-budget", min=1, metavar="SECONDS", help="Try no further method after this.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", help="Methods at the same time; -1: all cores.")
+    ] = -1,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn from a table whose label column is mostly empty; write model.skops, report.html and metrics.json.
+
+    Unlabelled rows have an empty label (or -1 in a column of numbers). If only one class is labelled, it is taken for
+    the positive one, and every other row may be either.
+    """
+    from fewlabel import persistence, report
+    from fewlabel.auto import AutoClassifier
+    from fewlabel.commands._methods import find_method
+    from fewlabel.tables import TableClassifier
+
+    if scoring not in ("roc_auc", "average_precision"):
+        raise typer.BadParameter(f"{scoring!r} is not roc_auc or average_precision", param_hint="--scoring")
+    portfolio = find_method(method)
+    X, y, notes = read_labelled(table, target, drop)
+    estimator = AutoClassifier(portfolio, scoring=scoring, time_budget=time_budget, n_jobs=jobs, random_state=seed)
+    model = TableClassifier(estimator, positive=positive, random_state=seed)
+    follow(model.fit_steps(X, y), quiet)
+    for note in [*notes, *report.notes_of(model)]:
+        say(f"note: {note}", quiet)
+    command = _command(table, target, positive, method, out, drop, scoring, time_budget, seed)
+    say("writing the report", quiet)
+    summary = report.summarize(
+        model, X, y, title=table.name, command=command, seed=seed, notes=notes, model_file=str(out / _FILES[0])
+    )
+    _write_all(out, model, summary, persistence, report)
+    if as_json:
+        print_json(report.metrics(summary))
+    elif not quiet:
+        show(summary)
+        print(
+            "\n" + "\n".join(f"{kind} {out / name}" for kind, name in zip(("Model:  ", "Report: ", "Metrics:"), _FILES))
+        )
+
+
+def _command(table, target, positive, method, out, drop, scoring, time_budget, seed) -> str:
+    parts = ["fewlabel", "fit", str(table), "--target", target]
+    for option, value, default in (
+        ("--positive", positive, None),
+        ("--method", method, "auto"),
+        ("--scoring", scoring, "roc_auc"),
+        ("--time-budget", time_budget, None),
+        ("--seed", seed, 0),
+        ("--out", str(out), "."),
+    ):
+        if value != default:
+            parts += [option, f"{value:g}" if isinstance(value, float) else str(value)]
+    for name in drop or ():
+        parts += ["--drop", name]
+    return shlex.join(parts)
+
+
+def _write_all(out: Path, model: Any, summary: dict[str, Any], persistence: Any, report: Any) -> None:
+    """The three files, each whole or not at all; a folder that was made for them goes with them."""
+    import json
+
+    made = not out.exists()
+    out.mkdir(exist_ok=True)
+    try:
+        report.write(summary, out / _FILES[1])
+        with persistence.atomic_write(out / _FILES[2]) as file:
+            file.write((json.dumps(report.metrics(summary), indent=2, allow_nan=False) + "\n").encode())
+        persistence.save(model, out / _FILES[0])
+    except BaseException:
+        if made:
+            for name in _FILES:
+                (out / name).unlink(missing_ok=True)
+            out.rmdir()
+        raise
+
+
+def show(summary: dict[str, Any]) -> None:
+    """The leaderboard and the verdict, on the terminal."""
+    data, score = summary["data"], summary["score_name"]
+    rows = [
+        [
+            short(row["method"], 40),
+            "all rows" if row["uses_unlabelled"] else "labelled",
+            f"{row['score']:.3f}",
+            f"{row['low']:.3f} to {row['high']:.3f}",
+            f"{row['weight']:.2f}" if row["weight"] and row["family"] != "ensemble" else "",
+            f"{row['fit_seconds']:.2f}",
+        ]
+        for row in summary["leaderboard"]
+    ]
+    title = f"{short(summary['title'])}: {data['labelled']} labelled and {data['unlabelled']} unlabelled rows"
+    print_table(title, ["method", "learns from", score, "95% interval", "weight", "seconds"], rows, left=2)
+    print(summary["verdict"]["text"].replace("\N{MINUS SIGN}", "-"))  # not every terminal has the sign

@@ -1,0 +1,65 @@
+"""``fewlabel methods``: what `--method` may name."""
+
+import difflib
+
+import typer
+
+from fewlabel.commands._options import AsJson, Debug, print_json, print_table
+
+_KINDS = {"b": "two classes", "m": "many classes", "p": "positives only"}
+
+
+def _slug(name: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+
+
+def find_method(name: str) -> str | list[str]:
+    """The portfolio that a name stands for; wrong use if there is none."""
+    from fewlabel.auto import portfolio
+
+    if name in ("auto", "small"):
+        return name
+    slugs = {_slug(m.name): m for m in portfolio()}
+    wanted = _slug(name)
+    if wanted in slugs:
+        return [slugs[wanted].name]
+    near = difflib.get_close_matches(wanted, [*slugs, "auto", "small"], n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else "see `fewlabel methods`"
+    raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint="--method")
+
+
+def methods(as_json: AsJson = False, debug: Debug = False) -> None:
+    """List the methods that `fit --method` takes."""
+    import importlib.util
+
+    from fewlabel.auto import portfolio
+
+    rows = [
+        {
+            "name": _slug(m.name),
+            "method": m.name,
+            "family": m.family,
+            "uses_unlabelled": m.learns == "all",
+            "labels": [_KINDS[letter] for letter in m.tasks],
+            "installed": importlib.util.find_spec(m.package) is not None,
+        }
+        for m in portfolio()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        "auto tries all of these that are installed and suit the labels; small tries a few quick ones.",
+        ["--method", "family", "learns from", "for labels of", "installed"],
+        [
+            [
+                str(r["name"]),
+                str(r["family"]),
+                "all rows" if r["uses_unlabelled"] else "labelled rows",
+                ", ".join(r["labels"]),  # type: ignore[arg-type]
+                "yes" if r["installed"] else "no",
+            ]
+            for r in rows
+        ],
+        left=5,
+    )

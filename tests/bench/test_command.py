@@ -1,0 +1,49 @@
+import pytest
+
+from fewlabel.cli import FAILED, WRONG_USE, run
+
+METHODS = "extra trees,logistic regression"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch, tmp_path):
+    monkeypatch.delenv("FEWLABEL_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_list_names_suites_and_datasets(capsys):
+    assert run(["bench", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert "few-labels" in out
+    assert "surgical-deepnet" in out
+
+
+def test_a_run_is_written_and_can_be_gone_on_with(capsys, tmp_path):
+    arguments = ["bench", "few-labels", "--datasets", "wdbc,sick", "--methods", METHODS, "--repeats", "1"]
+    assert run(arguments) == 0
+    captured = capsys.readouterr()
+    assert "left out: dataset sick" in captured.err
+    assert "extra trees" in captured.out
+    cells = sorted((tmp_path / "bench" / "few-labels" / "cells").iterdir())
+    assert len(cells) == 6
+    assert "Left out: dataset sick" in (tmp_path / "bench" / "few-labels" / "index.md").read_text()
+    assert run(arguments) == WRONG_USE
+    assert "--resume" in capsys.readouterr().err
+    before = {path: path.stat().st_mtime_ns for path in cells}
+    assert run([*arguments, "--resume"]) == 0
+    assert {path: path.stat().st_mtime_ns for path in cells} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["bench"], WRONG_USE, "name a suite"),
+        (["bench", "nothing"], WRONG_USE, "name a suite"),
+        (["bench", "few-labels", "--datasets", "wdbx"], WRONG_USE, "no dataset of this suite"),
+        (["bench", "few-labels", "--methods", "nnPU, linear"], WRONG_USE, "no method of this suite"),
+        (["bench", "few-labels", "--datasets", "sick"], FAILED, "nothing can run"),
+    ],
+)
+def test_wrong_use_is_one_clear_line(arguments, code, told, capsys):
+    assert run(arguments) == code
+    assert told in capsys.readouterr().err
