@@ -1,4 +1,4 @@
-"""Which members are combined, and how much each counts: greedy ensemble selection on out-of-fold ranks."""
+"""Which members are combined, and how much each counts: by evidence, then by greedy selection on out-of-fold ranks."""
 
 import numpy as np
 from sklearn.metrics import average_precision_score
@@ -6,8 +6,12 @@ from sklearn.model_selection import StratifiedKFold
 
 from fewlabel.kernels.ranks import placements
 
-_N_PICKS = 20  # picks of the greedy search, with replacement: a member's weight is its share of them
-_TOLERANCE = 1e-3  # a single simple model is kept if an ensemble is not better by more than this
+# With few labels the scores of members are mostly chance, and a search that trusts them picks chance. It starts from a
+# mean of all members by their evidence, as if that were so many picks, and may then go so many picks further.
+_N_START, _N_PICKS = 10, 5
+_DECAY = 4.0
+_LEAST_WEIGHT = 0.05
+_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 
 
 def auc(positive, score):
@@ -55,21 +59,43 @@ def choose(ranks, y, scorer, supervised):
     ndarray of shape (n_members,)
         Not negative, sum 1.
     """
-    n = len(ranks)
     singles = np.array([score_ranks(r, y, scorer) for r in ranks])
-    total, picks = np.zeros_like(ranks[0]), np.zeros(n)
-    trail = []
-    for step in range(1, _N_PICKS + 1):
-        found = [score_ranks((total + r) / step, y, scorer) for r in ranks]
-        best = int(np.argmax(np.round(found, 6)))
+    weights = _by_evidence(singles, y)
+    start = np.tensordot(weights, ranks, axes=1)
+    trail, picks, total = [(score_ranks(start, y, scorer), weights)], np.zeros(len(ranks)), _N_START * start
+    for _ in range(_N_PICKS):
+        found = [score_ranks(total + r, y, scorer) for r in ranks]
+        best = int(np.argmax(np.round(found, 6)))  # of equal ones the first, which is the simplest
         total, picks[best] = total + ranks[best], picks[best] + 1
-        trail.append((found[best], picks / step))
-    score, weights = max(trail, key=lambda pair: round(pair[0], 6))
-    if supervised.any():
-        alone = int(np.flatnonzero(supervised)[np.argmax(np.round(singles[supervised], 6))])
-        if score < singles[alone]:
-            weights = np.eye(n)[alone]
-    return weights
+        trail.append((found[best], (_N_START * weights + picks) / (_N_START + picks.sum())))
+    _, weights = max(trail, key=lambda step: round(step[0], 6))  # of equal ones the first, with the fewest picks
+    if not supervised.any():
+        return weights
+    alone = np.eye(len(ranks))[np.flatnonzero(supervised)[np.argmax(np.round(singles[supervised], 6))]]
+    return _not_worse(weights, alone, ranks, y, scorer)
+
+
+def _not_worse(weights, alone, ranks, y, scorer):
+    """The weights, moved as little as need be towards a single member for the score not to be below that member's.
+
+    To take the member itself would trust the luckiest of many.
+    """
+    least = score_ranks(np.tensordot(alone, ranks, axes=1), y, scorer)
+    for share in _SHARES:
+        mixed = share * weights + (1 - share) * alone
+        if score_ranks(np.tensordot(mixed, ranks, axes=1), y, scorer) >= least:
+            return mixed
+    return alone
+
+
+def _by_evidence(singles, y):
+    """Weights that fall with the distance to the best score, in standard errors; those that hardly count are none."""
+    counts = np.bincount(y)
+    best = float(np.clip(singles.max(), 0.0, 1.0))
+    error = np.sqrt(best * (1 - best) / counts[counts > 0].min() + 1e-4)
+    weights = np.exp(-_DECAY * (singles.max() - singles) / error)
+    weights = np.where(weights / weights.sum() >= _LEAST_WEIGHT, weights, 0.0)
+    return weights / weights.sum()
 
 
 def cross_fitted(ranks, y, scorer, supervised, seed, n_splits=5):

@@ -266,13 +266,7 @@ class AutoClassifier(RankingClassifier):
             if len(hidden) > _MOST_PU:
                 hidden = check_random_state(seed).permutation(hidden)[:_MOST_PU]
             kept = np.sort(np.r_[np.flatnonzero(positive), hidden])
-        counts = np.bincount(codes[codes >= 0])
-        if counts.min() < _LEAST:
-            rare = self.classes_[counts.argmin() : counts.argmin() + 1].tolist()[0]
-            raise LabelError(
-                f"class {rare!r} has {counts.min()} labelled row(s): at least {_LEAST} rows of each class are needed, "
-                "one to learn from and one to check with. Label more rows of it, or leave the class out"
-            )
+        check_counts(self.classes_, codes)
         return codes, kept
 
     def _read_positive_unlabelled(self, y, labels):
@@ -437,6 +431,26 @@ class AutoClassifier(RankingClassifier):
         return tags
 
 
+def check_counts(classes, codes):
+    """Raise `LabelError` if a class has too few labelled rows to learn from and to check with.
+
+    Parameters
+    ----------
+    classes : ndarray
+    codes : ndarray of int
+        Position of each row's class, ``-1`` where it is not known.
+    """
+    counts = np.bincount(codes[codes >= 0])
+    present = np.flatnonzero(counts)
+    rarest = present[counts[present].argmin()]
+    if counts[rarest] < _LEAST:
+        raise LabelError(
+            f"class {classes[rarest : rarest + 1].tolist()[0]!r} has {counts[rarest]} labelled row(s): at least "
+            f"{_LEAST} rows of each class are needed, one to learn from and one to check with. Label more rows of it, "
+            "or leave the class out"
+        )
+
+
 class _PUCalibration(PositiveUnlabelled):
     """Threshold and probabilities of positive-unlabelled data, for scores that are given."""
 
@@ -448,7 +462,7 @@ class _PUCalibration(PositiveUnlabelled):
 
 def _repeats(n_rows):
     """The fewer labels, the more a single deal of folds is chance."""
-    return 4 if n_rows <= 60 else 3 if n_rows <= 200 else 2 if n_rows <= 600 else 1
+    return 3 if n_rows <= 60 else 2 if n_rows <= 300 else 1
 
 
 def _log_odds(ranks):

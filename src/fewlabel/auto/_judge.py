@@ -27,7 +27,8 @@ def interval(y, ranks, scorer, prior, seed):
     score = score_ranks(ranks, y, scorer)
     if prior is not None:
         found = auc_confidence_interval(y, ranks[:, 0], pairs="pu", prior=prior)
-        return float(pu_auc_score(y, ranks[:, 0], prior)), found.low, found.high
+        # The unbiased estimate may leave [0, 1] by chance.
+        return float(np.clip(pu_auc_score(y, ranks[:, 0], prior), 0.0, 1.0)), found.low, found.high
     if scorer is auc and ranks.shape[1] == 1:
         found = auc_confidence_interval(y, ranks[:, 0])
         return score, found.low, found.high

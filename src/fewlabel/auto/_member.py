@@ -30,9 +30,9 @@ class Reference:
 def _rank(column, values, ranks):
     inside = np.interp(column, values, ranks)
     # Beyond the reference rows the order still counts: what is left of (0, 1) on either side is shared out.
-    width = max(values[-1] - values[0], 1e-300)
-    above, below = np.maximum(column - values[-1], 0) / width, np.maximum(values[0] - column, 0) / width
-    return inside + (1 - ranks[-1]) * (above / (1 + above)) - ranks[0] * (below / (1 + below))
+    above, below = np.maximum(column - values[-1], 0.0), np.maximum(values[0] - column, 0.0)
+    width = values[-1] - values[0] + 1e-300  # equal reference scores have none
+    return inside + (1 - ranks[-1]) * (above / (width + above)) - ranks[0] * (below / (width + below))
 
 
 class FittedMember:

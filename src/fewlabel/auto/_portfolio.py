@@ -75,10 +75,19 @@ def _logistic(strength):
     return make
 
 
-def _svm(context):
-    from sklearn.svm import SVC
+def _discriminant(context):
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-    return SVC(C=1.0, gamma="scale", class_weight=context.balance, random_state=context.seed)
+    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+
+
+def _svm(**parameters):
+    def make(context):
+        from sklearn.svm import SVC
+
+        return SVC(**parameters, class_weight=context.balance, random_state=context.seed)
+
+    return make
 
 
 def _least_squares(risk):
@@ -120,7 +129,6 @@ def _hist_boosting(context):
         l2_regularization=1.0,
         max_features=0.5,
         early_stopping=False,
-        class_weight=context.balance,
         random_state=context.seed,
     )
 
@@ -206,10 +214,12 @@ def _pu_linear(context):
 # From simple to complex: of two that do equally well, the upper one is preferred.
 PORTFOLIO = (
     Member("logistic regression", "linear", "scaled", LABELLED, _logistic(0.3), "bmp"),
+    Member("linear discriminant", "linear", "scaled", LABELLED, _discriminant, "bm"),
     Member("naive Bayes", "bayes", "scaled", LABELLED, _bayes, "bm"),
     Member("RankBoost", "boosting", "raw", LABELLED, _rank_boosting, "b"),
     Member("nearest neighbours", "neighbour", "scaled", LABELLED, _neighbours, "bm"),
-    Member("RBF-SVM", "kernel", "scaled", LABELLED, _svm, "bm"),
+    Member("quadratic SVM", "kernel", "scaled", LABELLED, _svm(kernel="poly", degree=2, coef0=1.0), "bm"),
+    Member("RBF-SVM", "kernel", "scaled", LABELLED, _svm(), "bm"),
     Member("RBF least-squares AUC", "kernel", "scaled", LABELLED, _least_squares("pn"), "bp"),
     Member("random forest", "forest", "scaled", LABELLED, _forest("RandomForestClassifier"), "bm"),
     Member("extra trees", "forest", "scaled", LABELLED, _forest("ExtraTreesClassifier"), "bmp"),
@@ -220,6 +230,7 @@ PORTFOLIO = (
     Member("SAMULT", "kernel", "scaled", ALL, _least_squares("samult"), "b", fits_unlabelled=True),
     Member("path neighbours", "graph", "scaled", ALL, _paths, "bm", True, 3000),
     Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), "bm"),
+    Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), "bm"),
     Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), "bm"),
     Member("extra trees + graph features", "graph", "spectral", ALL, _forest("ExtraTreesClassifier"), "bm"),
     Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, "p", fits_unlabelled=True),

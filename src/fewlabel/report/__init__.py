@@ -1,6 +1,6 @@
-"""Reports: measure methods on a table, summarize as a plain dict, render as one self-contained page."""
+"""Reports: what was learnt from a table, summed up as a plain dict and rendered as one self-contained page."""
 
 from fewlabel.report.render import render, write
-from fewlabel.report.summarize import Measured, Method, Table, measure, summarize
+from fewlabel.report.summarize import metrics, notes_of, summarize
 
-__all__ = ["Measured", "Method", "Table", "measure", "render", "summarize", "write"]
+__all__ = ["metrics", "notes_of", "render", "summarize", "write"]

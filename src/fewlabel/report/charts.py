@@ -61,46 +61,162 @@ def _marks(scale: Scale, about: int) -> list[dict[str, Any]]:
     return [{"at": scale(v), "text": text} for v, text in zip(values, tick_texts(values))]
 
 
-def roc_panel(curves: Sequence[dict[str, Any]], corner: float = 1.0) -> dict[str, Any]:
-    """ROC curves in the upper left corner of the unit square; ``corner=1`` is all of it."""
-    left, top, size = 54.0, 12.0, 300.0
-    x = Scale(0.0, corner, left, left + size)
-    y = Scale(1.0 - corner, 1.0, top + size, top)
-    lines = []
+class Panel:
+    """A plot: axes with ticks, and marks in the coordinates of the page.
+
+    Parameters
+    ----------
+    x, y : (float, float)
+        Ranges of the values.
+    labels : (str, str)
+        What the axes show.
+    width, height : float
+        Of the area inside the axes.
+    x_values : sequence of float, default=None
+        Where the ticks of the horizontal axis are, if not at round numbers.
+    """
+
+    def __init__(
+        self,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        labels: tuple[str, str],
+        width: float = 300.0,
+        height: float = 300.0,
+        x_values: Sequence[float] | None = None,
+    ) -> None:
+        self.left, self.top, self.plot_width, self.plot_height = 54.0, 12.0, width, height
+        self.width, self.height = self.left + width + 14, self.top + height + 44
+        self.x = Scale(*x, self.left, self.left + width)
+        self.y = Scale(*y, self.top + height, self.top)
+        self.x_label, self.y_label = labels
+        self.x_ticks = _marks(self.x, 5) if x_values is None else self._marks_at(x_values)
+        self.y_ticks = _marks(self.y, 5)
+        self.marks: list[dict[str, Any]] = []
+
+    def _marks_at(self, values: Sequence[float]) -> list[dict[str, Any]]:
+        return [{"at": self.x(v), "text": text} for v, text in zip(values, tick_texts(values))]
+
+    def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> "Panel":
+        """A line through points."""
+        points = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(xs, ys))
+        self.marks.append({"shape": "path", "kind": kind, "path": f"M{points}"})
+        return self
+
+    def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str = "band") -> "Panel":
+        """The area between two lines."""
+        there = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(xs, low))
+        back = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(reversed(xs), reversed(high)))
+        self.marks.append({"shape": "path", "kind": kind, "path": f"M{there}L{back}Z"})
+        return self
+
+    def whisker(self, at: float, low: float, high: float, kind: str) -> "Panel":
+        """A vertical line from low to high."""
+        self.marks.append({"shape": "path", "kind": kind, "path": f"M{self.x(at)} {self.y(low)}V{self.y(high)}"})
+        return self
+
+    def dot(self, at: float, value: float, kind: str) -> "Panel":
+        """A point."""
+        self.marks.append({"shape": "dot", "kind": kind, "x": self.x(at), "y": self.y(value)})
+        return self
+
+    def steps(self, edges: Sequence[float], values: Sequence[float], kind: str, fill: bool = False) -> "Panel":
+        """A histogram as one outline, from the base line and back to it."""
+        path = f"M{self.x(edges[0])} {self.y(self.y.low)}"
+        for right, value in zip(edges[1:], values):
+            path += f"V{self.y(value)}H{self.x(right)}"
+        path += f"V{self.y(self.y.low)}" + ("Z" if fill else "")
+        self.marks.append({"shape": "path", "kind": kind, "path": path})
+        return self
+
+
+def roc_panel(curves: Sequence[dict[str, Any]]) -> Panel:
+    """ROC curves; a single one with its band."""
+    panel = Panel((0.0, 1.0), (0.0, 1.0), ("others wrongly flagged", "found of the class"))
+    panel.line([0.0, 1.0], [0.0, 1.0], "chance")
+    return _curves(panel, curves)
+
+
+def precision_panel(curves: Sequence[dict[str, Any]]) -> Panel:
+    """Precision over recall."""
+    panel = Panel((0.0, 1.0), (0.0, 1.0), ("found of the class", "right among those flagged"))
+    if len(curves) == 1:
+        panel.line([0.0, 1.0], [curves[0]["chance"]] * 2, "chance")
+    return _curves(panel, curves)
+
+
+def _curves(panel: Panel, curves: Sequence[dict[str, Any]]) -> Panel:
+    if len(curves) == 1:
+        panel.band(curves[0]["x"], curves[0]["low"], curves[0]["high"])
     for number, curve in enumerate(curves):
-        points = zip(curve["false_positive_rate"], curve["true_positive_rate"])
-        lines.append({"number": number, "path": "M" + "L".join(f"{x(a)} {y(b)}" for a, b in points)})
-    return {
-        "left": left,
-        "top": top,
-        "size": size,
-        "width": left + size + 14,
-        "height": top + size + 44,
-        "x_ticks": _marks(x, 5),
-        "y_ticks": _marks(y, 5),
-        "lines": lines,
-        "chance": f"M{x(0.0)} {y(0.0)}L{x(1.0)} {y(1.0)}",
-        "corner": corner,
-    }
+        panel.line(curve["x"], curve["y"], f"curve c{number % 6}")
+    return panel
 
 
-def roc_corner(aucs: Sequence[float]) -> float | None:
-    """Side of the corner in which good curves can be told apart, or None if the whole square does that."""
-    needed = 8 * (1 - sorted(aucs)[len(aucs) // 2])
-    return next((side for side in (0.1, 0.2, 0.3) if side >= needed), None)
+def learning_panel(curve: dict[str, Any]) -> Panel:
+    """Score over the number of labels, on a logarithmic axis, and the power law beyond it."""
+    logs = [math.log10(max(n, 1)) for n in curve["labels"]]
+    ahead = [math.log10(n) for n in curve["ahead_labels"]]
+    values = [*curve["low"], *curve["high"], *curve["ahead_scores"]]
+    low, high = min(values), max(values)
+    room = max(high - low, 0.02) * 0.06
+    first, last = logs[0], max([*logs, *ahead])
+    panel = Panel(
+        (first - 0.04, max(last, first + 0.1) + 0.04),
+        (max(low - room, 0.0), min(high + room, 1.0)),
+        ("labelled rows (logarithmic)", curve["score_name"]),
+        width=420.0,
+        height=240.0,
+        x_values=[],
+    )
+    shown = sorted({*curve["labels"], *curve["ahead_labels"][-1:]})
+    panel.x_ticks = [{"at": panel.x(math.log10(n)), "text": f"{n}"} for n in _apart(shown)]
+    if ahead:
+        panel.line(ahead, curve["ahead_scores"], "ahead")
+    for at, score, a, b in zip(logs, curve["scores"], curve["low"], curve["high"]):
+        panel.whisker(at, a, b, "stem").dot(at, score, "f0")
+    return panel.line(logs, curve["scores"], "curve c0")
+
+
+def _apart(numbers: Sequence[int]) -> list[int]:
+    """Numbers far enough apart on a logarithmic axis for their texts."""
+    kept: list[int] = []
+    for n in numbers:
+        if not kept or n >= 1.3 * kept[-1]:
+            kept.append(n)
+    return kept
+
+
+def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
+    """Share of positives over the probability that was given; on the diagonal they agree."""
+    panel = Panel((0.0, 1.0), (0.0, 1.0), ("probability given", "share that was of the class"))
+    panel.line([0.0, 1.0], [0.0, 1.0], "chance")
+    for b in bins:
+        panel.whisker(b["probability"], b["low"], b["high"], "stem").dot(b["probability"], b["share"], "f0")
+    return panel
+
+
+def score_panel(histograms: Sequence[dict[str, Any]]) -> Panel:
+    """Histograms of probabilities, each as shares of its own rows."""
+    highest = max([v for h in histograms for v in h["shares"]], default=1.0) or 1.0
+    panel = Panel((0.0, 1.0), (0.0, highest * 1.05), ("probability", "share of the rows"))
+    for number, h in enumerate(histograms):
+        edges = [k / len(h["shares"]) for k in range(len(h["shares"]) + 1)]
+        panel.steps(edges, h["shares"], f"curve c{number % 6}")
+    return panel
 
 
 def whiskers(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Intervals of all rows on one axis, for drawing inside a table."""
-    lowest, highest = min(row["auc_low"] for row in rows), max(row["auc_high"] for row in rows)
+    lowest, highest = min(row["low"] for row in rows), max(row["high"] for row in rows)
     room = max(highest - lowest, 0.01) * 0.06
     low = max(lowest - room, 0.0)
     width = 240.0
-    x = Scale(low, min(highest + room, 1.0), 8.0, width - 16.0)
+    x = Scale(low, max(min(highest + room, 1.0), low + 0.01), 8.0, width - 16.0)
     return {
         "width": width,
         "ticks": _marks(x, 4),
-        "rows": [{"low": x(r["auc_low"]), "auc": x(r["auc"]), "high": x(r["auc_high"])} for r in rows],
+        "rows": [{"low": x(r["low"]), "score": x(r["score"]), "high": x(r["high"])} for r in rows],
     }
 
 

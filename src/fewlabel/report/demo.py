@@ -1,9 +1,21 @@
-"""The demonstration: a table that ships with scikit-learn, most labels hidden, and the methods to compare."""
+"""The demonstration: a table that ships with scikit-learn, most of its labels hidden."""
 
-from fewlabel.report.summarize import Method, Table
+from typing import NamedTuple
+
+import pandas as pd
 
 TEST_SHARE = 0.3
-PAIR = ("PNU-AUCBoost", "RankBoost")  # the same risk with and without the unlabelled rows
+
+
+class Table(NamedTuple):
+    """Rows to learn from, their labels mostly empty, and rows to test on, whose labels are all known."""
+
+    name: str
+    source: str
+    X_train: pd.DataFrame
+    y_train: pd.Series
+    X_test: pd.DataFrame
+    y_test: pd.Series
 
 
 def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
@@ -28,7 +40,6 @@ def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
     >>> len(table.X_train), len(table.X_test), int(table.y_train.notna().sum())
     (398, 171, 40)
     """
-    import pandas as pd
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import train_test_split
 
@@ -44,28 +55,8 @@ def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
     return Table(
         "Breast cancer (Wisconsin, diagnostic)",
         "569 tumours, 30 measurements of cell nuclei each; scikit-learn's load_breast_cancer",
-        X_train,
-        y_train,
-        X_test,
-        y_test,
+        X_train.reset_index(drop=True),
+        y_train.reset_index(drop=True),
+        X_test.reset_index(drop=True),
+        y_test.reset_index(drop=True),
     )
-
-
-def methods(seed: int = 0) -> list[Method]:
-    """The boosters of fewlabel and, on the labelled rows, scikit-learn's methods; all with default settings."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
-
-    logistic = make_pipeline(StandardScaler(), LogisticRegression(random_state=seed))
-    return [
-        Method("PNU-AUCBoost", PNUAUCBoostClassifier(random_state=seed), uses_unlabelled=True),
-        Method("RankBoost", RankBoostClassifier(random_state=seed), uses_unlabelled=False),
-        Method("PNU-AdaBoost", PNUAdaBoostClassifier(random_state=seed), uses_unlabelled=True),
-        Method("Logistic regression", logistic, uses_unlabelled=False),
-        Method("Random forest", RandomForestClassifier(random_state=seed), uses_unlabelled=False),
-        Method("Histogram boosting", HistGradientBoostingClassifier(random_state=seed), uses_unlabelled=False),
-    ]

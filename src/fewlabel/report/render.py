@@ -5,8 +5,10 @@ import os
 from typing import Any
 
 from fewlabel.persistence import atomic_write
-from fewlabel.report.charts import point_scale, roc_corner, roc_panel, shape_panels, whiskers
+from fewlabel.report import charts
 from fewlabel.report.summarize import signed
+
+_LONGEST = 80  # characters of a name that are shown; the whole name is its tooltip
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -32,19 +34,26 @@ def render(summary: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["signed"] = signed
+    environment.filters["short"] = _short
     environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)  # as Python source, too
-    corner = roc_corner([row["auc"] for row in summary["leaderboard"]])
-    panels = [roc_panel(summary["roc"])]
-    if corner is not None:
-        panels.append(roc_panel(summary["roc"], corner))
+    card = summary["scorecard"]
     return environment.get_template("report.html.j2").render(
         **summary,
-        colours={curve["method"]: number for number, curve in enumerate(summary["roc"])},
-        whiskers=whiskers(summary["leaderboard"]),
-        roc_panels=panels,
-        shape_panels=shape_panels(summary["shape_functions"]),
-        point_scale=point_scale(summary["scorecard"]["columns"]),
+        whiskers=charts.whiskers(summary["leaderboard"]),
+        roc_panel=charts.roc_panel(summary["roc"]),
+        precision_panel=charts.precision_panel(summary["precision_recall"]),
+        calibration_panel=charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
+        learning_panel=charts.learning_panel(summary["learning_curve"]),
+        score_panel=charts.score_panel(summary["scores"]),
+        importance_scale=max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0,
+        shape_panels=charts.shape_panels(summary["shape_functions"]),
+        point_scale=charts.point_scale(card["columns"] if card else []),
     )
+
+
+def _short(text: object, most: int = _LONGEST) -> str:
+    text = str(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def write(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:

@@ -1,258 +1,113 @@
-"""Measure methods on a table and put what was found into a plain dict that JSON can hold."""
+"""A fitted model and its table as a plain dict that JSON can hold: everything a report says."""
 
 import platform
-import time
-from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fewlabel import labels
+from fewlabel.auto import AutoClassifier, learning_curve
 from fewlabel.inspection import scorecard
-from fewlabel.metrics import AUCInterval, auc_confidence_interval, paired_auc_test
+from fewlabel.metrics import auc_confidence_interval
+from fewlabel.report import advice, curves
+from fewlabel.tables import TableClassifier
 
 CONFIDENCE = 0.95
-_PACKAGES = ("fewlabel", "scikit-learn", "numpy", "pandas", "numba")
-
-
-class Table(NamedTuple):
-    """Rows to learn from, their labels mostly empty, and rows to test on, whose labels are all known."""
-
-    name: str
-    source: str
-    X_train: pd.DataFrame
-    y_train: pd.Series
-    X_test: pd.DataFrame
-    y_test: pd.Series
-
-    def training_rows(self, unlabelled: bool) -> tuple[pd.DataFrame, pd.Series]:
-        """The training rows: all of them, or the labelled ones only."""
-        if unlabelled:
-            return self.X_train, self.y_train
-        labelled = labels.read(self.y_train).codes >= 0
-        return self.X_train[labelled], self.y_train[labelled]
-
-
-class Method(NamedTuple):
-    """An estimator to compare, and whether it is given the unlabelled rows."""
-
-    name: str
-    estimator: Any
-    uses_unlabelled: bool
-
-    @property
-    def learns_from(self) -> str:
-        return "labelled + unlabelled rows" if self.uses_unlabelled else "labelled rows only"
-
-    @property
-    def library(self) -> str:
-        name = type(self.estimator).__module__.partition(".")[0]
-        return "scikit-learn" if name == "sklearn" else name
-
-
-class Measured(NamedTuple):
-    """A fitted method and how it did on the test rows."""
-
-    method: Method
-    model: Any
-    score: np.ndarray
-    auc: AUCInterval
-    balanced_accuracy: float
-    fit_seconds: float
-
-
-def measure(
-    table: Table, methods: Sequence[Method], on_done: Callable[[Measured], None] | None = None
-) -> list[Measured]:
-    """Fit each method on the training rows and measure it on the test rows.
-
-    Parameters
-    ----------
-    table : Table
-        The data.
-    methods : sequence of Method
-        What to compare. The estimators themselves are left unfitted.
-    on_done : callable, default=None
-        Called with each result as soon as it is there.
-
-    Returns
-    -------
-    list of Measured
-        In the order of `methods`.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from fewlabel.report import Method, measure
-    >>> from fewlabel.report.demo import breast_cancer
-    >>> found = measure(breast_cancer(), [Method("guess", DummyClassifier(), uses_unlabelled=False)])
-    >>> found[0].auc.auc
-    0.5
-    """
-    found = []
-    for method in methods:
-        found.append(_measure_one(table, method))
-        if on_done is not None:
-            on_done(found[-1])
-    return found
-
-
-def _measure_one(table: Table, method: Method) -> Measured:
-    from sklearn.base import clone
-    from sklearn.metrics import balanced_accuracy_score
-    from threadpoolctl import threadpool_limits
-
-    X, y = table.training_rows(method.uses_unlabelled)
-    model = clone(method.estimator)
-    with threadpool_limits(1):  # on a small table threads mostly wait for each other, and on a busy machine for seconds
-        _warm_up(method.estimator, X, y)
-        start = time.perf_counter()
-        model.fit(X, y)
-        seconds = time.perf_counter() - start
-    score = _score(model, table.X_test)
-    return Measured(
-        method,
-        model,
-        score,
-        auc_confidence_interval(table.y_test, score, confidence=CONFIDENCE),
-        float(balanced_accuracy_score(table.y_test, model.predict(table.X_test))),
-        seconds,
-    )
-
-
-def _warm_up(estimator: Any, X: pd.DataFrame, y: pd.Series) -> None:
-    """Fit a small copy first: compiling, importing and starting threads are not what the reported seconds mean."""
-    from sklearn.base import clone
-
-    small = clone(estimator)
-    for name in ("n_estimators", "max_iter"):
-        if name in small.get_params(deep=False):
-            small.set_params(**{name: 2})
-    small.fit(X, y)
-
-
-def _score(model: Any, X: pd.DataFrame) -> np.ndarray:
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(X), dtype=float)
-    return np.asarray(model.predict_proba(X)[:, 1], dtype=float)
+_PACKAGES = ("fewlabel", "scikit-learn", "numpy", "pandas", "numba", "skrub")
+_GAIN = 0.01
+_MOST_CLASSES = 6
+_SCORE_NAMES = {"roc_auc": "AUC", "average_precision": "average precision"}
 
 
 def summarize(
-    table: Table,
-    found: Sequence[Measured],
+    model: TableClassifier,
+    X: pd.DataFrame,
+    y: pd.Series,
     *,
-    pair: tuple[str, str],
-    seed: int,
+    title: str,
     command: str,
+    seed: int = 0,
+    notes: list[str] | None = None,
     model_file: str | None = None,
+    source: str | None = None,
+    test: tuple[pd.DataFrame, pd.Series] | None = None,
 ) -> dict[str, Any]:
     """Everything a report says, as a plain dict.
 
     Parameters
     ----------
-    table : Table
-        The data.
-    found : sequence of Measured
-        The results of :func:`measure`.
-    pair : (str, str)
-        Names of the same method with and without the unlabelled rows: their difference is what these rows are worth.
-        The first is also the model whose shape functions are shown.
-    seed : int
-        The seed that was used.
-    command : str
-        The command that makes the same report again.
+    model : TableClassifier
+        Fitted to these rows, with an AutoClassifier in it.
+    X : DataFrame
+        The rows.
+    y : Series
+        Their labels, mostly missing.
+    title, command : str
+        What the table is called, and the command that makes the same report again.
+    seed : int, default=0
+        Of the bands and of the rows that are drawn for pictures.
+    notes : list of str, default=None
+        Remarks on the table, besides those of :func:`notes_of`.
     model_file : str, default=None
-        Where the first model of `pair` was saved.
+        Where the model was saved.
+    source : str, default=None
+        Where the table is from.
+    test : (DataFrame, Series), default=None
+        Rows that nothing was fitted to, with their labels, for a last check.
 
     Returns
     -------
     dict
         Made of dicts, lists, texts, finite numbers, booleans and None only.
     """
-    by_name = {m.method.name: m for m in found}
-    with_rows, without_rows = by_name[pair[0]], by_name[pair[1]]
-    data = _describe(table)
+    auto = model.estimator_
+    features, codes = model.transform(X), _codes(model, y)
+    data = _describe(model, X, y, codes, source)
+    probability = auto.predict_proba(features)
     return {
-        "title": table.name,
+        "title": title,
         "command": command,
         "seed": seed,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        "task": auto.task_,
+        "score_name": _score_name(auto),
         "data": data,
-        "leaderboard": _leaderboard(found),
-        "verdict": _verdict(table, with_rows, without_rows, data),
-        "roc": [_roc(table, m) for m in found],
-        "explained": with_rows.method.name,
-        "shape_functions": _shapes(with_rows.model, table),
-        "scorecard": _card(with_rows.model, table),
+        "notes": [*(notes or []), *notes_of(model)],
+        "leaderboard": _leaderboard(auto),
+        "ensemble": [
+            {"method": m, "weight": w} for m, w in sorted(auto.ensemble_weights_.items(), key=lambda p: -p[1])
+        ],
+        "verdict": _verdict(auto, data),
+        **_curves_of(model, codes, seed),
+        "learning_curve": _learning_curve(auto, features, codes, data, seed),
+        "scores": _histograms(model, codes, probability),
+        **_explained(model, X, features, seed),
+        "next_rows": _next_rows(model, X, features, codes, seed),
+        "test": _tested(model, test),
         "model_file": model_file,
     }
 
 
-def _describe(table: Table) -> dict[str, Any]:
-    read = labels.read(table.y_train)
-    names = [str(c) for c in read.classes]
-    counts = {name: int((read.codes == k).sum()) for k, name in enumerate(names)}
-    return {
-        "source": table.source,
-        "target": str(table.y_train.name),
-        "positive": names[-1],
-        "columns": table.X_train.shape[1],
-        "train_rows": len(table.X_train),
-        "labelled": sum(counts.values()),
-        "labelled_by_class": counts,
-        "unlabelled": int((read.codes < 0).sum()),
-        "test_rows": len(table.X_test),
-        "test_by_class": {name: int((table.y_test.astype(str) == name).sum()) for name in names},
-    }
+def metrics(summary: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a summary, without what only pictures need."""
+    left_out = ("roc", "precision_recall", "scores", "shape_functions", "scorecard", "next_rows")
+    return {name: value for name, value in summary.items() if name not in left_out}
 
 
-def _leaderboard(found: Sequence[Measured]) -> list[dict[str, Any]]:
-    rows = [
-        {
-            "method": m.method.name,
-            "library": m.method.library,
-            "learns_from": m.method.learns_from,
-            "uses_unlabelled": m.method.uses_unlabelled,
-            "auc": m.auc.auc,
-            "auc_low": m.auc.low,
-            "auc_high": m.auc.high,
-            "balanced_accuracy": m.balanced_accuracy,
-            "fit_seconds": m.fit_seconds,
-        }
-        for m in found
-    ]
-    return sorted(rows, key=lambda row: -row["auc"])  # type: ignore[operator]
-
-
-def _verdict(table: Table, with_rows: Measured, without: Measured, data: dict[str, Any]) -> dict[str, Any]:
-    """Whether the unlabelled rows helped, judged by a paired test on the test rows."""
-    test = paired_auc_test(table.y_test, with_rows.score, without.score, confidence=CONFIDENCE)
-    if test.pvalue >= 1 - CONFIDENCE:
-        kind, answer, says = "none", "No measurable difference.", "made no measurable difference"
-    elif test.difference > 0:
-        kind, answer, says = "helped", "Yes.", "helped"
-    else:
-        kind, answer, says = "hurt", "No, they did harm.", "did harm"
-    text = (
-        f"In this run the {data['unlabelled']} unlabelled rows {says}: {with_rows.method.name} ranks the "
-        f"{data['test_rows']} test rows with AUC {test.auc_a:.3f}, and {test.auc_b:.3f} without them "
-        f"({without.method.name}); difference {signed(test.difference)}, 95% interval {signed(test.low)} to "
-        f"{signed(test.high)}, p = {test.pvalue:.2g} "
-        "(DeLong's paired test)."
-    )
-    return {
-        "kind": kind,
-        "answer": answer,
-        "text": text,
-        "with": with_rows.method.name,
-        "without": without.method.name,
-        "difference": test.difference,
-        "low": test.low,
-        "high": test.high,
-        "pvalue": test.pvalue,
-    }
+def notes_of(model: TableClassifier) -> list[str]:
+    """Remarks on the columns: which are left out, and which know too much."""
+    notes = []
+    for reason in dict.fromkeys(model.dropped_.values()):
+        names = [_short(name) for name, why in model.dropped_.items() if why == reason]
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        notes.append(f"left out ({reason}): {', '.join(names[:5])}{more}")
+    for name in model.leaks_[:5]:
+        notes.append(
+            f"the column {_short(name)!r} alone separates the labels: if it is not known before the label is, fit "
+            "again without it (--drop)"
+        )
+    return notes
 
 
 def signed(number: float, digits: int = 3) -> str:
@@ -270,44 +125,205 @@ def signed(number: float, digits: int = 3) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _roc(table: Table, measured: Measured) -> dict[str, Any]:
-    from sklearn.metrics import roc_curve
+def _short(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
-    positive = measured.model.classes_[1]
-    false_positive, true_positive, _ = roc_curve(table.y_test, measured.score, pos_label=positive)
+
+def _score_name(auto: AutoClassifier) -> str:
+    return "AUC" if auto.prior_ is not None else _SCORE_NAMES.get(str(auto.scoring), "score")
+
+
+def _codes(model: TableClassifier, y: pd.Series) -> np.ndarray:
+    return TableClassifier(positive=model.positive)._read_labels(y)
+
+
+def _describe(model: TableClassifier, X: pd.DataFrame, y: pd.Series, codes: np.ndarray, source: str | None) -> dict:
+    names = [str(c) for c in model.classes_]
+    counts = {name: int((codes == k).sum()) for k, name in enumerate(names)}
+    gaps = X[list(model.columns_)].isna().mean().sort_values(ascending=False)
+    kinds = pd.Series(model.columns_).value_counts()
     return {
-        "method": measured.method.name,
-        "uses_unlabelled": measured.method.uses_unlabelled,
-        "false_positive_rate": [round(float(v), 6) for v in false_positive],
-        "true_positive_rate": [round(float(v), 6) for v in true_positive],
+        "source": source,
+        "target": model.target_,
+        "classes": names,
+        "positive": names[-1],
+        "rows": len(X),
+        "labelled": int((codes >= 0).sum()),
+        "labelled_by_class": {name: count for name, count in counts.items() if count},
+        "unlabelled": int((codes < 0).sum()),
+        "columns": len(model.columns_),
+        "columns_by_kind": {str(kind): int(n) for kind, n in kinds.items()},
+        "dropped": {str(name): why for name, why in model.dropped_.items()},
+        "leaks": list(model.leaks_),
+        "gap_share": float(X[list(model.columns_)].isna().to_numpy().mean()),
+        "gaps": [{"column": str(name), "share": float(g)} for name, g in gaps[:8].items() if g > 0],
+        "columns_with_gaps": int((gaps > 0).sum()),
+        "prior": model.estimator_.prior_,
     }
 
 
-def _shapes(model: Any, table: Table, most: int = 6) -> list[dict[str, Any]]:
-    importances = np.asarray(model.feature_importances_)
-    functions = sorted(model.shape_functions_, key=lambda f: (-importances[f.column], f.column))
+def _leaderboard(auto: AutoClassifier) -> list[dict[str, Any]]:
+    rows = auto.leaderboard_.to_dict("records")
+    plain = {"uses_unlabelled": bool, "method": str, "family": str}
+    return [{str(k): plain.get(str(k), float)(v) for k, v in row.items()} for row in rows]
+
+
+def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
+    """Whether the unlabelled rows help, in one sentence with its evidence."""
+    n, effect = data["unlabelled"], auto.unlabeled_effect_
+    if auto.prior_ is not None:
+        text = (
+            f"Only {data['positive']} is labelled, so every method here needs the {n} unlabelled rows; about "
+            f"{auto.prior_:.0%} of them are estimated to be {data['positive']}."
+        )
+        return {"kind": "none", "answer": "They are all there is to compare with.", "text": text}
+    if effect is None:
+        text = "Every method here learns from the labelled rows alone."
+        return {"kind": "none", "answer": "Not asked." if n else "There are none.", "text": text}
+    if effect.low <= 0 <= effect.high:
+        kind, answer, says = "none", "No measurable difference.", "make no measurable difference"
+    elif effect.difference > 0:
+        kind, answer, says = "helped", "Yes.", "help"
+    else:
+        kind, answer, says = "hurt", "No, they do harm.", "do harm"
+    name, board = _score_name(auto), auto.leaderboard_.set_index("method")["score"]
+    text = (
+        f"On this table the {n} unlabelled rows {says}: out of fold, the best method that uses them ({effect.method}) "
+        f"has {name} {board[effect.method]:.3f}, the best without them ({effect.supervised}) "
+        f"{board[effect.supervised]:.3f}; difference {signed(effect.difference)}, 95% interval {signed(effect.low)} to "
+        f"{signed(effect.high)}."
+    )
+    return {"kind": kind, "answer": answer, "text": text, **effect._asdict()}
+
+
+def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str, Any]:
+    """ROC, precision-recall and calibration of the cross-fitted out-of-fold scores."""
+    auto = model.estimator_
+    y, decision = codes[auto.labeled_rows_], np.asarray(auto.out_of_fold_)
+    if decision.ndim == 1:
+        positive = y == 1
+        slope, intercept = auto.calibration_
+        probability = 1 / (1 + np.exp(-(slope * decision + intercept)))
+        name = {"name": str(model.classes_[1])}
+        return {
+            "roc": [{**name, **curves.roc(positive, decision, auto.prior_, seed)}],
+            "precision_recall": [{**name, **curves.precision_recall(positive, decision, auto.prior_, seed)}],
+            # Which unlabelled rows are positive is not known: there is nothing to compare probabilities with.
+            "calibration": curves.calibration(positive, probability) if auto.prior_ is None else [],
+        }
+    largest = np.argsort(-np.bincount(y), kind="stable")[:_MOST_CLASSES]
+    likeliest = decision.argmax(axis=1)
+    return {
+        "roc": [{"name": str(model.classes_[k]), **curves.roc(y == k, decision[:, k], None, seed)} for k in largest],
+        "precision_recall": [
+            {"name": str(model.classes_[k]), **curves.precision_recall(y == k, decision[:, k], None, seed)}
+            for k in largest
+        ],
+        "calibration": curves.calibration(likeliest == y, decision.max(axis=1)),
+    }
+
+
+def _learning_curve(
+    auto: AutoClassifier, features: np.ndarray, codes: np.ndarray, data: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    curve = learning_curve(auto, features, codes, seed=seed)
+    n = data["labelled"]
+    more = curve.needed(_GAIN, n)
+    ahead: list[int] = []
+    if curve.slope > 0:
+        furthest = min(n + more, 8 * n) if more is not None else 4 * n
+        ahead = sorted({int(v) for v in np.geomspace(n, max(furthest, n + 1), 12)})
+    name = _score_name(auto)
+    if curve.error <= _GAIN:
+        text = f"By this curve the {name} is within {_GAIN} of 1 already: more labels can hardly add to it."
+    elif more is None:
+        text = "More labels did not raise the score here in a way that could be carried forward."
+    else:
+        text = f"By this curve about {_rough(more)} more labels are needed for {signed(_GAIN, 2)} {name}."
+    return {
+        "labels": curve.labels,
+        "scores": [float(np.clip(s, 0, 1)) for s in curve.scores],
+        "low": curve.low,
+        "high": curve.high,
+        "ahead_labels": ahead,
+        "ahead_scores": [float(1 - curve.error * (v / n) ** -curve.slope) for v in ahead],
+        "more_labels": more,
+        "gain": _GAIN,
+        "score_name": name,
+        "text": text,
+    }
+
+
+def _rough(number: int) -> str:
+    """A number with two digits that count: it comes from a rough curve."""
+    digits = max(len(str(number)) - 2, 0)
+    return f"{round(number, -digits):,}"
+
+
+def _histograms(model: TableClassifier, codes: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
+    """Probabilities of labelled rows, out of fold, by class, and of unlabelled rows."""
+    auto = model.estimator_
+    y, decision = codes[auto.labeled_rows_], np.asarray(auto.out_of_fold_)
+    groups = []
+    if decision.ndim == 1:
+        slope, intercept = auto.calibration_
+        held_out = 1 / (1 + np.exp(-(slope * decision + intercept)))
+        for k in (1, 0) if auto.prior_ is None else (1,):
+            groups.append((f"labelled {model.classes_[k]}", held_out[y == k]))
+        hidden = probability[codes < 0, 1]
+    else:
+        groups.append(("labelled, probability of the likeliest class", decision.max(axis=1)))
+        hidden = probability[codes < 0].max(axis=1)
+    if len(hidden):
+        groups.append(("unlabelled", hidden))
+    return [{"name": name, "rows": len(values), "shares": curves.histogram(values)} for name, values in groups]
+
+
+def _explained(model: TableClassifier, X: pd.DataFrame, features: np.ndarray, seed: int) -> dict[str, Any]:
+    """Shape functions and a scorecard if one additive member is all there is, permutation importance otherwise."""
+    auto = model.estimator_
+    empty: dict[str, Any] = {"shape_functions": [], "scorecard": None, "importances": []}
+    names = list(auto.members_)
+    booster = auto.members_[names[0]].model if len(names) == 1 else None
+    if booster is None or not hasattr(booster, "shape_functions_") or not len(booster.shape_functions_):
+        return {**empty, "explained": None, "importances": advice.importances(model, features, seed)}
+    table = pd.DataFrame(features, columns=model.features_)
+    return {
+        **empty,
+        "explained": names[0],
+        "shape_functions": _shapes(booster, table),
+        "scorecard": _card(booster, table),
+    }
+
+
+def _shapes(booster: Any, table: pd.DataFrame, most: int = 6) -> list[dict[str, Any]]:
+    importances = np.asarray(booster.feature_importances_)
+    functions = sorted(booster.shape_functions_, key=lambda f: (-importances[f.column], f.column))
     shares = [0.02, *(k / 10 for k in range(1, 10)), 0.98]
     return [
         {
-            "name": str(f.name),
+            "name": str(table.columns[f.column]),
             "importance": float(importances[f.column]),
-            "quantiles": [float(q) for q in table.X_train.iloc[:, f.column].quantile(shares).dropna()],
+            "quantiles": [float(q) for q in table.iloc[:, f.column].quantile(shares).dropna()],
             "edges": [float(e) for e in f.edges if np.isfinite(e)],
             "values": [float(v) for v in f.values[: int(np.isfinite(f.edges).sum()) + 1]],
             # Where no training value was missing, what a missing one would add was not learnt.
-            "missing": float(f.missing) if table.X_train.iloc[:, f.column].isna().any() else None,
+            "missing": float(f.missing) if table.iloc[:, f.column].isna().any() else None,
         }
         for f in functions[:most]
     ]
 
 
-def _card(model: Any, table: Table, most: int = 4) -> dict[str, Any]:
+def _card(booster: Any, table: pd.DataFrame, most: int = 4) -> dict[str, Any]:
     points, base = 20, 600
-    card = scorecard(model, points=points, base=base)
+    card = scorecard(booster, points=points, base=base)
+    # The booster knows its columns by number: x3 is the fourth.
+    names = {f"x{k}": str(name) for k, name in enumerate(table.columns)}
     blocks: dict[str, list[dict[str, Any]]] = {}
     for row in card.iloc[1:].itertuples(index=False):
-        blocks.setdefault(str(row.column), []).append({"interval": str(row.interval), "points": float(row.points)})
-    gaps = {str(name) for name, has_gaps in table.X_train.isna().any().items() if has_gaps}
+        name = names.get(str(row.column), str(row.column))
+        blocks.setdefault(name, []).append({"interval": str(row.interval), "points": float(row.points)})
+    gaps = {str(name) for name, has_gaps in table.isna().any().items() if has_gaps}
     columns = [
         {"name": name, "rows": [row for row in rows if row["interval"] != "missing" or name in gaps]}
         for name, rows in list(blocks.items())[:most]
@@ -319,3 +335,30 @@ def _card(model: Any, table: Table, most: int = 4) -> dict[str, Any]:
         "columns": columns,
         "columns_left_out": max(len(blocks) - most, 0),
     }
+
+
+def _next_rows(model: TableClassifier, X: pd.DataFrame, features: np.ndarray, codes: np.ndarray, seed: int) -> list:
+    """Unlabelled rows worth labelling next, with a few of their values to know them by."""
+    found = advice.next_rows(model, features, codes, seed)
+    shown = list(X.columns[:4])
+    for row in found:
+        values = X.iloc[row["row"]]
+        row["values"] = [{"column": str(name), "value": _short(_plain(values[name]), 24)} for name in shown]
+        row["row"] += 1  # people count from one
+    return found
+
+
+def _plain(value: Any) -> str:
+    if value is None or (np.isscalar(value) and pd.isna(value)):
+        return ""
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _tested(model: TableClassifier, test: tuple[pd.DataFrame, pd.Series] | None) -> dict[str, Any] | None:
+    if test is None:
+        return None
+    X, y = test
+    truth = (y.astype(str) == str(model.classes_[1])).astype(int).to_numpy()
+    found = auc_confidence_interval(truth, model.decision_function(X), confidence=CONFIDENCE)
+    accuracy = float(np.mean(model.predict(X).astype(str) == y.astype(str).to_numpy()))
+    return {"rows": len(X), "auc": found.auc, "low": found.low, "high": found.high, "accuracy": accuracy}

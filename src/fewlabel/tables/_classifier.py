@@ -1,6 +1,6 @@
 """A classifier for tables as they are, which remembers its columns."""
 
-import difflib
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
 from fewlabel.exceptions import LabelError, TableError
-from fewlabel.tables._columns import DATE, TEXT, as_kind, kind_of, leaks, useless
+from fewlabel.tables._columns import DATE, TEXT, as_kind, kind_of, leaks, nearest, useless
 
 _MANY = 8  # names that an error lists
 
@@ -106,12 +106,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         features, codes = self.encode(X, y)
         hidden = pd.Series(codes, dtype="Int64").mask(codes < 0)
-        if self.estimator is None:
-            from fewlabel.auto import AutoClassifier
+        from fewlabel.auto import AutoClassifier, check_counts
 
-            self.estimator_ = AutoClassifier(random_state=self.random_state)
-        else:
-            self.estimator_ = clone(self.estimator)
+        default = AutoClassifier(random_state=self.random_state)
+        self.estimator_ = default if self.estimator is None else clone(self.estimator)
+        if isinstance(self.estimator_, AutoClassifier):
+            check_counts(self.classes_, codes)  # which knows the classes by number only
         if hasattr(self.estimator_, "fit_steps"):
             yield from self.estimator_.fit_steps(features, hidden)
         else:
@@ -211,7 +211,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         X = _as_frame(X)
         missing = [name for name in self.columns_ if name not in X.columns]
         if missing:
-            raise TableError(_missing_text(missing, list(X.columns)))
+            raise TableError(_missing_text(missing, [name for name in X.columns if name not in self.columns_]))
         return self._numbers(pd.DataFrame({name: as_kind(X[name], kind) for name, kind in self.columns_.items()}))
 
     def _read_labels(self, y):
@@ -244,6 +244,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         X = _as_frame(X)
         if len(X) != len(codes):
             raise TableError(f"the table has {len(X)} rows and the label column {len(codes)}")
+        if len(X) < 2:
+            raise TableError(f"the table has {len(X)} row(s): there is nothing to compare")
         kinds = {name: kind_of(X[name]) for name in X.columns}
         cleaned = {name: as_kind(X[name], kind) for name, kind in kinds.items()}
         reasons = {name: useless(name, cleaned[name], kinds[name]) for name in kinds}
@@ -280,7 +282,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         plain, coded = self._parts(cleaned)
         blocks = [plain.to_numpy(dtype=np.float64)]
         if self.vectorizer_ is not None:
-            blocks.append(self.vectorizer_.transform(_numbered(coded)).to_numpy(dtype=np.float64))
+            with warnings.catch_warnings():  # a category that is new has no column: that is as it should be
+                warnings.filterwarnings("ignore", "Found unknown categories")
+                blocks.append(self.vectorizer_.transform(_numbered(coded)).to_numpy(dtype=np.float64))
         return np.hstack(blocks)
 
 
@@ -312,8 +316,8 @@ def _opposite(name):
 def _missing_text(missing, present):
     shown = []
     for name in missing[:_MANY]:
-        near = difflib.get_close_matches(name, present, n=1, cutoff=0.8)
-        shown.append(f"{_short(name)!r}" + (f" (is it {_short(near[0])!r}?)" if near else ""))
+        near = nearest(name, present)
+        shown.append(f"{_short(name)!r}" + (f" (is it {_short(near)!r}?)" if near else ""))
     more = f" and {len(missing) - _MANY} more" if len(missing) > _MANY else ""
     return f"the table lacks {len(missing)} column(s) of the model: {', '.join(shown)}{more}"
 

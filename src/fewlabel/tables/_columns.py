@@ -1,5 +1,6 @@
 """What the columns of a table are: numbers, booleans, dates or text; which are of no use, and which know too much."""
 
+import difflib
 import math
 import re
 import warnings
@@ -80,6 +81,20 @@ def _as_truth(column):
     texts = column.map(lambda v: str(v).strip().lower(), na_action="ignore")
     truth = texts.map(lambda t: 1.0 if t in _TRUE else 0.0 if t in _FALSE else math.nan, na_action="ignore")
     return truth.astype("float64")
+
+
+def nearest(name, names):
+    """The name that was probably meant, or None.
+
+    Examples
+    --------
+    >>> from fewlabel.tables._columns import nearest
+    >>> nearest("Outcom", ["income", "outcome"])
+    'outcome'
+    """
+    by_lower = {other.lower(): other for other in names}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
 
 
 def useless(name, column, kind):

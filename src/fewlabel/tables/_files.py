@@ -41,7 +41,8 @@ def read_table(path):
     ...     read_table(path).shape
     (2, 2)
     """
-    path, kind = Path(path), _kind(path)
+    path = Path(path)
+    kind = _kind(path)
     if kind in _TEXT:
         with _told(path):
             table = pd.read_csv(path, sep=_separator(path, kind), low_memory=False, encoding="utf-8-sig")
@@ -71,17 +72,20 @@ def read_chunks(path, rows, text_columns=()):
     ------
     DataFrame
     """
-    path, kind = Path(path), _kind(path)
+    path = Path(path)
+    kind = _kind(path)
     with _told(path):
         pieces = _text_pieces(path, kind, rows, text_columns) if kind in _TEXT else _arrow_pieces(path, kind, rows)
         for piece in pieces:
             piece.columns = piece.columns.map(str)
-            yield piece
+            if len(piece):
+                yield piece
 
 
 def column_names(path):
     """Names of the columns as they are in the file, before equal ones are told apart."""
-    path, kind = Path(path), _kind(path)
+    path = Path(path)
+    kind = _kind(path)
     with _told(path):
         if kind in _TEXT:
             return next(csv.reader([_first_line(path)], delimiter=_separator(path, kind)), [])

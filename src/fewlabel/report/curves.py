@@ -1,0 +1,107 @@
+"""Curves of out-of-fold scores, with bands: how rows that no model was fitted to are ranked, and how sure that is."""
+
+from typing import Any
+
+import numpy as np
+
+_N_BOOTSTRAP = 200
+_GRID = 60
+_LEVELS = (0.025, 0.975)
+
+
+def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
+    """True-positive rate over a grid of false-positive rates, and its pointwise 95% band.
+
+    Parameters
+    ----------
+    positive : ndarray of bool
+    score : ndarray of float
+    prior : float or None
+        If given, the rows that are not positive are unlabelled, and this share of them is positive.
+    seed : int, default=0
+        Of the bootstrap.
+    """
+    grid = np.linspace(0, 1, _GRID + 1) ** 2  # denser where good curves bend
+    middle = _true_positive_rate(positive, score, prior, grid)
+    drawn = [_true_positive_rate(positive[r], score[r], prior, grid) for r in _resamples(positive, seed)]
+    low, high = np.quantile(drawn, _LEVELS, axis=0)
+    return {"x": _rounded(grid), "y": _rounded(middle), "low": _rounded(low), "high": _rounded(high)}
+
+
+def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
+    """Precision over a grid of recalls, its pointwise 95% band, and the precision of a random order.
+
+    For positive-unlabelled rows it is the precision among unlabelled rows.
+    """
+    grid = np.linspace(0, 1, _GRID + 1)[1:]
+    middle = _precision(positive, score, prior, grid)
+    drawn = [_precision(positive[r], score[r], prior, grid) for r in _resamples(positive, seed)]
+    low, high = np.quantile(drawn, _LEVELS, axis=0)
+    share = float(np.mean(positive)) if prior is None else prior
+    return {"x": _rounded(grid), "y": _rounded(middle), "low": _rounded(low), "high": _rounded(high), "chance": share}
+
+
+def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) -> list[dict[str, float]]:
+    """Bins of about equally many rows: mean probability, share of positives, and its 95% interval (Wilson)."""
+    n_bins = int(np.clip(len(positive) // 10, 2, most))
+    bins = []
+    for rows in np.array_split(np.argsort(probability, kind="stable"), n_bins):
+        n, share = len(rows), float(np.mean(positive[rows]))
+        z = 1.96
+        middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+        bins.append(
+            {
+                "probability": float(np.mean(probability[rows])),
+                "share": share,
+                "low": float(max(middle - half, 0.0)),
+                "high": float(min(middle + half, 1.0)),
+                "rows": n,
+            }
+        )
+    return bins
+
+
+def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:
+    """Share of the rows in each of equally wide bins of [0, 1]."""
+    counts = np.histogram(probability, bins=n_bins, range=(0, 1))[0]
+    return [float(c) for c in counts / max(counts.sum(), 1)]
+
+
+def _sorted_rates(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shares of positives and of other rows above each threshold, and the number of rows."""
+    order = np.argsort(-score, kind="stable")
+    ends = np.r_[np.flatnonzero(np.diff(score[order]) < 0), len(score) - 1]  # a threshold takes in all equal scores
+    true = np.cumsum(positive[order])[ends] / max(positive.sum(), 1)
+    false = np.cumsum(~positive[order])[ends] / max((~positive).sum(), 1)
+    return np.r_[0.0, true], np.r_[0.0, false], np.r_[0, ends + 1]
+
+
+def _true_positive_rate(positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray) -> np.ndarray:
+    true, false, _ = _sorted_rates(positive, score)
+    if prior is not None:  # unlabelled rows above a threshold are negatives and positives in known proportion
+        false = np.maximum.accumulate(np.clip((false - prior * true) / (1 - prior), 0, 1))
+        false[-1] = 1.0
+    return np.interp(grid, false, true)
+
+
+def _precision(positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray) -> np.ndarray:
+    true, false, n_above = _sorted_rates(positive, score)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if prior is None:
+            precision = true * positive.sum() / n_above
+        else:
+            precision = np.clip(prior * true / false, 0, 1)
+    first = np.searchsorted(true, grid - 1e-12, side="left")
+    return np.nan_to_num(precision[np.minimum(first, len(true) - 1)], nan=1.0)
+
+
+def _resamples(positive: np.ndarray, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    groups = np.flatnonzero(positive), np.flatnonzero(~positive)
+    for _ in range(_N_BOOTSTRAP):
+        yield np.concatenate([rng.choice(group, len(group)) for group in groups])
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return [round(float(v), 5) for v in values]

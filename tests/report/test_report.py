@@ -1,0 +1,370 @@
+"""The report: summed up as plain data, and rendered as one safe page."""
+
+import copy
+import json
+import os
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.metrics import roc_curve
+
+from fewlabel import AutoClassifier, TableClassifier, hide_labels
+from fewlabel.report import advice, curves, metrics, render, summarize, write
+from fewlabel.report.charts import Scale, _shown, learning_panel, roc_panel, shape_panels, tick_texts, ticks, whiskers
+from fewlabel.report.demo import breast_cancer
+from fewlabel.report.summarize import signed
+
+HOSTILE = '</title><script>alert("1")</script><img src=x onerror=alert(2)>\'&'
+QUICK = dict(n_repeats=1, random_state=0)
+
+
+def fitted(X, y, portfolio=("logistic regression", "naive Bayes", "path neighbours"), **parameters):
+    return TableClassifier(AutoClassifier(list(portfolio), **QUICK, **parameters), random_state=0).fit(X, y)
+
+
+def summed_up(model, X, y, **more):
+    return summarize(model, X, y, title="A table", command="fewlabel fit", **more)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return breast_cancer(labeled=0.1, seed=0)
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return fitted(table.X_train, table.y_train)
+
+
+@pytest.fixture(scope="module")
+def summary(table, model):
+    return summed_up(model, table.X_train, table.y_train, test=(table.X_test, table.y_test))
+
+
+@pytest.fixture(scope="module")
+def additive(table):
+    X = table.X_train.copy()
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    model = fitted(X, table.y_train, ["RankBoost"])
+    return summed_up(model, X, table.y_train)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    few = hide_labels(y.map({0: "a", 1: "b", 2: "c"}), labeled=0.3, random_state=0)
+    return summed_up(fitted(X, few, ["logistic regression", "naive Bayes"]), X, few)
+
+
+@pytest.fixture(scope="module")
+def positives_only():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    few = hide_labels(y.map({0: "no", 1: "yes"}), labeled=60, mechanism="positives-only", random_state=0)
+    return summed_up(fitted(X, few, ["logistic regression", "nnPU"], prior=0.55), X, few)
+
+
+# The data ---------------------------------------------------------------------------------------------------
+
+
+def test_hidden_labels_are_nowhere_in_the_table(table):
+    assert table.y_train.isna().mean() == pytest.approx(0.9, abs=0.01)
+    assert set(table.y_train.dropna()) == {"benign", "malignant"}
+    assert table.X_train.shape[1] == load_breast_cancer().data.shape[1]
+    assert len(table.X_train) + len(table.X_test) == 569
+
+
+def test_the_same_seed_gives_the_same_table_and_another_seed_another():
+    pd.testing.assert_series_equal(breast_cancer(0.1, 3).y_train, breast_cancer(0.1, 3).y_train)
+    assert not breast_cancer(0.1, 3).X_train.equals(breast_cancer(0.1, 4).X_train)
+
+
+def test_numbers_are_those_of_the_model(model, summary, table):
+    board = model.estimator_.leaderboard_
+    assert [row["method"] for row in summary["leaderboard"]] == list(board["method"])
+    assert [row["score"] for row in summary["leaderboard"]] == list(board["score"])
+    effect = model.estimator_.unlabeled_effect_
+    assert summary["verdict"]["difference"] == effect.difference
+    assert signed(effect.difference) in summary["verdict"]["text"]
+    data = summary["data"]
+    assert data["labelled"] + data["unlabelled"] == data["rows"] == len(table.X_train)
+    assert sum(data["labelled_by_class"].values()) == data["labelled"]
+    assert 0.9 < summary["test"]["auc"] <= 1
+
+
+@pytest.mark.parametrize("kind", ["summary", "additive", "iris", "positives_only"])
+def test_summaries_are_plain_json_and_render(kind, request):
+    summary = request.getfixturevalue(kind)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    page = Page(render(summary))
+    assert page.open == []
+    json.dumps(metrics(summary), allow_nan=False)
+
+
+def test_the_verdict_says_what_the_interval_says(model, table):
+    auto, kept = model.estimator_, model.estimator_._effect
+    try:
+        for low, high, kind, words in ((0.1, 0.3, "helped", "help"), (-0.3, -0.1, "hurt", "do harm")):
+            auto._effect = [(low + high) / 2, low, high, 0.01, *kept[4:]]
+            verdict = summed_up(model, table.X_train, table.y_train)["verdict"]
+            assert verdict["kind"] == kind
+            assert words in verdict["text"]
+    finally:
+        auto._effect = kept
+
+
+def test_additive_winners_show_their_shape_others_their_importance(additive, summary):
+    assert additive["explained"] == "RankBoost"
+    assert additive["importances"] == []
+    names = {f["name"] for f in additive["shape_functions"]}
+    assert names <= set(load_breast_cancer().feature_names)
+    assert {c["name"] for c in additive["scorecard"]["columns"]} <= set(load_breast_cancer().feature_names)
+    assert any(f["missing"] is not None for f in additive["shape_functions"])
+    assert summary["explained"] is None
+    assert len(summary["importances"]) == 12
+    assert summary["importances"][0]["importance"] > 0
+
+
+def test_many_classes_and_positives_only_say_so(iris, positives_only):
+    assert {curve["name"] for curve in iris["roc"]} == {"a", "b", "c"}
+    assert iris["task"] == "multiclass"
+    assert positives_only["calibration"] == []
+    assert "yes" in positives_only["verdict"]["text"]
+    assert 0 < positives_only["data"]["prior"] < 1
+
+
+# Curves and advice ------------------------------------------------------------------------------------------
+
+
+def test_roc_equals_scikit_learn():
+    rng = np.random.default_rng(0)
+    positive = rng.random(200) < 0.3
+    score = np.round(rng.normal(size=200) + positive, 1)
+    found = curves.roc(positive, score, None)
+    fpr, tpr, _ = roc_curve(positive, score)
+    np.testing.assert_allclose(found["y"], np.interp(found["x"], fpr, tpr), atol=1e-4)
+    assert all(low <= y + 1e-9 and y <= high + 1e-9 for low, y, high in zip(found["low"], found["y"], found["high"]))
+
+
+def test_roc_of_positives_and_unlabelled_rows_finds_the_true_one():
+    rng = np.random.default_rng(0)
+    truth = rng.random(8000) < 0.3
+    score = rng.normal(size=len(truth)) + 1.5 * truth
+    labelled = truth & (rng.random(len(truth)) < 0.3)
+    prior = truth[~labelled].mean()
+    found = np.array(curves.roc(labelled, score, prior)["y"])
+    expected = np.array(curves.roc(truth, score, None)["y"])
+    assert np.abs(found - expected).mean() < 0.03
+    precision = np.array(curves.precision_recall(labelled, score, prior)["y"])
+    expected = np.array(curves.precision_recall(truth[~labelled], score[~labelled], None)["y"])
+    assert np.abs(precision - expected)[10:].mean() < 0.05
+
+
+def test_precision_starts_high_and_ends_at_the_share_of_positives():
+    positive = np.r_[np.ones(10, bool), np.zeros(30, bool)]
+    found = curves.precision_recall(positive, np.arange(40)[::-1] * 1.0, None)
+    assert found["y"][0] == found["y"][-1] == 1.0
+    worst = curves.precision_recall(positive, np.arange(40) * 1.0, None)
+    assert worst["y"][-1] == pytest.approx(0.25)
+    assert found["chance"] == 0.25
+
+
+def test_calibration_bins_hold_all_rows():
+    rng = np.random.default_rng(0)
+    probability = rng.random(500)
+    bins = curves.calibration(rng.random(500) < probability, probability)
+    assert sum(b["rows"] for b in bins) == 500
+    assert all(b["low"] <= b["share"] <= b["high"] for b in bins)
+    assert sum(b["low"] <= b["probability"] <= b["high"] for b in bins) >= len(bins) - 1
+    assert sum(curves.histogram(probability)) == pytest.approx(1)
+
+
+def test_rows_to_label_next_are_unlabelled_distinct_and_explained(summary, table):
+    rows = summary["next_rows"]
+    assert len(rows) == 20
+    positions = [row["row"] - 1 for row in rows]
+    assert len(set(positions)) == 20
+    assert table.y_train.iloc[positions].isna().all()
+    assert all(row["why"] for row in rows)
+
+
+def test_no_unlabelled_row_no_advice(table, model):
+    assert advice.next_rows(model, model.transform(table.X_test), np.zeros(len(table.X_test), int)) == []
+
+
+# The page ---------------------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page, and whether its tags are balanced."""
+
+    void = {"meta", "link", "br", "img", "line", "rect", "circle", "path"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.text, self.open = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *a) for a in attrs]
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *a) for a in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open, tag
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.mark.parametrize("kind", ["summary", "additive", "iris", "positives_only"])
+def test_the_page_is_whole_and_needs_nothing_else(kind, request):
+    summary = request.getfixturevalue(kind)
+    text = render(summary)
+    page = Page(text)
+    assert page.open == []
+    assert text.lstrip().startswith("<!DOCTYPE html>")
+    assert not {"script", "iframe", "object", "embed", "img"} & set(page.tags)
+    for tag, name, value in page.attributes:
+        if name in ("src", "href"):
+            assert value.startswith("data:"), (tag, name, value)
+        assert not name.startswith("on"), (tag, name)
+    assert not re.search(r"https?://|@import|url\((?!#)", text)
+    assert "nan" not in re.sub(r"[a-z]*nan[a-z]+|[a-z]+nan", "", text.lower())
+    for svg in re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL):
+        ElementTree.fromstring(svg)
+    said = " ".join(page.text)
+    for row in summary["leaderboard"]:
+        assert row["method"] in said
+        assert f"{row['score']:.3f}" in said
+    assert summary["verdict"]["text"] in said
+    assert summary["learning_curve"]["text"] in said
+    assert "prefers-color-scheme: dark" in text
+    charts = {value for tag, name, value in page.attributes if tag == "title" and name == "id"}
+    assert {"roc", "precision-recall", "learning-curve", "scores"} <= charts
+
+
+def test_hostile_names_stay_text(summary, additive):
+    for summary_ in (summary, additive):
+        hostile = copy.deepcopy(summary_)
+        hostile["title"] = hostile["command"] = hostile["model_file"] = HOSTILE
+        hostile["notes"] = [HOSTILE]
+        hostile["data"].update(source=HOSTILE, target=HOSTILE, positive=HOSTILE, labelled_by_class={HOSTILE: 1})
+        hostile["data"]["gaps"] = [{"column": HOSTILE, "share": 0.5}]
+        for row in hostile["importances"]:
+            row["column"] = HOSTILE
+        for row in hostile["next_rows"]:
+            row["why"], row["values"] = HOSTILE, [{"column": HOSTILE, "value": HOSTILE}]
+        for function in hostile["shape_functions"]:
+            function["name"] = HOSTILE
+        hostile["leaderboard"][0]["method"] = hostile["scores"][0]["name"] = HOSTILE
+        page = Page(render(hostile))
+        assert not {"script", "img"} & set(page.tags)
+        assert page.open == []
+        assert "".join(page.text).count('alert("1")') >= 8
+        assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+
+
+def test_hostile_columns_from_the_data_on():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 80)
+    names = [HOSTILE, "a" * 10_000, "😀\N{RIGHT-TO-LEFT OVERRIDE}אבג", "x\n\t{{ 7 * 7 }}"]
+    X = pd.DataFrame(rng.normal(size=(80, 4)) + y[:, None], columns=names)
+    X["text"] = HOSTILE
+    X.loc[::2, "text"] = names[2]
+    few = pd.Series(np.where(rng.random(80) < 0.5, np.array([HOSTILE, "😀"], dtype=object)[y], None), name=names[1])
+    text = render(summed_up(fitted(X, few, ["logistic regression"]), X, few))
+    page = Page(text)
+    assert "script" not in page.tags
+    assert "49" not in "".join(page.text).split("x\n")[-1][:10]
+    assert (
+        max(len(part) for part in page.text if "--paper" not in part) < 1000
+    )  # no name is shown at a length that breaks the page
+
+
+def test_a_saved_model_is_named_as_python_text(summary):
+    page = Page(render({**summary, "model_file": 'a "b".skops'}))
+    assert r'fewlabel.load("a \"b\".skops")' in "".join(page.text)
+
+
+def test_a_page_is_written_whole_or_not_at_all(summary, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    write(summary, path)
+    whole = path.read_bytes()
+    assert whole.decode() == render(summary)
+
+    def fail(_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write({**summary, "title": "other"}, path)
+    assert path.read_bytes() == whole
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+# Geometry ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0.7, 1.0), (-3.2, 11), (1e-9, 3e-9), (1234, 1250), (-1e6, 1e6)])
+def test_ticks_are_round_within_the_range_and_distinct(low, high):
+    found = ticks(low, high)
+    assert 2 <= len(found) <= 8
+    assert all(low - 1e-9 * abs(low) <= t <= high + 1e-9 * abs(high) for t in found)
+    assert len(set(tick_texts(found))) == len(found)
+
+
+def test_scale():
+    assert [Scale(0, 10, 100, 200)(v) for v in (0, 5, 10)] == [100, 150, 200]
+
+
+def test_step_paths_jump_at_the_edges():
+    function = {"name": "x", "importance": 1.0, "edges": [1.0, 2.0], "values": [0.0, 4.0, 2.0], "missing": None}
+    function["quantiles"] = [0.0, 1.5, 9.0]
+    path = shape_panels([function])[0]["path"]
+    assert re.fullmatch(r"M[\d.]+ [\d.]+(H[\d.]+V[\d.]+){2}H[\d.]+", path)
+    assert shape_panels([]) == []
+    low, high = _shown(function)
+    assert (low, high) == (0.0, 9.0)  # nearly all training values, and all cuts
+    assert _shown({**function, "quantiles": [1.2, 1.3]}) == (0.875, 2.125)
+    flat = {**function, "edges": [], "values": [0.0], "quantiles": []}
+    assert re.fullmatch(r"M[\d.]+ [\d.]+H[\d.]+", shape_panels([flat])[0]["path"])
+
+
+def test_curves_end_in_the_corners_of_their_panel():
+    curve = {"x": [0.0, 0.0, 1.0], "y": [0.0, 1.0, 1.0], "low": [0, 0, 1.0], "high": [0, 1.0, 1.0]}
+    panel = roc_panel([curve])
+    bottom, right = panel.top + panel.plot_height, panel.left + panel.plot_width
+    line = panel.marks[-1]["path"]
+    assert line == f"M{panel.left} {bottom}L{panel.left} {panel.top}L{right} {panel.top}"
+    assert [mark["kind"] for mark in roc_panel([curve, curve]).marks] == ["chance", "curve c0", "curve c1"]
+
+
+def test_a_learning_curve_without_a_future():
+    curve = {"labels": [5, 9], "scores": [1.0, 1.0], "low": [0.8, 0.9], "high": [1.0, 1.0]}
+    panel = learning_panel({**curve, "ahead_labels": [], "ahead_scores": [], "score_name": "AUC"})
+    assert [tick["text"] for tick in panel.x_ticks] == ["5", "9"]
+
+
+def test_whiskers_stay_inside_their_cell():
+    rows = [{"score": 0.9, "low": 0.4, "high": 1.0}, {"score": 1.0, "low": 1.0, "high": 1.0}]
+    drawn = whiskers(rows)
+    for row in drawn["rows"]:
+        assert 0 <= row["low"] <= row["score"] <= row["high"] <= drawn["width"]
+    same = [{"score": 1.0, "low": 1.0, "high": 1.0}]
+    assert whiskers(same)["rows"][0]["score"] <= drawn["width"]
+
+
+def test_signed():
+    assert [signed(v, 1) for v in (1.0, -1.0, 0.0, -0.01)] == ["+1.0", "−1.0", "0.0", "0.0"]
