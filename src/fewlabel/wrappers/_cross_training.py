@@ -114,7 +114,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
 
     Notes
     -----
-    It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and about four times as many with the guard. The classifier of part p
+    It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and about five times as many with the guard. The classifier of part p
     gives another score for nothing, its accuracy on :math:`L_p`, which it was not fitted to. We do not use it: from the
     second part on it learns from rows that were labelled by classifiers of :math:`L_p`, and so it flatters the rounds.
 

@@ -1,0 +1,126 @@
+"""Draw the pictures of cross-training.md: the thesis's Figures 4.4 and 4.5 from the tables of our own run, and what
+the guard's score promises beside what test rows say, on data that ships with scikit-learn."""
+
+import re
+import warnings
+from itertools import product
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from fewlabel import CrossTrainingClassifier, hide_labels
+from fewlabel.wrappers._loop import _beats
+
+IMAGES = Path(__file__).parent / "images"
+TABLES = Path(__file__).parents[2] / "benchmarks" / "results_cross_training.md"
+LINES = {
+    "labels only": ("black", "-"),
+    "NC-T, guard": ("#0067a8", "-"),
+    "NC-T": ("#0067a8", "--"),
+    "ICT": ("#c4500c", "--"),
+    "Co-T": ("#3a7d1e", "--"),
+    "Se-T": ("#8a5aa8", "--"),
+    "tri-training": ("#b8860b", "--"),
+    "NC-T, thesis": ("grey", ":"),
+}
+SETS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
+BASES = {"naive Bayes": GaussianNB(), "tree": DecisionTreeClassifier(min_samples_leaf=2, random_state=0)}
+
+
+def mean_rows():
+    """{(base, rate): {method: mean accuracy}} of the tables in results_cross_training.md."""
+    means = {}
+    for table in re.split(r"^### ", TABLES.read_text(), flags=re.MULTILINE)[1:]:
+        base, rate = re.match(r"(\w+), (\d+)%", table).groups()
+        cells = [[c.strip() for c in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")]
+        last = next(row for row in cells if row[0] == "mean")
+        means[base, int(rate)] = dict(zip(cells[0][1:], map(float, last[1:])))
+    return means
+
+
+def figures_4_4_and_4_5():
+    means = mean_rows()
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, base, title in zip(axes, ("rbf", "tree"), ("Network of radial basis functions", "Decision tree")):
+        rates = sorted(rate for name, rate in means if name == base)
+        for method, (colour, style) in LINES.items():
+            axis.plot(
+                rates, [means[base, r][method] for r in rates], style, marker="o", ms=4, color=colour, label=method
+            )
+        axis.set(xlabel="share of labels kept, percent", xticks=rates)
+        axis.set_title(title, loc="left")
+    axes[0].set_ylabel("test accuracy in percent, mean of 12 sets")
+    axes[1].legend(frameon=False, fontsize=8, ncols=2)
+    save(figure, "cross_training_tables")
+
+
+def fit_best_round(model, X, y):
+    """Fit with the labels of the best round whatever the guard says, so that what it refuses is seen too."""
+    verdicts = []
+
+    def take(right, start):
+        verdicts.append(_beats(right, start))
+        return True
+
+    with patch("fewlabel.wrappers._loop._beats", take):
+        return model.fit(X, y), verdicts[0]
+
+
+def promise_and_truth(n_draws=10, labeled=0.1):
+    """Base, set, gain of the best out-of-fold score and gain on test rows, in points, and the verdict of each run."""
+    for (base_name, base), (name, load) in product(BASES.items(), SETS.items()):
+        X, y = load(return_X_y=True)
+        for seed in range(n_draws):
+            A, B, a, b = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
+            few = hide_labels(a, labeled=labeled, mechanism="per-class", random_state=seed)
+            alone = clone(base).fit(A[few >= 0], few[few >= 0]).score(B, b)
+            model, verdict = fit_best_round(CrossTrainingClassifier(base, random_state=seed), A, few)
+            scores = [entry["score"] for entry in model.history_]
+            yield base_name, name, 100 * (max(scores) - scores[0]), 100 * (model.score(B, b) - alone), verdict
+
+
+def figure_of_the_guard():
+    rows = list(promise_and_truth())
+    figure = Figure(figsize=(10, 3.8), layout="constrained")
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axis, base in zip(axes, BASES):
+        here = [row for row in rows if row[0] == base]
+        for name, colour in zip(SETS, ("#0067a8", "#c4500c", "#3a7d1e", "#8a5aa8")):
+            points = np.array([row[2:] for row in here if row[1] == name])
+            took = points[:, 2] > 0
+            axis.scatter(*points[took, :2].T, s=26, color=colour, label=name)
+            axis.scatter(*points[~took, :2].T, s=26, facecolor="none", edgecolor=colour)
+        axis.axline((0, 0), slope=1, color="grey", linewidth=0.8, linestyle=":")
+        axis.axhline(0, color="grey", linewidth=0.8)
+        axis.set(xlabel="best out-of-fold score less that of the start, points")
+        axis.set_title(base, loc="left")
+        took, refused = (np.array([row[2:4] for row in here if row[4] == verdict and row[2] > 0]) for verdict in (1, 0))
+        for name, runs in (("taken", took), ("refused", refused)):
+            harmed, helped = np.count_nonzero(runs[:, 1] < 0), np.count_nonzero(runs[:, 1] > 0)
+            promised, gave = runs.mean(axis=0)
+            print(f"{base}, {name} in {len(runs)} of {len(here)} runs: promised {promised:.1f} points, gave {gave:.1f}")
+            print(f"  harmed in {harmed}, helped in {helped}")
+    axes[0].set_ylabel("test accuracy less that of labels only, points")
+    axes[0].legend(frameon=False, fontsize=8, title="filled: taken by the guard")
+    save(figure, "cross_training_guard")
+
+
+def save(figure, name):
+    for axis in figure.axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(alpha=0.25)
+    figure.savefig(IMAGES / f"{name}.png", dpi=130)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", UserWarning)
+    figures_4_4_and_4_5()
+    figure_of_the_guard()
