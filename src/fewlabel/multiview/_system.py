@@ -41,7 +41,8 @@ class System:
             )
         self.features = features
         self.sizes = sizes
-        self.factor = cholesky(self._penalty(rows, penalties), lower=True, overwrite_a=True, check_finite=False)
+        H = self._penalty(rows, penalties)  # its transpose is the same, in the order in which it can be overwritten
+        self.factor = cholesky(H.T, lower=True, overwrite_a=True, check_finite=False)
 
     def _penalty(self, rows, penalties):
         F, n_rows, m = self.features, len(self.features), len(self.sizes)
