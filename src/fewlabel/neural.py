@@ -66,7 +66,7 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
         Weights of each layer.
     shift_, scale_ : ndarray of shape (n_features,)
         What is taken from the columns, and what they are divided by.
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (n_iter,)
         Mean risk of the batches of each pass.
     n_iter_ : int
     offset_ : float

@@ -127,16 +127,16 @@ class PNUAUCBoostClassifier(StumpBooster):
     ----------
     classes_ : ndarray of shape (2,)
         ``classes_[1]`` is the positive class.
-    stumps_ : ndarray of shape (n_iter_,)
+    stumps_ : ndarray of shape (n_iter,)
         The stumps: fields `column`, `threshold`, `sign` (+1 fires above the threshold, -1 at or below it), `on_missing`
         (fires on missing values), `low` and `high` (added to the score where it is silent and where it fires).
     n_iter_ : int
         Number of rounds.
-    train_loss_ : ndarray of shape (n_iter_,)
+    train_loss_ : ndarray of shape (n_iter,)
         The objective after each round.
     shape_functions_ : list of ShapeFunction
         The model as one step function a column.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
         Part of each column in the decrease of the log-objective.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.

@@ -90,7 +90,7 @@ class LinearAUCClassifier(LinearRanker):
     ----------
     classes_ : ndarray of shape (2,)
         ``classes_[1]`` is the positive class.
-    coef_ : ndarray of shape (1, n_features_in_)
+    coef_ : ndarray of shape (1, n_features)
         The weights :math:`w`.
     intercept_ : ndarray of shape (1,)
         The threshold; not part of the objective, which it cannot change.

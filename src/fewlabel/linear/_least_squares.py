@@ -79,7 +79,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     psd_fixed_ : bool
         Whether the quadratic form of "pnu" was indefinite; its negative part was then removed (sparse rows: lifted to
         zero).
-    components_ : ndarray of shape (n_components, n_features_in_)
+    components_ : ndarray of shape (n_components, n_features)
         Centres of the Gaussian functions.
     cv_scores_ : ndarray of shape (n_gammas, n_alphas)
         Mean AUC on held-out rows, if `alpha` or `gamma` is "cv".

@@ -58,12 +58,12 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_features_in_,)
+    labels_ : ndarray of shape (n_features,)
         Cluster of each column, numbered in the order of the columns; -1 for a constant column, which is in none.
     n_clusters_ : int
-    similarities_ : ndarray of shape (n_features_in_,)
+    similarities_ : ndarray of shape (n_features,)
         Similarity of each column to the centre of its cluster; 0 for a constant column.
-    homogeneities_ : ndarray of shape (n_clusters_,)
+    homogeneities_ : ndarray of shape (n_clusters,)
         :math:`\lambda_g`.
     explained_ : float
         :math:`(\sum_g \lambda_g - \lambda) / (p - \lambda)`, where :math:`\lambda` is that of one cluster of all p
@@ -175,7 +175,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Returns
         -------
-        ndarray of shape (n_samples, n_clusters_)
+        ndarray of shape (n_samples, n_clusters)
         """
         check_is_fitted(self)
         return coding.code(coding.read_table(self, X, reset=False), self._codings) @ self._loadings

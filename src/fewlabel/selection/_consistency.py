@@ -47,7 +47,7 @@ class ConsistencySubsetSelector(TableSelector):
 
     Attributes
     ----------
-    support_ : ndarray of shape (n_features_in_,), bool
+    support_ : ndarray of shape (n_features,), bool
         The columns selected. None is, with a warning, if no column makes the rows more consistent.
     path_ : ndarray of shape (n_selected,), int
         The columns selected, in the order they were added; in order of number after a Las Vegas search.

@@ -40,13 +40,13 @@ class CorrelationSubsetSelector(TableSelector):
 
     Attributes
     ----------
-    support_ : ndarray of shape (n_features_in_,), bool
+    support_ : ndarray of shape (n_features,), bool
         The columns selected. None is, with a warning, if no column tells anything of the class.
     path_ : ndarray of shape (n_selected,), int
         The columns selected, in the order they were added.
     scores_path_ : ndarray of shape (n_selected,)
         The merit after each of them; the merit may fall with those that are added last for being locally predictive.
-    scores_ : ndarray of shape (n_features_in_,)
+    scores_ : ndarray of shape (n_features,)
         :math:`SU(f, y)` of each column.
     classes_ : ndarray
         The classes of the labelled rows.

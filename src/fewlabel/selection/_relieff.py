@@ -50,13 +50,13 @@ class ReliefFSelector(TableSelector):
 
     Attributes
     ----------
-    scores_ : ndarray of shape (n_features_in_,)
+    scores_ : ndarray of shape (n_features,)
         The weights, in [-1, 1].
-    path_ : ndarray of shape (n_features_in_,), int
+    path_ : ndarray of shape (n_features,), int
         All columns, from the highest weight down.
-    scores_path_ : ndarray of shape (n_features_in_,)
+    scores_path_ : ndarray of shape (n_features,)
         Their weights.
-    support_ : ndarray of shape (n_features_in_,), bool
+    support_ : ndarray of shape (n_features,), bool
         The columns selected.
     classes_ : ndarray
         The classes of the labelled rows.

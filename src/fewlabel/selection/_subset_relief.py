@@ -65,7 +65,7 @@ class SubsetReliefSelector(TableSelector):
 
     Attributes
     ----------
-    support_ : ndarray of shape (n_features_in_,), bool
+    support_ : ndarray of shape (n_features,), bool
         The columns selected.
     path_ : ndarray of shape (n_selected,), int
         The columns selected, in the order they were added.

@@ -1,0 +1,28 @@
+"""Sphinx configuration; ``make docs`` builds the site into docs/_build."""
+
+import fewlabel
+
+project = "fewlabel"
+author = "The fewlabel developers"
+copyright = "The fewlabel developers"  # noqa: A001
+version = release = fewlabel.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx-mathjax-offline",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+html_theme = "furo"
+html_title = "fewlabel"
+myst_heading_anchors = 3
+autosummary_generate = True
+autodoc_default_options = {"exclude-members": "set_fit_request, set_partial_fit_request, set_score_request"}
+numpydoc_show_class_members = False
+numpydoc_show_inherited_class_members = False
+# Pages also link to scripts and tables of the repository, which are not part of the site.
+suppress_warnings = ["myst.xref_missing"]
