@@ -298,6 +298,23 @@ def test_names_of_classes_and_tables():
     assert model.feature_names_in_.tolist() == X.columns.tolist()
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_tables_of_polars_and_arrow(library):
+    frames = pytest.importorskip(library, reason=f"{library} is not installed")
+    X, y = make_two_moons(random_state=0)
+    names = np.array(["upper", "lower", None], dtype=object)[y].tolist()  # -1 is the last
+    columns = {"a": X[:, 0], "b": X[:, 1]}
+    if library == "polars":
+        table, column = frames.DataFrame(columns), frames.Series(names)
+    else:
+        table, column = frames.table(columns), frames.array(names)
+    model = PathNeighborsClassifier().fit(table, column)
+    expected = PathNeighborsClassifier().fit(X, y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(model.transduction_ == "lower", expected.transduction_ == 1)
+    np.testing.assert_array_equal(model.predict(table), model.transduction_)
+
+
 def test_it_is_scored_on_labelled_rows():
     X, y = make_two_moons(labeled=20, random_state=0)
     folds = fewlabel.LabeledStratifiedKFold(4)

@@ -268,7 +268,7 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     def _set_rows(self, rows):
         # Sparse rows are kept as plain arrays, which can be saved.
-        self._rows = (rows.data, rows.indices, rows.indptr) if issparse(rows) else np.ascontiguousarray(rows)
+        self._rows = (rows.data, rows.indices, rows.indptr) if issparse(rows) else rows
 
     def _make_search(self):
         rows = self._rows
@@ -292,11 +292,8 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
             origin[far] = self._nearest_labelled(self._search.rows[far])
         row_codes = codes[origin]
         self._cost, self._row_codes = cost, row_codes
-        self.path_costs_, self.origins_, self.successors_ = (
-            class_costs,
-            origin.astype(np.intp),
-            successor.astype(np.intp),
-        )
+        self.path_costs_ = class_costs
+        self.origins_, self.successors_ = origin.astype(np.intp), successor.astype(np.intp)
         self.transduction_ = self.classes_[row_codes]
         self.label_distributions_ = np.exp(_log_weights(class_costs, row_codes, self._exponential))
 
