@@ -6,12 +6,12 @@ from sklearn.model_selection import StratifiedKFold
 
 from fewlabel.kernels.ranks import placements
 
-# With few labels the scores of members are mostly chance, and a search that trusts them picks chance. It starts from a
-# mean of all members by their evidence, as if that were so many picks, and may then go so many picks further.
-_N_START, _N_PICKS = 10, 5
-_DECAY = 4.0
-_LEAST_WEIGHT = 0.05
-_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+# With few labels the scores of members are mostly chance, and a search that trusts them picks chance: weights by
+# shrunken evidence come first. Greedy picks are added only until the ensemble is as good as the best supervised member.
+_SPREAD, _CHANCE, _STEEPNESS = 0.05, 0.64, 80.0
+_LEAST_WEIGHT = 0.05  # fewer members are simpler, and quicker
+_ROUNDING = 1e-12  # scores are means of ranks: equal ones may differ in the last bit
+_N_START, _N_PICKS = 10, 10  # the weights by evidence count as so many picks; at most so many are added
 
 
 def auc(positive, score):
@@ -61,39 +61,39 @@ def choose(ranks, y, scorer, supervised):
     """
     singles = np.array([score_ranks(r, y, scorer) for r in ranks])
     weights = _by_evidence(singles, y)
-    start = np.tensordot(weights, ranks, axes=1)
-    trail, picks, total = [(score_ranks(start, y, scorer), weights)], np.zeros(len(ranks)), _N_START * start
+    if not supervised.any():
+        return weights
+    alone = int(np.flatnonzero(supervised)[np.argmax(np.round(singles[supervised], 6))])
+    least, picks, total = (
+        singles[alone] - _ROUNDING,
+        np.zeros(len(ranks)),
+        _N_START * np.tensordot(weights, ranks, axes=1),
+    )
     for _ in range(_N_PICKS):
+        mixed = (_N_START * weights + picks) / (_N_START + picks.sum())
+        if score_ranks(np.tensordot(mixed, ranks, axes=1), y, scorer) >= least:
+            return mixed
         found = [score_ranks(total + r, y, scorer) for r in ranks]
         best = int(np.argmax(np.round(found, 6)))  # of equal ones the first, which is the simplest
         total, picks[best] = total + ranks[best], picks[best] + 1
-        trail.append((found[best], (_N_START * weights + picks) / (_N_START + picks.sum())))
-    _, weights = max(trail, key=lambda step: round(step[0], 6))  # of equal ones the first, with the fewest picks
-    if not supervised.any():
-        return weights
-    alone = np.eye(len(ranks))[np.flatnonzero(supervised)[np.argmax(np.round(singles[supervised], 6))]]
-    return _not_worse(weights, alone, ranks, y, scorer)
-
-
-def _not_worse(weights, alone, ranks, y, scorer):
-    """The weights, moved as little as need be towards a single member for the score not to be below that member's.
-
-    To take the member itself would trust the luckiest of many.
-    """
-    least = score_ranks(np.tensordot(alone, ranks, axes=1), y, scorer)
-    for share in _SHARES:
-        mixed = share * weights + (1 - share) * alone
+    for share in (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1):
+        mixed = share * weights + (1 - share) * np.eye(len(ranks))[alone]
         if score_ranks(np.tensordot(mixed, ranks, axes=1), y, scorer) >= least:
             return mixed
-    return alone
+    return np.eye(len(ranks))[alone]
 
 
 def _by_evidence(singles, y):
-    """Weights that fall with the distance to the best score, in standard errors; those that hardly count are none."""
+    """Weights that fall with the distance to the best score, as far as that is not chance; small ones are none.
+
+    Scores of members differ by `_SPREAD` or so, and by chance the more the fewer rows the smallest class has. The
+    distances are shrunken accordingly.
+    """
     counts = np.bincount(y)
-    best = float(np.clip(singles.max(), 0.0, 1.0))
-    error = np.sqrt(best * (1 - best) / counts[counts > 0].min() + 1e-4)
-    weights = np.exp(-_DECAY * (singles.max() - singles) / error)
+    middle = float(np.clip(np.median(singles), 0.01, 0.99))
+    chance = _CHANCE * middle * (1 - middle) / counts[counts > 0].min()
+    shrunken = (singles - singles.max()) * _SPREAD**2 / (_SPREAD**2 + chance)
+    weights = np.exp(_STEEPNESS * shrunken)
     weights = np.where(weights / weights.sum() >= _LEAST_WEIGHT, weights, 0.0)
     return weights / weights.sum()
 

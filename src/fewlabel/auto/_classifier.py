@@ -462,7 +462,7 @@ class _PUCalibration(PositiveUnlabelled):
 
 def _repeats(n_rows):
     """The fewer labels, the more a single deal of folds is chance."""
-    return 3 if n_rows <= 60 else 2 if n_rows <= 300 else 1
+    return 3 if n_rows <= 60 else 2 if n_rows <= 120 else 1
 
 
 def _log_odds(ranks):

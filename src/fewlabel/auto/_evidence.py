@@ -20,7 +20,7 @@ from fewlabel.auto._views import ComponentsView, ScaledView, SpectralView
 
 _REFERENCE = 400  # unlabelled rows that ranks are counted among, out of fold
 _LEAST_REFERENCE = 50  # with fewer unlabelled rows, scores of all folds are ranked together
-_FOLD_TREES, _FINAL_TREES = 60, 300
+_FOLD_TREES, _FINAL_TREES = 60, 200
 _N_SPLITS = 5
 
 

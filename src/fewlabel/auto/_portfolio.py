@@ -90,13 +90,11 @@ def _svm(**parameters):
     return make
 
 
-def _least_squares(risk):
+def _least_squares(risk, **parameters):
     def make(context):
         from fewlabel.linear import LeastSquaresAUCClassifier
 
-        return LeastSquaresAUCClassifier(
-            risk, basis="nystroem", alpha="cv", n_components=200, cv=4, random_state=context.seed
-        )
+        return LeastSquaresAUCClassifier(risk, basis="nystroem", **parameters, random_state=context.seed)
 
     return make
 
@@ -220,14 +218,14 @@ PORTFOLIO = (
     Member("nearest neighbours", "neighbour", "scaled", LABELLED, _neighbours, "bm"),
     Member("quadratic SVM", "kernel", "scaled", LABELLED, _svm(kernel="poly", degree=2, coef0=1.0), "bm"),
     Member("RBF-SVM", "kernel", "scaled", LABELLED, _svm(), "bm"),
-    Member("RBF least-squares AUC", "kernel", "scaled", LABELLED, _least_squares("pn"), "bp"),
+    Member("RBF least-squares AUC", "kernel", "scaled", LABELLED, _least_squares("pn", alpha="cv", cv=4), "bp"),
     Member("random forest", "forest", "scaled", LABELLED, _forest("RandomForestClassifier"), "bm"),
     Member("extra trees", "forest", "scaled", LABELLED, _forest("ExtraTreesClassifier"), "bmp"),
     Member("histogram boosting", "boosting", "raw", LABELLED, _hist_boosting, "bmp"),
     Member("XGBoost", "boosting", "raw", LABELLED, _xgboost, "bm", package="xgboost"),
     Member("LightGBM", "boosting", "raw", LABELLED, _lightgbm, "bm", package="lightgbm"),
     Member("PNU-AUCBoost", "boosting", "raw", ALL, _pnu_boosting, "b", fits_unlabelled=True),
-    Member("SAMULT", "kernel", "scaled", ALL, _least_squares("samult"), "b", fits_unlabelled=True),
+    Member("SAMULT", "kernel", "scaled", ALL, _least_squares("samult", n_components=100), "b", fits_unlabelled=True),
     Member("path neighbours", "graph", "scaled", ALL, _paths, "bm", True, 3000),
     Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), "bm"),
     Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), "bm"),
