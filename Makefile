@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 .DEFAULT_GOAL := demo
 
 .venv/.core: pyproject.toml
@@ -19,6 +19,10 @@ BIN := .venv/bin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
+.venv/.docs: .venv/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
 demo: .venv/.core  ## train on a table with 90% of its labels hidden; writes report.html
 	$(BIN)/fewlabel demo --out report.html
 
@@ -31,9 +35,12 @@ lint: .venv/.dev  ## style, types, and the direction of imports
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
+docs: .venv/.docs  ## the documentation site, in docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+
 bench: .venv/.bench  ## speed beside XGBoost and LightGBM, and the paper's tables where the data is at hand
 	$(BIN)/python benchmarks/stumps.py
 	$(BIN)/python benchmarks/pnu_auc.py
 
 clean:
-	rm -rf .venv build dist report.html
+	rm -rf .venv build dist docs/_build docs/generated report.html

@@ -4,7 +4,7 @@ import fewlabel
 
 project = "fewlabel"
 author = "The fewlabel developers"
-copyright = "The fewlabel developers"  # noqa: A001
+copyright = "The fewlabel developers"
 version = release = fewlabel.__version__
 
 extensions = [
