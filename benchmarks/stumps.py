@@ -10,9 +10,7 @@ rows count); the peers train on all true labels.
 import argparse
 import platform
 import time
-import tomllib
 import tracemalloc
-from pathlib import Path
 
 import lightgbm
 import numba
@@ -21,8 +19,9 @@ import xgboost
 
 import fewlabel
 from fewlabel import PNUAUCBoostClassifier
+from fewlabel.bench.suite import published
 
-PUBLISHED = tomllib.loads((Path(__file__).parent / "pnu_auc.toml").read_text())["table3"]
+PUBLISHED = published("pnu_auc")["table3"]
 
 
 def make_table(n, d, seed=0):
