@@ -40,7 +40,7 @@ docs: .venv/.docs  ## the documentation site, in docs/_build/html; a warning is 
 
 bench: .venv/.bench  ## speed beside XGBoost and LightGBM, and the paper's tables where the data is at hand
 	$(BIN)/python benchmarks/stumps.py
-	$(BIN)/python benchmarks/pnu_auc.py
+	$(BIN)/fewlabel bench pnu-auc --resume
 
 clean:
 	rm -rf .venv build dist docs/_build docs/generated report.html

@@ -117,7 +117,8 @@ def summarize(suite: Suite, frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _beside_paper(suite: Suite, setting: str, cells: pd.DataFrame, order: list, methods: list) -> pd.DataFrame | None:
-    rows = []
+    """Our mean, the paper's, and how many standard errors (of both) lie between them."""
+    rows: dict[str, dict[str, str]] = {}
     for dataset in order:
         for method in methods:
             paper = suite.paper(dataset, setting, method)
@@ -125,18 +126,9 @@ def _beside_paper(suite: Suite, setting: str, cells: pd.DataFrame, order: list, 
                 continue
             mean, sd, n = cells.loc[(dataset, method), ["mean", "std", "count"]]
             error = np.sqrt(np.nan_to_num(sd**2 / n) + np.nan_to_num(paper[1] ** 2 / suite.published_repeats))
-            difference = mean - paper[0]
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "method": method,
-                    "ours": _number(mean),
-                    "paper": _number(paper[0]),
-                    "difference": f"{difference:+.4g}" if suite.metric == "test AUC" else f"{difference:+.2f}",
-                    "in standard errors": f"{difference / error:+.1f}" if error > 0 else "",
-                }
-            )
-    return pd.DataFrame(rows).set_index("dataset") if rows else None
+            apart = f" ({(mean - paper[0]) / error:+.1f})" if error > 0 else ""
+            rows.setdefault(dataset, {})[method] = f"{_number(mean)} / {_number(paper[0])}{apart}"
+    return pd.DataFrame.from_dict(rows, orient="index").fillna("") if rows else None
 
 
 def _compare(suite: Suite, means: pd.DataFrame) -> dict[str, Any]:
