@@ -95,6 +95,15 @@ def test_separating_column_scores_one_and_constants_are_not_added():
     assert model.scores_path_ == pytest.approx([1.0])
 
 
+def test_a_copy_of_a_column_is_added_with_summed_distances_and_not_with_their_mean():
+    X, y = load_iris(return_X_y=True)
+    twice = np.column_stack([X[:, 3], X[:, 3]])
+    summed = SubsetReliefSelector(max_samples=None).fit(twice, y)
+    assert summed.path_.tolist() == [0, 1]
+    assert summed.scores_path_[1] == pytest.approx(np.sqrt(2) * summed.scores_path_[0])
+    assert SubsetReliefSelector(max_samples=None, distance_norm="rms").fit(twice, y).path_.tolist() == [0]
+
+
 def test_result_does_not_depend_on_threads_and_sample_is_reproducible():
     X, nominal, y = mixed_table(5, n=200)
     options = dict(max_samples=50, nominal_features=nominal, random_state=4)

@@ -29,7 +29,8 @@ class SubsetReliefSelector(TableSelector):
     where :math:`\mathrm{near}_c` are the k rows of class c that are nearest *in S*, without x itself, p are the shares
     of the classes among the labelled rows, and Q is a sample of the labelled rows that is drawn once. The search adds
     the column with the highest score as long as the score rises. Relief and its kin rate one column at a time, with
-    neighbours in all columns; they keep copies of a good column, this one does not need to.
+    neighbours in all columns. Copies of a good column are kept by both: a copy lengthens all distances, and so raises a
+    score that is above 0. With ``distance_norm="rms"`` the first copy adds nothing.
 
     A column's difference is :math:`|x - x'|` after scaling to [0, 1] if it is numeric, and 0 or 1 if it is nominal; a
     missing value differs by 1 from any other.
