@@ -62,6 +62,7 @@ _MODULES = (
     "auto",
     "bench",
     "boosting",
+    "dask",
     "datasets",
     "exceptions",
     "graph",

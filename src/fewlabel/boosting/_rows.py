@@ -123,7 +123,7 @@ class WeightedRows:
             *(coefficients * (UNIT / self._sums)),
             columns,
             n_columns=len(columns),
-            n_rows=int(self.bounds[n_groups]),
+            n_groups=n_groups,
         )
         self._pending = _NO_CHANGE
         return hist
@@ -186,8 +186,9 @@ class WeightedRows:
         self._pending = _NO_CHANGE
         self._since_computed = 0.0
 
-    def _run(self, kernel, *args, n_columns=1, n_rows=None):
-        n_rows = self.n_rows if n_rows is None else n_rows
+    def _run(self, kernel, *args, n_columns=1, n_groups=3):
+        """Call a kernel on the rows of the first groups, and add up what it gives."""
+        n_rows = int(self.bounds[n_groups])
         return self.threads.over_rows(lambda start, stop: kernel(self.codes, *args, start, stop), n_rows, n_columns)
 
 

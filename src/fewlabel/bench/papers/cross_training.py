@@ -1,6 +1,7 @@
 """Thesis, chapter 4: cross-training and its rivals on twelve sets (Tables 4.2 to 4.5)."""
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
@@ -89,7 +90,10 @@ def _three_self_trainers(base, X, y, tests, seed):
 
 
 class RBFNetwork(ClassifierMixin, BaseEstimator):
-    """Gaussian bumps on two k-means centres a class, and logistic regression on them."""
+    """Gaussians on two k-means clusters of each class, normalised to sum to 1, and logistic regression on them.
+
+    Each Gaussian has a deviation of its own for every column, at least 0.1 of the (standardised) column's.
+    """
 
     def __init__(self, n_centres=2, random_state=None):
         self.n_centres = n_centres
@@ -97,21 +101,20 @@ class RBFNetwork(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
-        self._centres, self._widths = [], []
+        clusters = []
         for c in self.classes_:
             rows = X[y == c]
-            means = KMeans(min(self.n_centres, len(np.unique(rows, axis=0))), n_init=1, random_state=self.random_state)
-            own = means.fit_predict(rows)
-            for k, centre in enumerate(means.cluster_centers_):
-                self._centres.append(centre)
-                self._widths.append(max(np.sqrt(((rows[own == k] - centre) ** 2).mean()), 0.1))
+            means = KMeans(min(self.n_centres, len(rows)), n_init=1, random_state=self.random_state).fit(rows)
+            clusters += [rows[means.labels_ == k] for k in np.unique(means.labels_)]
+        self._centres = np.array([rows.mean(axis=0) for rows in clusters])
+        self._deviations = np.array([np.maximum(rows.std(axis=0), 0.1) for rows in clusters])
+        self._logs = np.log([len(rows) / len(X) for rows in clusters]) - np.log(self._deviations).sum(axis=1)
         self._top = LogisticRegression(C=100.0, max_iter=200).fit(self._bumps(X), y)
         return self
 
     def _bumps(self, X):
-        squares = ((X[:, None] - np.array(self._centres)) ** 2).sum(axis=2) / (2 * np.square(self._widths))
-        bumps = np.exp(squares.min(axis=1, keepdims=True) - squares)
-        return bumps / bumps.sum(axis=1, keepdims=True)
+        parts = zip(self._logs, self._centres, self._deviations)
+        return softmax(np.transpose([log - (((X - m) / s) ** 2).sum(axis=1) / 2 for log, m, s in parts]), axis=1)
 
     def predict_proba(self, X):
         return self._top.predict_proba(self._bumps(X))

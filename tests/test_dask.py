@@ -1,0 +1,217 @@
+import os
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+
+import fewlabel
+
+dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
+pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pip install 'fewlabel[dask]'")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+from fewlabel import dask as spread  # noqa: E402
+
+BOOSTERS = {
+    "PNUAUCBoostClassifier": {},
+    "RankBoostClassifier": {},
+    "PUAdaBoostClassifier": {"prior": 0.4},
+}
+
+
+def table(n=1200, levels=30, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, levels, size=(n, 5)).astype(float) if levels else rng.normal(size=(n, 5))
+    score = X[:, 0] + X[:, 1] + rng.normal(size=n) * X.std()
+    true = (score > np.median(score)).astype(int)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, np.where(rng.random(n) < 0.25, true, -1), true
+
+
+def labels_for(name, y):
+    return np.where(y == 1, 1, -1) if name.startswith("PU") else y
+
+
+def in_blocks(X, y, sizes):
+    return da.from_array(X, chunks=(sizes, X.shape[1])), da.from_array(y, chunks=(sizes,))
+
+
+def assert_same(model, other, X):
+    for field in ("column", "threshold", "sign", "on_missing"):
+        np.testing.assert_array_equal(model.stumps_[field], other.stumps_[field])
+    np.testing.assert_allclose(model.stumps_["high"], other.stumps_["high"], rtol=1e-9)
+    np.testing.assert_allclose(model.train_loss_, other.train_loss_, rtol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", BOOSTERS)
+@pytest.mark.parametrize("sizes", [(1200,), (600, 600), (1, 300, 0, 499, 100, 200, 100)])
+def test_the_model_is_that_of_one_machine(name, sizes):
+    X, y, _ = table()
+    y = labels_for(name, y)
+    options = dict(BOOSTERS[name], n_estimators=40, random_state=0)
+    local = getattr(fewlabel, name)(**options).fit(X, y)
+    assert_same(local, getattr(spread, name)(**options).fit(*in_blocks(X, y, sizes)), X)
+
+
+def test_sketched_bins_rank_as_well():
+    X, y, true = table(n=40_000, levels=None)
+    options = dict(n_estimators=40, random_state=0)
+    local = fewlabel.PNUAUCBoostClassifier(**options).fit(X, y)
+    far = spread.PNUAUCBoostClassifier(**options).fit(*in_blocks(X, y, (20_000, 20_000)))
+    aucs = [roc_auc_score(true, model.decision_function(X)) for model in (local, far)]
+    assert aucs[0] == pytest.approx(aucs[1], abs=0.002)
+
+
+@pytest.mark.parametrize("risk", ["pn", "samult", "pnu"])
+def test_least_squares_by_moments(risk):
+    X, y, _ = table()
+    X = np.nan_to_num(X)
+    local = fewlabel.LeastSquaresAUCClassifier(risk).fit(X, y)
+    far = spread.LeastSquaresAUCClassifier(risk).fit(*in_blocks(X, y, (700, 0, 500)))
+    np.testing.assert_allclose(local.coef_, far.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(local.predict_proba(X), far.predict_proba(X), atol=1e-9)
+
+
+def test_data_frames_with_names_and_text_labels():
+    X, y, _ = table()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    text = pd.Series(np.where(y == 1, "bad", np.where(y == 0, "good", None)), dtype=object)
+    options = dict(n_estimators=20, random_state=0)
+    local = fewlabel.PNUAUCBoostClassifier(**options).fit(frame, text)
+    far = spread.PNUAUCBoostClassifier(**options).fit(dd.from_pandas(frame, 3), dd.from_pandas(text, 3))
+    assert far.feature_names_in_.tolist() == list("abcde")
+    assert far.classes_.tolist() == local.classes_.tolist()
+    assert_same(local, far, frame)
+    lazy = far.predict(dd.from_pandas(frame, 3))
+    assert (lazy.compute() == local.predict(frame)).all()
+
+
+def test_prediction_is_lazy_and_keeps_the_blocks():
+    X, y, _ = table()
+    rows, labels = in_blocks(X, y, (700, 500))
+    model = spread.PNUAUCBoostClassifier(10, random_state=0).fit(rows, labels)
+    for method in ("decision_function", "predict", "predict_proba"):
+        lazy = getattr(model, method)(rows)
+        assert lazy.chunks[0] == (700, 500)
+        np.testing.assert_array_equal(lazy.compute(), getattr(model.model_, method)(X))
+
+
+def test_the_ordinary_model_can_be_saved(tmp_path):
+    X, y, _ = table()
+    model = spread.PNUAUCBoostClassifier(10, random_state=0).fit(*in_blocks(X, y, (600, 600))).model_
+    assert type(model) is fewlabel.PNUAUCBoostClassifier
+    fewlabel.save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(fewlabel.load(tmp_path / "model.skops").predict(X), model.predict(X))
+
+
+def test_partitions_without_labels_and_unknown_sizes():
+    X, y, _ = table()
+    y[:600] = -1
+    rows, labels = in_blocks(X, y, (600, 600))
+    keep = da.from_array(np.ones(1200, dtype=bool), chunks=600)
+    rows, labels = rows[keep], labels[keep]  # of unknown size
+    far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(rows, labels)
+    assert_same(fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y), far, X)
+
+
+def test_parameters_are_those_of_the_ordinary_model():
+    for name in (*BOOSTERS, "LeastSquaresAUCClassifier"):
+        model = getattr(spread, name)()
+        assert clone(model).get_params() == getattr(fewlabel, name)().get_params()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda X, y: (X, y), "must be a Dask array or DataFrame"),
+        (lambda X, y: in_blocks(X, np.full(len(y), -1), (600, 600)), "label"),
+        (lambda X, y: (in_blocks(X, y, (600, 600))[0], da.from_array(y[:-1], chunks=600)), "rows"),
+        (lambda X, y: in_blocks(np.where(X == 3, np.inf, X), y, (600, 600)), "infinite"),
+        (lambda X, y: in_blocks(X[:0], y[:0], (0,)), "no row"),
+    ],
+)
+def test_bad_input_is_told(change, told):
+    X, y, _ = table()
+    with pytest.raises((ValueError, TypeError), match=told):
+        spread.PNUAUCBoostClassifier(5).fit(*change(X, y))
+
+
+@pytest.mark.parametrize("options", [{"early_stopping": True}, {"warm_start": True}])
+def test_what_is_not_offered(options):
+    X, y, _ = table()
+    with pytest.raises(ValueError, match="Dask"):
+        spread.PNUAUCBoostClassifier(5, **options).fit(*in_blocks(X, y, (600, 600)))
+    with pytest.raises(ValueError, match="prior"):
+        spread.PUAdaBoostClassifier(5).fit(*in_blocks(X, labels_for("PU", y), (600, 600)))
+
+
+@pytest.fixture(scope="module")
+def client():
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_two_workers_give_the_model_of_one_machine(client):
+    X, y, _ = table()
+    local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y)
+    far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (500, 0, 700)), client=client)
+    assert_same(local, far, X)
+
+
+def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):
+    run, sent = spread._SpreadRows._run, []
+
+    def weigh(self, kernel, *args, **options):
+        found = run(self, kernel, *args, **options)
+        sent.append(found.nbytes + sum(getattr(value, "nbytes", 8) for value in args))
+        return found
+
+    monkeypatch.setattr(spread._SpreadRows, "_run", weigh)
+    most = []
+    for n in (500, 5000):
+        sent.clear()
+        X, y, _ = table(n)
+        spread.PNUAUCBoostClassifier(10, max_features=1.0, random_state=0).fit(*in_blocks(X, y, (n // 2, n // 2)))
+        most.append(max(sent))
+    assert most[0] == most[1] < 2 * X.shape[1] * 256 * 8
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this system")
+def test_a_killed_worker_ends_in_a_clear_error():
+    from distributed import Client, LocalCluster
+
+    X, y, _ = table()
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        pid = next(iter(client.run(os.getpid).values()))
+        model = spread.PNUAUCBoostClassifier(10_000, random_state=0)
+        after_round = model._after_round
+
+        def kill(stopper):
+            told = after_round(stopper)
+
+            def after(t, *rest):
+                if t == 5:
+                    os.kill(pid, signal.SIGKILL)
+                    time.sleep(1)
+                return told(t, *rest)
+
+            return after
+
+        model._after_round = kill
+        with pytest.raises(RuntimeError, match="worker was lost"):
+            model.fit(*in_blocks(X, y, (600, 600)), client=client)
