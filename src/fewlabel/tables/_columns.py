@@ -61,11 +61,10 @@ def _to_dates(texts):
 def as_kind(column, kind):
     """The column as numbers (floats), dates or text, whatever type a file gave it; what does not fit becomes a gap."""
     if kind == NUMBER:
-        if pd.api.types.is_numeric_dtype(column.dtype):
-            numbers = column.astype("float64")
-        else:
-            numbers = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
-        return numbers.where(np.isfinite(numbers))
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            column = pd.to_numeric(column.astype(object), errors="coerce")
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return pd.Series(np.where(np.isfinite(values), values, np.nan), index=column.index)
     if kind == BOOLEAN:
         return _as_truth(column)
     if kind == DATE:
@@ -99,18 +98,20 @@ def nearest(name, names):
 
 def useless(name, column, kind):
     """Why a column is left out, or None: it is empty, has one value, or numbers the rows."""
-    present = column.dropna()
+    values = column.to_numpy()
+    present = values[~pd.isna(values)]
     if len(present) == 0:
         return "empty"
-    if present.nunique() == 1 and len(present) == len(column):
+    n_distinct = len(pd.unique(present))
+    if n_distinct == 1 and len(present) == len(values):
         return "one value"
-    if len(present) < _LEAST_ID_ROWS or not present.is_unique or len(present) < len(column):
+    if len(values) < _LEAST_ID_ROWS or n_distinct < len(values):
         return None
-    if kind == NUMBER and (present == present.round()).all():
-        steps = np.abs(np.diff(present.to_numpy()))
+    if kind == NUMBER and (present == np.round(present)).all():
+        steps = np.abs(np.diff(present))
         if _ID_NAME.search(name) or (steps == 1).all():
             return "numbers the rows"
-    if kind == TEXT and (_ID_NAME.search(name) or not present.str.contains(r"\s").any()):
+    if kind == TEXT and (_ID_NAME.search(name) or not any(re.search(r"\s", text) for text in present)):
         return "names the rows"
     return None
 
@@ -135,20 +136,18 @@ def leaks(columns, codes):
     log_chance = math.lgamma(len(counts) + 1) + sum(math.lgamma(c + 1) for c in counts) - math.lgamma(len(y) + 1)
     if log_chance + math.log(max(columns.shape[1], 1)) > math.log(_SURE):
         return []
-    return [str(name) for name in columns if _separates(columns[name][labelled], y, len(counts))]
+    return [str(name) for name in columns if _separates(columns[name].to_numpy()[labelled], y, len(counts))]
 
 
-def _separates(column, y, n_classes):
-    present = column.notna().to_numpy()
-    if present.sum() < len(y):
+def _separates(values, y, n_classes):
+    if pd.isna(values).any():
         return False
-    values, y = column.to_numpy()[present], y[present]
-    groups = pd.factorize(values, sort=column.dtype.kind != "O")[0]
+    groups = pd.factorize(values, sort=values.dtype.kind != "O")[0]
     order = np.argsort(groups, kind="stable")
     groups, y = groups[order], y[order]
     new_group, new_class = np.diff(groups) > 0, np.diff(y) != 0
     if (new_class & ~new_group).any():
         return False
-    if column.dtype.kind == "O":
+    if values.dtype.kind == "O":
         return groups[-1] + 1 <= len(y) / 5
     return int(new_class.sum()) == n_classes - 1
