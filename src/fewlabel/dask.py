@@ -121,10 +121,16 @@ def _validate_head(model, blocks):
     model._validate(head, reset=True)
 
 
-def _summaries(X, y, known, uses_unlabelled, dtype=np.float64):
+def _floats(X):
+    """The rows of a block as floats; float32 stays what it is."""
+    X = np.asarray(X)
+    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype == np.float32 else np.float64)
+
+
+def _summaries(X, y, known, uses_unlabelled):
     """Number of rows of each group, and of each column its values with their counts, condensed if there are many."""
     signs = _signs(y, known)
-    X = np.asarray(X, dtype=dtype)
+    X = _floats(X)
     if np.isinf(X).any():
         raise ValueError("X holds infinite values: only NaN may stand for what is missing")
     used = X if uses_unlabelled else X[signs != 0]
@@ -182,9 +188,8 @@ class _Part:
         signs = _signs(y, known)
         groups = [np.flatnonzero(signs == sign) if n else np.empty(0, np.int64) for sign, n in zip(_SIGNS, group_sizes)]
         self.bounds = np.cumsum([0, *map(len, groups)])
-        X = np.ascontiguousarray(X, dtype=np.float64)
         with RowThreads(1) as threads:
-            self.codes = binning.encode(X, np.concatenate(groups), threads)
+            self.codes = binning.encode(_floats(X), np.concatenate(groups), threads)
         self._uses, self._sizes = uses, group_sizes
         self.up, self.down = (np.zeros(self.bounds[3]) for _ in range(2))
 
