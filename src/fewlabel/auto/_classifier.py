@@ -71,9 +71,9 @@ class AutoClassifier(RankingClassifier):
 
     .. math:: s(x) = \sum_m w_m r_m(x), \qquad w_m \ge 0, \quad \sum_m w_m = 1 ,
 
-    with weights that are chosen greedily for the out-of-fold score of :math:`s`. The chosen members are then fitted to
-    all rows. On the labelled rows' out-of-fold score the ensemble is never worse than the best single member that uses
-    labelled rows alone.
+    with weights that fall with a member's distance to the best out-of-fold score, as far as that is not chance. Greedy
+    picks are added until the ensemble's out-of-fold score on the labelled rows is not worse than that of the best
+    single member that uses labelled rows alone. The chosen members are then fitted to all rows.
 
     Binary, multi-class (one class against the rest, the mean over classes) and positive-unlabelled labels: if one class
     alone is labelled, it is taken for the positive class, and members are judged by the AUC that positives and
