@@ -18,43 +18,40 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fewlabel
+from fewlabel.bench.papers.fscrf import naive_bayes, support
+from fewlabel.bench.suite import multiclass, published
 
 IMAGES = Path(__file__).parent / "images"
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import selection as benchmark  # noqa: E402
-
 NAMES = {"all": "all columns", "CFS": "CFS", "LVF": "consistency", "Relief": "ReliefF", "FSCRF": "FSCRF"}
 
 
 def diagnoses(n_draws=10):
     """Test accuracy of logistic regression and number of columns, of each method and draw of 80% for training."""
-    X, y = benchmark.load("dermatology")
+    X, y = multiclass("dermatology")
     accuracy, sizes = {}, {}
     for draw in range(n_draws):
         train, test = train_test_split(np.arange(len(y)), test_size=0.2, stratify=y, random_state=draw)
-        for method, support in benchmark.supports(X.iloc[train], y[train], draw, max_samples=120, n_neighbors=3):
+        for method in NAMES:
+            kept = support(X.iloc[train], y[train], method, draw, max_samples=120, n_neighbors=3)
             model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=2000))
-            model.fit(X.iloc[train, support], y[train])
-            accuracy.setdefault(method, []).append(100 * model.score(X.iloc[test, support], y[test]))
-            sizes.setdefault(method, []).append(support.sum())
+            model.fit(X.iloc[train, kept], y[train])
+            accuracy.setdefault(method, []).append(100 * model.score(X.iloc[test, kept], y[test]))
+            sizes.setdefault(method, []).append(kept.sum())
     return accuracy, sizes
 
 
 def inside_and_before(name="lung-cancer", repeats=10, n_folds=5):
     """Accuracy of naive Bayes with the columns selected on the training rows, and on all rows."""
-    X, y = benchmark.load(name)
-    options = dict(zip(("max_samples", "n_neighbors"), benchmark.PUBLISHED["sizes"][name][-2:]))
+    X, y = multiclass(name)
+    options = dict(zip(("max_samples", "n_neighbors"), published("fscrf")["sizes"][name][-2:]))
     inside, before = {}, {}
     for repeat in range(repeats):
-        on_all = dict(benchmark.supports(X, y, repeat, **options))
+        on_all = {m: support(X, y, m, repeat, **options) for m in NAMES}
         for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=repeat).split(X, y):
-            on_train = dict(benchmark.supports(X.iloc[train], y[train], repeat, **options))
-            numeric, codes = benchmark.prepare(X, train)
-            for result, supports in ((inside, on_train), (before, on_all)):
-                for method, support in supports.items():
-                    right = np.mean(
-                        benchmark.predictions(X.columns[support], numeric, codes, y, train, test)[0] == y[test]
-                    )
+            for method in NAMES:
+                on_train = support(X.iloc[train], y[train], method, repeat, **options)
+                for result, kept in ((inside, on_train), (before, on_all[method])):
+                    right = np.mean(naive_bayes(X.loc[:, kept], y[train], train, test) == y[test])
                     result.setdefault(method, []).append(100 * right)
     return inside, before
 

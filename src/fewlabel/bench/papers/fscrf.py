@@ -47,12 +47,9 @@ class FSCRFSuite(Suite):
         return Problem(data, y, train, y[train], test, name=dataset, setting=setting)
 
     def outcome(self, problem, method, seed):
-        support = np.array(_support(problem.name, method, seed, tuple(problem.train.tolist())))
-        if not support.any():
-            most = np.bincount(problem.few).argmax()
-            return np.full(len(problem.test), most), 0
-        data, classify = problem.X.loc[:, support], _bayes if problem.setting == "naive Bayes" else _tree
-        return classify(data, problem.few, problem.train, problem.test, seed), int(support.sum())
+        kept = _support_of_fold(problem.name, method, seed, tuple(problem.train.tolist()))
+        data, classify = problem.X.loc[:, kept], naive_bayes if problem.setting == "naive Bayes" else _tree
+        return classify(data, problem.few, problem.train, problem.test, seed), int(kept.sum())
 
     def measure(self, problem, outcome):
         predicted, n_columns = outcome
@@ -70,25 +67,30 @@ class FSCRFSuite(Suite):
 
 
 @lru_cache(maxsize=64)
-def _support(name, method, seed, train):
+def _support_of_fold(name, method, seed, train):
     """Columns that a selector keeps; the same for both classifiers."""
     data, y = multiclass(name)
-    X, y = data.iloc[list(train)], y[list(train)]
     *_, n_sampled, n_neighbors = published("fscrf")["sizes"][name]
+    return support(data.iloc[list(train)], y[list(train)], method, seed, max_samples=n_sampled, n_neighbors=n_neighbors)
+
+
+def support(X, y, method, seed, **sample):
+    """Mask of the columns that a method keeps; `sample` are the parameters of FSCRF and ReliefF."""
     text = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])]
     nominal = np.array(text, dtype=object) if text else "auto"
-    options = dict(n_neighbors=n_neighbors, max_samples=n_sampled, nominal_features=nominal, random_state=seed)
+    options = dict(nominal_features=nominal, random_state=seed, **sample)
     if method == "all":
-        return (True,) * X.shape[1]
+        return np.ones(X.shape[1], dtype=bool)
     if method == "CFS":
         selector = fewlabel.CorrelationSubsetSelector(nominal_features=nominal)
     elif method == "LVF":
         selector = fewlabel.ConsistencySubsetSelector(nominal_features=nominal)
-    elif method == "Relief":
-        selector = fewlabel.ReliefFSelector(max(sum(_support(name, "FSCRF", seed, train)), 1), **options)
+    elif method == "Relief":  # as many columns as FSCRF
+        n_columns = max(support(X, y, "FSCRF", seed, **sample).sum(), 1)
+        selector = fewlabel.ReliefFSelector(int(n_columns), **options)
     else:
         selector = fewlabel.SubsetReliefSelector(**options)
-    return tuple(selector.fit(X, y).get_support().tolist())
+    return selector.fit(X, y).get_support()
 
 
 def _parts(data, train):
@@ -99,8 +101,11 @@ def _parts(data, train):
     return numeric, nominal.apply(lambda c: pd.Series(pd.factorize(c)[0] + 1, index=c.index))
 
 
-def _bayes(data, y, train, test, seed):
-    """Naive Bayes of both kinds of columns: the log-likelihoods add up, the class prior is counted once."""
+def naive_bayes(data, y, train, test, seed=None):
+    """Classes of the test rows by both kinds of columns: log-likelihoods add up, the class prior is counted once.
+
+    `y` holds the classes of the training rows. Without any column it is the largest class.
+    """
     numeric, codes = _parts(data, train)
     classes = np.unique(y)
     log_share = np.log(np.bincount(y)[classes] / len(y))
@@ -116,6 +121,8 @@ def _bayes(data, y, train, test, seed):
 
 
 def _tree(data, y, train, test, seed):
+    if data.shape[1] == 0:
+        return naive_bayes(data, y, train, test)
     numeric, codes = _parts(data, train)
     dummies = pd.get_dummies(codes.astype("category"), dtype=float) if codes.shape[1] else codes
     values = pd.concat([numeric, dummies], axis=1).to_numpy(dtype=float)
