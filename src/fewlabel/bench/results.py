@@ -5,6 +5,7 @@ import io
 import json
 import platform
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -90,7 +91,7 @@ def summarize(suite: Suite, frame: pd.DataFrame) -> dict[str, Any]:
     """Tables of a page: by setting our means, those beside the paper's, and the comparison of the methods."""
     good = frame[frame["score"].notna()]
     failed = frame[frame["error"].notna()]
-    sections = []
+    sections, show = [], _number(suite)
     for setting in suite.settings:
         here = good[good["setting"] == setting]
         if here.empty:
@@ -99,8 +100,9 @@ def summarize(suite: Suite, frame: pd.DataFrame) -> dict[str, Any]:
         order = [d for d in suite.datasets if d in cells.index.get_level_values(0)]
         methods = [m for m in suite.methods if m in cells.index.get_level_values(1)]
         means = cells["mean"].unstack().reindex(order)[methods]
-        text = cells.apply(_mean_sd, axis=1).unstack().reindex(order)[methods].fillna("")
-        text.loc["mean"] = [_number(means[m].mean()) if means[m].notna().all() else "" for m in methods]
+        spread = cells["std"].map(lambda sd: "" if np.isnan(sd) else f" ± {show(sd)}")
+        text = (cells["mean"].map(show) + spread).unstack().reindex(order)[methods].fillna("")
+        text.loc["mean"] = [show(means[m].mean()) if means[m].notna().all() else "" for m in methods]
         text.index.name = text.columns.name = None
         sections.append(
             {
@@ -117,7 +119,8 @@ def summarize(suite: Suite, frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _beside_paper(suite: Suite, setting: str, cells: pd.DataFrame, order: list, methods: list) -> pd.DataFrame | None:
-    """Our mean, the paper's, and how many standard errors (of both) lie between them."""
+    """Our mean, the paper's, and how many standard errors (of both) lie between them, where the paper prints its own."""
+    show = _number(suite)
     rows: dict[str, dict[str, str]] = {}
     for dataset in order:
         for method in methods:
@@ -125,9 +128,9 @@ def _beside_paper(suite: Suite, setting: str, cells: pd.DataFrame, order: list, 
             if paper is None or (dataset, method) not in cells.index:
                 continue
             mean, sd, n = cells.loc[(dataset, method), ["mean", "std", "count"]]
-            error = np.sqrt(np.nan_to_num(sd**2 / n) + np.nan_to_num(paper[1] ** 2 / suite.published_repeats))
+            error = np.sqrt(sd**2 / n + paper[1] ** 2 / suite.published_repeats)  # NaN if one side has none
             apart = f" ({(mean - paper[0]) / error:+.1f})" if error > 0 else ""
-            rows.setdefault(dataset, {})[method] = f"{_number(mean)} / {_number(paper[0])}{apart}"
+            rows.setdefault(dataset, {})[method] = f"{show(mean)} / {show(paper[0])}{apart}"
     return pd.DataFrame.from_dict(rows, orient="index").fillna("") if rows else None
 
 
@@ -144,14 +147,9 @@ def _compare(suite: Suite, means: pd.DataFrame) -> dict[str, Any]:
     return {"comparison": comparison, "p_values": p_values.map("{:.2g}".format)}
 
 
-def _mean_sd(cell: pd.Series) -> str:
-    spread = "" if np.isnan(cell["std"]) else f" ± {_number(cell['std'])}"
-    return f"{_number(cell['mean'])}{spread}"
-
-
-def _number(value: float) -> str:
-    """AUCs with four digits, percentages with one."""
-    return f"{value:.4f}" if abs(value) <= 1.5 else f"{value:.1f}"
+def _number(suite: Suite) -> Callable[[float], str]:
+    """How a score is printed: percentages with one digit after the point, AUCs with four."""
+    return ("{:.1f}" if "percent" in suite.metric else "{:.4f}").format
 
 
 def _markdown(table: pd.DataFrame) -> str:
