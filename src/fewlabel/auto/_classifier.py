@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fewlabel.auto._choice import SCORERS, choose, cross_fitted
-from fewlabel.auto._evidence import Job
+from fewlabel.auto._evidence import Job, quietly
 from fewlabel.auto._judge import compare, interval
 from fewlabel.auto._portfolio import PORTFOLIO, TRIED_FIRST, available
 from fewlabel.base import Interval, RankingClassifier, StrOptions, fit_context
@@ -231,7 +231,7 @@ class AutoClassifier(RankingClassifier):
         codes, kept = self._read(X, y, seed)
         members = self._members(codes[kept])
         total, evidence = len(members) + 2, {}
-        with threadpool_limits(1):  # members run side by side: threads within each would only wait for each other
+        with quietly():
             job = Job(X[kept], codes[kept], _LETTERS[self.task_], members, seed, self.prior_)
             yield Step(1, total, "features of all rows")
             for number, (member, found) in enumerate(self._try(job, members, start), 2):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewlabel.auto._evidence import Job
+from fewlabel.auto._evidence import Job, quietly
 from fewlabel.auto._judge import interval
 from fewlabel.auto._portfolio import PORTFOLIO
 
@@ -68,13 +68,15 @@ def learning_curve(model, X, codes, *, seed=0):
     kept = rows if pu else np.arange(len(codes))
     codes = (codes == 1).astype(np.int64) if pu else codes
     letter = {"binary": "b", "multiclass": "m"}.get(model.task_, "p")
-    job = Job(X[kept], codes[kept], letter, members, seed, model.prior_)
+    with quietly():
+        job = Job(X[kept], codes[kept], letter, members, seed, model.prior_)
+        ranks = [[job.with_fewer(member, share) for member in members] for share in _SHARES]
     n_labels = int((job.y == 1).sum()) if pu else len(job.y)
     sizes, found = [], []
-    for share in _SHARES:
-        ranks = sum(w * job.with_fewer(member, share) for member, (_, w) in zip(members, weights))
+    for share, of_members in zip(_SHARES, ranks):
+        combined = sum(w * r for r, (_, w) in zip(of_members, weights)) / sum(w for _, w in weights)
         sizes.append(round(n_labels * share * (1 - 1 / job.n_splits)))
-        found.append(interval(job.y, ranks / sum(w for _, w in weights), model._scorer, model.prior_, seed))
+        found.append(interval(job.y, combined, model._scorer, model.prior_, seed))
     scores = [f[0] for f in found]
     slope, error = _power_law(np.array(sizes), 1 - np.array(scores), n_labels)
     return LearningCurve(sizes, scores, [f[1] for f in found], [f[2] for f in found], slope, error)

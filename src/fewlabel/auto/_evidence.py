@@ -5,6 +5,7 @@ rows are the unlabelled ones, and the rows held out with it. Models of different
 speak of the same thing.
 """
 
+import contextlib
 import time
 import warnings
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from fewlabel.auto._member import FittedMember, Reference, raw_scores
 from fewlabel.auto._portfolio import ALL, Context
@@ -22,6 +24,18 @@ _REFERENCE = 400  # unlabelled rows that ranks are counted among, out of fold
 _LEAST_REFERENCE = 50  # with fewer unlabelled rows, scores of all folds are ranked together
 _FOLD_TREES, _FINAL_TREES = 60, 200
 _N_SPLITS = 5
+
+
+@contextlib.contextmanager
+def quietly():
+    """No warnings from members, and one thread for each: they run side by side, and would only wait for each other.
+
+    A member that struggles shows it in its score. Filters of warnings belong to the process, so this is for the thread
+    that starts the members, not for theirs.
+    """
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 class Evidence(NamedTuple):
@@ -182,9 +196,7 @@ class Job:
         elif member.fits_unlabelled:
             hidden = self._sample(self.unlabelled, member.most_unlabelled)
             rows, y = np.r_[rows, hidden], np.r_[y, np.full(len(hidden), -1)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a member that struggles shows it in its score
-            return member.make(context).fit(self.tables[member.view, member.learns][rows], y)
+        return member.make(context).fit(self.tables[member.view, member.learns][rows], y)
 
     def _sample(self, rows, most):
         return rows if len(rows) <= most else check_random_state(self.seed).permutation(rows)[:most]
