@@ -81,6 +81,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             weight = check_weights(sample_weight, X)
             kept = _drop_weightless(X, signs, weight, classes, self._needed_signs)
             X, signs, weight = kept if self._drops_weightless else (X, signs, weight)
+        vars(self).pop("calibration_", None)  # a fit that is interrupted leaves no model, rather than half of one
         self.classes_ = classes
         self._fit(X, signs, weight)
         self._make_classifier(self._score(X), signs, weight)
@@ -132,6 +133,10 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         slope, intercept = self.calibration_
         margin = slope * decision + intercept
         return np.column_stack([expit(-margin), expit(margin)])
+
+    def __sklearn_is_fitted__(self):
+        """Whether the last fit came to its end: what is set last is there."""
+        return hasattr(self, "calibration_")
 
     def _validate(self, X, *, reset, **limits):
         return validate_data(

@@ -119,7 +119,7 @@ def summarize(suite: Suite, frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _beside_paper(suite: Suite, setting: str, cells: pd.DataFrame, order: list, methods: list) -> pd.DataFrame | None:
-    """Our mean, the paper's, and how many standard errors (of both) lie between them, where the paper prints its own."""
+    """Our mean, the paper's, and how many standard errors of both lie between them, where the paper prints its own."""
     show = _number(suite)
     rows: dict[str, dict[str, str]] = {}
     for dataset in order:

@@ -93,14 +93,16 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
 
 
 def _best_dual(old, new, alpha):
-    """The best point between two of the dual, each given by its value and its w: between them it is a parabola."""
+    """The best point between two of the dual, each given by its value and its w: between them it is a parabola.
+
+    It is found from the higher one, so that a first point far below leaves no rounding of its own size.
+    """
     if old is None:
         return new
-    (D, w), (E, v) = old, new
+    (low, v), (high, w) = sorted((old, new), key=lambda point: point[0])
     bend = alpha * ((v - w) @ (v - w))
-    share = 0.5 + (E - D) / bend if bend > 0 else float(E > D)
-    share = min(max(share, 0.0), 1.0)
-    return D + share * (E - D) + 0.5 * share * (1.0 - share) * bend, w + share * (v - w)
+    share = max(0.5 - (high - low) / bend, 0.0) if bend > 0 else 0.0
+    return high + 0.5 * share**2 * bend, w + share * (v - w)
 
 
 def _line_search(risk, alpha, w, scores, step, moved, gradient, width):
