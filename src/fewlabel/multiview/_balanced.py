@@ -121,9 +121,8 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     Labels at the threshold 0 of models of balanced groups would make far too many unlabelled rows minority, so the
     number of rows of each class is kept to its share.
 
-    Each round deals out the groups anew, from a seed of its own. With few labelled rows of the minority the AUC moves
-    by more than `tol` for this reason alone, and the rounds go on to `max_iter`: later ones are not better than the
-    first few, only other draws.
+    Each round deals out the groups anew, from a seed of its own. Labels settle within a few rounds. As they decide in
+    which group a row is and nothing else, rounds after the first hardly change the ranking: ``max_iter=2`` does.
 
     With :math:`\gamma_B = \gamma_W = 0` or without unlabelled rows there is nothing to repeat, and one round is run.
 
