@@ -147,7 +147,7 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
         self.prior_ = self._find_prior(X, signs)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.shift_, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-        self.scale_ = np.where(spread > 0, spread, 1.0)
+        self.scale_ = np.where(spread > np.finfo(float).tiny, spread, 1.0)
         rows = torch.tensor((X - self.shift_) / self.scale_, dtype=torch.float32)
         positive = torch.tensor(signs > 0)
         weight = torch.ones(len(rows)) if weight is None else torch.tensor(weight, dtype=torch.float32)

@@ -112,7 +112,7 @@ def _pu_slope(p, p_weight, u, u_weight, prior, surest):
     It is cut short where the log-odds of a training row would exceed `surest`.
     """
     furthest = max(np.abs(p).max(), np.abs(u).max())
-    if furthest == 0:
+    if furthest < np.finfo(float).tiny:  # nothing to be sure of, and dividing by it would overflow
         return 0.0
     pull = prior * float(p_weight @ p)
 

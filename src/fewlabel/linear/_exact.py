@@ -16,6 +16,9 @@ from fewlabel.linear._pairs import PairRisk
 _WIDEST = 2.0  # at w = 0 every pair is then in the curved part, and the first step is that of least squares
 _SHARPEN = 0.125  # the least factor of the width from one step to the next
 _MANY_ROWS = 50_000  # more rows than this are first solved on a tenth of them
+# A squared value over the penalty is at most this large: sums of such, and of their products, stay finite.
+_LARGEST = 1e200
+_PATIENCE = 30  # steps without a smaller gap: rounding is all that is left
 _DIRECT = 1000  # columns up to which a dense Hessian is formed
 _CELLS_WORTH_THREADS = 5_000_000
 _HESSIAN_CELLS = 500_000  # of so many cells of each class, or of 20 rows a column
@@ -55,6 +58,10 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     after : callable or None
         Called with coefficients, objective and gap after each iteration.
     """
+    values = X.data if issparse(X) else X
+    largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
+    if largest > math.sqrt(_LARGEST * alpha):
+        raise ValueError("the columns of X are too large to be squared: scale them, for instance by StandardScaler")
     if start is None:
         start = np.zeros(X.shape[1])
         if len(positive) > _MANY_ROWS:
@@ -69,19 +76,20 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     width = _WIDEST * _SHARPEN**2 if w.any() else _WIDEST
     value = risk(scores, width)
     best, highest, dual = w, math.inf, None
+    smallest, n_stuck = math.inf, 0
     while True:
         objective = 0.5 * alpha * (w @ w) + value.loss
         gradient = alpha * w - X.T @ value.pull
         rest = gradient @ gradient / (2.0 * alpha)
-        if not math.isfinite(rest):
-            raise ValueError("the columns of X are too large to be squared: scale them, for instance by StandardScaler")
         dual = _best_dual(dual, (objective - value.slack - rest, w - gradient / alpha), alpha)
         if objective < highest:
             best, highest = w, objective
         gap = max(highest - dual[0], 0.0)
         if after is not None:
             after(best, highest, gap)
-        if gap <= tol * highest or n_iter == max_iter:
+        n_stuck = 0 if gap < 0.999 * smallest else n_stuck + 1
+        smallest = min(gap, smallest)
+        if gap <= tol * highest or n_iter == max_iter or n_stuck == _PATIENCE:
             return Solution(best, highest, gap, n_iter)
         if rest < value.slack:
             width *= max(_SHARPEN, math.sqrt(0.25 * tol * highest / value.slack))
