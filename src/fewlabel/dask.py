@@ -7,7 +7,6 @@ what travels does not depend on the number of rows.
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
@@ -48,7 +47,7 @@ class _Blocks:
     def map(self, work, *args):
         """What a function gives for each block."""
         if self.client is None:
-            return Parallel(prefer="threads")(delayed(work)(X, y, *args) for X, y in self.blocks)
+            return [work(X, y, *args) for X, y in self.blocks]
         return self.client.gather([self.client.submit(work, X, y, *args, pure=False) for X, y in self.blocks])
 
     def keep(self, cls, *args):

@@ -1,6 +1,7 @@
 """What a suite is: datasets, methods, a protocol, and the numbers that a paper printed."""
 
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -58,7 +59,7 @@ class Problem:
         return np.flatnonzero(self.few != -1)
 
 
-class Suite:
+class Suite(ABC):
     """A paper's experiment.
 
     A suite says how a problem is made (`problem`), what a method gives for its test rows (`outcome`, which sees the
@@ -112,15 +113,17 @@ class Suite:
         module = self.needs.get(method)
         return f"{module} is not installed" if module and util.find_spec(module) is None else None
 
+    @abstractmethod
     def problem(self, dataset: str, setting: str, repeat: int) -> Problem:
-        raise NotImplementedError
+        """Rows and labels of a repeat."""
 
+    @abstractmethod
     def outcome(self, problem: Problem, method: str, seed: int) -> Any:
-        raise NotImplementedError
+        """What a method gives for the test rows; it sees the labels of labelled rows alone."""
 
+    @abstractmethod
     def measure(self, problem: Problem, outcome: Any) -> dict[str, Any]:
         """Numbers of a cell: `score`, or `grid` if parameters are chosen over the repeats, and any others."""
-        raise NotImplementedError
 
     def warm_up(self, problem: Problem, method: str) -> None:
         """Compile what a method needs, outside the timing: the same fit on few rows."""
