@@ -152,6 +152,21 @@ def require_labels(labels: Labels) -> None:
         )
 
 
+def read_classes(y, estimator) -> Labels:
+    """Labels of an estimator for two classes or more; every error names its remedy."""
+    if y is None:
+        raise LabelError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None")
+    labels = read(y)
+    require_labels(labels)
+    if len(labels.classes) < 2:
+        raise LabelError(
+            f"only one labelled class ({labels.classes.tolist()[0]!r}), 1 class in all: label rows of two classes or "
+            "more. If -1 is one of your classes, recode it, for instance as 0: -1 marks unlabelled rows. With "
+            "positives alone use a positive-unlabelled method such as PUAdaBoostClassifier"
+        )
+    return labels
+
+
 def _require_two_classes(labels: Labels) -> None:
     require_labels(labels)
     n_classes = len(labels.classes)

@@ -8,10 +8,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from fewlabel.base import Interval, StrOptions, fit_context
-from fewlabel.exceptions import LabelError
 from fewlabel.graph._neighbors import RowSearch, column_scale, scaled
 from fewlabel.kernels import paths
-from fewlabel.labels import read, require_labels
+from fewlabel.labels import read_classes
 
 _TIE = 1e-9  # costs as near as this are compared edge by edge
 _LONGEST = 1e300  # an edge in units of delta: larger ones would overflow
@@ -198,17 +197,9 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        if y is None:
-            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         X = self._validate(X, reset=True, ensure_min_samples=2)
-        labels = read(y)
-        require_labels(labels)
+        labels = read_classes(y, self)
         check_consistent_length(X, labels.codes)
-        if len(labels.classes) < 2:
-            raise LabelError(
-                f"only one labelled class ({labels.classes.tolist()[0]!r}): label rows of two classes or more. If -1 "
-                "is one of your classes, recode it, for instance as 0: -1 marks unlabelled rows"
-            )
         self.classes_ = labels.classes
         self._offset, self._range = column_scale(X, self.metric) if self.scale else (None, None)
         self._set_rows(scaled(X, self.metric, self._offset, self._range))

@@ -11,8 +11,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.exceptions import LabelError
-from fewlabel.labels import read, require_labels
+from fewlabel.labels import read_classes
 from fewlabel.multiview._basis import ViewBasis, ViewKernel, median_distance
 from fewlabel.multiview._losses import make_loss
 from fewlabel.multiview._system import Penalties
@@ -136,18 +135,9 @@ class MultiviewClassifier(ClassifierMixin, BaseEstimator):
 
     def _read(self, X, y):
         """The table and its labels, checked."""
-        if y is None:
-            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         X = self._validate(X, reset=True, ensure_min_samples=2)
-        labels = read(y)
-        require_labels(labels)
+        labels = read_classes(y, self)
         check_consistent_length(X, labels.codes)
-        if len(labels.classes) < 2:
-            raise LabelError(
-                f"only one labelled class ({labels.classes.tolist()[0]!r}), 1 class in all: label rows of two classes "
-                "or more. If -1 is one of your classes, recode it, for instance as 0: -1 marks unlabelled rows. With "
-                "positives alone use a positive-unlabelled method such as PUAdaBoostClassifier"
-            )
         self.classes_ = labels.classes
         return X, labels.codes
 

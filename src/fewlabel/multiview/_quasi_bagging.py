@@ -11,8 +11,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from fewlabel.base import HasMethods, Interval, StrOptions, fit_context, set_random_states
-from fewlabel.exceptions import LabelError
-from fewlabel.labels import read, require_labels
+from fewlabel.labels import read_classes
 from fewlabel.multiview._groups import count_parts, deal
 
 _LARGEST_SEED = np.iinfo(np.int32).max
@@ -120,17 +119,9 @@ class QuasiBaggingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         -------
         self : object
         """
-        if y is None:
-            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         X = self._validate(X, reset=True, ensure_min_samples=2)
-        labels = read(y)
-        require_labels(labels)
+        labels = read_classes(y, self)
         check_consistent_length(X, labels.codes)
-        if len(labels.classes) < 2:
-            raise LabelError(
-                f"only one labelled class ({labels.classes.tolist()[0]!r}), 1 class in all: label rows of two classes "
-                "or more. If -1 is one of your classes, recode it, for instance as 0: -1 marks unlabelled rows"
-            )
         self.classes_ = labels.classes
         self._fit_groups(X, labels.codes, check_random_state(self.random_state))
         return self

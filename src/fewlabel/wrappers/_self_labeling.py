@@ -11,8 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from fewlabel.base import HasMethods, Interval, StrOptions, fit_context
-from fewlabel.exceptions import LabelError
-from fewlabel.labels import read, require_labels
+from fewlabel.labels import read_classes
 from fewlabel.wrappers._learner import Learner
 from fewlabel.wrappers._loop import deal, self_label
 
@@ -58,18 +57,9 @@ class SelfLabelingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         -------
         self : object
         """
-        if y is None:
-            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         X = self._validate(X, reset=True, ensure_min_samples=2)
-        labels = read(y)
-        require_labels(labels)
+        labels = read_classes(y, self)
         check_consistent_length(X, labels.codes)
-        if len(labels.classes) < 2:
-            raise LabelError(
-                "labelled rows of two classes or more are needed, y holds one class, "
-                f"{labels.classes.tolist()[0]!r}; if -1 is one of your classes, recode it: it marks unlabelled rows. "
-                "With positives alone use a positive-unlabelled method such as PUAdaBoostClassifier"
-            )
         self.classes_ = labels.classes
         order = _order_of_rows(X, labels.codes)
         self.labeled_iter_ = np.empty(len(order), dtype=np.int64)
