@@ -4,9 +4,21 @@ from importlib import import_module
 
 from fewlabel.bench.results import collect, write_pages
 from fewlabel.bench.run import Step, plan, run_cells
-from fewlabel.bench.suite import Cell, Problem, Suite
+from fewlabel.bench.suite import Cell, Curve, Problem, Suite
 
-__all__ = ["SUITES", "Cell", "Problem", "Step", "Suite", "collect", "get_suite", "plan", "run_cells", "write_pages"]
+__all__ = [
+    "SUITES",
+    "Cell",
+    "Curve",
+    "Problem",
+    "Step",
+    "Suite",
+    "collect",
+    "get_suite",
+    "plan",
+    "run_cells",
+    "write_pages",
+]
 
 SUITES = {
     "pnu-auc": "pnu_auc.PNUAUCSuite",

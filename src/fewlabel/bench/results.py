@@ -71,6 +71,7 @@ def write_pages(
     for name, picture in pictures.items():
         with atomic_write(folder / f"{name}.png") as file:
             file.write(picture)
+    curves = {plots.file_stem(curve): curve for curve in suite.curves if plots.file_stem(curve) in pictures}
     environment = jinja2.Environment(
         loader=jinja2.BaseLoader(),
         autoescape=False,
@@ -79,11 +80,11 @@ def write_pages(
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["markdown"] = _markdown
-    _render(environment, "page.md.j2", folder / "index.md", suite=suite, pictures=list(pictures), **summary)
+    _render(environment, "page.md.j2", folder / "index.md", suite=suite, curves=curves, **summary)
     environment.autoescape = True
     environment.filters["table"] = lambda table: table.to_html(border=0, na_rep="", escape=True)
     images = {name: base64.b64encode(picture).decode() for name, picture in pictures.items()}
-    _render(environment, "page.html.j2", folder / "index.html", suite=suite, images=images, **summary)
+    _render(environment, "page.html.j2", folder / "index.html", suite=suite, images=images, curves=curves, **summary)
     return summary
 
 
@@ -91,16 +92,17 @@ def summarize(suite: Suite, frame: pd.DataFrame) -> dict[str, Any]:
     """Tables of a page: by setting our means, those beside the paper's, and the comparison of the methods."""
     good = frame[frame["score"].notna()]
     failed = frame[frame["error"].notna()]
-    sections, show = [], _number(suite)
+    sections = []
     for setting in suite.settings:
         here = good[good["setting"] == setting]
         if here.empty:
             continue
+        show = _number(suite, setting)
         cells = here.groupby(["dataset", "method"])["score"].agg(["mean", "std", "count"])
         order = [d for d in suite.datasets if d in cells.index.get_level_values(0)]
         methods = [m for m in suite.methods if m in cells.index.get_level_values(1)]
         means = cells["mean"].unstack().reindex(order)[methods]
-        spread = cells["std"].map(lambda sd: "" if np.isnan(sd) else f" ± {show(sd)}")
+        spread = (" ± " + cells["std"].map(show)).where(cells["std"].notna(), "")
         text = (cells["mean"].map(show) + spread).unstack().reindex(order)[methods].fillna("")
         text.loc["mean"] = [show(means[m].mean()) if means[m].notna().all() else "" for m in methods]
         text.index.name = text.columns.name = None
@@ -110,7 +112,8 @@ def summarize(suite: Suite, frame: pd.DataFrame) -> dict[str, Any]:
                 "ours": text,
                 "means": means,
                 "paper": _beside_paper(suite, setting, cells, order, methods),
-                **_compare(suite, means),
+                **(_compare(suite, means) if setting not in suite.metrics else {"comparison": None}),
+                "metric": suite.metrics.get(setting),
                 "repeats": int(cells["count"].max()),
             }
         )
@@ -120,7 +123,7 @@ def summarize(suite: Suite, frame: pd.DataFrame) -> dict[str, Any]:
 
 def _beside_paper(suite: Suite, setting: str, cells: pd.DataFrame, order: list, methods: list) -> pd.DataFrame | None:
     """Our mean, the paper's, and how many standard errors of both lie between them, where the paper prints its own."""
-    show = _number(suite)
+    show = _number(suite, setting)
     rows: dict[str, dict[str, str]] = {}
     for dataset in order:
         for method in methods:
@@ -147,9 +150,10 @@ def _compare(suite: Suite, means: pd.DataFrame) -> dict[str, Any]:
     return {"comparison": comparison, "p_values": p_values.map("{:.2g}".format)}
 
 
-def _number(suite: Suite) -> Callable[[float], str]:
-    """How a score is printed: percentages with one digit after the point, AUCs with four."""
-    return ("{:.1f}" if "percent" in suite.metric else "{:.4f}").format
+def _number(suite: Suite, setting: str) -> Callable[[float], str]:
+    """How a score is printed: percentages with one digit after the point, times with three in all, AUCs with four."""
+    metric = suite.metrics.get(setting, suite.metric)
+    return ("{:.1f}" if "percent" in metric else "{:.3g}" if "second" in metric else "{:.4f}").format
 
 
 def _markdown(table: pd.DataFrame) -> str:

@@ -59,6 +59,44 @@ class Problem:
         return np.flatnonzero(self.few != -1)
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A picture of a paper, redrawn: the score by setting, or what each cell of a setting records along an axis.
+
+    Attributes
+    ----------
+    name : str
+        What the paper calls it, such as "Figure 5.3".
+    caption : str
+        What it shows, and what the paper says of it.
+    x : str
+        Label of the axis.
+    settings : dict
+        Settings, and the place of each on the axis. With a single one (and any place) the cells themselves record
+        the lines: their `curves` are a dict of places and values, ``{"test AUC": [[1, 2, ...], [0.5, 0.7, ...]]}``,
+        and each entry is a row of panels.
+    methods : tuple of str
+        Lines; empty: all that have cells.
+    mean : bool
+        Whether to draw the mean over the datasets that all methods have; else a panel a dataset.
+    log : bool
+        Whether the axis is logarithmic.
+    """
+
+    name: str
+    caption: str
+    x: str
+    settings: dict[str, float]
+    methods: tuple[str, ...] = ()
+    mean: bool = False
+    log: bool = False
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the cells record the lines."""
+        return len(self.settings) == 1
+
+
 class Suite(ABC):
     """A paper's experiment.
 
@@ -70,6 +108,11 @@ class Suite(ABC):
     name, title, metric : str
     higher_is_better : bool
     datasets, settings, methods : sequence of str
+        Each setting gets a table.
+    curves : sequence of Curve
+        Pictures; they may have settings of their own, which get no table.
+    metrics : dict
+        What is measured in a setting, where it is not `metric`.
     repeats : int
         Repeats of the paper.
     protocol : str
@@ -89,6 +132,8 @@ class Suite(ABC):
     datasets: Sequence[str] = ()
     settings: Sequence[str] = ("",)
     methods: Sequence[str] = ()
+    curves: Sequence[Curve] = ()
+    metrics: dict[str, str] = {}
     repeats = 10
     published_repeats = 10
     protocol = ""
@@ -99,7 +144,7 @@ class Suite(ABC):
         """All cells of a run, repeats outermost: a run that is stopped has whole repeats."""
         for repeat in range(repeats):
             for dataset in datasets:
-                for setting in self.settings:
+                for setting in dict.fromkeys([*self.settings, *(s for curve in self.curves for s in curve.settings)]):
                     for method in methods:
                         if self.has(dataset, setting, method):
                             yield Cell(dataset, setting, method, repeat)
@@ -123,7 +168,7 @@ class Suite(ABC):
 
     @abstractmethod
     def measure(self, problem: Problem, outcome: Any) -> dict[str, Any]:
-        """Numbers of a cell: `score`, or `grid` if parameters are chosen over the repeats, and any others."""
+        """Numbers of a cell: `score`, or `grid` if parameters are chosen over the repeats, `curves`, and any others."""
 
     def warm_up(self, problem: Problem, method: str) -> None:
         """Compile what a method needs, outside the timing: the same fit on few rows."""

@@ -1,4 +1,4 @@
-"""Thesis, chapter 4: cross-training and its rivals on twelve sets (Tables 4.2 to 4.5)."""
+"""Thesis, chapter 4: cross-training and its rivals on twelve sets (Tables 4.2 to 4.5, Figures 4.4 and 4.5)."""
 
 import numpy as np
 from scipy.special import softmax
@@ -11,8 +11,9 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import fewlabel
-from fewlabel.bench.suite import Problem, Suite, as_numbers, multiclass
+from fewlabel.bench.suite import Curve, Problem, Suite, as_numbers, multiclass
 
+_SHARES = (20, 40, 60, 80)
 _THESIS_NAMES = {"pima": "diabetes", "credit-g": "german"}
 
 
@@ -20,14 +21,25 @@ class CrossTrainingSuite(Suite):
     """NC-T, ICT, co-training, self-training and tri-training."""
 
     name = "cross-training"
-    title = "Cross-training: Tables 4.2 to 4.5 of the thesis, rerun"
+    title = "Cross-training: Tables 4.2 to 4.5, Figures 4.4 and 4.5 of the thesis, rerun"
     metric = "test accuracy in percent"
     datasets = (
         *("bupa", "colic", "pima", "credit-g", "hypothyroid", "ionosphere", "iris", "kr-vs-kp", "sick", "tic-tac-toe"),
         *("vote", "wdbc"),
     )
-    settings = tuple(f"{base}, {share}% labelled" for base in ("rbf", "tree") for share in (20, 40, 60, 80))
+    settings = tuple(f"{base}, {share}% labelled" for base in ("rbf", "tree") for share in _SHARES)
     methods = ("labels only", "NC-T, guard", "NC-T", "ICT", "Co-T", "Se-T", "tri-training")
+    curves = tuple(
+        Curve(
+            *(name, f"Mean accuracy over the sets by the share of labels; base classifier: {what}.", "labels, percent"),
+            {f"{base}, {share}% labelled": share for share in _SHARES},
+            mean=True,
+        )
+        for name, base, what in (
+            ("Figure 4.4", "rbf", "a network of radial basis functions"),
+            ("Figure 4.5", "tree", "a tree"),
+        )
+    )
     repeats = 10
     protocol = (
         "A quarter of the rows to test; of the training labels 20, 40, 60 or 80% are kept. Base classifiers: a "

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 import fewlabel
-from fewlabel.bench.suite import Problem, Suite, as_numbers, binary
+from fewlabel.bench.suite import Curve, Problem, Suite, as_numbers, binary
 
 _MOST_ROWS = 3000  # of a training and of a test part: label spreading keeps a matrix of all pairs of rows
 _LEAST = 5  # labels of each class
@@ -42,6 +42,14 @@ class FewLabelsSuite(Suite):
         ),
         *("cross-training", "tri-training", "logistic regression", "random forest", "extra trees"),
         *("histogram boosting", "XGBoost", "LightGBM", "self-training", "label spreading"),
+    )
+    curves = (
+        Curve(
+            *("Learning curves", "Mean test AUC by the share of labels kept.", "labels kept, percent"),
+            {"1% labelled": 1, "5% labelled": 5, "15% labelled": 15},
+            mean=True,
+            log=True,
+        ),
     )
     needs = {"XGBoost": "xgboost", "LightGBM": "lightgbm"}
     repeats = 10
