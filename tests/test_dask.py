@@ -16,6 +16,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 from fewlabel import dask as spread  # noqa: E402
+from fewlabel.dask._rows import SpreadRows  # noqa: E402
 
 BOOSTERS = {
     "PNUAUCBoostClassifier": {},
@@ -143,13 +144,115 @@ def test_bad_input_is_told(change, told):
         spread.PNUAUCBoostClassifier(5).fit(*change(X, y))
 
 
-@pytest.mark.parametrize("options", [{"early_stopping": True}, {"warm_start": True}])
-def test_what_is_not_offered(options):
+def test_what_is_not_offered():
     X, y, _ = table()
     with pytest.raises(ValueError, match="Dask"):
-        spread.PNUAUCBoostClassifier(5, **options).fit(*in_blocks(X, y, (600, 600)))
+        spread.PNUAUCBoostClassifier(5, early_stopping=True).fit(*in_blocks(X, y, (600, 600)))
     with pytest.raises(ValueError, match="prior"):
         spread.PUAdaBoostClassifier(5).fit(*in_blocks(X, labels_for("PU", y), (600, 600)))
+
+
+@pytest.mark.parametrize("name", BOOSTERS)
+def test_warm_start_goes_on(name):
+    X, y, _ = table()
+    y = labels_for(name, y)
+    rows, labels = in_blocks(X, y, (600, 600))
+    options = dict(BOOSTERS[name], random_state=0)
+    model = getattr(spread, name)(15, warm_start=True, **options).fit(rows, labels)
+    model.set_params(n_estimators=40).fit(rows, labels)
+    assert_same(getattr(fewlabel, name)(40, **options).fit(X, y), model, X)
+
+
+def test_a_fit_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    X, y, _ = table()
+    rows, labels = in_blocks(X, y, (600, 600))
+    file = tmp_path / "fit.npz"
+    form = dict(n_estimators=40, random_state=0)
+    model = spread.PNUAUCBoostClassifier(**form)
+    calls = stop_after(monkeypatch, model, 27)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rows, labels, checkpoint=file, checkpoint_every=10)
+    with np.load(file) as saved:
+        assert len(saved["stumps"]) == len(saved["losses"]) == 20
+    again = spread.PNUAUCBoostClassifier(**form | {"random_state": None})  # the seed is in the file
+    calls = stop_after(monkeypatch, again, None)
+    again.fit(rows, labels, checkpoint=file, checkpoint_every=10)
+    assert calls == list(range(20, 40))
+    assert not file.exists()
+    assert_same(fewlabel.PNUAUCBoostClassifier(**form).fit(X, y), again, X)
+
+
+def stop_after(monkeypatch, model, last):
+    """Interrupt a fit in a round; gives the list of the rounds that it runs."""
+    after_round, calls = model._after_round, []
+
+    def interrupting(stopper):
+        told = after_round(stopper)
+
+        def after(t, *rest):
+            calls.append(t)
+            if t == last:
+                raise KeyboardInterrupt
+            return told(t, *rest)
+
+        return after
+
+    monkeypatch.setattr(model, "_after_round", interrupting)
+    return calls
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
+    X, y, _ = table()
+    file = tmp_path / "fit.npz"
+    model = spread.PNUAUCBoostClassifier(20, random_state=0)
+    stop_after(monkeypatch, model, 12)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=5)
+    with pytest.raises(ValueError, match="other rows or parameters"):
+        spread.PNUAUCBoostClassifier(20).fit(*in_blocks(2 * X, y, (600, 600)), checkpoint=file)
+    with pytest.raises(ValueError, match="other rows or parameters"):
+        spread.PNUAUCBoostClassifier(20, rho=0.1).fit(*in_blocks(X, y, (600, 600)), checkpoint=file)
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(ValueError, match="damaged"):
+        spread.PNUAUCBoostClassifier(20).fit(*in_blocks(X, y, (600, 600)), checkpoint=file)
+    with pytest.raises(ValueError, match="at least 1"):
+        spread.PNUAUCBoostClassifier(20).fit(*in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=0)
+
+
+@pytest.mark.parametrize("risk", ["pn", "samult", "pnu"])
+def test_sparse_blocks_of_least_squares(risk):
+    from scipy import sparse
+
+    X, y, _ = table()
+    X = np.where(np.isnan(X) | (X < 15), 0.0, X)
+    rows = da.from_array(X, chunks=(400, 5)).map_blocks(sparse.csr_matrix)
+    labels = da.from_array(y, chunks=400)
+    far = spread.LeastSquaresAUCClassifier(risk).fit(rows, labels)
+    local = fewlabel.LeastSquaresAUCClassifier(risk).fit(X, y)
+    np.testing.assert_allclose(far.coef_, local.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(far.predict_proba(rows).compute(), local.predict_proba(X), atol=1e-9)
+
+
+def test_sketches_merge_to_about_the_quantiles():
+    from functools import reduce
+
+    from fewlabel.dask._sketch import merge_sketches, sketch
+
+    rng = np.random.default_rng(0)
+    numbers = np.exp(rng.normal(size=64_000))
+    values, counts = reduce(
+        lambda a, b: merge_sketches(a, b, 512), (sketch(part, 512) for part in np.split(numbers, 64))
+    )
+    assert counts.sum() == len(numbers)
+    assert len(values) <= 512
+    assert {numbers.max()} <= set(values)
+    ranks = np.searchsorted(np.sort(numbers), values, side="right")
+    assert np.abs(ranks - np.cumsum(counts)).max() < 0.05 * len(numbers)
+    few = rng.integers(0, 100, 5000).astype(float)
+    exact = reduce(merge_sketches, (sketch(part) for part in np.split(few, 5)))
+    np.testing.assert_array_equal(exact, np.unique(few, return_counts=True))
+    for empty in (sketch(few[:0]), merge_sketches(sketch(few[:0]), sketch(few[:0]))):
+        assert len(empty[0]) == len(empty[1]) == 0
 
 
 @pytest.fixture(scope="module")
@@ -171,14 +274,14 @@ def test_two_workers_give_the_model_of_one_machine(client):
 
 
 def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):
-    run, sent = spread._SpreadRows._run, []
+    run, sent = SpreadRows._run, []
 
     def weigh(self, kernel, *args, **options):
         found = run(self, kernel, *args, **options)
         sent.append(found.nbytes + sum(getattr(value, "nbytes", 8) for value in args))
         return found
 
-    monkeypatch.setattr(spread._SpreadRows, "_run", weigh)
+    monkeypatch.setattr(SpreadRows, "_run", weigh)
     most = []
     for n in (500, 5000):
         sent.clear()
@@ -189,7 +292,7 @@ def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this system")
-def test_a_killed_worker_ends_in_a_clear_error():
+def test_a_killed_worker_ends_in_a_clear_error_and_the_fit_can_go_on(tmp_path):
     from distributed import Client, LocalCluster
 
     X, y, _ = table()
@@ -213,5 +316,10 @@ def test_a_killed_worker_ends_in_a_clear_error():
             return after
 
         model._after_round = kill
+        file = tmp_path / "fit.npz"
         with pytest.raises(RuntimeError, match="worker was lost"):
-            model.fit(*in_blocks(X, y, (600, 600)), client=client)
+            model.fit(*in_blocks(X, y, (600, 600)), client=client, checkpoint=file, checkpoint_every=3)
+        client.wait_for_workers(2)  # the nanny has started another
+        again = spread.PNUAUCBoostClassifier(20, random_state=0)
+        again.fit(*in_blocks(X, y, (600, 600)), client=client, checkpoint=file)
+    assert_same(fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y), again, X)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 
 class Moments(NamedTuple):
@@ -15,12 +16,15 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, F, weight=None):
-        """Moments of rows, centred before they are squared so that no digits cancel."""
-        weight = np.ones(len(F)) if weight is None else weight
+        """Moments of rows; dense ones are centred before they are squared, so that no digits cancel."""
+        weight = np.ones(F.shape[0]) if weight is None else weight
         total = weight.sum()
         if total == 0:
             return cls.none(F.shape[1])
-        mean = weight @ F / total
+        mean = F.T @ weight / total
+        if issparse(F):
+            scatter = (F.T @ F.multiply(weight[:, None])).toarray() - total * np.outer(mean, mean)
+            return cls(total, weight @ weight, mean, scatter)
         centred = F - mean
         return cls(total, weight @ weight, mean, centred.T @ (weight[:, None] * centred))
 

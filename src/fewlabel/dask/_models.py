@@ -1,0 +1,298 @@
+"""The estimators: the boosting loop is that of one machine, its rows are elsewhere."""
+
+import contextlib
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from fewlabel import boosting, linear
+from fewlabel.boosting._booster import _AlarmStop
+from fewlabel.boosting._loop import boost
+from fewlabel.dask._blocks import Blocks
+from fewlabel.dask._checkpoint import Checkpoint
+from fewlabel.dask._rows import SCORE_POINTS, SIGNS, Part, SpreadRows
+from fewlabel.dask._sketch import SketchedBinning, merge_sketches, sketch
+from fewlabel.exceptions import LabelError
+from fewlabel.linear._moments import Moments
+
+
+def _head(X, y):
+    if X.shape[0] != len(y):
+        raise ValueError(f"a partition of X has {X.shape[0]} rows and that of y has {len(y)}")
+    return X.iloc[:2] if hasattr(X, "iloc") else X[:2]
+
+
+def _first_rows(one, other):
+    return one if one.shape[0] else other
+
+
+def _distinct(X, y):
+    return pd.Series(pd.unique(pd.Series(np.asarray(y))))
+
+
+def _both(one, other):
+    return pd.Series(pd.unique(pd.concat([one, other], ignore_index=True)))
+
+
+class _Reader:
+    """Rows of a block as floats, and the sign of each by its label; a label that is missing is unlabelled."""
+
+    def __init__(self, known):
+        self._known = known
+
+    def signs(self, y):
+        return pd.Series(np.asarray(y)).map(self._known).fillna(0).to_numpy(dtype=np.int8)
+
+    def __call__(self, X, y):
+        X = X if issparse(X) else np.asarray(X)
+        kind = X.dtype if X.dtype == np.float32 else np.float64
+        return (X.tocsr().astype(kind) if issparse(X) else np.ascontiguousarray(X, dtype=kind)), self.signs(y)
+
+
+class _DaskModel:
+    """Fit on Dask collections, predict lazily on them; the fitted attributes are those of the ordinary model."""
+
+    @property
+    def model_(self):
+        """The ordinary in-memory model."""
+        check_is_fitted(self)
+        return self._as_ordinary()
+
+    def _as_ordinary(self):
+        ordinary = self._ordinary(**self.get_params())
+        vars(ordinary).update({k: v for k, v in vars(self).items() if k not in ordinary.get_params()})
+        return ordinary
+
+    def decision_function(self, X):
+        """As the in-memory model's; lazy if `X` is a Dask collection."""
+        return _lazily(self.model_.decision_function, X, float)
+
+    def predict(self, X):
+        """As the in-memory model's; lazy if `X` is a Dask collection."""
+        return _lazily(self.model_.predict, X, self.classes_.dtype)
+
+    def predict_proba(self, X):
+        """As the in-memory model's; lazy if `X` is a Dask collection."""
+        return _lazily(self.model_.predict_proba, X, float, columns=2)
+
+    def fit(self, X, y, *, client=None):
+        """Fit on a Dask array or DataFrame.
+
+        Parameters
+        ----------
+        X : dask array or DataFrame of shape (n_samples, n_features)
+        y : dask array or Series of shape (n_samples,)
+            As in the in-memory model; in partitions like those of `X`.
+        client : distributed.Client, default=None
+            Where to work; None: the current client if there is one, else threads of this process.
+
+        Returns
+        -------
+        self : object
+        """
+        blocks, read = self._begin(X, y, client)
+        self._fit_blocks(blocks, read)
+        return self
+
+    def _begin(self, X, y, client):
+        """Check what can be checked on few rows, and read the classes: the blocks, and what reads one."""
+        self._validate_params()
+        blocks = Blocks(X, y, _current_client() if client is None else client)
+        head = blocks.fold(_head, _first_rows)
+        if not head.shape[0]:
+            raise ValueError("there is no row: every partition is empty")
+        twice = [0, head.shape[0] - 1]
+        self._validate(head.iloc[twice] if hasattr(head, "iloc") else head[twice], reset=True)
+        values = blocks.fold(_distinct, _both).to_numpy()
+        self.classes_, signs = self._read_labels(values)
+        known = {value: sign for value, sign in zip(values.tolist(), signs.tolist()) if not pd.isna(value)}
+        return blocks, _Reader(known)
+
+    def _set_threshold_from(self, sketches):
+        """`_make_classifier` from a summary of the scores of each group."""
+        scores, counts = (np.concatenate(part) for part in zip(*sketches))
+        self._make_classifier(scores, np.repeat(SIGNS, [len(v) for v, _ in sketches]), counts.astype(float))
+
+
+def _current_client():
+    with contextlib.suppress(ImportError, ValueError):
+        from distributed import get_client
+
+        return get_client()
+    return None
+
+
+def _lazily(method, X, dtype, columns=None):
+    if hasattr(X, "map_blocks"):
+        X = X.rechunk({1: -1})
+        if columns is None:
+            return X.map_blocks(method, drop_axis=1, meta=np.empty(0, dtype))
+        return X.map_blocks(method, chunks=(X.chunks[0], (columns,)), meta=np.empty((0, 0), dtype))
+    if hasattr(X, "to_delayed"):
+        import dask.array as da
+        from dask import delayed as lazy
+
+        shape = (np.nan,) if columns is None else (np.nan, columns)
+        parts = [da.from_delayed(lazy(method)(part), shape, dtype) for part in X.to_delayed()]
+        return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
+    return method(X)
+
+
+def _summarize(X, y, read, uses_unlabelled):
+    """Number of rows of each group, and of each column its sketch with the number of missing values."""
+    X, signs = read(X, y)
+    if np.isinf(X).any():
+        raise ValueError("X holds infinite values: only NaN may stand for what is missing")
+    used = X if uses_unlabelled else X[signs != 0]
+    columns = []
+    for e in range(used.shape[1]):
+        column = used[:, e]
+        missing = np.isnan(column)
+        n_missing = np.count_nonzero(missing)
+        columns.append((*sketch(column[~missing] if n_missing else column), n_missing))
+    return np.array([np.count_nonzero(signs == sign) for sign in SIGNS]), columns
+
+
+def _merge_summaries(one, other):
+    columns = [(*merge_sketches(a[:2], b[:2]), a[2] + b[2]) for a, b in zip(one[1], other[1])]
+    return one[0] + other[0], columns
+
+
+def _merge_scores(one, other):
+    return [merge_sketches(a, b, SCORE_POINTS) for a, b in zip(one, other)]
+
+
+class _DaskBooster(_DaskModel):
+    def fit(self, X, y, *, client=None, checkpoint=None, checkpoint_every=50):
+        """Fit on a Dask array or DataFrame.
+
+        Parameters
+        ----------
+        X : dask array or DataFrame of shape (n_samples, n_features)
+        y : dask array or Series of shape (n_samples,)
+            As in the in-memory model; in partitions like those of `X`.
+        client : distributed.Client, default=None
+            Where to work; None: the current client if there is one, else threads of this process.
+        checkpoint : str or path-like, default=None
+            File for the rounds so far. If it is there, the fit goes on from it: it must be of the same rows and
+            parameters (`n_estimators` may differ). It is removed when the fit is done.
+        checkpoint_every : int, default=50
+            Rounds between two writes of the checkpoint.
+
+        Returns
+        -------
+        self : object
+        """
+        if checkpoint_every < 1:
+            raise ValueError(f"checkpoint_every={checkpoint_every} must be at least 1")
+        if self.early_stopping is True:
+            raise ValueError("early_stopping=True holds out rows in memory: with Dask use 'alarm' or False")
+        blocks, read = self._begin(X, y, client)
+        self._fit_blocks(blocks, read, checkpoint, checkpoint_every)
+        return self
+
+    def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every):
+        previous, losses = self._previous_rounds()
+        sizes, columns = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabelled())
+        if not self._uses_unlabelled():
+            sizes[1] = 0
+        if not sizes[0]:
+            raise LabelError("no row is labelled positive")
+        binning = SketchedBinning(columns, self.max_bins)
+        saved = None
+        if checkpoint is not None:
+            saved = Checkpoint(checkpoint, checkpoint_every, self, binning, sizes)
+            previous, losses, self._seed = saved.read() or (previous, losses, self._seed)
+        rule = self._make_rule(bool(sizes[1]))
+        self.stumps_ = previous
+        start = self._as_ordinary() if len(previous) else None
+        call = blocks.keep(Part, read, binning, sizes, rule.uses & (sizes > 0), start)
+        rows = SpreadRows(call, binning, sizes, rule.uses)
+        stopper = _AlarmStop(rows, rule) if self.early_stopping == "alarm" and sizes[1] else None
+        found, found_losses = boost(
+            rows,
+            rule,
+            rounds=range(len(previous), self.n_estimators),
+            draw_columns=self._draw_columns,
+            learning_rate=self.learning_rate,
+            total_step=float(previous["high"].sum()),
+            after_round=self._noting(saved, self._after_round(stopper)),
+        )
+        kept = len(found) if stopper is None else stopper.kept
+        self.stumps_ = np.concatenate([previous, found[:kept]])
+        self.train_loss_ = np.concatenate([losses, found_losses[:kept]])
+        self._set_threshold_from(call("score_sketches", rows.table, merge=_merge_scores))
+        if saved is not None:
+            saved.remove()
+
+    def _noting(self, saved, after_round):
+        if saved is None:
+            return after_round
+
+        def note(t, stump, fires, objective):
+            saved.add(stump, objective, self._seed)
+            return after_round(t, stump, fires, objective)
+
+        return note
+
+
+class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
+    """PNU-AUCBoost on Dask collections; parameters and attributes as in `fewlabel.PNUAUCBoostClassifier`."""
+
+    _ordinary = boosting.PNUAUCBoostClassifier
+
+
+class RankBoostClassifier(_DaskBooster, boosting.RankBoostClassifier):
+    """RankBoost on Dask collections; parameters and attributes as in `fewlabel.RankBoostClassifier`."""
+
+    _ordinary = boosting.RankBoostClassifier
+
+
+class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
+    """Ada-PU on Dask collections; as `fewlabel.PUAdaBoostClassifier`, but `prior` must be given."""
+
+    _ordinary = boosting.PUAdaBoostClassifier
+
+    def _fit_blocks(self, blocks, read, *checkpoint):
+        if self.prior is None:
+            raise ValueError("give the prior: estimate_class_prior on a sample of the rows finds one")
+        self.prior_ = self.prior
+        super()._fit_blocks(blocks, read, *checkpoint)
+
+
+def _block_moments(X, y, read):
+    X, signs = read(X, y)
+    return [Moments.of(X[signs == sign].astype(np.float64)) for sign in linear._least_squares._SIGNS]
+
+
+def _merge_moments(one, other):
+    return [a.merge(b) for a, b in zip(one, other)]
+
+
+def _labelled_scores(X, y, read, model):
+    """Summary of the scores of each group; unlabelled rows are not looked at."""
+    X, signs = read(X, y)
+    scores = np.zeros(len(signs))
+    scores[signs != 0] = model._score(X[signs != 0])
+    return [sketch(scores[(signs == sign) & (signs != 0)], SCORE_POINTS) for sign in SIGNS]
+
+
+class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
+    """Least-squares AUC on Dask collections; as `fewlabel.LeastSquaresAUCClassifier` with ``basis="linear"``.
+
+    The moments of blocks add up exactly; blocks may be SciPy sparse matrices, with up to some thousands of columns.
+    """
+
+    _ordinary = linear.LeastSquaresAUCClassifier
+
+    def _fit_blocks(self, blocks, read):
+        if self.basis != "linear" or "cv" in (self.alpha, self.gamma):
+            raise ValueError("with Dask give basis='linear', and numbers for alpha and gamma")
+        moments = blocks.fold(_block_moments, _merge_moments, read)
+        self._settle(moments)
+        self.coef_, self.psd_fixed_ = linear._least_squares._solve(
+            self.risk, moments, self.gamma_, self.prior_, [self.alpha_]
+        )
+        self._set_threshold_from(blocks.fold(_labelled_scores, _merge_scores, read, self._as_ordinary()))
