@@ -13,7 +13,9 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
+from fewlabel import LinearAUCClassifier
 from fewlabel.bench import SUITES, Suite, collect, get_suite, plan, run_cells, write_pages
+from fewlabel.bench.papers import auc_dcd
 from fewlabel.bench.papers.few_labels import FewLabelsSuite
 from fewlabel.bench.run import file_name
 from fewlabel.bench.suite import Cell, Problem
@@ -117,6 +119,16 @@ def test_explicit_pairs_and_the_accelerated_form_are_one_model():
     problem = suite.problem("simulated-100", suite.settings[1], 0)
     slow, fast = (suite.outcome(problem, f"PNU-AUCBoost, {form}", 0) for form in ("explicit pairs", "paper's form"))
     np.testing.assert_allclose(slow - slow.mean(), fast - fast.mean(), atol=1e-9)
+
+
+def test_online_steps_of_the_convergence_figure_are_those_of_the_solver(stand_ins):
+    problem = get_suite("auc-dcd").problem("sonar", "", 0)
+    X, positive = problem.X[problem.train], problem.few == 1
+    model = LinearAUCClassifier(0.01, solver="oam-inf", random_state=0).fit(X, problem.few)
+    rng = np.random.default_rng(np.random.RandomState(0).randint(np.iinfo(np.int32).max))  # as the solver's
+    steps = auc_dcd._by_step("oam-inf", X, positive, 0.01, rng)  # fewer pairs than steps: a whole pass
+    np.testing.assert_allclose(steps[-1], model.coef_[0])
+    assert auc_dcd._objective(X, positive, steps[-1]) == pytest.approx(model.objective_)
 
 
 class Toy(Suite):
