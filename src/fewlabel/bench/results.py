@@ -151,9 +151,11 @@ def _compare(suite: Suite, means: pd.DataFrame) -> dict[str, Any]:
 
 
 def _number(suite: Suite, setting: str) -> Callable[[float], str]:
-    """How a score is printed: percentages with one digit after the point, times with three in all, AUCs with four."""
+    """How a score is printed: shares and counts with one digit after the point, times with three, AUCs with four."""
     metric = suite.metrics.get(setting, suite.metric)
-    return ("{:.1f}" if "percent" in metric else "{:.3g}" if "second" in metric else "{:.4f}").format
+    return (
+        "{:.1f}" if "percent" in metric or "columns" in metric else "{:.3g}" if "second" in metric else "{:.4f}"
+    ).format
 
 
 def _markdown(table: pd.DataFrame) -> str:
