@@ -1,5 +1,6 @@
 """``fewlabel fit``: a table in; a model, a report and the numbers out."""
 
+import contextlib
 import os
 import shlex
 from pathlib import Path
@@ -14,11 +15,12 @@ from fewlabel.commands._options import (
     Positive,
     Quiet,
     Seed,
-    TableFile,
     Target,
+    check_columns,
     follow,
     print_json,
     print_table,
+    progress,
     read_labelled,
     say,
     short,
@@ -40,7 +42,14 @@ def _folder(path: Path) -> Path:
 
 
 def fit(
-    table: TableFile,
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            exists=True,
+            metavar="TABLE",
+            help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; with --engine dask many Parquet files.",
+        ),
+    ],
     target: Target,
     positive: Positive = None,
     method: Annotated[
@@ -57,6 +66,13 @@ def fit(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", metavar="N", help="Methods at the same time; -1: all cores.")
     ] = -1,
+    engine: Annotated[
+        str, typer.Option("--engine", help="memory, or dask: Parquet files that do not fit into memory.")
+    ] = "memory",
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster; by default the cores of this machine."),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -66,7 +82,18 @@ def fit(
 
     Unlabelled rows have an empty label (or -1 in a column of numbers). If only one class is labelled, it is taken for
     the positive one, and every other row may be either.
+
+    With --engine dask, one booster (pnu-aucboost, rankboost or ada-pu) learns from Parquet files block by block, and
+    model.skops and metrics.json are written. A fit that was stopped goes on when the same command is given again.
     """
+    if engine == "dask":
+        _fit_spread(tables, target, positive, method, out, drop, jobs, scheduler, seed, as_json, quiet)
+        return
+    if engine != "memory":
+        raise typer.BadParameter(f"{engine!r} is not memory or dask", param_hint="--engine")
+    if len(tables) > 1 or tables[0].is_dir():
+        raise typer.BadParameter(f"{tables[len(tables) > 1]}: several files are read with --engine dask only")
+    table = tables[0]
     from fewlabel import persistence, report
     from fewlabel.auto import AutoClassifier
     from fewlabel.commands._methods import find_method
@@ -94,6 +121,84 @@ def fit(
         print(
             "\n" + "\n".join(f"{kind} {out / name}" for kind, name in zip(("Model:  ", "Report: ", "Metrics:"), _FILES))
         )
+
+
+def _fit_spread(
+    tables: list[Path],
+    target: str,
+    positive: str | None,
+    method: str,
+    out: Path,
+    drop: list[str] | None,
+    jobs: int,
+    scheduler: str | None,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Learn from Parquet files on Dask's workers."""
+    import json
+
+    from fewlabel import persistence
+    from fewlabel.report import notes_of
+
+    try:
+        import dask.dataframe as dd
+        from distributed import Client, LocalCluster
+
+        from fewlabel.dask._tables import METHODS, fit_table
+    except ImportError as error:
+        raise typer.BadParameter(
+            "it needs Dask: run `pip install 'fewlabel[dask]'`", param_hint="--engine dask"
+        ) from error
+    if method not in ("auto", *METHODS):
+        raise typer.BadParameter(f"{method!r} is not auto, {', '.join(METHODS)}", param_hint="--method")
+    other = [path for path in tables if path.suffix.lower() not in (".parquet", ".pq") and not path.is_dir()]
+    if other:
+        raise typer.BadParameter(f"{other[0]} is no Parquet file: --engine dask reads Parquet only")
+    with contextlib.ExitStack() as stack:
+        address = scheduler
+        if scheduler is None:
+            from joblib import effective_n_jobs
+
+            cores = effective_n_jobs(jobs)
+            address = stack.enter_context(
+                LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR")
+            )
+        client = stack.enter_context(Client(address))
+        say(f"dashboard: {client.dashboard_link}", quiet)
+        table = dd.read_parquet([str(path) for path in tables])
+        check_columns([str(name) for name in table.columns], target, drop)
+        tell = stack.enter_context(progress(quiet))
+        out.mkdir(exist_ok=True)
+        model, found = fit_table(
+            table.drop(columns=list(drop or ())),
+            target,
+            method=method,
+            positive=positive,
+            random_state=seed,
+            checkpoint=out / "fit.checkpoint",
+            callback=lambda done, total, name: tell(done, total, name) if done % max(total // 20, 1) == 0 else None,
+        )
+    for note in notes_of(model):
+        say(f"note: {note}", quiet)
+    persistence.save(model, out / _FILES[0])
+    with persistence.atomic_write(out / _FILES[2]) as file:
+        file.write((json.dumps(found, indent=2, allow_nan=False) + "\n").encode())
+    if as_json:
+        print_json(found)
+    elif not quiet:
+        held = found["held_out"]
+        print(
+            f"{found['method']}: {found['rows']} rows, {sum(found['labelled_by_class'].values())} labelled, "
+            f"{found['rounds']} rounds in {found['seconds']:.0f} s"
+        )
+        if held is not None:
+            print(
+                f"AUC {held['auc']:.3f} (95% interval {held['low']:.3f} to {held['high']:.3f}) on {held['rows']} "
+                "labelled rows held out of a fit of its own"
+            )
+        print(f"\nModel:   {out / _FILES[0]}\nMetrics: {out / _FILES[2]}")
 
 
 def _command(table, target, positive, method, out, drop, scoring, time_budget, seed) -> str:

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +50,7 @@ def read_labelled(
 ) -> "tuple[pd.DataFrame, pd.Series, list[str]]":
     """The columns, the label column and notes of a table; wrong use if a named column is not there."""
     from fewlabel.tables import read_table
-    from fewlabel.tables._files import column_names
+    from fewlabel.tables._files import column_names, whole_numbers
 
     table = read_table(path)
     notes = []
@@ -61,12 +62,17 @@ def read_labelled(
         )
     if twice:
         notes.append(f"columns of the same name are numbered: {', '.join(repr(short(n)) for n in twice[:5])}")
-    for name, option in ((target, "--target"), *((d, "--drop") for d in drop or ())):
-        if name not in table.columns:
-            raise typer.BadParameter(no_such_column(name, list(table.columns)), param_hint=option)
+    check_columns(list(table.columns), target, drop)
     y = table.pop(target)
     table = table.drop(columns=list(drop or ()))
     return table, whole_numbers(y), notes
+
+
+def check_columns(columns: list[str], target: str, drop: Iterable[str] | None) -> None:
+    """Wrong use if a named column is not there."""
+    for name, option in ((target, "--target"), *((d, "--drop") for d in drop or ())):
+        if name not in columns:
+            raise typer.BadParameter(no_such_column(name, columns), param_hint=option)
 
 
 def no_such_column(name: str, columns: list[str]) -> str:
@@ -86,16 +92,6 @@ def short(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def whole_numbers(y: "pd.Series") -> "pd.Series":
-    """Gaps make floats of a file's whole numbers: 1.0 is 1 again."""
-    import pandas as pd
-
-    if not pd.api.types.is_float_dtype(y.dtype):
-        return y
-    present = y.dropna()
-    return y.astype("Int64") if len(present) and (present == present.round()).all() else y
-
-
 def say(text: str, quiet: bool) -> None:
     """A line about the work, on stderr."""
     if not quiet:
@@ -103,23 +99,29 @@ def say(text: str, quiet: bool) -> None:
 
 
 def follow(steps: Iterable[Any], quiet: bool) -> None:
-    """Go through the steps of a fit: a bar with the time left on a terminal, a line each in a pipe, both on stderr."""
+    """Go through the steps of a fit, and tell of each."""
+    with progress(quiet) as tell:
+        for step in steps:
+            tell(step.done, step.total, step.name)
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
+    """What tells of steps: a bar with the time left on a terminal, a line each in a pipe, both on stderr."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        for step in steps:
-            say(f"{step.done}/{step.total} {step.name}", quiet)
+        yield lambda done, total, name: say(f"{done}/{total} {name}", quiet)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = [TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
     if console.width < 60:
         columns = columns[1:3]
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("reading the columns", total=None)
-        for step in steps:
-            progress.update(task, completed=step.done, total=step.total, description=short(step.name, 30))
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("reading the columns", total=None)
+        yield lambda done, total, name: bar.update(task, completed=done, total=total, description=short(name, 30))
 
 
 def print_json(value: Any) -> None:

@@ -1,5 +1,10 @@
 """The boosters and least-squares AUC on Dask arrays and DataFrames: rows stay on the workers, sums travel."""
 
+try:
+    import dask as _dask  # noqa: F401
+except ImportError as error:
+    raise ImportError("fewlabel.dask needs Dask: run `pip install 'fewlabel[dask]'`") from error
+
 from fewlabel.dask._models import (
     LeastSquaresAUCClassifier,
     PNUAUCBoostClassifier,

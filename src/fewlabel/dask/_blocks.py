@@ -1,14 +1,19 @@
-"""Blocks of rows and labels, on the workers of a client or in threads of this process."""
+"""Passes over blocks of rows and labels, on the workers of a client or in threads of this process."""
 
 from functools import reduce
 
+import dask
 import numpy as np
+from dask import delayed
 
 from fewlabel.boosting._threads import RowThreads
 
 
 class Blocks:
-    """The blocks of a Dask collection and its labels, computed once and kept where they are.
+    """The blocks of a Dask collection and its labels.
+
+    A block that is not kept on the cluster (by ``persist``) is made anew for each pass over the rows, so that memory
+    holds what the passes give, never all blocks.
 
     Parameters
     ----------
@@ -18,53 +23,47 @@ class Blocks:
     """
 
     def __init__(self, X, y, client):
-        import dask
-
-        rows, labels = _delayed_blocks(X, y)
+        self._blocks = _delayed_blocks(X, y)
         self._client = client
-        if client is None:
-            self._threads = RowThreads(-1).__enter__()
-            self._blocks = list(zip(*(dask.compute(*part, scheduler="threads") for part in (rows, labels))))
-        else:
-            self._blocks = list(zip(client.compute(rows), client.compute(labels)))
-
-    def map(self, work, *args):
-        """What a function gives for each block."""
-        if self._client is None:
-            return self._threads.map(lambda block: work(*block, *args), self._blocks)
-        return self._client.gather(self._submit(work, args))
 
     def fold(self, work, merge, *args):
-        """What a function gives for all blocks: that of each, merged in pairs, on the workers."""
-        if self._client is None:
-            return reduce(merge, self.map(work, *args))
-        found = self._submit(work, args)
+        """What ``work(X, y, *args)`` gives for all blocks: that of each, merged in pairs, where the blocks are."""
+        found = self._tasks(work, args)
         while len(found) > 1:
-            pairs = [
-                self._client.submit(merge, a, b, pure=False) for a, b in zip(found[::2], found[1::2], strict=False)
-            ]
+            pairs = [delayed(merge, pure=False)(a, b) for a, b in zip(found[::2], found[1::2], strict=False)]
             found = pairs + found[2 * len(pairs) :]
-        return found[0].result()
+        if self._client is None:
+            return dask.compute(found[0], scheduler="threads")[0]
+        return self._client.compute(found[0]).result()
 
     def keep(self, cls, *args):
-        """An object made of each block, where the block is.
+        """An object ``cls(X, y, *args)`` of each block, kept where it is made.
 
         Returns
         -------
         callable
             ``call(method, *values, merge=None)`` gives what the method of each object gives, in a list, or merged.
         """
+        tasks = self._tasks(cls, args)
         if self._client is None:
-            return Parts(self._blocks, cls, *args, threads=self._threads).call
-        places = self._client.who_has([X for X, _ in self._blocks])
+            return Parts(dask.compute(*tasks, scheduler="threads"), -1).call
+        from distributed import wait
+
+        made = self._client.compute(tasks)
+        wait(made)
         by_worker = {}
-        for X, y in self._blocks:
-            by_worker.setdefault(places[X.key][0], []).append((X, y))
-        made = [
-            self._client.submit(Parts, blocks, cls, *args, workers=[worker], actor=True, pure=False)
-            for worker, blocks in by_worker.items()
+        for part, workers in zip(made, self._client.who_has(made).values()):
+            if not workers:
+                part.result()  # raises what went wrong
+            by_worker.setdefault(workers[0], []).append(part)
+        threads = {
+            worker: told["nthreads"] for worker, told in self._client.scheduler_info(n_workers=-1)["workers"].items()
+        }
+        kept = [
+            self._client.submit(Parts, parts, threads[worker], workers=[worker], actor=True, pure=False)
+            for worker, parts in by_worker.items()
         ]
-        actors = self._client.gather(made)
+        actors = self._client.gather(kept)
 
         def call(method, *values, merge=None):
             try:
@@ -77,23 +76,20 @@ class Blocks:
                 ) from error
             return [part for parts in found for part in parts] if merge is None else reduce(merge, found)
 
-        call.made = made  # the actors live as long as somebody holds these
+        call.kept = kept  # the actors live as long as somebody holds these
         return call
 
-    def _submit(self, work, args):
-        return [self._client.submit(work, X, y, *args, pure=False) for X, y in self._blocks]
+    def _tasks(self, work, args):
+        shared = [delayed(value, traverse=False, pure=False) for value in args]  # once in the graph, not with each task
+        return [delayed(work, pure=False)(X, y, *shared) for X, y in self._blocks]
 
 
 class Parts:
-    """Objects made of the blocks of one worker, worked on by its threads."""
+    """The objects of one worker, worked on by its threads."""
 
-    def __init__(self, blocks, cls, *args, threads=None):
-        if threads is None:
-            from distributed import get_worker
-
-            threads = RowThreads(get_worker().state.nthreads).__enter__()
-        self._threads = threads
-        self._parts = threads.map(lambda block: cls(*block, *args), blocks)
+    def __init__(self, parts, n_threads):
+        self._parts = parts
+        self._threads = RowThreads(n_threads).__enter__()
 
     def call(self, method, *values, merge=None):
         """What a method gives for each object; or all of it merged."""
@@ -102,7 +98,7 @@ class Parts:
 
 
 def _delayed_blocks(X, y):
-    """Blocks of rows, whole in their columns, and the labels of each."""
+    """Passes over blocks of rows, whole in their columns, and the labels of each."""
     if hasattr(X, "rechunk"):
         X = X.rechunk({1: -1})
         if hasattr(y, "rechunk") and not any(np.isnan(n) for n in (*X.chunks[0], *y.chunks[0])):
@@ -117,4 +113,4 @@ def _delayed_blocks(X, y):
     rows, labels = (np.ravel(np.asarray(v.to_delayed(), dtype=object)).tolist() for v in (X, y))
     if len(rows) != len(labels):
         raise ValueError(f"X has {len(rows)} partitions and y has {len(labels)}: give both the same")
-    return rows, labels
+    return list(zip(rows, labels))

@@ -18,22 +18,19 @@ from fewlabel.exceptions import LabelError
 from fewlabel.linear._moments import Moments
 
 
-def _head(X, y):
+def _look(X, y):
+    """The first rows, and the distinct labels."""
     if X.shape[0] != len(y):
         raise ValueError(f"a partition of X has {X.shape[0]} rows and that of y has {len(y)}")
-    return X.iloc[:2] if hasattr(X, "iloc") else X[:2]
+    return X.iloc[:2] if hasattr(X, "iloc") else X[:2], _distinct(np.asarray(y))
 
 
-def _first_rows(one, other):
-    return one if one.shape[0] else other
+def _look_at_both(one, other):
+    return one[0] if one[0].shape[0] else other[0], _distinct(pd.concat([one[1], other[1]], ignore_index=True))
 
 
-def _distinct(X, y):
-    return pd.Series(pd.unique(pd.Series(np.asarray(y))))
-
-
-def _both(one, other):
-    return pd.Series(pd.unique(pd.concat([one, other], ignore_index=True)))
+def _distinct(labels):
+    return pd.Series(pd.unique(pd.Series(labels)))
 
 
 class _Reader:
@@ -100,12 +97,12 @@ class _DaskModel:
         """Check what can be checked on few rows, and read the classes: the blocks, and what reads one."""
         self._validate_params()
         blocks = Blocks(X, y, _current_client() if client is None else client)
-        head = blocks.fold(_head, _first_rows)
+        head, values = blocks.fold(_look, _look_at_both)
         if not head.shape[0]:
             raise ValueError("there is no row: every partition is empty")
         twice = [0, head.shape[0] - 1]
         self._validate(head.iloc[twice] if hasattr(head, "iloc") else head[twice], reset=True)
-        values = blocks.fold(_distinct, _both).to_numpy()
+        values = values.to_numpy()
         self.classes_, signs = self._read_labels(values)
         known = {value: sign for value, sign in zip(values.tolist(), signs.tolist()) if not pd.isna(value)}
         return blocks, _Reader(known)
@@ -165,7 +162,7 @@ def _merge_scores(one, other):
 
 
 class _DaskBooster(_DaskModel):
-    def fit(self, X, y, *, client=None, checkpoint=None, checkpoint_every=50):
+    def fit(self, X, y, *, client=None, checkpoint=None, checkpoint_every=50, callback=None):
         """Fit on a Dask array or DataFrame.
 
         Parameters
@@ -180,6 +177,8 @@ class _DaskBooster(_DaskModel):
             parameters (`n_estimators` may differ). It is removed when the fit is done.
         checkpoint_every : int, default=50
             Rounds between two writes of the checkpoint.
+        callback : callable, default=None
+            ``callback(done, total)`` is called after each round.
 
         Returns
         -------
@@ -190,10 +189,10 @@ class _DaskBooster(_DaskModel):
         if self.early_stopping is True:
             raise ValueError("early_stopping=True holds out rows in memory: with Dask use 'alarm' or False")
         blocks, read = self._begin(X, y, client)
-        self._fit_blocks(blocks, read, checkpoint, checkpoint_every)
+        self._fit_blocks(blocks, read, checkpoint, checkpoint_every, callback)
         return self
 
-    def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every):
+    def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every, callback):
         previous, losses = self._previous_rounds()
         sizes, columns = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabelled())
         if not self._uses_unlabelled():
@@ -218,7 +217,7 @@ class _DaskBooster(_DaskModel):
             draw_columns=self._draw_columns,
             learning_rate=self.learning_rate,
             total_step=float(previous["high"].sum()),
-            after_round=self._noting(saved, self._after_round(stopper)),
+            after_round=self._noting(saved, callback, self._after_round(stopper)),
         )
         kept = len(found) if stopper is None else stopper.kept
         self.stumps_ = np.concatenate([previous, found[:kept]])
@@ -227,12 +226,12 @@ class _DaskBooster(_DaskModel):
         if saved is not None:
             saved.remove()
 
-    def _noting(self, saved, after_round):
-        if saved is None:
-            return after_round
-
+    def _noting(self, saved, callback, after_round):
         def note(t, stump, fires, objective):
-            saved.add(stump, objective, self._seed)
+            if saved is not None:
+                saved.add(stump, objective, self._seed)
+            if callback is not None:
+                callback(t + 1, self.n_estimators)
             return after_round(t, stump, fires, objective)
 
         return note
@@ -255,11 +254,11 @@ class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
 
     _ordinary = boosting.PUAdaBoostClassifier
 
-    def _fit_blocks(self, blocks, read, *checkpoint):
+    def _fit_blocks(self, blocks, read, *options):
         if self.prior is None:
             raise ValueError("give the prior: estimate_class_prior on a sample of the rows finds one")
         self.prior_ = self.prior
-        super()._fit_blocks(blocks, read, *checkpoint)
+        super()._fit_blocks(blocks, read, *options)
 
 
 def _block_moments(X, y, read):

@@ -38,13 +38,13 @@ class Part:
         rows = np.concatenate(groups)
         with RowThreads(1) as threads:
             self.codes = binning.encode(X, rows, threads)
-        self._start = np.zeros(len(rows)) if start is None else start._score(X)[rows]
+        self._start = None if start is None else start._score(X)[rows]
         self._uses, self._sizes = uses, group_sizes
         self.up, self.down = (np.zeros(len(rows)) for _ in range(2))
 
     def largest(self, table):
         """Largest -f and f of each group."""
-        self.scores = self._start.copy()
+        self.scores = np.zeros(len(self.up)) if self._start is None else self._start.copy()
         stumps.add_scores(self.codes, table, np.flatnonzero(table.any(axis=1)), self.scores, 0, len(self.scores))
         return np.array([[self._of(g, sign).max(initial=-np.inf) for g in range(3)] for sign in (-1, 1)])
 

@@ -92,6 +92,14 @@ def column_names(path):
         return list(_arrow_schema(path, kind).names)
 
 
+def whole_numbers(y):
+    """Gaps make floats of a file's whole numbers: 1.0 is 1 again."""
+    if not pd.api.types.is_float_dtype(y.dtype):
+        return y
+    present = y.dropna()
+    return y.astype("Int64") if len(present) and (present == present.round()).all() else y
+
+
 def _kind(path):
     suffixes = [s.lower() for s in path.suffixes]
     if suffixes[-1:] == [".gz"] and suffixes[-2:-1] and suffixes[-2] in _TEXT:

@@ -1,0 +1,167 @@
+"""A table in many files: its columns learnt on a sample, its rows turned into numbers block by block."""
+
+import time
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+from dask import delayed
+
+from fewlabel.dask import _models
+from fewlabel.exceptions import TableError
+from fewlabel.metrics import auc_confidence_interval
+from fewlabel.prior import estimate_class_prior
+from fewlabel.tables import TableClassifier
+from fewlabel.tables._files import whole_numbers
+
+METHODS = {
+    "pnu-aucboost": _models.PNUAUCBoostClassifier,
+    "rankboost": _models.RankBoostClassifier,
+    "ada-pu": _models.PUAdaBoostClassifier,
+}
+_SAMPLE = 20_000  # labelled rows, and unlabelled ones, that the columns are learnt on
+_HELD_OUT = 0.2  # of the labelled rows, for the score
+
+
+def fit_table(table, target, *, method="auto", positive=None, random_state=0, checkpoint=None, callback=None):
+    """Fit a booster on a Dask DataFrame with text, dates, categories and gaps.
+
+    The kinds of the columns and the encoding of text are learnt on a sample; then blocks are read, turned into
+    numbers and coded one by one, so memory holds a byte a row and column. The model of all labelled rows is the result;
+    another, fitted without a fifth of them, is judged by these.
+
+    Parameters
+    ----------
+    table : dask DataFrame
+    target : str
+        The label column.
+    method : {"auto", "pnu-aucboost", "rankboost", "ada-pu"}, default="auto"
+        By default PNU-AUCBoost, or Ada-PU if one class only is labelled.
+    positive : str, default=None
+        As in `TableClassifier`.
+    random_state : int, default=0
+    checkpoint : path-like, default=None
+        As in the boosters' `fit`.
+    callback : callable, default=None
+        ``callback(done, total, name)``.
+
+    Returns
+    -------
+    model : TableClassifier
+        The ordinary one: nothing of Dask is in it.
+    metrics : dict
+    """
+    start = time.perf_counter()
+    parts = table.to_delayed()
+    model = TableClassifier(positive=positive, random_state=random_state)
+    distinct = pd.Series(table[target].unique().compute(), name=target)
+    codes = model._read_labels(whole_numbers(distinct))
+    known = {value: code for value, code in zip(distinct.tolist(), codes.tolist()) if code >= 0}
+    if len(model.classes_) > 2:
+        raise TableError(
+            f"the label column has {len(model.classes_)} classes and boosters on Dask tell two apart: name one with "
+            "--positive"
+        )
+    sample = pd.concat(dask.compute(*[delayed(_sample)(p, target, known, len(parts), k) for k, p in enumerate(parts)]))
+    few = _codes(sample, target, known)
+    cleaned = model._learn_columns(sample.drop(columns=target), few)
+    model._learn_encoding(cleaned)
+    counts = np.sum(dask.compute(*[delayed(_count)(part, target, known) for part in parts]), axis=0)
+    name = method if method != "auto" else "pnu-aucboost" if counts[0] else "ada-pu"
+    options = {"random_state": random_state}
+    if name == "ada-pu":
+        options["prior"] = estimate_class_prior(
+            model._numbers(cleaned), np.where(few == 1, 1, -1), random_state=random_state
+        ).prior
+
+    def fit(held_out, saved, told):
+        rows = [
+            delayed(_numbers, nout=2)(p, model, target, known, held_out, random_state, k) for k, p in enumerate(parts)
+        ]
+        shapes = (np.nan, len(model.features_)), (np.nan,)
+        X, y = (
+            da.concatenate([da.from_delayed(pair[k], shapes[k], kind) for pair in rows], allow_unknown_chunksizes=True)
+            for k, kind in enumerate((np.float64, np.int64))
+        )
+        tell = None if callback is None else lambda done, total: callback(done, total, told)
+        return METHODS[name](**options).fit(X, y, checkpoint=saved, callback=tell).model_
+
+    model.estimator_ = fit(False, checkpoint, name)
+    model.estimator = METHODS[name]._ordinary(**options)
+    trial = fit(True, None if checkpoint is None else f"{checkpoint}.trial", f"{name}, a fifth held out")
+    judged = dask.compute(
+        *[delayed(_judge)(p, model, trial, target, known, random_state, k) for k, p in enumerate(parts)]
+    )
+    scores, truth = (np.concatenate(both) for both in zip(*judged))
+    metrics = {
+        "method": name,
+        "target": target,
+        "classes": [str(c) for c in model.classes_],
+        "rows": int(counts.sum()),
+        "labelled_by_class": {str(c): int(n) for c, n in zip(model.classes_, counts)},
+        "unlabelled": int(counts[2]),
+        "partitions": len(parts),
+        "columns": len(model.columns_),
+        "dropped": model.dropped_,
+        "leaks": model.leaks_,
+        "prior": options.get("prior"),
+        "rounds": len(model.estimator_.stumps_),
+        "held_out": _score(scores, truth, options.get("prior")),
+        "importances": _importances(model),
+        "seconds": time.perf_counter() - start,
+    }
+    return model, metrics
+
+
+def _codes(part, target, known):
+    """Code of each row: its class, or -1."""
+    return part[target].astype(object).map(known).fillna(-1).to_numpy(dtype=np.int64)
+
+
+def _sample(part, target, known, n_parts, seed):
+    rng = np.random.default_rng(seed)
+    labelled = _codes(part, target, known) >= 0
+    most = -(-_SAMPLE // n_parts)
+    chosen = [rng.permutation(np.flatnonzero(which))[:most] for which in (labelled, ~labelled)]
+    return part.iloc[np.sort(np.concatenate(chosen))]
+
+
+def _count(part, target, known):
+    """Rows of the two classes, and unlabelled ones."""
+    return np.bincount(_codes(part, target, known) % 3, minlength=3)  # -1 is the last of three
+
+
+def _held_out(codes, seed, k):
+    """Whether a row is held out for the score: a fifth of the labelled rows, the same in every pass."""
+    return (np.random.default_rng([seed, k]).random(len(codes)) < _HELD_OUT) & (codes >= 0)
+
+
+def _numbers(part, model, target, known, held_out, seed, k):
+    codes = _codes(part, target, known)
+    kept = ~_held_out(codes, seed, k) if held_out else slice(None)
+    return model.transform(part)[kept], codes[kept]
+
+
+def _judge(part, model, trial, target, known, seed, k):
+    """Scores and codes of the held-out rows, and of as many unlabelled ones for the case that they are all there is."""
+    codes = _codes(part, target, known)
+    rows = _held_out(codes, seed, k)
+    rows[np.flatnonzero(codes < 0)[: rows.sum() + 100]] = True
+    return trial.decision_function(model.transform(part[rows])) if rows.any() else np.zeros(0), codes[rows]
+
+
+def _score(scores, truth, prior):
+    """AUC of the held-out rows and its interval; against unlabelled rows, by the prior, if one class is labelled."""
+    kept = truth >= 0 if prior is None else truth != 0
+    scores, truth = scores[kept], truth[kept]
+    if len(np.unique(truth)) < 2:
+        return None
+    pairs = {} if prior is None else {"pairs": "pu", "prior": prior}
+    found = auc_confidence_interval(truth, scores, **pairs)
+    return {"rows": int((truth >= 0).sum()), "auc": found.auc, "low": found.low, "high": found.high}
+
+
+def _importances(model, most=20):
+    shares = pd.Series(model.estimator_.feature_importances_).groupby(model.sources_).sum().sort_values(ascending=False)
+    return [{"column": str(name), "share": float(share)} for name, share in shares[:most].items() if share > 0]
