@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.semi_supervised import LabelSpreading
 from sklearn.utils import Bunch
 
 from fewlabel import LinearAUCClassifier
 from fewlabel.bench import SUITES, Suite, collect, get_suite, plan, plots, run_cells, write_pages
 from fewlabel.bench.papers import auc_dcd
-from fewlabel.bench.papers.few_labels import FewLabelsSuite
+from fewlabel.bench.papers.few_labels import FewLabelsSuite, Spreading
 from fewlabel.bench.papers.ssmab import NaiveBayes, _kinds
 from fewlabel.bench.run import file_name
 from fewlabel.bench.suite import Cell, Curve, Problem
@@ -123,6 +124,18 @@ def test_no_hidden_label_reaches_a_fit(name, stand_ins):
             poisoned[hidden] = problem.y[hidden][::-1]
         told = suite.outcome(replace(problem, y=poisoned), cell.method, 0)
         np.testing.assert_equal(told, suite.outcome(problem, cell.method, 0))
+
+
+def test_label_spreading_has_an_answer_where_no_label_reaches():
+    X = np.r_[np.arange(20.0), 100 + np.arange(20.0)][:, None]
+    y = np.r_[0, 0, 1, np.full(37, -1)]
+    ours, theirs = (kind("knn", n_neighbors=3).fit(X, y) for kind in (Spreading, LabelSpreading))
+    with np.errstate(invalid="ignore"):
+        raw = theirs.predict_proba(X)[:, 1]
+    found, lost = ours.predict_proba(X)[:, 1], np.isnan(raw)
+    assert lost[20:].all()
+    np.testing.assert_array_equal(found[~lost], raw[~lost])
+    assert 0 < found[-1] < 1
 
 
 def test_explicit_pairs_and_the_accelerated_form_are_one_model():

@@ -41,7 +41,7 @@ class FewLabelsSuite(Suite):
             "path neighbours",
         ),
         *("cross-training", "tri-training", "logistic regression", "random forest", "extra trees"),
-        *("histogram boosting", "XGBoost", "LightGBM", "self-training", "label spreading"),
+        *("histogram boosting", "XGBoost", "LightGBM", "self-training", "label spreading", "AutoClassifier"),
     )
     curves = (
         Curve(
@@ -61,7 +61,8 @@ class FewLabelsSuite(Suite):
         "methods with "
         "their defaults; columns scaled for the linear, neighbour and kernel methods. Methods that cannot use "
         "unlabelled "
-        "rows see the labelled ones alone."
+        "rows see the labelled ones alone. Where no label reaches a row, label spreading (which would answer 0 / 0) "
+        "gives it the mean score of the training rows that one does."
     )
 
     def problem(self, dataset, setting, repeat):
@@ -98,11 +99,25 @@ def make(method, seed):
         "cross-training": lambda: fewlabel.CrossTrainingClassifier(random_state=seed),
         "tri-training": lambda: fewlabel.TriTrainingClassifier(random_state=seed),
         "self-training": lambda: SelfTrainingClassifier(clone(scaled(LogisticRegression(max_iter=1000)))),
-        "label spreading": lambda: scaled(LabelSpreading(kernel="knn", n_neighbors=10, max_iter=100)),
+        "label spreading": lambda: scaled(Spreading(kernel="knn", n_neighbors=10, max_iter=100)),
+        "AutoClassifier": lambda: fewlabel.AutoClassifier(random_state=seed),
     }
     if method in ours:
         return ours[method](), True
     return _supervised(method, seed), False
+
+
+class Spreading(LabelSpreading):
+    """Label spreading that has an answer for rows which no label reaches: the mean of the training rows it does reach.
+
+    Such rows have neighbours in a part of the graph without labels, or too many steps from one.
+    """
+
+    def predict_proba(self, X):
+        with np.errstate(invalid="ignore"):
+            found = super().predict_proba(X)
+        reached = self.label_distributions_[self.label_distributions_.any(axis=1)]
+        return np.where(np.isnan(found), reached.mean(axis=0), found)
 
 
 def _supervised(method, seed):
