@@ -1,4 +1,4 @@
-"""A seeded fuzzer: every estimator on tables and labels as bad as they come.
+"""A seeded fuzzer: every estimator and public function on tables and labels as bad as they come.
 
 Allowed outcomes of a case: a correct result (right shape, no NaN, classes that were given),
 or a ValueError or TypeError
@@ -194,11 +194,95 @@ def limit(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
+def numbers(X):
+    """A column to take for scores; whatever it is if `X` has none."""
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return X[:, 0] if X.ndim == 2 and X.shape[1] else X
+
+
+def interval(X, y, rng):
+    pairs, prior = str(rng.choice(["pn", "pu", "un", "auto"])), rng.choice([None, 0.0, 0.3, 1.0, np.nan])
+    method = str(rng.choice(["auto", "newcombe", "logit-delong", "wald-delong"]))
+    return fewlabel.auc_confidence_interval(y, numbers(X), pairs=pairs, prior=prior, method=method)[:3]
+
+
+def pnu_auc(X, y, rng):
+    return fewlabel.pnu_auc_score(y, numbers(X), prior=rng.choice([None, 0.3]), gamma=rng.choice([None, 0.5, 2.0]))
+
+
+def hidden(X, y, rng):
+    left = fewlabel.hide_labels(y, labeled=rng.choice([0.0, 0.1, 1.0, 2.0]), random_state=0)
+    assert len(left) == len(y), "one label a row"
+    return 0.0
+
+
+def folds(X, y, rng):
+    splits = list(fewlabel.LabeledStratifiedKFold(int(rng.choice([1, 2, 5]))).split(X, y))
+    assert all(len(np.intersect1d(train, test)) == 0 for train, test in splits), "folds that overlap"
+    return [len(test) for _, test in splits]
+
+
+def class_prior(X, y, rng):
+    method = str(rng.choice(["auto", "auto", "nonsense"]))
+    return fewlabel.estimate_class_prior(X, y, method, random_state=0).prior
+
+
+def card(X, y, rng):
+    model = fewlabel.RankBoostClassifier(5, random_state=0).fit(X, y)
+    fewlabel.plot_shape_functions(model)
+    return fewlabel.scorecard(model)["points"]
+
+
+def pu_table(X, y, rng):
+    size, share = int(rng.choice([0, 1, 10, 100])), rng.choice([0.0, 0.3, 1.0, np.nan])
+    return fewlabel.make_pu(size, n_features=int(rng.choice([0, 2, 10])), prior=share, random_state=0)[0]
+
+
+def saved(X, y, rng):
+    model = fewlabel.RankBoostClassifier(5, random_state=0).fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        fewlabel.save(model, Path(folder) / "model.skops")
+        again = fewlabel.load(Path(folder) / "model.skops")
+    assert (again.predict(X) == model.predict(X)).all(), "another prediction after saving"
+    return again.decision_function(X)
+
+
+def any_table(X, y, rng):
+    rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X.toarray() if sparse.issparse(X) else X)
+    model = fewlabel.TableClassifier(fewlabel.RankBoostClassifier(5, random_state=0), random_state=0).fit(rows, y)
+    return model.predict_proba(rows)
+
+
+FUNCTIONS = {
+    "hide_labels": hidden,
+    "estimate_class_prior": class_prior,
+    "linear_auc_path": lambda X, y, rng: fewlabel.linear_auc_path(X, y, alphas=(1.0, 0.01))[1],
+    "auc_confidence_interval": interval,
+    "paired_auc_test": lambda X, y, rng: fewlabel.paired_auc_test(y, numbers(X), numbers(X) ** 2)[:2],
+    "pnu_auc_score": pnu_auc,
+    "pu_auc_score": lambda X, y, rng: fewlabel.pu_auc_score(y, numbers(X), rng.choice([0.0, 0.3, 1.0])),
+    "compare_methods": lambda X, y, rng: fewlabel.compare_methods(X).ranks,
+    "LabeledStratifiedKFold": folds,
+    "scorecard": card,
+    "make_pu": pu_table,
+    "save and load": saved,
+    "TableClassifier": any_table,
+}
+
+
 def names():
+    """Estimators and functions to draw from."""
     found = [name for name, _ in fewlabel.all_estimators()]
     if importlib.util.find_spec("torch") is None:
         found.remove("NeuralPUClassifier")
-    return [name for name in found if name != "AutoClassifier"]  # its members are fuzzed one by one
+    found.remove("AutoClassifier")  # its members are fuzzed one by one
+    return [*found, *FUNCTIONS]
+
+
+def check_function(name, X, y, rng):
+    """Call a function; what it gives must be numbers."""
+    values = np.asarray(FUNCTIONS[name](X, y, rng), dtype=float)
+    assert not np.isnan(values).any(), f"NaN from {name}"
 
 
 def check(model, X, y):
@@ -233,7 +317,10 @@ def run_case(seed, only=None, build=make):
     try:
         with limit(SECONDS_A_CASE), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            check(build(name, rng), X, y)
+            if name in FUNCTIONS:
+                check_function(name, X, y, rng)
+            else:
+                check(build(name, rng), X, y)
     except (ValueError, TypeError) as error:
         if len(str(error)) < _LEAST_TEXT:
             return f"{told}: an error that says too little: {error!r}"

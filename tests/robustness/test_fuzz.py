@@ -8,7 +8,7 @@ N_CASES, CHUNK = 500, 25
 
 
 @pytest.mark.parametrize("first", range(0, N_CASES, CHUNK))
-def test_no_estimator_crashes_hangs_or_lies(first):
+def test_nothing_crashes_hangs_or_lies(first):
     findings = [told for seed in range(first, first + CHUNK) if (told := fuzz.run_case(seed))]
     assert not findings, "\n".join(findings)
 
@@ -46,6 +46,12 @@ class Planted(ClassifierMixin, BaseEstimator):
 def test_a_planted_bug_is_caught(bug, told):
     found = [fuzz.run_case(seed, "planted", lambda name, rng: Planted(bug)) for seed in range(20)]
     assert any(told in finding for finding in found if finding)
+
+
+@pytest.mark.parametrize(("value", "told"), [(np.nan, "NaN from planted"), (None, "KeyError")])
+def test_a_planted_bug_of_a_function_is_caught(monkeypatch, value, told):
+    monkeypatch.setitem(fuzz.FUNCTIONS, "planted", lambda X, y, rng: {}["nothing"] if value is None else value)
+    assert told in fuzz.run_case(0, "planted")
 
 
 def test_a_hang_is_a_finding(monkeypatch):
