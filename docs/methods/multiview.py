@@ -1,104 +1,17 @@
-"""Draw the pictures of multiview.md: Figures 2 and 3 of the BSSEL paper from our own runs, views, and rounds.
+"""Draw the picture of multiview.md: how stable the views are, and what the rounds change.
 
-Figures 2 and 3 are drawn from ../../benchmarks/results_bssel.csv, which benchmarks/bssel.py writes.
-
-    python docs/methods/multiview.py
+python docs/methods/multiview.py
 """
 
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
 from fewlabel import BalancedMultiviewClassifier, VariableClusterer, make_multiview_credit
 
-HERE = Path(__file__).parent
-IMAGES = HERE / "images"
-RESULTS = HERE.parents[1] / "benchmarks" / "results_bssel.csv"
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#0067a8", "#c4500c", "#3a7d1e", "#7b3f98", "#6b7280"
-TITLES = {
-    "generator": "make_multiview_credit",
-    "default-credit-card": "default-credit-card",
-    "give-me-some-credit": "give-me-some-credit",
-    "creditcard-fraud": "creditcard-fraud",
-}
-CURVES = {
-    "BSSEL-LS": dict(color=BLUE, marker="o", linestyle="-"),
-    "BSSEL-SVM": dict(color=ORANGE, marker="s", linestyle="-"),
-    "MVL-LS": dict(color=GREEN, marker="^", linestyle="--"),
-    "MVL-LS, balanced weights": dict(color=PURPLE, marker="D", linestyle="--"),
-}
-STANDARDS = {
-    "gold standard": dict(color="#b8860b", marker="*", markersize=8, linestyle="-"),
-    "silver standard": dict(color=GREY, marker="P", linestyle="-"),
-    "BSSEL-LS": CURVES["BSSEL-LS"],
-    "MVL-LS": CURVES["MVL-LS"],
-}
-LEVELS = {
-    "LDA": "LDA",
-    "naive Bayes": "NB",
-    "logistic regression": "LR",
-    "SVM": "SVM",
-    "random forest": "RF",
-    "histogram boosting": "HGB",
-}
-
-
-def save(figure, name):
-    for axis in figure.axes:
-        axis.spines[["top", "right"]].set_visible(False)
-    figure.savefig(IMAGES / f"{name}.png", dpi=130)
-
-
-def draw_curves(axis, part, curves):
-    for method, style in curves.items():
-        own = part[part.method == method].sort_values("ratio")
-        places = np.arange(len(own))
-        axis.plot(places, own["mean"], label=method, linewidth=1.6, **{"markersize": 5, **style})
-        axis.set_xticks(places, [f"{r:g}" for r in own.ratio])
-
-
-def draw_levels(axis, part):
-    """Models of the labelled rows as thin lines, named at the right edge, apart from each other."""
-    levels = part[part.method.isin(LEVELS)].sort_values("mean")
-    low, high = axis.get_ylim()
-    low, high = min(low, levels["mean"].min()), max(high, levels["mean"].max())
-    axis.set_ylim(low - 0.03 * (high - low), high + 0.03 * (high - low))
-    places = apart(levels["mean"].to_numpy(), 0.055 * (high - low))
-    right = axis.get_xlim()[1]
-    for method, value, place in zip(levels.method, levels["mean"], places):
-        axis.axhline(value, color=GREY, linewidth=0.7, linestyle=":")
-        axis.annotate(
-            LEVELS[method], (right, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8
-        )
-
-
-def apart(values, step):
-    """Ascending values, moved apart until neighbours differ by a step."""
-    places = values.copy()
-    for _ in range(500):
-        lack = np.maximum(step - np.diff(places), 0) / 2
-        places[:-1] -= lack
-        places[1:] += lack
-    return places
-
-
-def figures_2_and_3(results):
-    simulation = results[results.experiment == "simulation"]
-    for name, curves, levels in (("multiview_unlabeled", CURVES, True), ("multiview_standards", STANDARDS, False)):
-        figure = Figure(figsize=(10, 7), layout="constrained")
-        for axis, (key, title) in zip(figure.subplots(2, 2).ravel(), TITLES.items()):
-            part = simulation[simulation.set == key]
-            draw_curves(axis, part, curves)
-            if levels:
-                draw_levels(axis, part)
-            axis.set_title(title, loc="left")
-            axis.set(xlabel="unlabelled rows for each labelled one, u / l", ylabel="AUC on test rows")
-            axis.grid(alpha=0.2, axis="y")
-        handles, labels = axis.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-        save(figure, name)
+IMAGES = Path(__file__).parent / "images"
+BLUE, ORANGE = "#0067a8", "#c4500c"
 
 
 def views_and_rounds(n_draws=6, n_rounds=10):
@@ -121,7 +34,9 @@ def views_and_rounds(n_draws=6, n_rounds=10):
     right.set(xlabel="round", ylabel="AUC", xticks=places, ylim=(0.5, 0.95))
     right.set_title(f"BSSEL-LS by round: {n_draws} draws and their mean", loc="left")
     right.legend(frameon=False, loc="lower center", ncols=2)
-    save(figure, "multiview_rounds")
+    for axis in (left, right):
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.savefig(IMAGES / "multiview_rounds.png", dpi=130)
 
 
 def rounds_of_draw(draw, n_rounds):
@@ -136,13 +51,5 @@ def rounds_of_draw(draw, n_rounds):
     return [curve + curve[-1:] * (n_rounds - len(curve)) for curve in curves]  # a run may end early
 
 
-def main():
-    if RESULTS.exists():
-        figures_2_and_3(pd.read_csv(RESULTS))
-    else:
-        print(f"figures 2 and 3 skipped: run benchmarks/bssel.py, which writes {RESULTS.name}")
-    views_and_rounds()
-
-
 if __name__ == "__main__":
-    main()
+    views_and_rounds()

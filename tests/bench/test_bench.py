@@ -35,7 +35,7 @@ SMALL = {
     "cross-training": (["iris"], None),
     "ssmab": (["wine", "car"], None),
     "paths": (["ssl-BCI", "ssl-Digit1", "ssl-g241c", "two-moons"], None),
-    "bssel": (["generator"], ["BSSEL-LS", "LDA"]),
+    "bssel": (["generator"], ["BSSEL-LS", "BSSEL-SVM, 10 groups", "LDA"]),
     "ada-pu": (
         ["wdbc"],
         ["Ada-PU", "Ada-PU, paper's form", "Ada-PU, all cuts", "Ada-PU, learning rate 1", "uPU, linear"]
