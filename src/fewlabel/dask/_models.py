@@ -238,19 +238,56 @@ class _DaskBooster(_DaskModel):
 
 
 class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
-    """PNU-AUCBoost on Dask collections; parameters and attributes as in `fewlabel.PNUAUCBoostClassifier`."""
+    """PNU-AUCBoost on Dask collections; parameters and attributes as in `fewlabel.PNUAUCBoostClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import hide_labels
+    >>> from fewlabel.dask import PNUAUCBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> few = hide_labels(y, labeled=0.1, random_state=0)
+    >>> model = PNUAUCBoostClassifier(50, random_state=0)
+    >>> model = model.fit(da.from_array(X, chunks=(200, -1)), da.from_array(few, chunks=200))
+    >>> type(model.model_).__module__
+    'fewlabel.boosting._pnu_auc'
+    """
 
     _ordinary = boosting.PNUAUCBoostClassifier
 
 
 class RankBoostClassifier(_DaskBooster, boosting.RankBoostClassifier):
-    """RankBoost on Dask collections; parameters and attributes as in `fewlabel.RankBoostClassifier`."""
+    """RankBoost on Dask collections; parameters and attributes as in `fewlabel.RankBoostClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel.dask import RankBoostClassifier
+    >>> X, y = (da.from_array(part, chunks=200) for part in load_breast_cancer(return_X_y=True))
+    >>> lazy = RankBoostClassifier(50, random_state=0).fit(X, y).predict(X)
+    >>> bool((lazy == y).mean().compute() > 0.95)
+    True
+    """
 
     _ordinary = boosting.RankBoostClassifier
 
 
 class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
-    """Ada-PU on Dask collections; as `fewlabel.PUAdaBoostClassifier`, but `prior` must be given."""
+    """Ada-PU on Dask collections; as `fewlabel.PUAdaBoostClassifier`, but `prior` must be given.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from fewlabel import make_pu
+    >>> from fewlabel.dask import PUAdaBoostClassifier
+    >>> X, y, true = make_pu(2000, prior=0.3, return_true=True, random_state=0)
+    >>> model = PUAdaBoostClassifier(100, prior=0.3, random_state=0)
+    >>> model = model.fit(da.from_array(X, chunks=(500, -1)), da.from_array(y, chunks=500))
+    >>> bool((model.predict(X) == true).mean() > 0.8)
+    True
+    """
 
     _ordinary = boosting.PUAdaBoostClassifier
 
@@ -282,6 +319,17 @@ class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
     """Least-squares AUC on Dask collections; as `fewlabel.LeastSquaresAUCClassifier` with ``basis="linear"``.
 
     The moments of blocks add up exactly; blocks may be SciPy sparse matrices, with up to some thousands of columns.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from fewlabel.dask import LeastSquaresAUCClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> rows, labels = da.from_array(scale(X), chunks=(200, -1)), da.from_array(y, chunks=200)
+    >>> bool((LeastSquaresAUCClassifier().fit(rows, labels).predict(rows) == labels).mean().compute() > 0.95)
+    True
     """
 
     _ordinary = linear.LeastSquaresAUCClassifier
