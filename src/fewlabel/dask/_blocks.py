@@ -51,11 +51,11 @@ class Blocks:
 
         made = self._client.compute(tasks)
         wait(made)
-        by_worker = {}
-        for part, workers in zip(made, self._client.who_has(made).values()):
-            if not workers:
+        places, by_worker = self._client.who_has(made), {}
+        for part in made:
+            if not places[part.key]:
                 part.result()  # raises what went wrong
-            by_worker.setdefault(workers[0], []).append(part)
+            by_worker.setdefault(places[part.key][0], []).append(part)
         threads = {
             worker: told["nthreads"] for worker, told in self._client.scheduler_info(n_workers=-1)["workers"].items()
         }

@@ -143,12 +143,8 @@ def _summarize(X, y, read, uses_unlabelled):
     if np.isinf(X).any():
         raise ValueError("X holds infinite values: only NaN may stand for what is missing")
     used = X if uses_unlabelled else X[signs != 0]
-    columns = []
-    for e in range(used.shape[1]):
-        column = used[:, e]
-        missing = np.isnan(column)
-        n_missing = np.count_nonzero(missing)
-        columns.append((*sketch(column[~missing] if n_missing else column), n_missing))
+    sketches = [sketch(column) for column in used.T]
+    columns = [(values, counts, len(used) - counts.sum()) for values, counts in sketches]
     return np.array([np.count_nonzero(signs == sign) for sign in SIGNS]), columns
 
 

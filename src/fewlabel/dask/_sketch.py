@@ -16,16 +16,18 @@ def sketch(numbers, points=_POINTS):
     Parameters
     ----------
     numbers : ndarray
-        Without NaN.
+        NaN is left out.
     points : int
         With at most so many distinct numbers every one is there, with its count.
     """
-    numbers = np.sort(numbers)
-    first = _starts(numbers)
-    if len(first) <= points:
+    numbers = np.sort(numbers)  # NaN last
+    numbers = numbers[: np.searchsorted(numbers, np.nan)]
+    if np.count_nonzero(numbers[1:] != numbers[:-1]) < points:
+        first = _starts(numbers)
         return numbers[first], np.diff(first, append=len(numbers))
     ends = np.ceil(np.linspace(0, len(numbers), points + 1)[1:]).astype(np.int64)
-    values = np.unique(numbers[ends - 1])
+    values = numbers[ends - 1]
+    values = values[_starts(values)]
     return values, np.diff(np.searchsorted(numbers, values, side="right"), prepend=0)
 
 
@@ -39,7 +41,8 @@ def merge_sketches(one, other, points=_POINTS):
     if len(values) <= points:
         return values, counts
     ends = np.cumsum(counts)
-    kept = np.unique(np.searchsorted(ends, np.linspace(0, ends[-1], points + 1)[1:]).clip(max=len(ends) - 1))
+    kept = np.searchsorted(ends, np.linspace(0, ends[-1], points + 1)[1:]).clip(max=len(ends) - 1)
+    kept = kept[_starts(kept)]
     return values[kept], np.diff(ends[kept], prepend=0)
 
 
