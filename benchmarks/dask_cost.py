@@ -57,12 +57,14 @@ def measure(sizes, workers, rounds):
             wait([X, few])
             spread.PNUAUCBoostClassifier(2, random_state=0).fit(X, few, client=client)
             for R in rounds:
-                before, start = sent(), time.perf_counter()
-                spread.PNUAUCBoostClassifier(R, random_state=0, rho=0).fit(X, few, client=client)
-                seconds, traffic = time.perf_counter() - start, sent() - before
-                runs.append(
-                    {"rows": n, "columns": d, "workers": workers, "rounds": R, "seconds": seconds, "bytes": traffic}
+                seen, before, start = [], sent(), time.perf_counter()
+                spread.PNUAUCBoostClassifier(R, random_state=0, rho=0).fit(
+                    X, few, client=client, callback=lambda done, total, seen=seen: seen.append(sent())
                 )
+                seconds, total = time.perf_counter() - start, sent() - before
+                size = {"rows": n, "columns": d, "workers": workers, "rounds": R}
+                traffic = {"bytes": total, "round_bytes": (seen[-1] - seen[0]) / (len(seen) - 1) / workers}
+                runs.append({**size, "seconds": seconds, **traffic})
                 print(runs[-1], flush=True)
             del X, few
     return runs
@@ -73,14 +75,6 @@ def fit(runs, cores):
     A = np.array([features(run, cores) for run in runs]) / seconds[:, None]
     scale = A.max(axis=0)
     return nnls(A / scale, np.ones(len(runs)))[0] / scale
-
-
-def round_bytes(runs):
-    """Bytes a round and worker, from runs that differ in the rounds alone."""
-    rows = {}
-    for run in runs:
-        rows.setdefault((run["rows"], run["columns"], run["workers"]), []).append((run["rounds"], run["bytes"]))
-    return {key: (b[1] - a[1]) / (b[0] - a[0]) / key[2] for key, (a, b) in rows.items()}
 
 
 def main():
@@ -103,10 +97,12 @@ def main():
     for run in checks:
         size = f"{run['rows']:,} | {run['columns']} | {run['workers']} | {run['rounds']}"
         print(f"| {size} | {run['seconds']:.1f} | {features(run, cores) @ constants:.1f} |")
-    print("\n| rows | columns | workers | bytes a round and worker | histogram of the drawn columns |")
-    print("|---|---|---|---|---|")
-    for (n, d, W), size in round_bytes(runs).items():
-        print(f"| {n:,} | {d} | {W} | {size:,.0f} | {drawn(d) * CODES:,} |")
+    print("\n| rows | columns | workers | bytes a round and worker | of them the histogram | bytes before and after |")
+    print("|---|---|---|---|---|---|")
+    for run in (run for run in runs if run["rounds"] == 100):
+        once = run["bytes"] - run["round_bytes"] * run["rounds"] * run["workers"]
+        size = f"{run['rows']:,} | {run['columns']} | {run['workers']}"
+        print(f"| {size} | {run['round_bytes']:,.0f} | {drawn(run['columns']) * CODES:,} | {once:,.0f} |")
     large = {"rows": 10**9, "columns": 100, "workers": 100, "rounds": 150}
     parts = dict(zip(TERMS, features(large, 100) * constants))
     print(

@@ -19,30 +19,30 @@ THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THR
 SMALLEST = 1000
 # Growth by the specification, in the rows alone; the columns, rounds and neighbours are fixed.
 EXPECTED = {
-    "AssembleClassifier": ("its trees", 1),
-    "AutoClassifier": ("its members", None),
-    "BalancedMultiviewClassifier": ("n (Nystroem; n^3 exact)", 1),
-    "CoTrainingClassifier": ("its trees", 1),
-    "ConsistencySubsetSelector": ("n", 1),
-    "CorrelationSubsetSelector": ("n", 1),
-    "CrossTrainingClassifier": ("its trees", 1),
-    "LeastSquaresAUCClassifier": ("n", 1),
-    "LinearAUCClassifier": ("n log n", 1),
-    "LinearAUCClassifierCV": ("n log n", 1),
-    "LinearPUClassifier": ("n", 1),
-    "MultiviewKernelClassifier": ("n (Nystroem; n^3 exact)", 1),
-    "NeuralPUClassifier": ("n", 1),
-    "PNUAUCBoostClassifier": ("n", 1),
-    "PNUAdaBoostClassifier": ("n", 1),
-    "PUAdaBoostClassifier": ("n", 1),
-    "PathNeighborsClassifier": ("n log n and the neighbours", 1),
-    "QuasiBaggingClassifier": ("n", 1),
-    "RankBoostClassifier": ("n", 1),
-    "ReliefFSelector": ("n times the sampled rows", 1),
-    "SemiSupervisedAdaBoostClassifier": ("its trees", 1),
-    "SubsetReliefSelector": ("n times the sampled rows", 1),
-    "TriTrainingClassifier": ("its trees", 1),
-    "VariableClusterer": ("n", 1),
+    "AssembleClassifier": "its trees",
+    "AutoClassifier": "its members",
+    "BalancedMultiviewClassifier": "n (Nystroem; n^3 exact)",
+    "CoTrainingClassifier": "its trees",
+    "ConsistencySubsetSelector": "n",
+    "CorrelationSubsetSelector": "n",
+    "CrossTrainingClassifier": "its trees",
+    "LeastSquaresAUCClassifier": "n",
+    "LinearAUCClassifier": "n log n",
+    "LinearAUCClassifierCV": "n log n",
+    "LinearPUClassifier": "n",
+    "MultiviewKernelClassifier": "n (Nystroem; n^3 exact)",
+    "NeuralPUClassifier": "n",
+    "PNUAUCBoostClassifier": "n",
+    "PNUAdaBoostClassifier": "n",
+    "PUAdaBoostClassifier": "n",
+    "PathNeighborsClassifier": "n log n and the neighbours",
+    "QuasiBaggingClassifier": "n",
+    "RankBoostClassifier": "n",
+    "ReliefFSelector": "n times the sampled rows",
+    "SemiSupervisedAdaBoostClassifier": "its trees and neighbours",
+    "SubsetReliefSelector": "n times the sampled rows",
+    "TriTrainingClassifier": "its trees",
+    "VariableClusterer": "n",
 }
 FORMS = {  # where the defaults do not stand for large tables, or take minutes
     "AutoClassifier": {"portfolio": "small"},
@@ -149,7 +149,7 @@ def write(frame, folder):
         sizes, last = part["rows"].to_numpy(float), part.iloc[-1]
         time_growth, memory_growth = (exponent(sizes, part[what].to_numpy()) for what in ("seconds", "megabytes"))
         rows.append(
-            f"| {name} | {EXPECTED[name][0]} | n^{time_growth:.2f} | n^{memory_growth:.2f} | {int(last['rows']):,} | "
+            f"| {name} | {EXPECTED[name]} | n^{time_growth:.2f} | n^{memory_growth:.2f} | {int(last['rows']):,} | "
             f"{last['seconds']:.2f} | {last['megabytes']:.0f} |"
         )
         style = {"color": f"C{k % 10}", "ls": ("-", "--", ":")[k // 10], "marker": "."}

@@ -165,7 +165,7 @@ def _fit_spread(
             address = stack.enter_context(
                 LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR")
             )
-        client = stack.enter_context(Client(address))
+        client = stack.enter_context(Client(address, direct_to_workers=scheduler is None))
         say(f"dashboard: {client.dashboard_link}", quiet)
         table = dd.read_parquet([str(path) for path in tables])
         check_columns([str(name) for name in table.columns], target, drop)
