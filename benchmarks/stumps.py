@@ -19,9 +19,6 @@ import xgboost
 
 import fewlabel
 from fewlabel import PNUAUCBoostClassifier
-from fewlabel.bench.suite import published
-
-PUBLISHED = published("pnu_auc")["table3"]
 
 
 def make_table(n, d, seed=0):
@@ -125,57 +122,6 @@ def growth(d, threads, sizes=(100_000, 200_000, 400_000, 800_000, 1_600_000), ro
     print(f"\nFit time grows as n^{exponent:.3f} (least squares on the logarithms).")
 
 
-def explicit_pairs(X, signs, rounds, gamma=0.9):
-    """PNU-AUCBoost with a weight for every pair, as before the paper's acceleration; the search itself is presorted."""
-    P, U, N = X[signs > 0], X[signs == 0], X[signs < 0]
-    pairs = {
-        (1, -1): np.full((len(P), len(N)), gamma / (len(P) * len(N))),
-        (1, 0): np.full((len(P), len(U)), (1 - gamma) / 2 / (len(P) * len(U))),
-        (0, -1): np.full((len(U), len(N)), (1 - gamma) / 2 / (len(U) * len(N))),
-    }
-    rows = {1: np.flatnonzero(signs > 0), 0: np.flatnonzero(signs == 0), -1: np.flatnonzero(signs < 0)}
-    order = np.argsort(X, axis=0)
-    ordered = np.take_along_axis(X, order, axis=0)
-    jumps = ordered[1:] > ordered[:-1]
-    for _ in range(rounds):
-        g = np.zeros(len(X))
-        for (a, b), D in pairs.items():
-            g[rows[a]] += D.sum(axis=1)
-            g[rows[b]] -= D.sum(axis=0)
-        edges = np.where(jumps, -np.cumsum(g[order], axis=0)[:-1], 0.0)
-        k, e = np.unravel_index(np.abs(edges).argmax(), edges.shape)
-        h = (X[:, e] > ordered[k, e]) if edges[k, e] > 0 else (X[:, e] <= ordered[k, e])
-        alpha = np.arctanh(abs(edges[k, e]))
-        total = 0.0
-        for (a, b), D in pairs.items():
-            D *= np.exp(-alpha * (h[rows[a]][:, None].astype(float) - h[rows[b]][None, :]))
-            total += D.sum()
-        for D in pairs.values():
-            D /= total
-
-
-def table3(sizes=(100, 150, 200, 250, 300, 350, 400, 1000, 2000, 4000), rounds=100):
-    print(f"\n### The paper's Table 3: {rounds} rounds, 10 columns, 85% of the labels hidden, one thread\n")
-    print("| rows | explicit pairs, s | ours, s | ratio | paper: explicit, s | accelerated, s | ratio |")
-    print("|---|---|---|---|---|---|---|")
-    rng = np.random.default_rng(0)
-    for n in sizes:
-        X = rng.normal(size=(n, 10))
-        y = (X @ rng.normal(size=10) + rng.normal(scale=0.01, size=n) > 0.1).astype(int)
-        few = fewlabel.hide_labels(y, labeled=0.15, random_state=0)
-        signs = np.select([few == 1, few == 0], [1, -1], 0)
-        model = PNUAUCBoostClassifier.paper(n_estimators=rounds, gamma=0.9, rho=0.0)
-        model.fit(X, few)
-        slow = min(seconds(explicit_pairs, X, signs, rounds) for _ in range(3 if n <= 400 else 1))
-        fast = min(seconds(model.fit, X, few) for _ in range(5))
-        published = ["", "", ""]
-        if n in PUBLISHED["rows"]:
-            at = PUBLISHED["rows"].index(n)
-            before, after = PUBLISHED["explicit_pairs"][at], PUBLISHED["accelerated"][at]
-            published = [f"{before:.4f}", f"{after:.4f}", f"{before / after:.1f}"]
-        print(f"| {n} | {slow:.4f} | {fast:.4f} | {slow / fast:.1f} | " + " | ".join(published) + " |")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -188,7 +134,6 @@ def main():
     )
     rounds_and_scoring(arguments.rows, arguments.columns, arguments.threads)
     growth(arguments.columns, arguments.threads)
-    table3()
 
 
 if __name__ == "__main__":
