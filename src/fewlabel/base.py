@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import roc_curve
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -25,6 +26,7 @@ __all__ = [
     "RankingClassifier",
     "RealNotInt",
     "StrOptions",
+    "TakesWhatItsBaseTakes",
     "check_weights",
     "fit_context",
     "set_random_states",
@@ -171,6 +173,32 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = self._allow_nan
         tags.input_tags.sparse = self._accept_sparse
+        return tags
+
+
+class TakesWhatItsBaseTakes:
+    """Mixin of estimators around another one: sparse rows and gaps are accepted if it accepts them.
+
+    A subclass gives `_base`, the estimator that it will clone.
+    """
+
+    def _validate(self, X, *, reset, **limits):
+        tags = get_tags(self._base()).input_tags
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if tags.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+            **limits,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        base = get_tags(self._base()).input_tags
+        tags.input_tags.sparse = base.sparse
+        tags.input_tags.allow_nan = base.allow_nan
         return tags
 
 

@@ -7,10 +7,10 @@ from joblib import Parallel, delayed
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from fewlabel.base import HasMethods, Interval, StrOptions, fit_context, set_random_states
+from fewlabel.base import HasMethods, Interval, StrOptions, TakesWhatItsBaseTakes, fit_context, set_random_states
 from fewlabel.labels import read_classes
 from fewlabel.multiview._groups import count_parts, deal
 
@@ -18,7 +18,7 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 _SURE = 1e-6  # a probability of 0 in one group must not silence all others
 
 
-class QuasiBaggingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     r"""Models of disjoint groups of the majority, each with the whole minority (quasi-bagging).
 
     The labelled rows of the majority are dealt into groups, each as large as the minority. Model :math:`g` learns from
@@ -191,27 +191,8 @@ class QuasiBaggingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             total = total + np.log(model.predict_proba(X).clip(_SURE)) - log_share
         return log_softmax(total / len(self.estimators_), axis=1)
 
-    def _validate(self, X, *, reset, **limits):
-        tags = get_tags(self._base()).input_tags
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if tags.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if tags.allow_nan else True,
-            **limits,
-        )
-
     def _base(self):
         return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        base = get_tags(self._base()).input_tags
-        tags.input_tags.sparse = base.sparse
-        tags.input_tags.allow_nan = base.allow_nan
-        return tags
 
 
 def _fit_one(base, X, y, seed):

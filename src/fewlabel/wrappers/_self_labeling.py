@@ -6,11 +6,11 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from fewlabel.base import HasMethods, Interval, StrOptions, fit_context
+from fewlabel.base import HasMethods, Interval, StrOptions, TakesWhatItsBaseTakes, fit_context
 from fewlabel.labels import read_classes
 from fewlabel.wrappers._learner import Learner
 from fewlabel.wrappers._loop import deal, self_label
@@ -21,7 +21,7 @@ def _has_posteriors(self):
     return hasattr(self._base(), "predict_proba")
 
 
-class SelfLabelingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Base of the wrappers: a subclass gives the rule of a run, this class the guard and the final model.
 
     Subclasses implement
@@ -145,25 +145,6 @@ class SelfLabelingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     def _base(self):
         return DecisionTreeClassifier(min_samples_leaf=5) if self.estimator is None else self.estimator
-
-    def _validate(self, X, *, reset, **limits):
-        tags = get_tags(self._base()).input_tags
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if tags.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if tags.allow_nan else True,
-            **limits,
-        )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        base = get_tags(self._base()).input_tags
-        tags.input_tags.sparse = base.sparse
-        tags.input_tags.allow_nan = base.allow_nan
-        return tags
 
 
 def _order_of_rows(X, codes):
