@@ -27,9 +27,9 @@ _HELD_OUT = 0.2  # of the labelled rows, for the score
 def fit_table(table, target, *, method="auto", positive=None, random_state=0, checkpoint=None, callback=None):
     """Fit a booster on a Dask DataFrame with text, dates, categories and gaps.
 
-    The kinds of the columns and the encoding of text are learnt on a sample; then blocks are read, turned into
-    numbers and coded one by one, so memory holds a byte a row and column. The model of all labelled rows is the result;
-    another, fitted without a fifth of them, is judged by these.
+    The kinds of the columns and the encoding of text are learnt on a sample; then blocks are read and turned into
+    numbers one by one, which Dask keeps, on disk where they do not fit into memory. The model of all labelled rows is
+    the result; another, fitted without a fifth of them, is judged by these.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
     few = _codes(sample, target, known)
     cleaned = model._learn_columns(sample.drop(columns=target), few)
     model._learn_encoding(cleaned)
-    counts = np.sum(dask.compute(*[delayed(_count)(part, target, known) for part in parts]), axis=0)
+    rows = dask.persist(*[delayed(_numbers)(part, model, target, known) for part in parts])
+    counts = np.sum(dask.compute(*[delayed(_count)(block) for block in rows]), axis=0)
     name = method if method != "auto" else "pnu-aucboost" if counts[0] else "ada-pu"
     options = {"random_state": random_state}
     if name == "ada-pu":
@@ -76,12 +77,10 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
         ).prior
 
     def fit(held_out, saved, told):
-        rows = [
-            delayed(_numbers, nout=2)(p, model, target, known, held_out, random_state, k) for k, p in enumerate(parts)
-        ]
+        kept = [delayed(_kept, nout=2)(block, held_out, random_state, k) for k, block in enumerate(rows)]
         shapes = (np.nan, len(model.features_)), (np.nan,)
         X, y = (
-            da.concatenate([da.from_delayed(pair[k], shapes[k], kind) for pair in rows], allow_unknown_chunksizes=True)
+            da.concatenate([da.from_delayed(pair[k], shapes[k], kind) for pair in kept], allow_unknown_chunksizes=True)
             for k, kind in enumerate((np.float64, np.int64))
         )
         tell = None if callback is None else lambda done, total: callback(done, total, told)
@@ -90,9 +89,7 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
     model.estimator_ = fit(False, checkpoint, name)
     model.estimator = METHODS[name]._ordinary(**options)
     trial = fit(True, None if checkpoint is None else f"{checkpoint}.trial", f"{name}, a fifth held out")
-    judged = dask.compute(
-        *[delayed(_judge)(p, model, trial, target, known, random_state, k) for k, p in enumerate(parts)]
-    )
+    judged = dask.compute(*[delayed(_judge)(block, trial, random_state, k) for k, block in enumerate(rows)])
     scores, truth = (np.concatenate(both) for both in zip(*judged))
     metrics = {
         "method": name,
@@ -127,9 +124,13 @@ def _sample(part, target, known, n_parts, seed):
     return part.iloc[np.sort(np.concatenate(chosen))]
 
 
-def _count(part, target, known):
+def _numbers(part, model, target, known):
+    return model.transform(part), _codes(part, target, known)
+
+
+def _count(block):
     """Rows of the two classes, and unlabelled ones."""
-    return np.bincount(_codes(part, target, known) % 3, minlength=3)  # -1 is the last of three
+    return np.bincount(block[1] % 3, minlength=3)  # -1 is the last of three
 
 
 def _held_out(codes, seed, k):
@@ -137,18 +138,20 @@ def _held_out(codes, seed, k):
     return (np.random.default_rng([seed, k]).random(len(codes)) < _HELD_OUT) & (codes >= 0)
 
 
-def _numbers(part, model, target, known, held_out, seed, k):
-    codes = _codes(part, target, known)
-    kept = ~_held_out(codes, seed, k) if held_out else slice(None)
-    return model.transform(part)[kept], codes[kept]
+def _kept(block, held_out, seed, k):
+    X, codes = block
+    if not held_out:
+        return block
+    kept = ~_held_out(codes, seed, k)
+    return X[kept], codes[kept]
 
 
-def _judge(part, model, trial, target, known, seed, k):
+def _judge(block, trial, seed, k):
     """Scores and codes of the held-out rows, and of as many unlabelled ones for the case that they are all there is."""
-    codes = _codes(part, target, known)
+    X, codes = block
     rows = _held_out(codes, seed, k)
     rows[np.flatnonzero(codes < 0)[: rows.sum() + 100]] = True
-    return trial.decision_function(model.transform(part[rows])) if rows.any() else np.zeros(0), codes[rows]
+    return trial.decision_function(X[rows]) if rows.any() else np.zeros(0), codes[rows]
 
 
 def _score(scores, truth, prior):
