@@ -63,7 +63,7 @@ def _draw_lines(suite: Suite, curve: Curve, lines: pd.DataFrame) -> bytes:
     rows, columns = lines["what"].unique(), list(dict.fromkeys(lines["dataset"]))
     columns.sort(key=lambda d: suite.datasets.index(d) if d in suite.datasets else -1)
     if len(rows) == 1:  # many panels in lines of three
-        width = min(3, len(columns))
+        width = 2 if len(columns) == 4 else min(3, len(columns))
         shape, places = (-(-len(columns) // width), width), [(rows[0], column) for column in columns]
     else:
         shape, places = (len(rows), len(columns)), [(row, column) for row in rows for column in columns]

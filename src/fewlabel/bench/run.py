@@ -24,7 +24,18 @@ from fewlabel.bench.suite import Cell, Suite
 from fewlabel.datasets import list_datasets
 from fewlabel.persistence import atomic_write
 
-_PACKAGES = ("fewlabel", "numpy", "scipy", "scikit-learn", "numba", "pandas", "xgboost", "lightgbm", "torch")
+_PACKAGES = (
+    "fewlabel",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "pandas",
+    "xgboost",
+    "xgboost-cpu",
+    "lightgbm",
+    "torch",
+)
 _warm: set[tuple[str, str]] = set()  # methods that this process has compiled
 
 
