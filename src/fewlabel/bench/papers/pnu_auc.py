@@ -1,5 +1,6 @@
 """Seed paper of PNU-AUCBoost: Table 2 (six methods), Table 3 (speed), and Figures 1 (their ranks) and 2 (rounds)."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -66,7 +67,12 @@ class PNUAUCSuite(Suite):
         "The last column of the first table is PNU-AUCBoost without any tuning.",
         "Table 3: 85% of the labels hidden and 100 rounds (the paper says neither), one thread. Before: weights of all "
         "pairs, in NumPy. After: the paper's form of our booster, which is compiled; it bins columns of more than 255 "
-        "values. Sizes beyond 400 are ours.",
+        "values. The least of three fits counts. Sizes beyond 400 are ours.",
+        "wdbc is 2.7 standard errors below the paper. It is not the tuning: with the parameters that are best on the "
+        "test rows themselves it would be .978 here, .973 in the paper's form, so no stumps reach .987 on these 15 "
+        "draws.",
+        "Unlabelled rows do not help here: PNU-AUCBoost is .0003 above RBAUC, which sees labelled rows alone. The "
+        "least-squares methods, with scaled columns and 200 bumps, are far better than in the paper.",
         "Figure 2: vehicle0 and cod-rna stand in for vehicle2 and phoneme. Nothing is tuned: our defaults, and the "
         "paper's form (bound step, all columns) with our gamma.",
     )
@@ -93,10 +99,7 @@ class PNUAUCSuite(Suite):
         """Scores of validation and test rows for each setting of the parameters."""
         rows = problem.X[problem.train]
         if problem.setting == _SPEED:
-            if method == _EXPLICIT:
-                return explicit_pairs(rows, problem.few)
-            model = fewlabel.PNUAUCBoostClassifier.paper(n_estimators=100, gamma=0.9, rho=0.0)
-            return model.fit(rows, problem.few).decision_function(rows)
+            return _least_time(_FORMS[method], rows, problem.few)
         if problem.setting == _BY_ROUND:
             return _by_round(rows, problem, method, seed)
         both = problem.X[np.concatenate([problem.validation, problem.test])]
@@ -106,8 +109,9 @@ class PNUAUCSuite(Suite):
         return dict(_boosters(rows, problem.few, both, method, seed))
 
     def measure(self, problem, outcome):
-        if problem.setting == _SPEED:  # the score is the time: see `settle`
-            return {"auc": roc_auc_score(problem.y[problem.test], outcome)}
+        if problem.setting == _SPEED:
+            scores, seconds = outcome
+            return {"score": seconds, "auc": roc_auc_score(problem.y[problem.test], scores)}
         if problem.setting == _BY_ROUND:
             truth = {"labelled training rows": problem.few[problem.known], "test rows": problem.y[problem.test]}
             rounds = list(range(1, _MOST_ROUNDS + 1))
@@ -121,14 +125,6 @@ class PNUAUCSuite(Suite):
         grid = {k: [roc_auc_score(y_validation, s[:n]), roc_auc_score(y_test, s[n:])] for k, s in outcome.items()}
         return {"grid": grid} if len(grid) > 1 else {"score": next(iter(grid.values()))[1]}
 
-    def settle(self, frame):
-        """Besides the usual, the score of Table 3 is the time of the fit."""
-        frame = frame.copy()
-        timed = frame["setting"] == _SPEED
-        if timed.any():
-            frame.loc[timed, "score"] = frame.loc[timed, "seconds"]
-        return super().settle(frame)
-
     def paper(self, dataset, setting, method):
         if setting == _SPEED:
             table, n = self.numbers["table3"], int(dataset.split("-")[1])
@@ -137,6 +133,21 @@ class PNUAUCSuite(Suite):
         row = self.numbers["table2"].get(dataset)
         columns = self.numbers["columns"]
         return tuple(row[columns.index(method)]) if row and method in columns else None
+
+
+def _accelerated(X, few):
+    model = fewlabel.PNUAUCBoostClassifier.paper(n_estimators=100, gamma=0.9, rho=0.0)
+    return model.fit(X, few).decision_function(X)
+
+
+def _least_time(fit, *data, times=3):
+    """What a fit gives, and the least time of some: the others had company on the machine."""
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        scores = fit(*data)
+        found.append(time.perf_counter() - start)
+    return scores, min(found)
 
 
 def _boosters(rows, few, both, method, seed):
@@ -234,3 +245,6 @@ def explicit_pairs(X, few, rounds=100, gamma=0.9):
         for D in weights.values():
             D /= total
     return scores
+
+
+_FORMS = {_EXPLICIT: explicit_pairs, _PAPERS_FORM: _accelerated}
