@@ -71,8 +71,8 @@ class PNUAUCSuite(Suite):
         "wdbc is 2.7 standard errors below the paper. It is not the tuning: with the parameters that are best on the "
         "test rows themselves it would be .978 here, .973 in the paper's form, so no stumps reach .987 on these 15 "
         "draws.",
-        "insurance is .03 below the paper, and cannot be otherwise: histogram boosting that sees all labels reaches .858 "
-        "on these rows. The paper's rows must be others.",
+        "insurance is .03 below the paper, and cannot be otherwise: histogram boosting that sees all labels reaches "
+        ".858 on these rows. The paper's rows must be others.",
         "Unlabelled rows do not help here: PNU-AUCBoost is .0003 above RBAUC, which sees labelled rows alone. The "
         "least-squares methods, with scaled columns and 200 bumps, are far better than in the paper.",
         "Figure 2: vehicle0 and cod-rna stand in for vehicle2 and phoneme. Nothing is tuned: our defaults, and the "
