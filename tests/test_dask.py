@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 import fewlabel
@@ -180,6 +181,28 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert calls == list(range(20, 40))
     assert not file.exists()
     assert_same(fewlabel.PNUAUCBoostClassifier(**form).fit(X, y), again, X)
+
+
+def test_a_warm_start_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    X, y, _ = table()
+    rows, labels = in_blocks(X, y, (600, 600))
+    file = tmp_path / "fit.npz"
+    model = spread.PNUAUCBoostClassifier(15, warm_start=True, random_state=0).fit(rows, labels)
+    stop_after(monkeypatch, model.set_params(n_estimators=40), 27)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rows, labels, checkpoint=file, checkpoint_every=10)
+    with np.load(file) as saved:
+        assert len(saved["stumps"]) == 20  # those of the first fit among them
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    again = spread.PNUAUCBoostClassifier(40, random_state=0).fit(rows, labels, checkpoint=file)
+    assert_same(fewlabel.PNUAUCBoostClassifier(40, random_state=0).fit(X, y), again, X)
+
+
+def test_constant_columns_are_told():
+    _, y, _ = table()
+    with pytest.warns(UserWarning, match="constant"):
+        spread.PNUAUCBoostClassifier(5, random_state=0).fit(*in_blocks(np.ones((1200, 2)), y, (600, 600)))
 
 
 def stop_after(monkeypatch, model, last):

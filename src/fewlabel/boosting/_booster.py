@@ -139,15 +139,27 @@ class StumpBooster(RankingClassifier):
                 stopper = _ValidationStop(codes, start, *known, self.n_iter_no_change)
             elif self.early_stopping == "alarm" and has_unlabelled:
                 stopper = _AlarmStop(rows, rule)
-            found, found_losses = boost(
-                rows,
-                rule,
-                rounds=range(len(previous), self.n_estimators),
-                draw_columns=self._draw_columns,
-                learning_rate=self.learning_rate,
-                total_step=float(previous["high"].sum()),
-                after_round=self._after_round(stopper),
-            )
+            self._boost(rows, rule, previous, losses, stopper)
+
+    def _boost(self, rows, rule, previous, losses, stopper, note=None):
+        """Run the rounds that are left, and set `stumps_` and `train_loss_`; `note` is told of each that counts."""
+        told = self._after_round(stopper)
+
+        def after_round(t, stump, fires, objective):
+            stop = told(t, stump, fires, objective)
+            if note is not None and not stop:
+                note(t, stump, objective)
+            return stop
+
+        found, found_losses = boost(
+            rows,
+            rule,
+            rounds=range(len(previous), self.n_estimators),
+            draw_columns=self._draw_columns,
+            learning_rate=self.learning_rate,
+            total_step=float(previous["high"].sum()),
+            after_round=after_round,
+        )
         kept = len(found) if stopper is None else stopper.kept
         self.stumps_ = np.concatenate([previous, found[:kept]])
         self.train_loss_ = np.concatenate([losses, found_losses[:kept]])
@@ -155,7 +167,7 @@ class StumpBooster(RankingClassifier):
             warnings.warn(
                 "No stump was worth a step, so every row gets the same score: are all columns constant, or is the "
                 "least edge (rho) too large?",
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _previous_rounds(self):

@@ -36,12 +36,15 @@ class Checkpoint:
             [type(model).__name__, parameters, model.classes_.tolist(), group_sizes.tolist()], default=str
         )
         self._rows = hashlib.sha256(told.encode() + binning.cuts.tobytes()).hexdigest()
-        self._stumps, self._losses = [], []
 
-    def read(self):
-        """Stumps, losses and seed of the rounds that are there; None if there is no file."""
-        if not self._path.exists():
-            return None
+    def start(self, stumps, losses, seed):
+        """Stumps, losses and seed to go on from: those of the file if there is one, else the given ones."""
+        if self._path.exists():
+            stumps, losses, seed = self._read()
+        self._stumps, self._losses = stumps.tolist(), losses.tolist()
+        return stumps, losses, seed
+
+    def _read(self):
         try:
             with np.load(self._path, allow_pickle=False) as file:
                 rows, stumps, losses, seed = (file[name] for name in ("rows", "stumps", "losses", "seed"))
@@ -52,7 +55,6 @@ class Checkpoint:
             raise ValueError(
                 f"{self._path} is the checkpoint of a fit with other rows or parameters: delete it, or name another"
             )
-        self._stumps, self._losses = stumps.tolist(), losses.tolist()
         return stumps, losses, int(seed)
 
     def add(self, stump, loss, seed):

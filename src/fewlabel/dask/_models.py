@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
 from fewlabel.boosting._booster import _AlarmStop
-from fewlabel.boosting._loop import boost
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._checkpoint import Checkpoint
 from fewlabel.dask._rows import SCORE_POINTS, SIGNS, Part, SpreadRows
@@ -96,6 +95,7 @@ class _DaskModel:
     def _begin(self, X, y, client):
         """Check what can be checked on few rows, and read the classes: the blocks, and what reads one."""
         self._validate_params()
+        vars(self).pop("calibration_", None)  # as in memory: an interrupted fit leaves no model
         blocks = Blocks(X, y, _current_client() if client is None else client)
         head, values = blocks.fold(_look, _look_at_both)
         if not head.shape[0]:
@@ -170,7 +170,7 @@ class _DaskBooster(_DaskModel):
             Where to work; None: the current client if there is one, else threads of this process.
         checkpoint : str or path-like, default=None
             File for the rounds so far. If it is there, the fit goes on from it: it must be of the same rows and
-            parameters (`n_estimators` may differ). It is removed when the fit is done.
+            parameters (`n_estimators` may differ), and its seed counts. It is removed when the fit is done.
         checkpoint_every : int, default=50
             Rounds between two writes of the checkpoint.
         callback : callable, default=None
@@ -199,38 +199,24 @@ class _DaskBooster(_DaskModel):
         saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, checkpoint_every, self, binning, sizes)
-            previous, losses, self._seed = saved.read() or (previous, losses, self._seed)
+            previous, losses, self._seed = saved.start(previous, losses, self._seed)
         rule = self._make_rule(bool(sizes[1]))
         self.stumps_ = previous
         start = self._as_ordinary() if len(previous) else None
         call = blocks.keep(Part, read, binning, sizes, rule.uses & (sizes > 0), start)
         rows = SpreadRows(call, binning, sizes, rule.uses)
         stopper = _AlarmStop(rows, rule) if self.early_stopping == "alarm" and sizes[1] else None
-        found, found_losses = boost(
-            rows,
-            rule,
-            rounds=range(len(previous), self.n_estimators),
-            draw_columns=self._draw_columns,
-            learning_rate=self.learning_rate,
-            total_step=float(previous["high"].sum()),
-            after_round=self._noting(saved, callback, self._after_round(stopper)),
-        )
-        kept = len(found) if stopper is None else stopper.kept
-        self.stumps_ = np.concatenate([previous, found[:kept]])
-        self.train_loss_ = np.concatenate([losses, found_losses[:kept]])
-        self._set_threshold_from(call("score_sketches", rows.table, merge=_merge_scores))
-        if saved is not None:
-            saved.remove()
 
-    def _noting(self, saved, callback, after_round):
-        def note(t, stump, fires, objective):
+        def note(t, stump, objective):
             if saved is not None:
                 saved.add(stump, objective, self._seed)
             if callback is not None:
                 callback(t + 1, self.n_estimators)
-            return after_round(t, stump, fires, objective)
 
-        return note
+        self._boost(rows, rule, previous, losses, stopper, note)
+        self._set_threshold_from(call("score_sketches", rows.table, merge=_merge_scores))
+        if saved is not None:
+            saved.remove()
 
 
 class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
