@@ -35,7 +35,23 @@ __all__ = [
 fit_context = _fit_context
 
 
-class RankingClassifier(ClassifierMixin, BaseEstimator):
+class ValidatesByTags:
+    """Mixin: rows are checked by what the estimator's own tags say of sparse rows and gaps."""
+
+    def _validate(self, X, *, reset, **limits):
+        tags = get_tags(self).input_tags
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if tags.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+            **limits,
+        )
+
+
+class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     """Base of binary rankers: a subclass gives `_fit` and `_score`, this class makes a classifier of them.
 
     A ranker's objective has no threshold. `fit` therefore chooses the one with the best balanced accuracy on the
@@ -140,17 +156,6 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         """Whether the last fit came to its end: what is set last is there."""
         return hasattr(self, "calibration_")
 
-    def _validate(self, X, *, reset, **limits):
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if self._accept_sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if self._allow_nan else True,
-            **limits,
-        )
-
     def _read_labels(self, y):
         """Classes, and the sign of each row: +1, -1, or 0 if unlabelled."""
         return read_binary(y)
@@ -176,23 +181,11 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class TakesWhatItsBaseTakes:
+class TakesWhatItsBaseTakes(ValidatesByTags):
     """Mixin of estimators around another one: sparse rows and gaps are accepted if it accepts them.
 
     A subclass gives `_base`, the estimator that it will clone.
     """
-
-    def _validate(self, X, *, reset, **limits):
-        tags = get_tags(self._base()).input_tags
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if tags.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if tags.allow_nan else True,
-            **limits,
-        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
