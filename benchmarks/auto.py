@@ -1,8 +1,8 @@
 """AutoClassifier beside the methods that one would otherwise pick by hand, on 28 binary tables with few labels.
 
 Protocol: at most 1,500 rows of a table (a stratified draw, the same for all); 15% of the rows of each class, at least
-5, are labelled; of the others half are unlabelled training rows and half are test rows. Several classes become one
-against the rest. Every method gets the same labelled rows; AutoClassifier and PNU-AUCBoost get the unlabelled ones too.
+5, are labeled; of the others half are unlabeled training rows and half are test rows. Several classes become one
+against the rest. Every method gets the same labeled rows; AutoClassifier and PNU-AUCBoost get the unlabeled ones too.
 No test row is looked at before the AUC is taken. Peers have their libraries' settings, forests of 300 trees.
 
 Each finished cell is a file of its own, so that a run can be broken off and taken up again.
@@ -83,16 +83,16 @@ def load(name):
 
 
 def split(y, share, draw):
-    """Labelled, unlabelled and test rows."""
+    """Labeled, unlabeled and test rows."""
     rng = np.random.RandomState(1000 + draw)
-    labelled = []
+    labeled = []
     for c in (0, 1):
         rows = rng.permutation(np.flatnonzero(y == c))
-        labelled.append(rows[: max(LEAST_LABELS, round(share * len(rows)))])
-    labelled = np.sort(np.concatenate(labelled))
-    rest = np.setdiff1d(np.arange(len(y)), labelled)
-    unlabelled, test = train_test_split(rest, test_size=0.5, stratify=y[rest], random_state=draw)
-    return labelled, unlabelled, test
+        labeled.append(rows[: max(LEAST_LABELS, round(share * len(rows)))])
+    labeled = np.sort(np.concatenate(labeled))
+    rest = np.setdiff1d(np.arange(len(y)), labeled)
+    unlabeled, test = train_test_split(rest, test_size=0.5, stratify=y[rest], random_state=draw)
+    return labeled, unlabeled, test
 
 
 def methods(seed):
@@ -121,16 +121,16 @@ def run(name, share, draw, folder):
         return json.loads(path.read_text())
     warnings.simplefilter("ignore")
     X, y = load(name)
-    labelled, unlabelled, test = split(y, share, draw)
-    rows = np.concatenate([labelled, unlabelled])
-    few = np.concatenate([y[labelled], np.full(len(unlabelled), fewlabel.UNLABELED)])
-    cell = {"set": name, "labels": share, "draw": draw, "labelled": len(labelled), "auc": {}, "seconds": {}}
+    labeled, unlabeled, test = split(y, share, draw)
+    rows = np.concatenate([labeled, unlabeled])
+    few = np.concatenate([y[labeled], np.full(len(unlabeled), fewlabel.UNLABELED)])
+    cell = {"set": name, "labels": share, "draw": draw, "labeled": len(labeled), "auc": {}, "seconds": {}}
     for method, model in methods(draw):
         start = time.perf_counter()
         if method in (AUTO, PNU):
             model.fit(X[rows], few)
         else:
-            model.fit(X[labelled], y[labelled])
+            model.fit(X[labeled], y[labeled])
         cell["seconds"][method] = time.perf_counter() - start
         scorer = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
         score = getattr(model, scorer)(X[test])
@@ -139,7 +139,7 @@ def run(name, share, draw, folder):
             effect = model.unlabeled_effect_
             cell["weights"] = model.ensemble_weights_
             cell["out_of_fold"] = model.score_
-            cell["unlabelled_effect"] = [effect.difference, effect.low, effect.high]
+            cell["unlabeled_effect"] = [effect.difference, effect.low, effect.high]
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(cell))
     temporary.replace(path)

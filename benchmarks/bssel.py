@@ -44,7 +44,7 @@ def main():
 
 
 def time_one(n_components, n_rows):
-    """MVL-LS on 210 labelled rows and n_rows in all, 4 views; AUC on rows of the same population that are not in it."""
+    """MVL-LS on 210 labeled rows and n_rows in all, 4 views; AUC on rows of the same population that are not in it."""
     X, y, true, views = make_multiview_credit(
         n_rows + 20_000, missing=0.0, n_nuisance=0, labeled=210, return_true=True, return_views=True, random_state=1
     )

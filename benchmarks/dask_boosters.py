@@ -1,6 +1,6 @@
 """PNU-AUCBoost on a Dask cluster of two workers on this machine, beside the in-memory fit and xgboost.dask.
 
-Ours trains on 10% labelled and 90% unlabelled rows, with its defaults (30% of the columns a round); XGBoost's depth-1
+Ours trains on 10% labeled and 90% unlabeled rows, with its defaults (30% of the columns a round); XGBoost's depth-1
 booster on all true labels. Every side fits the same rows; clusters are up, and kernels compiled, before timing.
 
     python benchmarks/dask_boosters.py [--rows 4000000] [--columns 50] [--rounds 100] [--workers 2]

@@ -18,13 +18,13 @@ import fewlabel
 def scale(n_rows, n_columns=20, n_classes=2):
     """The graph alone, then a fit, of ten Gaussian clusters; each once, after the kernels are compiled."""
     rng = np.random.default_rng(0)
-    centres = rng.normal(scale=3, size=(10, n_columns))
+    centers = rng.normal(scale=3, size=(10, n_columns))
     part = rng.integers(10, size=n_rows)
-    X = centres[part] + rng.normal(size=(n_rows, n_columns))
+    X = centers[part] + rng.normal(size=(n_rows, n_columns))
     y = np.full(n_rows, -1)
-    labelled = rng.choice(n_rows, 200, replace=False)
-    y[labelled] = part[labelled] % n_classes
-    fewlabel.PathNeighborsClassifier().fit(X[labelled], y[labelled])
+    labeled = rng.choice(n_rows, 200, replace=False)
+    y[labeled] = part[labeled] % n_classes
+    fewlabel.PathNeighborsClassifier().fit(X[labeled], y[labeled])
     graph = timed(lambda: NearestNeighbors(n_neighbors=10).fit(X).kneighbors_graph(mode="distance"))[0]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     fit, model = timed(lambda: fewlabel.PathNeighborsClassifier().fit(X, y))

@@ -29,7 +29,7 @@ def gaussians(separation, n_p, prior, seed, n_u=1000, d=5):
 
 
 def from_table(X, y, n_p, n_u, prior, seed):
-    """Positives, and unlabelled rows of the given prior, disjoint; fewer rows where the table has no more."""
+    """Positives, and unlabeled rows of the given prior, disjoint; fewer rows where the table has no more."""
     rng = np.random.default_rng([seed, int(prior * 10), len(X)])
     positives, negatives = (rng.permutation(np.flatnonzero(y == k)) for k in (1, 0))
     n_negative = min(n_u - round(prior * n_u), len(negatives))

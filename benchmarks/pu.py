@@ -16,9 +16,9 @@ def speed(n_rows=175_000, n_columns=39, rounds=200):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_columns))
     y = (X[:, :5].sum(axis=1) + rng.normal(size=n_rows) > 0).astype(int)
-    for n_labelled in (1000, n_rows // 2):
-        positives = rng.choice(np.flatnonzero(y == 1), min(n_labelled, (y == 1).sum()), replace=False)
-        negatives = rng.choice(np.flatnonzero(y == 0), min(1000, n_labelled), replace=False)
+    for n_labeled in (1000, n_rows // 2):
+        positives = rng.choice(np.flatnonzero(y == 1), min(n_labeled, (y == 1).sum()), replace=False)
+        negatives = rng.choice(np.flatnonzero(y == 0), min(1000, n_labeled), replace=False)
         pnu, pu = np.full(n_rows, -1), np.full(n_rows, -1)
         pnu[positives], pnu[negatives], pu[positives] = 1, 0, 1
         for max_features in (1.0, 0.3):

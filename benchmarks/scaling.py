@@ -1,6 +1,6 @@
 """Processor time and memory of every estimator by the number of rows, and how they grow.
 
-Each fit is in a process of its own, on one thread, after a fit of 500 rows; 10 columns, 20% of the rows labelled.
+Each fit is in a process of its own, on one thread, after a fit of 500 rows; 10 columns, 20% of the rows labeled.
 Sizes double until a fit takes longer than the limit. The exponent is the slope of the logarithms over the three
 largest sizes. Writes scaling.csv, scaling.png and the table of RESULTS.md to a folder.
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 SMALLEST = 1000
-# Growth by the specification, in the rows alone; the columns, rounds and neighbours are fixed.
+# Growth by the specification, in the rows alone; the columns, rounds and neighbors are fixed.
 EXPECTED = {
     "AssembleClassifier": "its trees",
     "AutoClassifier": "its members",
@@ -35,11 +35,11 @@ EXPECTED = {
     "PNUAUCBoostClassifier": "n",
     "PNUAdaBoostClassifier": "n",
     "PUAdaBoostClassifier": "n",
-    "PathNeighborsClassifier": "n log n and the neighbours",
+    "PathNeighborsClassifier": "n log n and the neighbors",
     "QuasiBaggingClassifier": "n",
     "RankBoostClassifier": "n",
     "ReliefFSelector": "n times the sampled rows",
-    "SemiSupervisedAdaBoostClassifier": "its trees and neighbours",
+    "SemiSupervisedAdaBoostClassifier": "its trees and neighbors",
     "SubsetReliefSelector": "n times the sampled rows",
     "TriTrainingClassifier": "its trees",
     "VariableClusterer": "n",

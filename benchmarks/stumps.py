@@ -1,7 +1,7 @@
 """Speed of the stump engine beside XGBoost's and LightGBM's depth-1 boosting, both sides in one run.
 
 All columns on both sides, 255 bins, two threads. The cost of a round is the slope between a short and a long fit, so
-that neither compilation nor binning is in it. Ours trains on 10% labelled and 90% unlabelled rows (gamma=0.95: all
+that neither compilation nor binning is in it. Ours trains on 10% labeled and 90% unlabeled rows (gamma=0.95: all
 rows count); the peers train on all true labels.
 
     python benchmarks/stumps.py [--rows 1000000] [--columns 50] [--threads 2]

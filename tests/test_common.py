@@ -10,7 +10,7 @@ import fewlabel
 EXPECTED_FAILURES = {
     "check_classifiers_classes": (
         "the check trains on the classes -1 and 1 unless the estimator's name is one of scikit-learn's own three "
-        "semi-supervised ones; -1 marks unlabelled rows here as it does there"
+        "semi-supervised ones; -1 marks unlabeled rows here as it does there"
     ),
 }
 
@@ -25,7 +25,7 @@ EXPECTED_FAILURES_OF = {
 }
 EXPECTED_FAILURES_OF["MultiviewKernelClassifier"] = {
     "check_sample_weight_equivalence_on_dense_data": (
-        "the nearest neighbours, the median distance and the views see a repeated row as several rows; where they have "
+        "the nearest neighbors, the median distance and the views see a repeated row as several rows; where they have "
         "no say, weights equal repetition (tests/multiview/test_kernel.py)"
     )
 }

@@ -1,4 +1,4 @@
-"""The generator of positive-unlabelled data."""
+"""The generator of positive-unlabeled data."""
 
 import numpy as np
 import pytest

@@ -86,7 +86,7 @@ def test_hand_worked_scorecard():
 @pytest.mark.parametrize("name", BOOSTERS)
 def test_points_reproduce_the_ranking_and_the_odds(name, data):
     X, y = data
-    if name == "PUAdaBoostClassifier":  # only positives are labelled
+    if name == "PUAdaBoostClassifier":  # only positives are labeled
         y = y.where(y == 1, -1)
     model = getattr(fewlabel, name)(n_estimators=60, random_state=0).fit(X, y)
     total = _total(scorecard(model, points=15, base=500), X)
@@ -130,7 +130,7 @@ def test_points_must_be_positive(points):
         scorecard(_hand_made(), points=points)
 
 
-def test_a_model_that_learnt_nothing_has_no_scorecard():
+def test_a_model_that_learned_nothing_has_no_scorecard():
     with pytest.raises(ValueError, match="calibrated slope is 0"):
         scorecard(_hand_made(slope=0.0))
 
@@ -185,8 +185,8 @@ def test_columns_by_name_and_position(booster, data):
     for wanted in (used.name, used.column, [used.name], [np.int64(used.column)]):
         figure = plot_shape_functions(booster, columns=wanted)
         assert [axes.get_xlabel() for axes in figure.axes] == [used.name]
-    with pytest.raises(ValueError, match="does not use column 'colour'; it uses '"):
-        plot_shape_functions(booster, columns=["colour"])
+    with pytest.raises(ValueError, match="does not use column 'color'; it uses '"):
+        plot_shape_functions(booster, columns=["color"])
     with pytest.raises(ValueError, match="columns is empty"):
         plot_shape_functions(booster, columns=[])
     with pytest.raises(ValueError, match="max_columns must be at least 1"):

@@ -13,7 +13,7 @@ import fewlabel
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import UNLABELED, read, read_binary, read_pu
 
-# Every container holds: first class, unlabelled, second class, first class.
+# Every container holds: first class, unlabeled, second class, first class.
 CODES = [0, -1, 1, 0]
 
 NUMBERS = {
@@ -105,7 +105,7 @@ class TestRead:
         assert labels.classes.tolist() == [False, True]
         assert labels.classes.dtype == bool
 
-    def test_fully_labelled_bools(self):
+    def test_fully_labeled_bools(self):
         assert read(np.array([True, False])).codes.tolist() == [1, 0]
 
     def test_classes_keep_the_type_of_y(self):
@@ -197,7 +197,7 @@ class TestReadErrors:
             ([np.inf, 1.0], "y contains infinity"),
             (
                 ["yes", -1, "no"],
-                "mixed text and number values, e.g. 'yes', -1, 'no'.*mark unlabelled rows with None",
+                "mixed text and number values, e.g. 'yes', -1, 'no'.*mark unlabeled rows with None",
             ),
             (pd.Series(pd.to_datetime(["2020-01-01", None])), "y holds date values"),
             ([datetime.date(2020, 1, 1), None], "y holds date values"),
@@ -261,22 +261,22 @@ class TestReadBinary:
         assert read_binary([True, None, False]).signs.tolist() == [1, 0, -1]
 
     @pytest.mark.parametrize("y", [[], [-1, -1], [None, None], np.full(3, np.nan), pd.Series([pd.NaT])])
-    def test_no_labelled_row(self, y):
-        with pytest.raises(LabelError, match=r"y holds no labelled row: .*if -1 is one of your classes, recode it"):
+    def test_no_labeled_row(self, y):
+        with pytest.raises(LabelError, match=r"y holds no labeled row: .*if -1 is one of your classes, recode it"):
             read_binary(y)
 
     @pytest.mark.parametrize("y", [[-1, 1, 1], np.array([-1.0, 1.0]), pd.Series([-1, 1], dtype="Int64")])
     def test_minus_one_and_one(self, y):
         message = (
-            r"^only one labelled class \(1(\.0)?\): if -1 is your negative class, recode it as 0; "
-            r"-1 marks unlabelled rows$"
+            r"^only one labeled class \(1(\.0)?\): if -1 is your negative class, recode it as 0; "
+            r"-1 marks unlabeled rows$"
         )
         with pytest.raises(LabelError, match=message):
             read_binary(y)
 
     @pytest.mark.parametrize("y", [[1, 1], ["yes", None], [True, None]])
     def test_one_class(self, y):
-        with pytest.raises(LabelError, match=r"only one labelled class .*use a positive-unlabelled method"):
+        with pytest.raises(LabelError, match=r"only one labeled class .*use a positive-unlabeled method"):
             read_binary(y)
 
     def test_a_class_with_every_row_hidden(self):
@@ -291,7 +291,7 @@ class TestReadBinary:
             read_binary(np.arange(9))
 
     def test_text_minus_one_beside_two_classes_gets_a_hint(self):
-        with pytest.raises(LabelError, match=r"The text '-1' is a class: mark unlabelled rows .* with None"):
+        with pytest.raises(LabelError, match=r"The text '-1' is a class: mark unlabeled rows .* with None"):
             read_binary(["-1", "no", "yes"])
 
 
@@ -301,7 +301,7 @@ class TestReadPU:
         [
             [1, 0, 0, 1],
             [1, -1, -1, 1],
-            [0, None, None, 0],  # the only labelled class is the positive one
+            [0, None, None, 0],  # the only labeled class is the positive one
             ["fraud", None, None, "fraud"],
             [True, False, False, True],
             [True, None, None, True],
@@ -313,18 +313,18 @@ class TestReadPU:
         assert labels.positive.tolist() == [True, False, False, True]
         assert labels.positive.dtype == bool
 
-    def test_labelled_negatives_and_markers_name_the_pnu_methods(self):
-        with pytest.raises(LabelError, match=r"both classes \(0, 1\) and unlabelled rows: .*PNUAUCBoostClassifier"):
+    def test_labeled_negatives_and_markers_name_the_pnu_methods(self):
+        with pytest.raises(LabelError, match=r"both classes \(0, 1\) and unlabeled rows: .*PNUAUCBoostClassifier"):
             read_pu([1, 0, -1])
 
-    def test_no_unlabelled_row(self):
-        with pytest.raises(LabelError, match="every row is labelled 1: there is no unlabelled row"):
+    def test_no_unlabeled_row(self):
+        with pytest.raises(LabelError, match="every row is labeled 1: there is no unlabeled row"):
             read_pu([1, 1])
 
     def test_many_classes(self):
         with pytest.raises(LabelError, match="need one positive class, y holds 3: 0, 1, 2"):
             read_pu([0, 1, 2])
 
-    def test_no_labelled_row(self):
-        with pytest.raises(LabelError, match="y holds no labelled row"):
+    def test_no_labeled_row(self):
+        with pytest.raises(LabelError, match="y holds no labeled row"):
             read_pu([-1, -1])

@@ -159,10 +159,10 @@ class TestConfidenceInterval:
             with pytest.raises(ValueError, match="two rows in each sample, got 1 and 2: use method='newcombe'"):
                 auc_confidence_interval([0, 0, 1], [1, 3, 2], method=method)
 
-    def test_unlabelled_rows_are_left_out_of_pn(self):
+    def test_unlabeled_rows_are_left_out_of_pn(self):
         y, score = binormal(np.random.default_rng(2), 0.8, 8, 9, n_u=50)
-        labelled = y >= 0
-        assert auc_confidence_interval(y, score) == auc_confidence_interval(y[labelled], score[labelled])
+        labeled = y >= 0
+        assert auc_confidence_interval(y, score) == auc_confidence_interval(y[labeled], score[labeled])
 
     def test_larger_confidence_is_wider(self):
         y, score = binormal(np.random.default_rng(3), 0.8, 50, 50)
@@ -196,7 +196,7 @@ class TestConfidenceInterval:
         assert np.mean(hits, axis=0)[2] > 0.93
 
 
-class TestIntervalsFromUnlabelledRows:
+class TestIntervalsFromUnlabeledRows:
     @pytest.mark.parametrize("pairs", ["pu", "un"])
     @pytest.mark.parametrize("method", ["newcombe", "logit-delong", "wald-delong"])
     def test_interval_is_that_of_the_observed_auc_mapped_linearly(self, pairs, method):
@@ -220,7 +220,7 @@ class TestIntervalsFromUnlabelledRows:
         assert pu.auc == pytest.approx(min(1, from_pu(p, u, 0.4)))
         assert un.auc == pytest.approx(np.clip(from_un(u, n, 0.4), 0, 1))
 
-    def test_pu_reads_positive_unlabelled_labels_and_ignores_labelled_negatives(self):
+    def test_pu_reads_positive_unlabeled_labels_and_ignores_labeled_negatives(self):
         y, score = binormal(np.random.default_rng(2), 0.8, 10, 10, n_u=40)
         expected = auc_confidence_interval(y, score, pairs="pu", prior=0.5)
         without_n = y != 0
@@ -359,14 +359,14 @@ class TestPairedTest:
         assert result.low > 0
         assert result.pvalue < 0.01
 
-    def test_unlabelled_rows_are_left_out(self):
+    def test_unlabeled_rows_are_left_out(self):
         y, a = binormal(np.random.default_rng(4), 0.8, 8, 9, n_u=30)
         b = np.roll(a, 1)
-        labelled = y >= 0
-        assert paired_auc_test(y, a, b) == paired_auc_test(y[labelled], a[labelled], b[labelled])
+        labeled = y >= 0
+        assert paired_auc_test(y, a, b) == paired_auc_test(y[labeled], a[labeled], b[labeled])
 
     def test_one_row_of_a_class_is_an_error(self):
-        with pytest.raises(ValueError, match="two labelled rows of each class, got 1 positive and 2 negative"):
+        with pytest.raises(ValueError, match="two labeled rows of each class, got 1 positive and 2 negative"):
             paired_auc_test([1, 0, 0], [1, 2, 3], [3, 2, 1])
 
 
@@ -377,7 +377,7 @@ class TestPUScore:
         y = np.repeat([1, -1], [len(p), len(u)])
         assert pu_auc_score(y, np.concatenate([p, u]), prior) == pytest.approx(from_pu(p, u, prior))
 
-    def test_exact_when_the_unlabelled_rows_hold_the_prior_exactly(self):
+    def test_exact_when_the_unlabeled_rows_hold_the_prior_exactly(self):
         # U = P and N together: A_PU = theta_P / 2 + theta_N A_PN without sampling error
         p, n = np.array([3.0, 4.0, 9.0]), np.array([1.0, 3.5, 5.0, 0.0, 2.0])
         score = np.concatenate([p, p, n])
@@ -387,7 +387,7 @@ class TestPUScore:
     def test_may_leave_the_unit_interval(self):
         assert pu_auc_score([1, -1, -1], [3, 2, 1], prior=0.5) == 1.5
 
-    def test_labelled_negatives_and_markers_are_an_error_that_names_pnu(self):
+    def test_labeled_negatives_and_markers_are_an_error_that_names_pnu(self):
         with pytest.raises(LabelError, match="PNUAUCBoostClassifier"):
             pu_auc_score([1, 0, -1], [3, 2, 1], prior=0.5)
 
@@ -417,7 +417,7 @@ class TestPNUScore:
         assert pnu_auc_score(y, score, gamma=gamma) == pytest.approx(combined_auc(p, n, u, gamma))
 
     @pytest.mark.parametrize(("n_p", "n_n", "prior"), [(10, 30, 0.2), (40, 4, 0.1), (4, 40, 0.7), (20, 20, 0.5)])
-    def test_default_gamma_minimises_the_variance(self, n_p, n_n, prior):
+    def test_default_gamma_minimizes_the_variance(self, n_p, n_n, prior):
         for seed in range(5):
             y, score = binormal(np.random.default_rng(seed), 0.75, n_p, n_n, 60, prior)
             p, n, u = samples(y, score)
@@ -437,12 +437,12 @@ class TestPNUScore:
             ]
             assert pnu_auc_score(y, score, prior=prior) == pytest.approx(min(candidates)[1])
 
-    def test_without_unlabelled_rows_it_is_the_plain_auc(self):
+    def test_without_unlabeled_rows_it_is_the_plain_auc(self):
         y, score = binormal(np.random.default_rng(0), 0.8, 20, 30)
         for options in ({}, {"prior": 0.3}, {"gamma": 0.2}):
             assert pnu_auc_score(y, score, **options) == pytest.approx(roc_auc_score(y, score))
 
-    def test_one_labelled_row_of_a_class_is_the_plain_auc(self):
+    def test_one_labeled_row_of_a_class_is_the_plain_auc(self):
         y, score = binormal(np.random.default_rng(1), 0.8, 1, 30, 50)
         assert pnu_auc_score(y, score) == pytest.approx(roc_auc_score(y[:31], score[:31]))
 
@@ -545,7 +545,7 @@ class TestInput:
         y, score = [1, 0, -1], [3, 1, 2]
         with pytest.raises(ValueError, match="should be a number between 0 and 1"):
             auc_confidence_interval(y, score, pairs="auto", prior=prior)
-        with pytest.raises(ValueError, match="the share of positives among the unlabelled rows"):
+        with pytest.raises(ValueError, match="the share of positives among the unlabeled rows"):
             pnu_auc_score(y, score, prior=prior)
         with pytest.raises(ValueError, match="should be a number between 0 and 1"):
             pu_auc_score([1, -1, -1], score, prior)
@@ -560,10 +560,10 @@ class TestInput:
         with pytest.raises(ValueError, match="the standard error of prior"):
             auc_confidence_interval([1, 0, -1], [3, 1, 2], pairs="pu", prior=0.5, prior_sd=prior_sd)
 
-    def test_un_needs_unlabelled_rows_and_both_classes(self):
-        with pytest.raises(ValueError, match="pairs='un' needs unlabelled rows, y_true has none"):
+    def test_un_needs_unlabeled_rows_and_both_classes(self):
+        with pytest.raises(ValueError, match="pairs='un' needs unlabeled rows, y_true has none"):
             auc_confidence_interval([1, 0], [3, 1], pairs="un", prior=0.5)
-        with pytest.raises(LabelError, match="only one labelled class"):
+        with pytest.raises(LabelError, match="only one labeled class"):
             auc_confidence_interval([0, -1], [3, 1], pairs="un", prior=0.5)
 
     def test_bad_confidence(self):

@@ -52,18 +52,18 @@ CONTAINERS = {
 every_container = pytest.mark.parametrize("y", CONTAINERS.values(), ids=CONTAINERS.keys())
 
 
-class LabelledLogistic(ClassifierMixin, BaseEstimator):
-    """Logistic regression on the labelled rows, with the library's meaning of y."""
+class LabeledLogistic(ClassifierMixin, BaseEstimator):
+    """Logistic regression on the labeled rows, with the library's meaning of y."""
 
     def __init__(self, C=1.0):
         self.C = C
 
     def fit(self, X, y):
         read = labels.read(y)
-        labelled = read.codes >= 0
+        labeled = read.codes >= 0
         self.classes_ = read.classes
-        self.n_unlabelled_ = int((~labelled).sum())
-        self.model_ = LogisticRegression(C=self.C).fit(X[labelled], read.codes[labelled])
+        self.n_unlabeled_ = int((~labeled).sum())
+        self.model_ = LogisticRegression(C=self.C).fit(X[labeled], read.codes[labeled])
         return self
 
     def decision_function(self, X):
@@ -79,7 +79,7 @@ class TestLabeledStratifiedKFold:
         n_splits=st.integers(2, 4),
         shuffle=st.booleans(),
     )
-    def test_unlabelled_rows_always_train_and_labelled_rows_are_tested_once(self, y, n_splits, shuffle):
+    def test_unlabeled_rows_always_train_and_labeled_rows_are_tested_once(self, y, n_splits, shuffle):
         y = np.array(y)
         folds = LabeledStratifiedKFold(n_splits, shuffle=shuffle, random_state=0 if shuffle else None)
         splits = list(folds.split(np.zeros((len(y), 1)), y))
@@ -93,7 +93,7 @@ class TestLabeledStratifiedKFold:
             counts = [np.sum(y[test] == label) for _, test in splits]
             assert max(counts) - min(counts) <= 1
 
-    def test_without_unlabelled_rows_it_is_stratified_k_fold(self):
+    def test_without_unlabeled_rows_it_is_stratified_k_fold(self):
         ours = LabeledStratifiedKFold(4, shuffle=True, random_state=3).split(X, TARGET)
         theirs = StratifiedKFold(4, shuffle=True, random_state=3).split(X, TARGET)
         for (train, test), (their_train, their_test) in zip(ours, theirs, strict=True):
@@ -120,14 +120,14 @@ class TestLabeledStratifiedKFold:
 
     def test_too_few_rows_of_a_class(self):
         y = ["no"] * 10 + ["yes"] * 3 + [None] * 20
-        message = r"n_splits=5 is more than the 3 labelled row\(s\) of class 'yes'.*use n_splits=3 or fewer"
+        message = r"n_splits=5 is more than the 3 labeled row\(s\) of class 'yes'.*use n_splits=3 or fewer"
         with pytest.raises(ValueError, match=message):
             LabeledStratifiedKFold(5).split(np.zeros(33), y)  # at once, not when the first fold is asked for
         with pytest.raises(ValueError, match=r"class 1, .*it cannot be split, or label more rows"):
             LabeledStratifiedKFold(2).split(np.zeros(5), [0, 0, 0, 1, -1])
 
     def test_no_labels(self):
-        with pytest.raises(LabelError, match="y holds no labelled row"):
+        with pytest.raises(LabelError, match="y holds no labeled row"):
             LabeledStratifiedKFold(2).split(np.zeros(3), [-1, -1, -1])
 
     def test_unequal_lengths(self):
@@ -151,7 +151,7 @@ class TestLabeledStratifiedKFold:
         assert repr(folds) == "LabeledStratifiedKFold(n_splits=3, random_state=7, shuffle=True)"
         for other in (copy.deepcopy(folds), pickle.loads(pickle.dumps(folds)), clone(folds, safe=False)):
             assert repr(other) == repr(folds)
-        search = clone(GridSearchCV(LabelledLogistic(), {"C": [1.0]}, cv=folds))
+        search = clone(GridSearchCV(LabeledLogistic(), {"C": [1.0]}, cv=folds))
         assert repr(search.cv) == repr(folds)
 
     @every_container
@@ -160,29 +160,29 @@ class TestLabeledStratifiedKFold:
         def scores(y):
             hidden = hide_labels(y, 0.5, mechanism="per-class", random_state=0)
             folds = LabeledStratifiedKFold(3)
-            return cross_val_score(LabelledLogistic(), X, hidden, cv=folds, scoring=scoring, error_score="raise")
+            return cross_val_score(LabeledLogistic(), X, hidden, cv=folds, scoring=scoring, error_score="raise")
 
         np.testing.assert_array_equal(scores(y), scores(TARGET))
 
     def test_grid_search_in_a_pipeline(self):
         y = hide_labels(pd.Series(WORDS), 40, mechanism="per-class", random_state=0)
         search = GridSearchCV(
-            make_pipeline(StandardScaler(), LabelledLogistic()),
-            {"labelledlogistic__C": [1e-3, 1.0]},
+            make_pipeline(StandardScaler(), LabeledLogistic()),
+            {"labeledlogistic__C": [1e-3, 1.0]},
             cv=LabeledStratifiedKFold(4, shuffle=True, random_state=0),
             scoring="roc_auc",
             error_score="raise",
         ).fit(X, y)
         assert search.n_splits_ == 4
         assert 0.5 < search.best_score_ <= 1
-        assert search.best_estimator_[-1].n_unlabelled_ == 40
+        assert search.best_estimator_[-1].n_unlabeled_ == 40
         assert search.best_estimator_[-1].classes_.tolist() == ["no", "yes"]
 
     def test_cross_val_predict_refuses_it(self):
-        # unlabelled rows are in no test part: there is no out-of-fold prediction for them
+        # unlabeled rows are in no test part: there is no out-of-fold prediction for them
         y = hide_labels(TARGET, 0.5, mechanism="per-class", random_state=0)
         with pytest.raises(ValueError, match="partitions"):
-            cross_val_predict(LabelledLogistic(), X, y, cv=LabeledStratifiedKFold(3))
+            cross_val_predict(LabeledLogistic(), X, y, cv=LabeledStratifiedKFold(3))
 
 
 class TestHideLabels:
@@ -192,10 +192,10 @@ class TestHideLabels:
         before = copy.deepcopy(y)
         hidden = hide_labels(y, 0.3, mechanism=mechanism, random_state=5)
         expected = hide_labels(TARGET, 0.3, mechanism=mechanism, random_state=5)
-        unlabelled = labels.read(hidden).codes < 0
-        np.testing.assert_array_equal(unlabelled, expected == -1)
+        unlabeled = labels.read(hidden).codes < 0
+        np.testing.assert_array_equal(unlabeled, expected == -1)
         # the labels that are left are the old ones, and y is as it was
-        assert labels.read(y).codes[~unlabelled].tolist() == expected[~unlabelled].tolist()
+        assert labels.read(y).codes[~unlabeled].tolist() == expected[~unlabeled].tolist()
         assert labels.read(y).codes.tolist() == labels.read(before).codes.tolist() == TARGET.tolist()
 
     @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ class TestHideLabels:
         assert kept(0.25, mechanism="positives-only") == [0, 5]
         assert kept(3, mechanism="positives-only") == [0, 3]
 
-    def test_rows_that_are_unlabelled_already_stay_so_and_do_not_count(self):
+    def test_rows_that_are_unlabeled_already_stay_so_and_do_not_count(self):
         y = np.array([0, 0, 0, 0, 1, 1, 1, 1] + [-1] * 92)
         hidden = hide_labels(y, 0.5, mechanism="per-class", random_state=0)
         assert (hidden[8:] == -1).all()
@@ -315,23 +315,23 @@ class TestHideLabels:
             hide_labels(TARGET, labeled)
 
     def test_impossible_counts(self):
-        with pytest.raises(ValueError, match="labeled=121 is more than the 120 labelled rows of y"):
+        with pytest.raises(ValueError, match="labeled=121 is more than the 120 labeled rows of y"):
             hide_labels(TARGET, 121)
         with pytest.raises(ValueError, match="labeled=1 is fewer than the 2 classes of y"):
             hide_labels(TARGET, 1)
-        with pytest.raises(ValueError, match="labeled=3 is more than the 2 labelled rows of class 'yes'"):
+        with pytest.raises(ValueError, match="labeled=3 is more than the 2 labeled rows of class 'yes'"):
             hide_labels(["yes", "no", "yes", "no", "no"], 3, mechanism="per-class")
-        with pytest.raises(ValueError, match="labeled=3 is more than the 2 labelled rows of class 1"):
+        with pytest.raises(ValueError, match="labeled=3 is more than the 2 labeled rows of class 1"):
             hide_labels([0, 0, 0, 1, 1], 3, mechanism="positives-only")
 
     def test_bad_y_and_mechanism(self):
         with pytest.raises(ValueError, match="mechanism='mar' is not known: use one of 'scar', 'per-class'"):
             hide_labels(TARGET, mechanism="mar")
-        with pytest.raises(LabelError, match="y holds no labelled row"):
+        with pytest.raises(LabelError, match="y holds no labeled row"):
             hide_labels([-1, -1])
         with pytest.raises(LabelError, match="y holds 3 classes"):
             hide_labels([0, 1, 2], mechanism="positives-only")
-        with pytest.raises(LabelError, match="there is no unlabelled row"):
+        with pytest.raises(LabelError, match="there is no unlabeled row"):
             hide_labels([1, 1], mechanism="positives-only")
         with pytest.raises(LabelError, match="continuous"):
             hide_labels([0.1, 0.2])

@@ -35,7 +35,8 @@ from fewlabel import (
     save,
 )
 from fewlabel.exceptions import UntrustedFileError
-from fewlabel.persistence import _HARMLESS_TYPES, _OUR_PARTS, atomic_write
+from fewlabel.files import atomic_write
+from fewlabel.persistence import _HARMLESS_TYPES, _OUR_PARTS
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +325,7 @@ def test_a_call_hidden_in_a_model_is_refused_and_not_made(tmp_path):
     ("module", "name"),
     [
         ("fewlabel.persistence", "os"),
-        ("fewlabel.persistence", "atomic_write"),
+        ("fewlabel.files", "atomic_write"),
         ("fewlabel.boosting", "PNUAUCBoostClassifier.fit"),
         ("fewlabel.boosting.evil", "PNUAUCBoostClassifier"),
         ("fewlabel", "__version__"),

@@ -47,12 +47,12 @@ def test_bbe_equals_its_definition(seed, ties):
 
 
 def test_bbe_by_hand():
-    """Half of the unlabelled rows score like the positives, the rest below them all."""
+    """Half of the unlabeled rows score like the positives, the rest below them all."""
     p, u = np.full(100, 0.9), np.r_[np.full(500, 0.9), np.full(500, 0.1)]
     assert prior._bbe(p, u) == pytest.approx(0.5)
 
 
-def test_dedpul_finds_the_fixed_point_of_expectation_maximisation():
+def test_dedpul_finds_the_fixed_point_of_expectation_maximization():
     rng = np.random.default_rng(0)
     p = 1 / (1 + np.exp(-rng.normal(3, 1, 500)))
     u = 1 / (1 + np.exp(-np.r_[rng.normal(3, 1, 300), rng.normal(-3, 1, 700)]))
@@ -112,7 +112,7 @@ def test_elkan_noto_is_right_when_the_classes_are_apart_in_either_setting():
     assert estimate.population == pytest.approx(0.4, abs=0.05)
 
 
-def test_energy_uses_labelled_negatives():
+def test_energy_uses_labeled_negatives():
     rng = np.random.default_rng(0)
     true = (rng.random(1500) < 0.35).astype(int)
     X = rng.normal(size=(1500, 3)) + true[:, None]
@@ -120,9 +120,9 @@ def test_energy_uses_labelled_negatives():
     estimate = estimate_class_prior(X, y, "energy", random_state=0)
     assert estimate.prior == pytest.approx(true[300:].mean(), abs=0.06)
     assert estimate.low < estimate.prior < estimate.high
-    with pytest.raises(LabelError, match="only one labelled class"):
+    with pytest.raises(LabelError, match="only one labeled class"):
         estimate_class_prior(X, np.where(y == 1, 1, -1), "energy")
-    with pytest.raises(LabelError, match="every row is labelled"):
+    with pytest.raises(LabelError, match="every row is labeled"):
         estimate_class_prior(X, true, "energy")
 
 
@@ -155,7 +155,7 @@ def test_bad_choices_are_named(arguments, match):
         estimate_class_prior([[0.0], [1.0]], [1, -1], **arguments)
 
 
-def test_labelled_negatives_beside_unlabelled_rows_are_an_error():
+def test_labeled_negatives_beside_unlabeled_rows_are_an_error():
     with pytest.raises(LabelError, match="PNUAUCBoostClassifier"):
         estimate_class_prior(np.arange(4.0)[:, None], [1, 0, -1, -1])
 

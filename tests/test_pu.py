@@ -1,4 +1,4 @@
-"""What positive-unlabelled classifiers share."""
+"""What positive-unlabeled classifiers share."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_weights_equal_repetition_with_a_given_prior(Estimator):
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
 def test_a_group_without_weight_is_an_error(Estimator):
     X, y = np.arange(6.0)[:, None], np.array([1, 1, -1, -1, -1, -1])
-    with pytest.raises(LabelError, match="every unlabelled row has sample_weight 0"):
+    with pytest.raises(LabelError, match="every unlabeled row has sample_weight 0"):
         Estimator(prior=0.5).fit(X, y, (y == 1) * 1.0)
 
 

@@ -19,7 +19,7 @@ def write(folder, name, data, target):
 def test_every_entry_is_complete():
     for name, known in registry().items():
         assert sum(known["classes"].values()) == known["rows"], name
-        assert {"source", "licence"} <= known.keys(), name
+        assert {"source", "license"} <= known.keys(), name
         assert len(known["sha256"]) == 64, name
         assert known.get("positive", next(iter(known["classes"]))) in known["classes"], name
         assert all(isinstance(label, str) for label in known["classes"]), name
@@ -31,7 +31,7 @@ def test_what_scikit_learn_brings_along_needs_no_file(name):
     assert found.source == "scikit-learn"
     assert found.data.shape == (registry()[name]["rows"], registry()[name]["columns"])
     assert found.target.value_counts().to_dict() == registry()[name]["classes"]
-    assert "Licence" in found.DESCR
+    assert "License" in found.DESCR
 
 
 def test_a_data_home_comes_first_and_a_strange_copy_is_told(tmp_path):

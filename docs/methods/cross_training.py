@@ -28,7 +28,7 @@ LINES = {
     "Co-T": ("#3a7d1e", "--"),
     "Se-T": ("#8a5aa8", "--"),
     "tri-training": ("#b8860b", "--"),
-    "NC-T, thesis": ("grey", ":"),
+    "NC-T, thesis": ("gray", ":"),
 }
 SETS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 BASES = {"naive Bayes": GaussianNB(), "tree": DecisionTreeClassifier(min_samples_leaf=2, random_state=0)}
@@ -51,9 +51,9 @@ def figures_4_4_and_4_5():
     axes = figure.subplots(1, 2, sharey=True)
     for axis, base, title in zip(axes, ("rbf", "tree"), ("Network of radial basis functions", "Decision tree")):
         rates = sorted(rate for name, rate in means if name == base)
-        for method, (colour, style) in LINES.items():
+        for method, (color, style) in LINES.items():
             axis.plot(
-                rates, [means[base, r][method] for r in rates], style, marker="o", ms=4, color=colour, label=method
+                rates, [means[base, r][method] for r in rates], style, marker="o", ms=4, color=color, label=method
             )
         axis.set(xlabel="share of labels kept, percent", xticks=rates)
         axis.set_title(title, loc="left")
@@ -93,13 +93,13 @@ def figure_of_the_guard():
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for axis, base in zip(axes, BASES):
         here = [row for row in rows if row[0] == base]
-        for name, colour in zip(SETS, ("#0067a8", "#c4500c", "#3a7d1e", "#8a5aa8")):
+        for name, color in zip(SETS, ("#0067a8", "#c4500c", "#3a7d1e", "#8a5aa8")):
             points = np.array([row[2:] for row in here if row[1] == name])
             took = points[:, 2] > 0
-            axis.scatter(*points[took, :2].T, s=26, color=colour, label=name)
-            axis.scatter(*points[~took, :2].T, s=26, facecolor="none", edgecolor=colour)
-        axis.axline((0, 0), slope=1, color="grey", linewidth=0.8, linestyle=":")
-        axis.axhline(0, color="grey", linewidth=0.8)
+            axis.scatter(*points[took, :2].T, s=26, color=color, label=name)
+            axis.scatter(*points[~took, :2].T, s=26, facecolor="none", edgecolor=color)
+        axis.axline((0, 0), slope=1, color="gray", linewidth=0.8, linestyle=":")
+        axis.axhline(0, color="gray", linewidth=0.8)
         axis.set(xlabel="best out-of-fold score less that of the start, points")
         axis.set_title(base, loc="left")
         took, refused = (np.array([row[2:4] for row in here if row[4] == verdict and row[2] > 0]) for verdict in (1, 0))

@@ -20,17 +20,17 @@ def views_and_rounds(n_draws=6, n_rounds=10):
     left, right = figure.subplots(1, 2)
     X, _, views = make_multiview_credit(3000, return_views=True, random_state=0)
     tables = ((views >= 0, "four views", "o-", BLUE), (views >= -1, "and four columns of noise", "s--", ORANGE))
-    for keep, label, style, colour in tables:
+    for keep, label, style, color in tables:
         found = VariableClusterer(random_state=0).fit(X[:, keep])
-        left.plot(*found.stability_.T, style, color=colour, label=f"{label}: {found.n_clusters_} chosen")
+        left.plot(*found.stability_.T, style, color=color, label=f"{label}: {found.n_clusters_} chosen")
     left.set(xlabel="number of views", ylabel="mean adjusted Rand index", ylim=(0, 1.05))
     left.set_title("Stability of the views", loc="left")
     left.legend(frameon=False, loc="lower right")
     scores = np.array([rounds_of_draw(draw, n_rounds) for draw in range(n_draws)])
     places = np.arange(1, n_rounds + 1)
-    for row, label, style, colour in ((0, "hidden rows", "o-", BLUE), (1, "the score that stops", "s--", ORANGE)):
-        right.plot(places, scores[:, row].T, color=colour, alpha=0.25, linewidth=0.9)
-        right.plot(places, scores[:, row].mean(axis=0), style, color=colour, label=label)
+    for row, label, style, color in ((0, "hidden rows", "o-", BLUE), (1, "the score that stops", "s--", ORANGE)):
+        right.plot(places, scores[:, row].T, color=color, alpha=0.25, linewidth=0.9)
+        right.plot(places, scores[:, row].mean(axis=0), style, color=color, label=label)
     right.set(xlabel="round", ylabel="AUC", xticks=places, ylim=(0.5, 0.95))
     right.set_title(f"BSSEL-LS by round: {n_draws} draws and their mean", loc="left")
     right.legend(frameon=False, loc="lower center", ncols=2)

@@ -47,27 +47,27 @@ def figure_6_3_and_6_4():
     for (left, right), make, name in zip(axes, (make_two_moons, make_three_circles), ("Two moons", "Three circles")):
         X, y, true = make(return_true=True, random_state=0)
         found = PathNeighborsClassifier().fit(X, y).transduction_
-        show_rows(left, X, y, true, found, f"{name}, path neighbours")
-        show_rows(right, X, y, true, nearest(X, y), f"{name}, nearest labelled row")
+        show_rows(left, X, y, true, found, f"{name}, path neighbors")
+        show_rows(right, X, y, true, nearest(X, y), f"{name}, nearest labeled row")
     save(figure, "path_neighbors_toys")
 
 
 def errors_by_noise(n_seeds=20):
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     forms = {
-        "path neighbours": PathNeighborsClassifier(),
+        "path neighbors": PathNeighborsClassifier(),
         "two steps, as printed": PathNeighborsClassifier(search="two-step"),
         "shortest path (MSNN)": PathNeighborsClassifier(cost="length"),
     }
     noises = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2)
     for axis, make, name in zip(figure.subplots(1, 2), (make_two_moons, make_three_circles), ("Two moons", "Circles")):
-        for (form, model), shape, colour in zip(forms.items(), SHAPES, COLOURS):
+        for (form, model), shape, color in zip(forms.items(), SHAPES, COLOURS):
             mean = [np.mean([_error(model, make, noise, s) for s in range(n_seeds)]) for noise in noises]
-            axis.plot(noises, mean, shape, color=colour, label=form)
+            axis.plot(noises, mean, shape, color=color, label=form)
             print(f"{name}, {form}: error in percent by noise {dict(zip(noises, np.round(mean, 2).tolist()))}")
         rows = [make(noise=noise, return_true=True, random_state=s) for noise in noises for s in range(n_seeds)]
         one = np.array([100 * np.mean((nearest(X, y) != true)[y < 0]) for X, y, true in rows]).reshape(len(noises), -1)
-        axis.plot(noises, one.mean(axis=1), color="grey", label="nearest labelled row")
+        axis.plot(noises, one.mean(axis=1), color="gray", label="nearest labeled row")
         axis.set(xlabel="noise (standard deviation)", ylabel="error in percent, mean of 20 seeds")
         axis.set_title(name, loc="left")
         axis.grid(alpha=0.25)
@@ -81,7 +81,7 @@ def _error(model, make, noise, seed):
 
 
 def cheapest_path(X, y, row, code, **form):
-    """The path from a row to the labelled rows of one class, and the logarithm of its cost."""
+    """The path from a row to the labeled rows of one class, and the logarithm of its cost."""
     # A fit in which the other class has no row but one out of reach.
     far = np.vstack([X, X.mean(axis=0) + 1e3])
     model = PathNeighborsClassifier(scale=False, **form).fit(far, np.r_[np.where(y == code, code, -1), 1 - code])
@@ -92,11 +92,11 @@ def cheapest_path(X, y, row, code, **form):
 
 
 def figure_6_6():
-    """The paths of one row to either class: few neighbours; all rows as neighbours; and then the cheapest path."""
+    """The paths of one row to either class: few neighbors; all rows as neighbors; and then the cheapest path."""
     X, y, true = make_two_moons(noise=0.1, return_true=True, random_state=2)
     everyone = len(X) - 1
     few = PathNeighborsClassifier(scale=False, search="two-step").fit(X, y)
-    # One delta for all three: the median edge grows with the number of neighbours.
+    # One delta for all three: the median edge grows with the number of neighbors.
     delta = 0.2 * few.delta_ / PathNeighborsClassifier(everyone, scale=False).fit(X, y).delta_
     forms = {
         "K = 10, two steps, as printed": dict(n_neighbors=10, search="two-step"),
@@ -126,14 +126,14 @@ def figure_6_6():
 
 
 def figure_6_5_and_6_7():
-    """Accuracy by the number of neighbours, 100 labelled rows, mean of the benchmark's 12 splits."""
+    """Accuracy by the number of neighbors, 100 labeled rows, mean of the benchmark's 12 splits."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
     from paths import load, splits
 
     figure = Figure(figsize=(10, 3.8), layout="constrained")
     groups = {"Manifolds": ("Digit1", "USPS", "COIL"), "Clusters": ("g241c", "g241d", "Text")}
     for axis, (title, names) in zip(figure.subplots(1, 2), groups.items()):
-        for name, colour, shape in zip(names, COLOURS, SHAPES):
+        for name, color, shape in zip(names, COLOURS, SHAPES):
             X, y = load(name)
             mean = []
             for k in NEIGHBOURS:
@@ -144,9 +144,9 @@ def figure_6_5_and_6_7():
                     found = PathNeighborsClassifier(k).fit(X, few).transduction_
                     right.append(100 * np.mean((found == y)[few < 0]))
                 mean.append(np.mean(right))
-            axis.plot(NEIGHBOURS, mean, shape, color=colour, label=name)
+            axis.plot(NEIGHBOURS, mean, shape, color=color, label=name)
             print(f"{name}: accuracy by K {dict(zip(NEIGHBOURS, np.round(mean, 1).tolist()))}")
-        axis.set(xscale="log", xlabel="K, the number of neighbours", ylabel="accuracy in percent")
+        axis.set(xscale="log", xlabel="K, the number of neighbors", ylabel="accuracy in percent")
         axis.set_xticks(NEIGHBOURS, NEIGHBOURS)
         axis.minorticks_off()
         axis.set_title(title, loc="left")

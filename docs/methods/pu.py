@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages on positive-unlabelled learning and on pseudo-label boosting, from runs of our own.
+"""Draw the pictures of the pages on positive-unlabeled learning and on pseudo-label boosting, from runs of our own.
 
 python docs/methods/pu.py
 """
@@ -65,7 +65,7 @@ def draw_ada_pu():
             accuracy.append([(m.fit(X, y_pu).predict(X[hidden]) == y[hidden]).mean() for m in models])
         right.plot(wrong, np.mean(accuracy, axis=0), "o-", color=color, label=f'threshold="{threshold}"')
     right.axvline(y[hidden].mean(), color=GREY, linestyle=":", label="true prior")
-    right.set(xlabel="prior given", ylabel="accuracy, unlabelled rows", title="A wrong prior")
+    right.set(xlabel="prior given", ylabel="accuracy, unlabeled rows", title="A wrong prior")
     right.legend()
     finish(figure, "pu_ada")
 
@@ -81,7 +81,7 @@ def draw_linear():
             auc.append([roc_auc_score(y[hidden], m.decision_function(X[hidden])) for m in models])
         left.plot(wrong, np.mean(auc, axis=0), "o-", color=color, label=risk)
     left.axvline(y[hidden].mean(), color=GREY, linestyle=":", label="true prior")
-    left.set(xlabel="prior given", ylabel="AUC, unlabelled rows", title="uPU fits noise, nnPU less")
+    left.set(xlabel="prior given", ylabel="AUC, unlabeled rows", title="uPU fits noise, nnPU less")
     left.legend()
     biases = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
     for name, Model, color in (
@@ -99,7 +99,7 @@ def draw_linear():
                 accuracy[seed, k] = (model.predict(X[hidden]) == true[hidden]).mean()
         right.plot(biases, accuracy.mean(axis=0), "o-", color=color, label=name)
     right.set(
-        xlabel="bias of the labels (0: at random)", ylabel="accuracy, unlabelled rows", title="Easy positives labelled"
+        xlabel="bias of the labels (0: at random)", ylabel="accuracy, unlabeled rows", title="Easy positives labeled"
     )
     right.legend()
     finish(figure, "pu_linear")
@@ -165,9 +165,7 @@ def draw_ssmab():
                 of_share.append((model.predict(X[~known]) == y[~known]).mean())
             accuracy.append(np.mean(of_share))
         axes.plot(np.multiply(shares, 100), accuracy, "o-", color=color, label=name)
-    axes.set(
-        xlabel="labelled rows, %", ylabel="accuracy, unlabelled rows", title="Digits: nearest neighbours, passed on"
-    )
+    axes.set(xlabel="labeled rows, %", ylabel="accuracy, unlabeled rows", title="Digits: nearest neighbors, passed on")
     axes.legend()
     finish(figure, "ssmab")
 

@@ -76,12 +76,12 @@ def main():
     )
     left.set_title("Dermatology: logistic regression, 10 draws of 80%", loc="left", fontsize=10)
     inside, before = inside_and_before()
-    for result, place, colour, label in (
+    for result, place, color, label in (
         (inside, -0.2, "#0067a8", "on the training rows"),
         (before, 0.2, "#c4500c", "on all rows"),
     ):
         means, errors = zip(*[(np.mean(result[m]), error(result[m])) for m in NAMES])
-        right.bar(places + place, means, 0.38, color=colour, alpha=0.85, label=f"selected {label}")
+        right.bar(places + place, means, 0.38, color=color, alpha=0.85, label=f"selected {label}")
         right.errorbar(places + place, means, errors, fmt="none", color="k")
         print(f"lung-cancer, selected {label}:", {m: round(float(v), 1) for m, v in zip(NAMES, means)})
     right.set_xticks(places, NAMES.values(), fontsize=8)

@@ -55,8 +55,8 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     """Base of binary rankers: a subclass gives `_fit` and `_score`, this class makes a classifier of them.
 
     A ranker's objective has no threshold. `fit` therefore chooses the one with the best balanced accuracy on the
-    labelled rows. There the likelihood ratio of the classes is 1; away from it its logarithm is taken to be
-    proportional to the decision function, and with the share of positives among the labelled rows it gives the
+    labeled rows. There the likelihood ratio of the classes is 1; away from it its logarithm is taken to be
+    proportional to the decision function, and with the share of positives among the labeled rows it gives the
     probabilities.
 
     Subclasses implement
@@ -78,11 +78,11 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labelled and unlabelled rows.
+            The table; labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, within each group of positives, negatives and unlabelled rows.
+            Weights of the rows, within each group of positives, negatives and unlabeled rows.
             A row of weight 0 is left out.
 
         Returns
@@ -120,7 +120,7 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         return self._score(self._validate(X, reset=False)) + self.offset_
 
     def predict(self, X):
-        """Class of each row, at the threshold with the best balanced accuracy on the labelled rows.
+        """Class of each row, at the threshold with the best balanced accuracy on the labeled rows.
 
         Parameters
         ----------
@@ -134,10 +134,10 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         return self.classes_[positive.astype(np.intp)]
 
     def predict_proba(self, X):
-        """Probability of each class, by a sigmoid fitted to the labelled rows.
+        """Probability of each class, by a sigmoid fitted to the labeled rows.
 
         At the threshold of `predict` a row is as likely under either class, so its probability is the share of
-        positives among the labelled rows, which is 1/2 only if the classes are of equal size.
+        positives among the labeled rows, which is 1/2 only if the classes are of equal size.
 
         Parameters
         ----------
@@ -157,13 +157,13 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         return hasattr(self, "calibration_")
 
     def _read_labels(self, y):
-        """Classes, and the sign of each row: +1, -1, or 0 if unlabelled."""
+        """Classes, and the sign of each row: +1, -1, or 0 if unlabeled."""
         return read_binary(y)
 
     def _make_classifier(self, scores, signs, weight):
         """Set `offset_` (so that 0 is the threshold) and `calibration_` (slope and intercept of the log-odds)."""
-        labelled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
-        self._set_threshold(scores[labelled], signs[labelled] > 0, None if weight is None else weight[labelled])
+        labeled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
+        self._set_threshold(scores[labeled], signs[labeled] > 0, None if weight is None else weight[labeled])
 
     def _set_threshold(self, scores, positive, weight):
         weight = np.ones(len(scores)) if weight is None else weight
@@ -213,9 +213,9 @@ def _drop_weightless(X, signs, weight, classes, needed):
     if keep.all():
         return X, signs, weight
     names = {
-        -1: f"labelled row of class {classes[0]!r}",
-        0: "unlabelled row",
-        1: f"labelled row of class {classes[1]!r}",
+        -1: f"labeled row of class {classes[0]!r}",
+        0: "unlabeled row",
+        1: f"labeled row of class {classes[1]!r}",
     }
     for sign in needed:
         if not (signs[keep] == sign).any():
@@ -224,7 +224,7 @@ def _drop_weightless(X, signs, weight, classes, needed):
 
 
 def _balanced_threshold(scores, positive, weight):
-    """Mid-way between the two neighbouring scores that part the classes with the best balanced accuracy."""
+    """Mid-way between the two neighboring scores that part the classes with the best balanced accuracy."""
     fpr, tpr, thresholds = roc_curve(positive, scores, sample_weight=weight, drop_intermediate=False)
     best = int(np.argmax(tpr - fpr))
     if best == 0:  # no cut is better than calling every row negative: cut above all scores
@@ -240,7 +240,7 @@ def _likelihood_slope(decision, positive, weight):
     r"""Slope :math:`a \ge 0` of the log-likelihood ratio :math:`a \cdot decision` of the two classes.
 
     Logistic regression without intercept on classes of equal total weight. Platt's targets, slightly inside 0 and 1,
-    keep the slope finite when the labelled rows are separated.
+    keep the slope finite when the labeled rows are separated.
     """
     size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
     target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-_LINE, _MISSING = "#0072B2", "#D55E00"  # a pair that colour-blind readers can tell apart
+_LINE, _MISSING = "#0072B2", "#D55E00"  # a pair that color-blind readers can tell apart
 
 
 def plot_shape_functions(model, *, columns=None, max_columns=6, axes=None):
@@ -108,8 +108,8 @@ def scorecard(model, *, points=20, base=600):
     slope, intercept = (float(c) for c in model.calibration_)
     if not slope > 0:
         raise ValueError(
-            f"the model's calibrated slope is {slope:g}: its scores do not rise with the odds on the labelled rows, so "
-            "points would not mean odds. Fit it on more labelled rows"
+            f"the model's calibrated slope is {slope:g}: its scores do not rise with the odds on the labeled rows, so "
+            "points would not mean odds. Fit it on more labeled rows"
         )
     factor = points / np.log(2)
     rows = [("(base)", "", np.nan, np.nan, base + factor * (slope * float(model.offset_) + intercept))]

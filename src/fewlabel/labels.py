@@ -1,6 +1,6 @@
-"""The one meaning of `y`: which rows are labelled, with which class, and how errors are worded.
+"""The one meaning of `y`: which rows are labeled, with which class, and how errors are worded.
 
-A row is unlabelled if it holds ``-1`` in a numeric `y`, or ``NaN`` / ``None`` / ``pd.NA`` / ``NaT`` in any
+A row is unlabeled if it holds ``-1`` in a numeric `y`, or ``NaN`` / ``None`` / ``pd.NA`` / ``NaT`` in any
 `y`. Everything else is a class: an int, a float that holds an int, a bool, or a string.
 """
 
@@ -21,11 +21,11 @@ class Labels(NamedTuple):
     Attributes
     ----------
     classes : ndarray
-        The sorted classes that occur on labelled rows, in the type of `y`.
+        The sorted classes that occur on labeled rows, in the type of `y`.
     codes : ndarray of int64
-        Position of each row's class in `classes`, ``-1`` where the row is unlabelled.
+        Position of each row's class in `classes`, ``-1`` where the row is unlabeled.
     hidden_classes : tuple
-        Declared categories of a categorical `y` that no labelled row holds.
+        Declared categories of a categorical `y` that no labeled row holds.
     """
 
     classes: np.ndarray
@@ -34,16 +34,16 @@ class Labels(NamedTuple):
 
 
 class BinaryLabels(NamedTuple):
-    """Two classes as signs: ``+1`` for ``classes[1]``, ``-1`` for ``classes[0]``, ``0`` if unlabelled."""
+    """Two classes as signs: ``+1`` for ``classes[1]``, ``-1`` for ``classes[0]``, ``0`` if unlabeled."""
 
     classes: np.ndarray
     signs: np.ndarray
 
 
 class PULabels(NamedTuple):
-    """Positive-unlabelled reading: `positive` marks the labelled positives, every other row is unlabelled.
+    """Positive-unlabeled reading: `positive` marks the labeled positives, every other row is unlabeled.
 
-    `classes` has one element, the positive class, if unlabelled rows are marked, and two if they hold a class of
+    `classes` has one element, the positive class, if unlabeled rows are marked, and two if they hold a class of
     their own.
     """
 
@@ -77,15 +77,15 @@ def read(y) -> Labels:
     if isinstance(series.dtype, pd.CategoricalDtype):
         present = set(series.cat.remove_unused_categories().cat.categories)
         hidden = tuple(c for c in series.cat.categories if c not in present and not _is_marker(c))
-    labelled = ~series.isna().to_numpy()
-    values = _plain_values(series[labelled])
+    labeled = ~series.isna().to_numpy()
+    values = _plain_values(series[labeled])
     if values.dtype.kind in "iuf":
         marked = values == UNLABELED
-        labelled[np.flatnonzero(labelled)[marked]] = False
+        labeled[np.flatnonzero(labeled)[marked]] = False
         values = values[~marked]
     classes, found = np.unique(values, return_inverse=True)
     codes = np.full(len(series), -1, dtype=np.int64)
-    codes[labelled] = found
+    codes[labeled] = found
     return Labels(classes, codes, hidden)
 
 
@@ -107,9 +107,9 @@ def read_binary(y) -> BinaryLabels:
 
 
 def read_pu(y) -> PULabels:
-    """Read `y` as positive-unlabelled.
+    """Read `y` as positive-unlabeled.
 
-    It holds one labelled class and markers, or two classes and no marker; ``classes[-1]`` is positive.
+    It holds one labeled class and markers, or two classes and no marker; ``classes[-1]`` is positive.
 
     Examples
     --------
@@ -121,33 +121,33 @@ def read_pu(y) -> PULabels:
     """
     labels = read(y)
     require_labels(labels)
-    n_classes, unlabelled = len(labels.classes), labels.codes < 0
-    if n_classes == 2 and unlabelled.any():
+    n_classes, unlabeled = len(labels.classes), labels.codes < 0
+    if n_classes == 2 and unlabeled.any():
         raise LabelError(
-            f"y holds labelled rows of both classes ({_show(labels.classes)}) and unlabelled rows: "
-            "positive-unlabelled methods use labelled positives only. Use a semi-supervised method such as "
-            "PNUAUCBoostClassifier, which learns from labelled negatives too, or hide the negatives first "
+            f"y holds labeled rows of both classes ({_show(labels.classes)}) and unlabeled rows: "
+            "positive-unlabeled methods use labeled positives only. Use a semi-supervised method such as "
+            "PNUAUCBoostClassifier, which learns from labeled negatives too, or hide the negatives first "
             "(mark them -1)"
         )
     if n_classes > 2:
         raise LabelError(
-            "Only binary classification is supported. The type of the target is multiclass: positive-unlabelled "
+            "Only binary classification is supported. The type of the target is multiclass: positive-unlabeled "
             f"methods need one positive class, y holds {n_classes}: {_show(labels.classes)}. Recode y: 1 for the "
             "positives, -1 or 0 for the rest"
         )
-    if n_classes == 1 and not unlabelled.any():
+    if n_classes == 1 and not unlabeled.any():
         raise LabelError(
-            f"every row is labelled {_show(labels.classes)}: there is no unlabelled row to compare the "
-            "positive class with; mark unlabelled rows with -1, None or NaN"
+            f"every row is labeled {_show(labels.classes)}: there is no unlabeled row to compare the "
+            "positive class with; mark unlabeled rows with -1, None or NaN"
         )
     return PULabels(labels.classes, labels.codes == n_classes - 1, labels.hidden_classes)
 
 
 def require_labels(labels: Labels) -> None:
-    """Raise `LabelError` if no row is labelled."""
+    """Raise `LabelError` if no row is labeled."""
     if len(labels.classes) == 0:
         raise LabelError(
-            "y holds no labelled row: every value is missing or -1, the mark of unlabelled rows. Label a few "
+            "y holds no labeled row: every value is missing or -1, the mark of unlabeled rows. Label a few "
             "rows of each class (if -1 is one of your classes, recode it, for instance as 0)"
         )
 
@@ -160,9 +160,9 @@ def read_classes(y, estimator) -> Labels:
     require_labels(labels)
     if len(labels.classes) < 2:
         raise LabelError(
-            f"only one labelled class ({labels.classes.tolist()[0]!r}), 1 class in all: label rows of two classes or "
-            "more. If -1 is one of your classes, recode it, for instance as 0: -1 marks unlabelled rows. With "
-            "positives alone use a positive-unlabelled method such as PUAdaBoostClassifier"
+            f"only one labeled class ({labels.classes.tolist()[0]!r}), 1 class in all: label rows of two classes or "
+            "more. If -1 is one of your classes, recode it, for instance as 0: -1 marks unlabeled rows. With "
+            "positives alone use a positive-unlabeled method such as PUAdaBoostClassifier"
         )
     return labels
 
@@ -175,22 +175,22 @@ def _require_two_classes(labels: Labels) -> None:
     if n_classes > 2:
         hint = ""
         if any(str(c) == str(UNLABELED) for c in labels.classes):
-            hint = f". The text {str(UNLABELED)!r} is a class: mark unlabelled rows of a text column with None"
+            hint = f". The text {str(UNLABELED)!r} is a class: mark unlabeled rows of a text column with None"
         raise LabelError(
             "Only binary classification is supported. The type of the target is multiclass: "
             f"y holds {n_classes} classes, {_show(labels.classes)}{hint}"
         )
-    only = f"only one labelled class ({_show(labels.classes)})"
+    only = f"only one labeled class ({_show(labels.classes)})"
     if labels.hidden_classes:
         raise LabelError(
             f"{only}: every row of class {_show(labels.hidden_classes)} is hidden; label a few rows of it, "
-            "or use a positive-unlabelled method"
+            "or use a positive-unlabeled method"
         )
     numeric = labels.classes.dtype.kind in "iuf"
     if numeric and (labels.codes < 0).any():
-        raise LabelError(f"{only}: if -1 is your negative class, recode it as 0; -1 marks unlabelled rows")
+        raise LabelError(f"{only}: if -1 is your negative class, recode it as 0; -1 marks unlabeled rows")
     raise LabelError(
-        f"{only}: rows of both classes are needed. If only positives are labelled, use a positive-unlabelled method"
+        f"{only}: rows of both classes are needed. If only positives are labeled, use a positive-unlabeled method"
     )
 
 
@@ -256,7 +256,7 @@ def _warn_column_vector() -> None:
 
 
 def _plain_values(present: pd.Series) -> np.ndarray:
-    """The labelled values as ints, floats that hold ints, bools or strings; anything else is an error."""
+    """The labeled values as ints, floats that hold ints, bools or strings; anything else is an error."""
     values = present.to_numpy()
     if len(values) == 0:  # an all-missing column may have any type, dates for instance
         return values
@@ -276,10 +276,10 @@ def _plain_values(present: pd.Series) -> np.ndarray:
     if kind != "f":
         raise LabelError(
             f"y holds {_KIND_NAMES.get(kind, kind)} values, e.g. {_show(values[:3])}: labels are ints, "
-            "floats that hold ints, bools or strings, of one kind; mark unlabelled rows with None"
+            "floats that hold ints, bools or strings, of one kind; mark unlabeled rows with None"
         )
     if np.isinf(values).any():
-        raise LabelError("y contains infinity: classes are ints, bools or strings; unlabelled rows hold -1 or NaN")
+        raise LabelError("y contains infinity: classes are ints, bools or strings; unlabeled rows hold -1 or NaN")
     fractional = values[values != np.round(values)]
     if fractional.size:
         raise LabelError(

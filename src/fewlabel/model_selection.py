@@ -1,4 +1,4 @@
-"""Cross-validation with unlabelled rows, and hiding labels to see what few labels cost."""
+"""Cross-validation with unlabeled rows, and hiding labels to see what few labels cost."""
 
 import numbers
 import warnings
@@ -18,15 +18,15 @@ _MECHANISMS = ("scar", "per-class", "positives-only")
 
 
 class LabeledStratifiedKFold(BaseCrossValidator):
-    """Stratified k-fold over the labelled rows; unlabelled rows always train and are never tested.
+    """Stratified k-fold over the labeled rows; unlabeled rows always train and are never tested.
 
-    With scikit-learn's `StratifiedKFold`, unlabelled rows would count as a class of their own and be scored
-    against it. Here the labelled rows are dealt out by `StratifiedKFold`, the unlabelled ones always train.
+    With scikit-learn's `StratifiedKFold`, unlabeled rows would count as a class of their own and be scored
+    against it. Here the labeled rows are dealt out by `StratifiedKFold`, the unlabeled ones always train.
 
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds, at least 2 and at most the number of labelled rows of the rarest class.
+        Number of folds, at least 2 and at most the number of labeled rows of the rarest class.
     shuffle : bool, default=False
         Whether the rows of each class are shuffled before they are dealt out. As in `StratifiedKFold`, the
         default keeps the folds the same from call to call, so that scores of two models can be compared fold
@@ -36,7 +36,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
 
     See Also
     --------
-    hide_labels : Hides labels in a fully labelled `y`.
+    hide_labels : Hides labels in a fully labeled `y`.
 
     Examples
     --------
@@ -64,16 +64,16 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         X : array-like of shape (n_samples, n_features)
             Data; only its length is used.
         y : array-like of shape (n_samples,)
-            Labels; ``-1`` or a missing value marks an unlabelled row.
+            Labels; ``-1`` or a missing value marks an unlabeled row.
         groups : object, default=None
             Ignored, with a warning.
 
         Yields
         ------
         train : ndarray
-            The labelled rows of the other folds, and every unlabelled row.
+            The labeled rows of the other folds, and every unlabeled row.
         test : ndarray
-            The labelled rows of this fold.
+            The labeled rows of this fold.
         """
         if groups is not None:
             warnings.warn("The groups parameter is ignored by LabeledStratifiedKFold", UserWarning, stacklevel=2)
@@ -85,7 +85,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
             rarest = read.classes[counts.argmin() : counts.argmin() + 1].tolist()[0]
             remedy = f"use n_splits={counts.min()} or fewer" if counts.min() > 1 else "it cannot be split"
             raise ValueError(
-                f"n_splits={self.n_splits} is more than the {counts.min()} labelled row(s) of class "
+                f"n_splits={self.n_splits} is more than the {counts.min()} labeled row(s) of class "
                 f"{rarest!r}, so that not every test part would hold one: {remedy}, or label more rows of it"
             )
         return self._split_labeled(read.codes)
@@ -119,7 +119,7 @@ def hide_labels(y, labeled=0.1, *, mechanism="scar", random_state=None):
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels. Rows that are unlabelled already stay so.
+        Labels. Rows that are unlabeled already stay so.
     labeled : float in (0, 1] or int, default=0.1
         How many labels are kept: a float is a share, an int a count. Of what, depends on `mechanism`. A share
         is rounded to whole rows, but not below one row of each class. Mind that ``1`` is one row and ``1.0``
@@ -127,13 +127,13 @@ def hide_labels(y, labeled=0.1, *, mechanism="scar", random_state=None):
     mechanism : {"scar", "per-class", "positives-only"}, default="scar"
         Which labels are kept:
 
-        - ``"scar"`` (selected completely at random): a uniform sample of the labelled rows. If a class is
+        - ``"scar"`` (selected completely at random): a uniform sample of the labeled rows. If a class is
           missing from the sample, a random row of it takes the place of the row drawn last, so that one row
           of each class is kept; this matters only in small samples of rare classes.
-        - ``"per-class"``: a uniform sample of the labelled rows of each class; `labeled` applies to each
+        - ``"per-class"``: a uniform sample of the labeled rows of each class; `labeled` applies to each
           class.
-        - ``"positives-only"``: a uniform sample of the labelled positives (the last of two classes), to which
-          `labeled` applies; every negative is hidden. This makes positive-unlabelled data.
+        - ``"positives-only"``: a uniform sample of the labeled positives (the last of two classes), to which
+          `labeled` applies; every negative is hidden. This makes positive-unlabeled data.
     random_state : int, RandomState instance or None, default=None
         Which rows are drawn. Pass an int for the same rows in every call.
 
@@ -180,7 +180,7 @@ def hide_labels(y, labeled=0.1, *, mechanism="scar", random_state=None):
 
 
 def _draw_any(read, labeled, rng):
-    """A uniform sample of the labelled rows, mended to hold every class."""
+    """A uniform sample of the labeled rows, mended to hold every class."""
     rows = rng.permutation(np.flatnonzero(read.codes >= 0))
     n_classes = len(read.classes)
     if not isinstance(labeled, numbers.Integral):
@@ -188,7 +188,7 @@ def _draw_any(read, labeled, rng):
     elif n_classes <= labeled <= len(rows):
         n_kept = int(labeled)
     elif labeled > len(rows):
-        raise ValueError(f"labeled={labeled} is more than the {len(rows)} labelled rows of y: keep fewer")
+        raise ValueError(f"labeled={labeled} is more than the {len(rows)} labeled rows of y: keep fewer")
     else:
         raise ValueError(f"labeled={labeled} is fewer than the {n_classes} classes of y: keep a row of each")
     kept, rest = rows[:n_kept], rows[n_kept:]
@@ -210,7 +210,7 @@ def _draw_of_class(read, code, labeled, rng):
         n_kept = int(labeled)
     else:
         name = read.classes[code : code + 1].tolist()[0]
-        raise ValueError(f"labeled={labeled} is more than the {len(rows)} labelled rows of class {name!r}: keep fewer")
+        raise ValueError(f"labeled={labeled} is more than the {len(rows)} labeled rows of class {name!r}: keep fewer")
     return rng.permutation(rows)[:n_kept]
 
 
@@ -273,12 +273,12 @@ def _check_labeled(labeled):
 
 
 def make_pu_scorer(prior):
-    """A scorer for model selection without labelled negatives: the AUC that positives and unlabelled rows tell.
+    """A scorer for model selection without labeled negatives: the AUC that positives and unlabeled rows tell.
 
     Parameters
     ----------
     prior : float
-        P(y = positive) among the unlabelled rows. It scales the scores of all models alike, so the choice between them
+        P(y = positive) among the unlabeled rows. It scales the scores of all models alike, so the choice between them
         does not depend on it.
 
     Returns
@@ -288,7 +288,7 @@ def make_pu_scorer(prior):
 
     Notes
     -----
-    Write unlabelled rows as 0 and positives as 1, so that scikit-learn's folds keep both in proportion.
+    Write unlabeled rows as 0 and positives as 1, so that scikit-learn's folds keep both in proportion.
 
     Examples
     --------

@@ -7,23 +7,23 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
-from fewlabel.pu import PositiveUnlabelled
+from fewlabel.pu import PositiveUnlabeled
 
 __all__ = ["NeuralPUClassifier"]
 
 _ACTIVATIONS = {"relu": lambda z: np.maximum(z, 0.0), "softsign": lambda z: z / (1.0 + np.abs(z))}
 
 
-class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
-    r"""Multilayer perceptron from positives and unlabelled rows (uPU, nnPU). Needs PyTorch.
+class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
+    r"""Multilayer perceptron from positives and unlabeled rows (uPU, nnPU). Needs PyTorch.
 
-    Minimises by mini-batches and Adam, for a network :math:`g`,
+    Minimizes by mini-batches and Adam, for a network :math:`g`,
 
     .. math::
 
         \pi\, \overline{\ell(g)}_P + \Big[ \overline{\ell(-g)}_U - \pi\, \overline{\ell(-g)}_P \Big] .
 
-    A network can drive the bracket, which stands for the risk of the negatives, far below zero by learning the labelled
+    A network can drive the bracket, which stands for the risk of the negatives, far below zero by learning the labeled
     positives by heart. ``risk="nnpu"`` steps back whenever that happens in a batch.
 
     Parameters
@@ -33,10 +33,10 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
     loss : {"sigmoid", "logistic", "squared"}, default="sigmoid"
         :math:`\ell`.
     prior : float, default=None
-        P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
+        P(y = positive) among the unlabeled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
     hidden_layer_sizes : tuple of int, default=(100,)
         Width of each hidden layer. The paper has (100,) for small tables and four layers of 300 for large ones; its
-        batch normalisation is left out.
+        batch normalization is left out.
     activation : {"relu", "softsign"}, default="relu"
         Of the hidden layers.
     alpha : float, default=0.005
@@ -48,11 +48,11 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
     learning_rate : float, default=0.001
         Step of Adam.
     batch_size : int, default=1000
-        Rows of a mini-batch, positives and unlabelled rows together.
+        Rows of a mini-batch, positives and unlabeled rows together.
     max_iter : int, default=100
         Passes over the rows.
     threshold : {"prior", "zero"}, default="prior"
-        "prior": call as many of the unlabelled training rows positive as the prior says. "zero": the sign of :math:`g`.
+        "prior": call as many of the unlabeled training rows positive as the prior says. "zero": the sign of :math:`g`.
     random_state : int, RandomState instance or None, default=None
         Draws the first weights, the batches, and the folds for the estimate of the prior.
 
@@ -97,7 +97,7 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
     """
 
     _parameter_constraints: dict = {
-        **PositiveUnlabelled._prior_constraints,
+        **PositiveUnlabeled._prior_constraints,
         "risk": [StrOptions({"upu", "nnpu"})],
         "loss": [StrOptions({"sigmoid", "logistic", "squared"})],
         "hidden_layer_sizes": ["array-like"],
@@ -152,14 +152,14 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
         positive = torch.tensor(signs > 0)
         weight = torch.ones(len(rows)) if weight is None else torch.tensor(weight, dtype=torch.float32)
         layers = _first_layers([X.shape[1], *self.hidden_layer_sizes, 1], rng, torch)
-        optimiser = torch.optim.Adam(
+        optimizer = torch.optim.Adam(
             [part for layer in layers for part in layer], lr=self.learning_rate, weight_decay=self.alpha
         )
         curve = []
         for _ in range(self.max_iter):
             order = torch.tensor(rng.permutation(len(rows)))
             risks = [
-                self._batch_step(rows[batch], positive[batch], weight[batch], layers, optimiser, torch)
+                self._batch_step(rows[batch], positive[batch], weight[batch], layers, optimizer, torch)
                 for batch in torch.split(order, self.batch_size)
             ]
             curve.append(float(np.mean(risks)))
@@ -168,7 +168,7 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
         self.loss_curve_ = np.array(curve)
         self.n_iter_ = len(curve)
 
-    def _batch_step(self, rows, positive, weight, layers, optimiser, torch):
+    def _batch_step(self, rows, positive, weight, layers, optimizer, torch):
         """One step on a batch; gives its risk."""
         g = _forward(rows, layers, self.activation, torch)
         as_positive, as_negative = _loss(g, self.loss, torch), _loss(-g, self.loss, torch)
@@ -178,9 +178,9 @@ class NeuralPUClassifier(PositiveUnlabelled, RankingClassifier):
         positives = per_p * (on_p @ as_positive)
         negatives = per_u * (on_u @ as_negative) - per_p * (on_p @ as_negative)
         step_back = self.risk == "nnpu" and float(negatives.detach()) < -self.beta
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (-self.gamma * negatives if step_back else positives + negatives).backward()
-        optimiser.step()
+        optimizer.step()
         return float((positives + (negatives.clamp(min=0.0) if self.risk == "nnpu" else negatives)).detach())
 
     def _score(self, X):

@@ -1,15 +1,13 @@
 """Models in files: written whole or not at all, and read without running code from the file."""
 
-import contextlib
 import io
 import json
 import os
-import secrets
 import warnings
 import zipfile
-from pathlib import Path
 
 from fewlabel.exceptions import UntrustedFileError
+from fewlabel.files import atomic_write
 
 # Types outside fewlabel and beyond what skops trusts by itself. Each is plain Python or a NumPy type: no state that a
 # file could give it makes it run code or read memory out of bounds. scikit-learn's trees, k-d trees and SciPy's sparse
@@ -26,12 +24,12 @@ _HARMLESS_TYPES = (
     "sklearn.model_selection._split.StratifiedKFold",
 )
 _OUR_PARTS = (
-    "fewlabel.auto._member.FittedMember",
-    "fewlabel.auto._member.Reference",
+    "fewlabel.auto._fitted.FittedMember",
+    "fewlabel.auto._fitted.Reference",
     "fewlabel.auto._trees.TreeTable",  # which checks its indices itself
-    "fewlabel.auto._views.ComponentsView",
-    "fewlabel.auto._views.ScaledView",
-    "fewlabel.auto._views.SpectralView",
+    "fewlabel.auto._features.ComponentsView",
+    "fewlabel.auto._features.ScaledView",
+    "fewlabel.auto._features.SpectralView",
     "fewlabel.model_selection.LabeledStratifiedKFold",
     "fewlabel.tables._classifier.TableClassifier",
 )
@@ -188,63 +186,6 @@ def load(path, *, trusted=()):
             f"{path} holds a {type(model).__name__}, not a model: expected a file of fewlabel.save"
         )
     return model
-
-
-@contextlib.contextmanager
-def atomic_write(path):
-    """Open a file for writing that appears under its name only once it is complete.
-
-    The bytes go to a temporary file in the same folder, are flushed to the disk, and the file is renamed. If the
-    block fails, the temporary file is removed and an older file of that name is untouched.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file's name. Its folder must exist.
-
-    Yields
-    ------
-    binary file
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from fewlabel.persistence import atomic_write
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_write(os.path.join(folder, "note.txt")) as file:
-    ...         _ = file.write(b"whole")
-    ...     os.listdir(folder)
-    ['note.txt']
-    """
-    if os.path.exists(path) and not os.path.isfile(path):
-        # A folder gives the usual error; a device or a pipe cannot be replaced and takes the bytes as they come.
-        with open(path, "wb") as file:
-            yield file
-        return
-    target = Path(os.path.realpath(path))  # through a link, so that the link itself survives
-    temporary = target.with_name(f".fewlabel-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            if target.exists():
-                os.chmod(temporary, target.stat().st_mode)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder):
-    """Make the new name itself last through a power cut, where the system can do that."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _trusted_types():

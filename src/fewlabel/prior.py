@@ -1,4 +1,4 @@
-"""The class prior of positive-unlabelled data: how many of the unlabelled rows are positive."""
+"""The class prior of positive-unlabeled data: how many of the unlabeled rows are positive."""
 
 import math
 import warnings
@@ -41,7 +41,7 @@ class PriorEstimate(NamedTuple):
     Attributes
     ----------
     prior : float
-        P(y = positive) among the unlabelled rows.
+        P(y = positive) among the unlabeled rows.
     low, high : float
         An interval: 90% by bootstrap of the out-of-fold scores, widened to hold the answers of all the methods that the
         estimate is made of. It knows the chance in the scores, not the upward bias where the classes overlap
@@ -50,7 +50,7 @@ class PriorEstimate(NamedTuple):
         Every method's answer.
     population : float
         P(y = positive) among all the rows the sample stands for: `prior` itself in the case-control setting; in the
-        censoring setting the labelled positives are counted too.
+        censoring setting the labeled positives are counted too.
     """
 
     prior: float
@@ -61,7 +61,7 @@ class PriorEstimate(NamedTuple):
 
 
 def estimate_class_prior(X, y, method="auto", *, setting="case-control", random_state=None):
-    r"""Estimate the share of positives among the unlabelled rows.
+    r"""Estimate the share of positives among the unlabeled rows.
 
     Only the largest prior that the data allow can be known: if every positive could also be a negative, any smaller
     prior explains the rows as well. All methods therefore assume that some region is (nearly) purely positive, and lean
@@ -72,21 +72,21 @@ def estimate_class_prior(X, y, method="auto", *, setting="case-control", random_
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The rows. NaN is allowed, but for "km2" and "energy".
     y : array-like of shape (n_samples,)
-        Positive-unlabelled labels: positives and markers (``-1``, ``None``, ``NaN``), or two classes of which the last
-        is positive and the other unlabelled. For ``method="energy"`` rows of both classes and markers.
+        Positive-unlabeled labels: positives and markers (``-1``, ``None``, ``NaN``), or two classes of which the last
+        is positive and the other unlabeled. For ``method="energy"`` rows of both classes and markers.
     method : {"auto", "bbe", "dedpul", "km2", "en", "energy"}, default="auto"
-        - "bbe" (best bin estimation): the smallest ratio, with its error bar, of unlabelled to labelled rows above a
+        - "bbe" (best bin estimation): the smallest ratio, with its error bar, of unlabeled to labeled rows above a
           score;
-        - "dedpul": expectation maximisation with the ratio of the densities of the scores;
-        - "km2": how far the unlabelled rows can be moved away from the positives before they leave the convex hull of
+        - "dedpul": expectation maximization with the ratio of the densities of the scores;
+        - "km2": how far the unlabeled rows can be moved away from the positives before they leave the convex hull of
           the rows, in a kernel space; no classifier, at most 200 rows a group;
         - "en" (Elkan and Noto): from the mean score of the positives; too large unless the classes are apart;
-        - "energy": energy distances; needs labelled negatives, and is then the best;
+        - "energy": energy distances; needs labeled negatives, and is then the best;
         - "auto": the mean of "bbe" and "dedpul", and a warning if the methods differ by more than 0.1. "km2" is asked
           too.
     setting : {"case-control", "censoring"}, default="case-control"
-        How the sample came about: positives drawn apart from the unlabelled rows, or one sample some of whose positives
-        were labelled. It matters for "en" and for `population`; for the rest the unlabelled rows are a mixture either
+        How the sample came about: positives drawn apart from the unlabeled rows, or one sample some of whose positives
+        were labeled. It matters for "en" and for `population`; for the rest the unlabeled rows are a mixture either
         way.
     random_state : int, RandomState instance or None, default=None
         Draws folds, subsamples and the bootstrap.
@@ -162,7 +162,7 @@ def class_prior(X, positive, random_state):
 def largest_prior(X, positive, confidence=0.99):
     r"""The largest prior that the columns allow, at the given confidence.
 
-    Whatever the interval, it holds at least the prior's part of the unlabelled rows for each positive in it:
+    Whatever the interval, it holds at least the prior's part of the unlabeled rows for each positive in it:
     :math:`\pi F_P \le F_U`. This is asked of both tails of every column, and of the rows' projection on the difference
     of the means; with the Dvoretzky-Kiefer-Wolfowitz bound for each.
 
@@ -170,7 +170,7 @@ def largest_prior(X, positive, confidence=0.99):
     ----------
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
     positive : ndarray of bool
-        The labelled positives; all other rows are unlabelled.
+        The labeled positives; all other rows are unlabeled.
     confidence : float, default=0.99
 
     Returns
@@ -254,7 +254,7 @@ def _has_missing(*groups):
 
 
 def _scores(P, U, rng):
-    """Out-of-fold probabilities of being labelled, groups balanced, by the better of two kinds of model; "
+    """Out-of-fold probabilities of being labeled, groups balanced, by the better of two kinds of model; "
     "None if few."""
     n_p, n_u = P.shape[0], U.shape[0]
     n_folds = min(5, n_p, n_u)
@@ -301,7 +301,7 @@ def _sample(rows, rng):
 
 
 def _bbe(p, u, p_count=None, u_count=None, delta=0.1, gamma=0.01):
-    """Best bin: the score above which the ratio of unlabelled to labelled rows, with its error bar, is smallest."""
+    """Best bin: the score above which the ratio of unlabeled to labeled rows, with its error bar, is smallest."""
     pooled = np.concatenate([p, u])
     order = np.argsort(-pooled, kind="stable")
     of_p = np.r_[np.ones(len(p)) if p_count is None else p_count, np.zeros(len(u))][order]
@@ -315,7 +315,7 @@ def _bbe(p, u, p_count=None, u_count=None, delta=0.1, gamma=0.01):
 
 
 def _dedpul(p, u, p_count=None, u_count=None):
-    """Expectation maximisation with the density ratio of positives to unlabelled rows along the score."""
+    """Expectation maximization with the density ratio of positives to unlabeled rows along the score."""
     x_p, x_u = logit(p), np.sort(logit(u))
     u_count = np.ones(len(u)) if u_count is None else u_count[np.argsort(u, kind="stable")]
     x_u, u_count = x_u[u_count > 0], u_count[u_count > 0]
@@ -364,8 +364,8 @@ def _elkan_noto(p, u, p_count=None, u_count=None, *, counts, setting):
     if setting == "case-control":
         c = float(np.average(p, weights=p_count))
         return min(1.0, (1 - c) / c)
-    labelled = p * n_p / (p * n_p + (1 - p) * n_u)  # balanced scores to the chance of a label
-    everywhere = n_p / float(np.average(labelled, weights=p_count))
+    labeled = p * n_p / (p * n_p + (1 - p) * n_u)  # balanced scores to the chance of a label
+    everywhere = n_p / float(np.average(labeled, weights=p_count))
     return float(np.clip((everywhere - n_p) / n_u, 0.0, 1.0))
 
 
@@ -405,7 +405,7 @@ def _widest_kernel(X, n_u):
     width = math.sqrt(max(np.median(squares), 1e-12))
     kernels = [np.exp(-squares / (2 * (width * factor) ** 2)) for factor in (0.1, 0.32, 1.0, 3.2, 10.0)]
 
-    def apart(K):  # without the diagonal, which would favour the narrowest kernel
+    def apart(K):  # without the diagonal, which would favor the narrowest kernel
         u, p = K[:n_u, :n_u], K[n_u:, n_u:]
         within = sum((part.sum() - len(part)) / (len(part) * max(len(part) - 1, 1)) for part in (u, p))
         return within - 2 * K[:n_u, n_u:].mean()
@@ -434,11 +434,11 @@ def _onto_simplex(v):
 
 
 def _by_energy(X, y, setting, rng):
-    """The mixture of positives and negatives that is nearest to the unlabelled rows in energy distance."""
+    """The mixture of positives and negatives that is nearest to the unlabeled rows in energy distance."""
     signs = read_binary(y).signs
     check_consistent_length(X, signs)
     if not (signs == 0).any():
-        raise LabelError("method='energy' compares labelled rows with unlabelled ones, and every row is labelled")
+        raise LabelError("method='energy' compares labeled rows with unlabeled ones, and every row is labeled")
     if _has_missing(X):
         raise ValueError("method='energy' does not take missing values: fill them in first")
     P, U, N = (_energy_sample(X[signs == sign], rng) for sign in (1, 0, -1))
@@ -451,7 +451,7 @@ def _by_energy(X, y, setting, rng):
     apart = 2 * pn - pp - nn
     prior = float(np.clip((pn - nn + nu - pu) / apart, 0.0, 1.0)) if apart > 0 else 0.5
     answers = {"energy": prior}
-    # The unlabelled rows' own part of the chance: each of them has the value (|u - N| - |u - P|) / apart.
+    # The unlabeled rows' own part of the chance: each of them has the value (|u - N| - |u - P|) / apart.
     of_rows = (pairwise_distances(U, N).mean(axis=1) - pairwise_distances(U, P).mean(axis=1)) / max(apart, 1e-300)
     error = 1.645 * of_rows.std() / math.sqrt(len(U))
     counts = np.count_nonzero(signs > 0), np.count_nonzero(signs == 0)

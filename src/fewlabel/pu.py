@@ -1,4 +1,4 @@
-"""What positive-unlabelled classifiers share: reading `y`, the prior, the threshold, and probabilities."""
+"""What positive-unlabeled classifiers share: reading `y`, the prior, the threshold, and probabilities."""
 
 import math
 import numbers
@@ -14,13 +14,13 @@ from fewlabel.exceptions import PriorWarning
 from fewlabel.labels import read_pu
 from fewlabel.prior import class_prior, largest_prior
 
-__all__ = ["PositiveUnlabelled"]
+__all__ = ["PositiveUnlabeled"]
 
 _SLACK = 0.01  # a prior this far above what the data support is not worth a warning
 
 
-class PositiveUnlabelled:
-    """Mixin before a `RankingClassifier`: rows are positive (+1) or unlabelled (0), and `prior` makes up for the rest.
+class PositiveUnlabeled:
+    """Mixin before a `RankingClassifier`: rows are positive (+1) or unlabeled (0), and `prior` makes up for the rest.
 
     A subclass has the parameters `prior`, `threshold` and `random_state`, and calls `_find_prior` first in its `_fit`.
     """
@@ -45,11 +45,11 @@ class PositiveUnlabelled:
         ceiling = largest_prior(X, positive)
         if self.prior > ceiling + _SLACK:
             warnings.warn(
-                f"prior={self.prior:g} is more than the data can support: were so many of the unlabelled "
+                f"prior={self.prior:g} is more than the data can support: were so many of the unlabeled "
                 "rows positive, "
-                f"more of them would look like the labelled ones (at most {ceiling:.2f}). Lower it, leave "
+                f"more of them would look like the labeled ones (at most {ceiling:.2f}). Lower it, leave "
                 "it out to have it "
-                "estimated, or check that the labelled positives are drawn like the others",
+                "estimated, or check that the labeled positives are drawn like the others",
                 PriorWarning,
                 stacklevel=5,
             )
@@ -57,16 +57,16 @@ class PositiveUnlabelled:
 
     def _make_classifier(self, scores, signs, weight):
         weight = np.ones(len(scores)) if weight is None else weight
-        positive, unlabelled = signs > 0, signs == 0
-        of_unlabelled, u_weight = _in_order(scores[unlabelled], weight[unlabelled])
-        if scores.min() == scores.max():  # nothing was learnt: the more likely class
+        positive, unlabeled = signs > 0, signs == 0
+        of_unlabeled, u_weight = _in_order(scores[unlabeled], weight[unlabeled])
+        if scores.min() == scores.max():  # nothing was learned: the more likely class
             self.offset_, self.calibration_ = logit(self.prior_) - scores[0], np.array([1.0, 0.0])
             return
-        cut = _prior_cut(of_unlabelled, u_weight, self.prior_) if self.threshold == "prior" else 0.0
+        cut = _prior_cut(of_unlabeled, u_weight, self.prior_) if self.threshold == "prior" else 0.0
         self.offset_ = -cut
         of_positive, p_weight = _in_order(scores[positive], weight[positive])
         surest = math.log1p(math.fsum(weight))
-        slope = _pu_slope(of_positive - cut, p_weight, of_unlabelled - cut, u_weight, self.prior_, surest)
+        slope = _pu_slope(of_positive - cut, p_weight, of_unlabeled - cut, u_weight, self.prior_, surest)
         self.calibration_ = np.array([slope, 0.0])
 
 
@@ -94,9 +94,9 @@ def _in_order(scores, weight):
 
 
 def _prior_cut(scores, weight, prior):
-    """The cut between sorted scores above which a share of the unlabelled rows lies that is nearest to the prior."""
+    """The cut between sorted scores above which a share of the unlabeled rows lies that is nearest to the prior."""
     last = np.flatnonzero(np.diff(scores) > 0)  # a cut parts different scores
-    if len(last) == 0:  # the positives lie apart from all unlabelled rows
+    if len(last) == 0:  # the positives lie apart from all unlabeled rows
         return scores[0]
     above = 1.0 - np.cumsum(weight)[last]
     k = last[np.argmin(np.abs(above - prior))]
@@ -105,7 +105,7 @@ def _prior_cut(scores, weight, prior):
 
 
 def _pu_slope(p, p_weight, u, u_weight, prior, surest):
-    r"""Slope :math:`a \ge 0` of the log-odds :math:`a \cdot decision` that minimises the unbiased logistic PU risk.
+    r"""Slope :math:`a \ge 0` of the log-odds :math:`a \cdot decision` that minimizes the unbiased logistic PU risk.
 
     .. math:: \overline{\log(1 + e^{a u})} - \pi\, a\, \overline{p}
 

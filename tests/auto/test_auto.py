@@ -11,21 +11,21 @@ from sklearn.metrics import roc_auc_score
 
 import fewlabel
 from fewlabel import AutoClassifier, hide_labels
-from fewlabel.auto import _evidence, learning_curve, portfolio
-from fewlabel.auto._portfolio import available
+from fewlabel.auto import _crossfit, learning_curve, portfolio
+from fewlabel.auto._members import available
 from fewlabel.exceptions import LabelError
 from fewlabel.metrics import auc_confidence_interval, pu_auc_score
 
 QUICK = dict(n_repeats=1, random_state=0)
-FEW = ["logistic regression", "extra trees", "extra trees + components", "path neighbours"]
+FEW = ["logistic regression", "extra trees", "extra trees + components", "path neighbors"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_forests():
     """The promises do not depend on the number of trees; the time of the tests does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_evidence, "_FOLD_TREES", 15)
-        patch.setattr(_evidence, "_FINAL_TREES", 30)
+        patch.setattr(_crossfit, "_FOLD_TREES", 15)
+        patch.setattr(_crossfit, "_FINAL_TREES", 30)
         yield
 
 
@@ -46,18 +46,18 @@ def model(cancer):
 
 def test_the_portfolio_covers_the_ground():
     families = {m.family for m in available("b")}
-    assert {"linear", "kernel", "forest", "boosting", "neighbour", "graph"} <= families
+    assert {"linear", "kernel", "forest", "boosting", "neighbor", "graph"} <= families
     assert any(m.view == "components" and m.learns == "all" for m in available("b"))
     assert len({m.name for m in portfolio()}) == len(portfolio())
     for task in "bmp":
         assert len(available(task)) >= 5
-    assert not [m for m in available("b", has_unlabelled=False) if m.fits_unlabelled]
+    assert not [m for m in available("b", has_unlabeled=False) if m.fits_unlabeled]
 
 
 def test_xgboost_and_lightgbm_join_when_installed(monkeypatch):
-    from fewlabel.auto import _portfolio
+    from fewlabel.auto import _members
 
-    monkeypatch.setattr(_portfolio.importlib.util, "find_spec", lambda name: None if name == "xgboost" else object())
+    monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: None if name == "xgboost" else object())
     names = {m.name for m in available("b")}
     assert "XGBoost" not in names
     assert "LightGBM" in names
@@ -74,20 +74,20 @@ def test_weights_and_leaderboard(model):
     single = board[board["family"] != "ensemble"].set_index("method")
     assert {name: w for name, w in single["weight"].items() if w > 0} == pytest.approx(weights)
     assert set(single.index) == {m.name for m in available("b")}
-    uses = dict(zip(single.index, single["uses_unlabelled"]))
+    uses = dict(zip(single.index, single["uses_unlabeled"]))
     assert not uses["logistic regression"]
-    assert uses["path neighbours"]
+    assert uses["path neighbors"]
 
 
 def test_never_worse_out_of_fold_than_the_best_supervised_member(model):
     board = model.leaderboard_
-    supervised = board[(board["family"] != "ensemble") & ~board["uses_unlabelled"]]
+    supervised = board[(board["family"] != "ensemble") & ~board["uses_unlabeled"]]
     assert model.score_ >= supervised["score"].max() - 1e-12
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_rule_itself_is_never_worse(seed):
-    from fewlabel.auto._choice import SCORERS, choose, score_ranks
+    from fewlabel.auto._weights import SCORERS, choose, score_ranks
 
     rng = np.random.default_rng(seed)
     y = np.r_[np.zeros(20, int), np.ones(8, int)]
@@ -101,12 +101,12 @@ def test_the_rule_itself_is_never_worse(seed):
         assert score_ranks(np.tensordot(weights, ranks, axes=1), y, scorer) >= best - 1e-12
 
 
-def test_the_effect_of_unlabelled_rows_is_a_paired_difference(model):
+def test_the_effect_of_unlabeled_rows_is_a_paired_difference(model):
     effect, board = model.unlabeled_effect_, model.leaderboard_.set_index("method")
     assert effect.low <= effect.difference <= effect.high
     assert effect.difference == pytest.approx(board.score[effect.method] - board.score[effect.supervised])
-    assert board.uses_unlabelled[effect.method]
-    assert not board.uses_unlabelled[effect.supervised]
+    assert board.uses_unlabeled[effect.method]
+    assert not board.uses_unlabeled[effect.supervised]
     assert 0 <= effect.pvalue <= 1
 
 
@@ -117,7 +117,7 @@ def test_the_honest_row_is_that_of_the_cross_fitted_scores(model, cancer):
     assert (row["score"], row["low"], row["high"]) == pytest.approx((found.auc, found.low, found.high))
 
 
-def test_hidden_labels_and_unlabelled_rows_of_the_test_are_never_read(cancer):
+def test_hidden_labels_and_unlabeled_rows_of_the_test_are_never_read(cancer):
     """The labels that are hidden cannot be told from `y`: any truth behind them gives the same model."""
     X, _, few = cancer
     a = AutoClassifier(FEW, **QUICK).fit(X, few)
@@ -154,7 +154,7 @@ def test_reproducible_whatever_the_number_of_jobs(cancer):
     assert a.ensemble_weights_ == b.ensemble_weights_
 
 
-def test_rows_do_not_depend_on_their_neighbours_in_the_table(model, cancer):
+def test_rows_do_not_depend_on_their_neighbors_in_the_table(model, cancer):
     X = cancer[0]
     np.testing.assert_allclose(model.decision_function(X)[5:9], model.decision_function(X[5:9]), rtol=1e-6, atol=1e-9)
 
@@ -185,7 +185,7 @@ def test_many_classes():
 def test_positives_only(cancer):
     X, y = cancer[0][:190], cancer[1][:190]
     few = hide_labels(y, labeled=40, mechanism="positives-only", random_state=0)
-    with pytest.warns(UserWarning, match="positive-unlabelled"):
+    with pytest.warns(UserWarning, match="positive-unlabeled"):
         model = AutoClassifier(["logistic regression", "extra trees", "Ada-PU", "nnPU"], **QUICK).fit(X, few)
     assert model.task_ == "positive-unlabeled"
     assert model.unlabeled_effect_ is None
@@ -208,11 +208,11 @@ def test_positives_only_on_new_rows(cancer):
     assert roc_auc_score(y[1::2], model.decision_function(X[1::2])) > 0.95
 
 
-def test_without_unlabelled_rows(cancer):
+def test_without_unlabeled_rows(cancer):
     X, y, few = cancer
     model = AutoClassifier(["logistic regression", "extra trees + components"], **QUICK).fit(X[few >= 0], y[few >= 0])
     assert model.unlabeled_effect_ is None
-    assert not model.leaderboard_["uses_unlabelled"].any()
+    assert not model.leaderboard_["uses_unlabeled"].any()
     assert roc_auc_score(y, model.decision_function(X)) > 0.95
 
 
@@ -225,13 +225,13 @@ def test_time_budget_keeps_what_was_tried(cancer):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([0] * 10 + [1] + [-1] * 9, "1 labelled row"),
-        ([-1] * 20, "no labelled row"),
-        ([1] * 20, "every row is labelled"),
+        ([0] * 10 + [1] + [-1] * 9, "1 labeled row"),
+        ([-1] * 20, "no labeled row"),
+        ([1] * 20, "every row is labeled"),
         (np.linspace(0, 1, 20), "continuous"),
     ],
 )
-def test_labels_that_cannot_be_learnt_from(y, message):
+def test_labels_that_cannot_be_learned_from(y, message):
     with pytest.raises(LabelError, match=message):
         AutoClassifier().fit(np.random.default_rng(0).random((20, 2)), y)
 

@@ -41,10 +41,10 @@ SMALL = {
         ["Ada-PU", "Ada-PU, paper's form", "Ada-PU, all cuts", "Ada-PU, learning rate 1", "uPU, linear"]
         + ["AdaBoost, P against U", "GBDT, few of both"],
     ),
-    "few-labels": (["pima"], ["PNU-AUCBoost", "linear AUC", "path neighbours", "extra trees", "label spreading"]),
+    "few-labels": (["pima"], ["PNU-AUCBoost", "linear AUC", "path neighbors", "extra trees", "label spreading"]),
 }
 # Settings between the first and the last that take a path of their own.
-MORE = {"fscrf": ["decision tree"], "paths": ["30 labelled rows"]}
+MORE = {"fscrf": ["decision tree"], "paths": ["30 labeled rows"]}
 
 
 def small_table(name):

@@ -1,6 +1,6 @@
 import pytest
 
-from fewlabel.cli import FAILED, WRONG_USE, run
+from fewlabel.cli.main import FAILED, WRONG_USE, run
 
 METHODS = "extra trees,logistic regression"
 

@@ -1,4 +1,4 @@
-"""Behaviour that all stump boosters share."""
+"""Behavior that all stump boosters share."""
 
 import subprocess
 import sys
@@ -344,7 +344,7 @@ def test_labels_that_are_hidden_are_not_read(cancer):
 
 
 @each_booster
-def test_the_threshold_has_the_best_balanced_accuracy_on_the_labelled_rows(Booster, cancer):
+def test_the_threshold_has_the_best_balanced_accuracy_on_the_labeled_rows(Booster, cancer):
     X, truth, y = cancer
     keep = (truth == 1) | (np.arange(len(y)) % 7 == 0)  # skewed classes
     model = Booster(30, random_state=0).fit(X[keep], y[keep])
@@ -378,7 +378,7 @@ def test_works_in_a_pipeline_and_a_grid_search(cancer):
     assert 0.9 < search.best_score_ <= 1.0
 
 
-@pytest.mark.parametrize("scheme", ["labelled", "pu-un"])
+@pytest.mark.parametrize("scheme", ["labeled", "pu-un"])
 def test_pnu_ada_schemes_rank(scheme, cancer):
     X, truth, y = cancer
     model = PNUAdaBoostClassifier(scheme=scheme, gamma=0.5, random_state=0).fit(X, y)

@@ -109,7 +109,7 @@ def test_4_and_5_margins_and_misranked_pairs_are_bounded(seed, gamma, rho, step)
 
 
 def test_5_the_printed_bound_without_the_factor_fails():
-    """Equation 41 prints R_PN <= r_rho; one pair ranked wrongly through an unlabelled row refutes it."""
+    """Equation 41 prints R_PN <= r_rho; one pair ranked wrongly through an unlabeled row refutes it."""
     f, signs, gamma = np.array([0.0, 1.0, -1.0]), np.array([1, -1, 0]), 0.5
     better, worse, initial = pnu_auc.pairs(signs, np.ones(3), gamma)
     r = initial[f[better] <= f[worse]].sum()
@@ -120,7 +120,7 @@ def test_5_the_printed_bound_without_the_factor_fails():
 @settings(max_examples=40, deadline=None)
 @cases
 def test_6_signed_weights(seed, gamma, rho, step):
-    """They sum to 0, an edge lies in [-1, 1], and in the first round unlabelled rows weigh nothing."""
+    """They sum to 0, an edge lies in [-1, 1], and in the first round unlabeled rows weigh nothing."""
     X, signs = draw_table(seed)
     rule = PNUAUCRule(gamma, rho, step)
     rng = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ def test_7_symmetries(seed, gamma, rho, step):
     X, signs = draw_table(seed)
     model = fit(X, signs, gamma=gamma, rho=rho, step=step)
     mapped = fit(np.exp(X / 3) + X, signs, gamma=gamma, rho=rho, step=step)
-    training = signs != 0 if gamma == 1 else np.ones(len(X), bool)  # at gamma = 1 unlabelled rows choose no mid-point
+    training = signs != 0 if gamma == 1 else np.ones(len(X), bool)  # at gamma = 1 unlabeled rows choose no mid-point
     np.testing.assert_allclose(model._score(X)[training], mapped._score(np.exp(X / 3) + X)[training], atol=1e-9)
     swapped = fit(X, -signs, gamma=gamma, rho=rho, step=step)
     np.testing.assert_array_equal(swapped.stumps_[["column", "threshold"]], model.stumps_[["column", "threshold"]])

@@ -20,17 +20,17 @@ BOTH = [SemiSupervisedAdaBoostClassifier, AssembleClassifier]
 STUMP = DecisionTreeClassifier(max_depth=1, random_state=0)
 
 
-def draw(seed, n=60, n_classes=3, labelled=1.0):
+def draw(seed, n=60, n_classes=3, labeled=1.0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
     X = rng.normal(size=(n, 3)) + 1.5 * np.eye(max(n_classes, 3))[y][:, :3]
-    return X, y, np.where((rng.random(n) < labelled) | (np.arange(n) < 2 * n_classes), y, -1)
+    return X, y, np.where((rng.random(n) < labeled) | (np.arange(n) < 2 * n_classes), y, -1)
 
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 4))
 def test_equals_the_coded_cost_round_by_round(seed, n_classes):
-    X, _, few = draw(seed, n_classes=n_classes, labelled=0.3)
+    X, _, few = draw(seed, n_classes=n_classes, labeled=0.3)
     model = SemiSupervisedAdaBoostClassifier(
         GaussianNB(), n_estimators=8, labeled_weight=3.0, unlabeled_weight=1.0, labeled_factor=1.0
     ).fit(X, few)
@@ -44,7 +44,7 @@ def test_equals_the_coded_cost_round_by_round(seed, n_classes):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 4))
-def test_without_unlabelled_rows_and_with_factor_1_it_is_samme(seed, n_classes):
+def test_without_unlabeled_rows_and_with_factor_1_it_is_samme(seed, n_classes):
     X, y, _ = draw(seed, n_classes=n_classes)
     model = SemiSupervisedAdaBoostClassifier(GaussianNB(), n_estimators=6, labeled_factor=1.0).fit(X, y)
     peer = AdaBoostClassifier(GaussianNB(), n_estimators=6).fit(X, y)
@@ -70,7 +70,7 @@ def weights_of_each_round(model, X, y):
 
 @pytest.mark.parametrize("update", ["samme", "damped"])
 def test_the_last_classifier_has_the_error_of_chance_under_the_next_weights(update):
-    X, _, few = draw(1, labelled=0.4)
+    X, _, few = draw(1, labeled=0.4)
     model = SemiSupervisedAdaBoostClassifier(
         n_estimators=5, labeled_weight=1.0, unlabeled_weight=1.0, labeled_factor=1.0, update=update
     )
@@ -99,8 +99,8 @@ def test_the_printed_sign_lowers_the_weight_of_mistakes():
     np.testing.assert_allclose(cost, corrected)
 
 
-def test_labelled_mistakes_are_weighed_by_the_factor():
-    X, _, few = draw(3, labelled=0.3)
+def test_labeled_mistakes_are_weighed_by_the_factor():
+    X, _, few = draw(3, labeled=0.3)
     plain, doubled = (
         weights_of_each_round(SemiSupervisedAdaBoostClassifier(n_estimators=2, labeled_factor=f), X, few)
         for f in (1, 2)
@@ -122,8 +122,8 @@ def test_one_round_is_the_base_classifier_and_a_perfect_one_ends_the_fit():
     np.testing.assert_array_equal(model.predict(X), y)
 
 
-def test_pseudo_labels_are_those_of_the_nearest_labelled_rows_in_scaled_columns():
-    X, _, few = draw(5, labelled=0.3)
+def test_pseudo_labels_are_those_of_the_nearest_labeled_rows_in_scaled_columns():
+    X, _, few = draw(5, labeled=0.3)
     X[:, 0] *= 1000
     scaled = MinMaxScaler().fit_transform(X)
     known = few >= 0
@@ -134,8 +134,8 @@ def test_pseudo_labels_are_those_of_the_nearest_labelled_rows_in_scaled_columns(
 
 
 def test_assemble_follows_the_margins():
-    """With weights instead of resampling: D ~ exp(-margin), and unlabelled rows take the class of the vote."""
-    X, _, few = draw(6, labelled=0.4)
+    """With weights instead of resampling: D ~ exp(-margin), and unlabeled rows take the class of the vote."""
+    X, _, few = draw(6, labeled=0.4)
     model = AssembleClassifier(n_estimators=4, resample=False)
     seen = weights_of_each_round(model, X, few)
     known = few >= 0
@@ -181,7 +181,7 @@ def test_reproducible_and_takes_any_labels(Booster):
     np.testing.assert_array_equal(named.predict(X), names[model.predict(X)])
 
 
-def test_unlabelled_rows_help_a_weak_tree():
+def test_unlabeled_rows_help_a_weak_tree():
     X, y = load_digits(return_X_y=True)
     few = fewlabel.hide_labels(y, labeled=0.1, random_state=0)
     hidden = few == -1
@@ -196,7 +196,7 @@ def test_errors_say_what_to_do(Booster):
     X = np.arange(12.0).reshape(6, 2)
     with pytest.raises(LabelError, match="PUAdaBoostClassifier"):
         Booster().fit(X, [1, 1, -1, -1, -1, -1])
-    with pytest.raises(LabelError, match="no labelled row"):
+    with pytest.raises(LabelError, match="no labeled row"):
         Booster().fit(X, [-1] * 6)
     with pytest.raises(ValueError, match="does not take sample_weight"):
         Booster(KNeighborsClassifier(1)).set_params(

@@ -169,11 +169,11 @@ def test_the_training_loss_is_the_risk_of_the_scores():
 def test_a_flipped_stump_has_the_other_part_of_the_weight():
     X, positive, _ = draw_pu(2)
     H = np.random.default_rng(0).normal(size=len(X))
-    plus, minus, unlabelled = pu_ada.weights(H, positive, 0.4, np.ones(len(X)))
+    plus, minus, unlabeled = pu_ada.weights(H, positive, 0.4, np.ones(len(X)))
     fires = X[:, 0] > 0.3
 
     def error(fires):
-        return plus[~fires].sum() + minus[fires].sum() + unlabelled[fires].sum()
+        return plus[~fires].sum() + minus[fires].sum() + unlabeled[fires].sum()
 
     assert error(fires) + error(~fires) == pytest.approx(risk(H, positive, 0.4))
 
@@ -186,7 +186,7 @@ def test_an_increasing_map_of_a_column_changes_nothing():
 
 
 def test_a_vanishing_prior_removes_the_positives():
-    """With prior 1e-9 the risk is that of the unlabelled rows as negatives: no stump can lower it but "
+    """With prior 1e-9 the risk is that of the unlabeled rows as negatives: no stump can lower it but "
     "the constant ones."""
     X, positive, _ = draw_pu(4)
     model = PUAdaBoostClassifier(5, prior=1e-9, max_step=None, random_state=0).fit(X, positive)
@@ -220,7 +220,7 @@ def test_theorems_4_2_and_4_3_of_the_paper_do_not_hold():
 # Limits --------------------------------------------------------------------------------------------------------------
 
 
-def test_positives_like_the_unlabelled_rows_teach_nothing():
+def test_positives_like_the_unlabeled_rows_teach_nothing():
     X = np.random.default_rng(0).normal(size=(50, 3))
     with pytest.warns(UserWarning, match="No stump was worth a step"):
         model = PUAdaBoostClassifier(10, prior=0.5, correction=1.0).fit(np.vstack([X, X]), np.arange(100) < 50)
@@ -235,7 +235,7 @@ def test_without_a_stump_the_more_likely_class_is_predicted(prior, expected):
 
 
 def adaboost(X, y, n_rounds):
-    """Plain AdaBoost on labelled rows; y in {-1, 1}."""
+    """Plain AdaBoost on labeled rows; y in {-1, 1}."""
     from reference.stumps import best
 
     H, alphas = np.zeros(len(X)), []
@@ -248,8 +248,8 @@ def adaboost(X, y, n_rounds):
     return H, np.array(alphas)
 
 
-def test_with_all_positives_labelled_it_is_adaboost():
-    """P exactly the positives of U, prior n_p / n_u: the unlabelled and the negative copy of a positive cancel."""
+def test_with_all_positives_labeled_it_is_adaboost():
+    """P exactly the positives of U, prior n_p / n_u: the unlabeled and the negative copy of a positive cancel."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] + 0.8 * rng.normal(size=60) > 0, 1, -1)
@@ -261,7 +261,7 @@ def test_with_all_positives_labelled_it_is_adaboost():
     np.testing.assert_allclose(model.decision_function(X), H, atol=1e-8)
 
 
-def test_without_correction_it_is_adaboost_of_positives_against_unlabelled_rows():
+def test_without_correction_it_is_adaboost_of_positives_against_unlabeled_rows():
     X, positive, _ = draw_pu(6)
     parameters = dict(learning_rate=1.0, max_features=1.0, max_step=None, stop_risk=0.0)
     model = PUAdaBoostClassifier(10, prior=0.5, correction=0.0, **parameters).fit(X, positive)
@@ -363,8 +363,8 @@ def test_classes_have_names(y, classes):
 @pytest.mark.parametrize(
     ("y", "match"),
     [
-        ([-1, -1, -1, -1], "no labelled row"),
-        ([1, 1, 1, 1], "every row is labelled 1: there is no unlabelled row"),
+        ([-1, -1, -1, -1], "no labeled row"),
+        ([1, 1, 1, 1], "every row is labeled 1: there is no unlabeled row"),
         ([1, 0, -1, -1], "PNUAUCBoostClassifier"),
         ([0, 1, 2, 2], "need one positive class"),
     ],

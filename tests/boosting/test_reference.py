@@ -87,13 +87,13 @@ def test_pnu_auc_equals_explicit_pairs(table, gamma, rho, step, learning_rate, m
 @given(
     table=tables(),
     gamma=st.sampled_from([0.1, 0.5, 0.95, 1.0]),
-    scheme=st.sampled_from(["labelled", "pu-un"]),
+    scheme=st.sampled_from(["labeled", "pu-un"]),
     learning_rate=st.sampled_from([0.1, 1.0]),
     many_rows=st.sampled_from([0, 10**9]),
 )
 def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate, many_rows):
     X, signs, _ = table
-    if gamma == 1.0 and scheme == "labelled":
+    if gamma == 1.0 and scheme == "labeled":
         X, signs = X[signs != 0], signs[signs != 0]
     if gamma == 1.0 and scheme == "pu-un":
         gamma = 0.9  # at the end of its range the positives weigh nothing, and their copies are not made
@@ -109,15 +109,15 @@ def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate, 
 
 @settings(max_examples=20, deadline=None)
 @given(table=tables(), step=st.sampled_from(["exact", "bound"]))
-def test_gamma_1_is_rankboost_and_ignores_unlabelled_rows(table, step):
+def test_gamma_1_is_rankboost_and_ignores_unlabeled_rows(table, step):
     X, signs, weight = table
     y = to_y(signs)
     rank = RankBoostClassifier(10, step=step, random_state=0).fit(X, y, weight)
     pnu = PNUAUCBoostClassifier(10, gamma=1.0, step=step, random_state=0).fit(X, y, weight)
     np.testing.assert_array_equal(rank.stumps_, pnu.stumps_)
-    labelled = signs != 0
-    weight = None if weight is None else weight[labelled]
-    without = PNUAUCBoostClassifier(10, gamma=1.0, step=step, random_state=0).fit(X[labelled], y[labelled], weight)
+    labeled = signs != 0
+    weight = None if weight is None else weight[labeled]
+    without = PNUAUCBoostClassifier(10, gamma=1.0, step=step, random_state=0).fit(X[labeled], y[labeled], weight)
     np.testing.assert_array_equal(pnu.stumps_, without.stumps_)
 
 

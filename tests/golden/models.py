@@ -60,7 +60,7 @@ def outputs():
         arguments = {**ARGUMENTS.get(name, {})}
         if "random_state" in kind().get_params():
             arguments["random_state"] = 0
-        X, y, few = numbers(n_classes=3 if name in MANY_CLASSES else 2)
+        X, _, few = numbers(n_classes=3 if name in MANY_CLASSES else 2)
         if name in POSITIVES_ONLY:
             few = np.where(few == 1, 1, -1)
         with warnings.catch_warnings():

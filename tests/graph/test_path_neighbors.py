@@ -121,7 +121,7 @@ def test_the_thesis_form():
     np.testing.assert_array_equal(model.fit(X, y).transduction_, true)
 
 
-def test_all_rows_as_neighbours_and_length_is_the_nearest_labelled_row():
+def test_all_rows_as_neighbors_and_length_is_the_nearest_labeled_row():
     X, y = few_rows(2)
     model = PathNeighborsClassifier(1000, cost="length").fit(X, y)
     nearest = KNeighborsClassifier(1).fit(minmax_scale(X)[y >= 0], y[y >= 0]).predict(minmax_scale(X))
@@ -168,7 +168,7 @@ def test_weights_are_shares_of_inverse_costs(cost, search):
 
 @pytest.mark.parametrize(("cost", "search"), FORMS)
 @pytest.mark.parametrize("delta", [0.2, 5.0, "min"])
-def test_rows_of_the_fit_are_predicted_as_they_were_labelled(cost, search, delta):
+def test_rows_of_the_fit_are_predicted_as_they_were_labeled(cost, search, delta):
     X, y, _ = make_three_circles(200, noise=0.15, return_true=True, random_state=1)
     model = PathNeighborsClassifier(6, cost=cost, search=search, delta=delta).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), model.transduction_)
@@ -210,9 +210,9 @@ def test_an_outlier_keeps_the_class_of_its_path_though_costs_are_equal_in_all_di
 
 
 @pytest.mark.parametrize("cost", ["exponential", "length"])
-def test_unreached_rows_take_the_nearest_labelled_row(cost):
+def test_unreached_rows_take_the_nearest_labeled_row(cost):
     rng = np.random.default_rng(0)
-    groups = [rng.normal(size=(20, 2)) * 0.1 + centre for centre in ([0, 0], [5, 0], [9, 0])]
+    groups = [rng.normal(size=(20, 2)) * 0.1 + center for center in ([0, 0], [5, 0], [9, 0])]
     X, y = np.vstack(groups), np.full(60, -1)
     y[0], y[20] = 0, 1
     model = PathNeighborsClassifier(3, cost=cost, scale=False).fit(X, y)
@@ -243,7 +243,7 @@ def test_all_rows_equal_and_contradicting_labels():
     X, y = np.ones((8, 3)), np.array([1, 0, -1, -1, -1, -1, -1, -1])
     model = PathNeighborsClassifier().fit(X, y)
     assert model.transduction_[:2].tolist() == [1, 0]
-    assert set(model.transduction_[2:]) == {1}  # the upper of the two labelled rows
+    assert set(model.transduction_[2:]) == {1}  # the upper of the two labeled rows
     assert model.predict(X[:1]).tolist() == [1]
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1)
 
@@ -277,9 +277,9 @@ def test_sparse_rows_give_the_model_of_dense_ones(metric):
 
 def test_one_label_one_class_and_no_label():
     X = np.random.default_rng(0).normal(size=(10, 2))
-    with pytest.raises(LabelError, match="no labelled row"):
+    with pytest.raises(LabelError, match="no labeled row"):
         PathNeighborsClassifier().fit(X, [-1] * 10)
-    with pytest.raises(LabelError, match="only one labelled class"):
+    with pytest.raises(LabelError, match="only one labeled class"):
         PathNeighborsClassifier().fit(X, [1] + [-1] * 9)
     with pytest.raises(LabelError, match="requires y"):
         PathNeighborsClassifier().fit(X, None)
@@ -315,7 +315,7 @@ def test_tables_of_polars_and_arrow(library):
     np.testing.assert_array_equal(model.predict(table), model.transduction_)
 
 
-def test_it_is_scored_on_labelled_rows():
+def test_it_is_scored_on_labeled_rows():
     X, y = make_two_moons(labeled=20, random_state=0)
     folds = fewlabel.LabeledStratifiedKFold(4)
     assert cross_val_score(PathNeighborsClassifier(), X, y, cv=folds).min() == 1.0

@@ -28,7 +28,7 @@ def codes_of(X, max_bins=255, rows=None):
     return codes, cuts, n_cuts
 
 
-def test_midpoints_of_all_neighbours_when_they_fit():
+def test_midpoints_of_all_neighbors_when_they_fit():
     cuts, below, n_present = cut(np.array([3.0, 1.0, 1.0, 2.0, np.nan]))
     np.testing.assert_array_equal(cuts, [1.5, 2.5])
     np.testing.assert_array_equal(below, [2, 3])
@@ -50,7 +50,7 @@ def test_bins_hold_about_equally_many_rows():
 
 
 def test_a_spike_gets_a_bin_of_its_own():
-    """The zeros of a zero-inflated column are parted from both neighbours."""
+    """The zeros of a zero-inflated column are parted from both neighbors."""
     rng = np.random.default_rng(0)
     values = np.r_[np.zeros(6000), rng.exponential(size=3000), -rng.exponential(size=1000)]
     cuts, _, _ = cut(values, 32)
@@ -61,7 +61,7 @@ def test_a_spike_gets_a_bin_of_its_own():
 
 
 @pytest.mark.parametrize("values", [[-1.7e308, 1.7e308], [5e-324, 0.0], [1.0, np.nextafter(1.0, 2)], [-0.0, 1.0]])
-def test_cuts_part_neighbours_at_the_ends_of_the_doubles(values):
+def test_cuts_part_neighbors_at_the_ends_of_the_doubles(values):
     (found,), _, _ = cut(np.array(values))
     low, high = sorted(values)
     assert low <= found < high

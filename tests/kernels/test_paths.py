@@ -51,7 +51,7 @@ def test_adjacency_by_hand():
 
 
 def test_cheapest_path_by_hand():
-    # 0 is labelled. From 2, one step of 2.5 is shorter than 1 + 1.6, and dearer: e^2.5 = 12.2 against e + e^1.6 = 7.7.
+    # 0 is labeled. From 2, one step of 2.5 is shorter than 1 + 1.6, and dearer: e^2.5 = 12.2 against e + e^1.6 = 7.7.
     neighbors = np.array([[-1, -1], [0, -1], [0, 1]], dtype=np.int32)
     graph = paths.adjacency(neighbors, np.array([[0, 0], [1.0, 0], [2.5, 1.6]]), True)
     cost, origin, successor, step, order = paths.shortest_paths(*graph, np.array([0]), True)
@@ -102,7 +102,7 @@ def test_a_small_step_after_a_large_one_is_below_the_last_digit():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_steep_exponentials_minimise_the_longest_edge(seed):
+def test_steep_exponentials_minimize_the_longest_edge(seed):
     graph = random_graph(40, 4, seed)[2]
     sources = np.array([0, 1, 2])
     cost = paths.shortest_paths(graph[0], graph[1], graph[2] * 1e7, sources, True)[0] / 1e7

@@ -78,7 +78,7 @@ def test_distances_grow_column_by_column(table, n_chosen, k):
 
 @settings(max_examples=120)
 @given(tables(), st.integers(0, 4), st.integers(1, 20))
-def test_subset_scores_equal_explicit_neighbours(table, n_chosen, k):
+def test_subset_scores_equal_explicit_neighbors(table, n_chosen, k):
     values, nominal, y, starts = table
     subset = list(range(values.shape[1]))[: min(n_chosen, values.shape[1] - 1)]
     queries = np.arange(len(y))
@@ -98,7 +98,7 @@ def test_scores_of_single_columns_equal_those_of_subsets_of_one(table, k):
 
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("n_chosen", [0, 1, 6])
-def test_subset_scores_of_a_large_table_equal_explicit_neighbours(n_chosen, missing):
+def test_subset_scores_of_a_large_table_equal_explicit_neighbors(n_chosen, missing):
     """Many rows a class: most of them are left out by their distance in the present subset."""
     rng = np.random.default_rng(n_chosen)
     values = np.column_stack([rng.random((900, 6)), rng.integers(0, 4, (900, 3))]).astype(float)

@@ -101,7 +101,7 @@ def test_exact_and_coordinate_ascent_agree(loss, alpha):
         assert 0 <= model.dual_gap_ <= 1e-7 * model.objective_
 
 
-def test_exact_equals_a_general_optimiser_on_the_squared_hinge():
+def test_exact_equals_a_general_optimizer_on_the_squared_hinge():
     X, y = table()
     model = LinearAUCClassifier(0.1, loss="squared_hinge", tol=1e-12).fit(X, y)
     found = minimize(reference.objective, np.zeros(5), args=(X, y == 1, 0.1, True), tol=1e-12)
@@ -250,7 +250,7 @@ def test_sparse_rows_are_never_made_dense(monkeypatch):
 
 @quiet
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_unlabelled_rows_are_left_out_and_seeds_repeat(solver, cancer):
+def test_unlabeled_rows_are_left_out_and_seeds_repeat(solver, cancer):
     X, y = cancer
     few = fewlabel.hide_labels(y, 0.2, random_state=0)
     model = LinearAUCClassifier(solver=solver, random_state=3).fit(X, few)
@@ -393,7 +393,7 @@ def test_the_best_penalty_on_held_out_rows_is_chosen(cancer):
     assert model.objective_ == pytest.approx(single.objective_, rel=2e-3)
     again = LinearAUCClassifierCV(alphas=[1.0, 1e-2, 1e-6], cv=3, random_state=0).fit(sparse.csr_matrix(X), few)
     np.testing.assert_allclose(again.cv_scores_, model.cv_scores_, atol=5e-3)
-    with pytest.raises(ValueError, match="two labelled rows"):
+    with pytest.raises(ValueError, match="two labeled rows"):
         LinearAUCClassifierCV().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
 
 

@@ -32,7 +32,7 @@ def signs_of(y):
     return np.select([y == 1, y == 0], [1, -1], 0)
 
 
-def explicit_minimiser(F, signs, risk, gamma, prior, alpha):
+def explicit_minimizer(F, signs, risk, gamma, prior, alpha):
     """The risk is quadratic: its matrix and vector follow from its values at unit vectors and their sums."""
     d = F.shape[1]
 
@@ -56,7 +56,7 @@ def test_closed_forms_are_pairwise_least_squares(seed, risk, gamma, prior):
     gamma = abs(gamma) if risk == "samult" else gamma
     X, y = table(seed, n=24, d=3)
     X -= 3
-    expected, H = explicit_minimiser(X, signs_of(y), risk, gamma, prior, 0.1)
+    expected, H = explicit_minimizer(X, signs_of(y), risk, gamma, prior, 0.1)
     moments = _group_moments(X, signs_of(y), None)
     ours, _ = _quadratic(risk, moments, gamma, prior)
     np.testing.assert_allclose(ours, H, atol=1e-9)
@@ -81,7 +81,7 @@ def test_sparse_rows_and_more_columns_than_rows_give_the_same_model(risk, gamma)
     X, y = table(n=30, d=80)
     options = dict(gamma=gamma, alpha=0.5, prior=0.4)
     dense = LeastSquaresAUCClassifier(risk, **options).fit(X, y)
-    expected, _ = explicit_minimiser(X, signs_of(y), risk, gamma, 0.4, 0.5)
+    expected, _ = explicit_minimizer(X, signs_of(y), risk, gamma, 0.4, 0.5)
     if not dense.psd_fixed_:
         np.testing.assert_allclose(dense.coef_[0], expected, atol=1e-7)
         by_gradients = LeastSquaresAUCClassifier(risk, **options).fit(sparse.csr_matrix(X), y)
@@ -98,7 +98,7 @@ def test_batches_give_the_model_of_all_rows(risk, gamma, basis):
     parts = LeastSquaresAUCClassifier(**options, random_state=0)
     if basis == "linear":
         batches = np.array_split(np.arange(90), 7)
-    else:  # the first batch holds the centres
+    else:  # the first batch holds the centers
         batches = [np.arange(90), np.arange(0)]
         whole = LeastSquaresAUCClassifier(**options, random_state=0).fit(X, y)
     for part in batches:
@@ -118,9 +118,9 @@ def test_ends_of_gamma_are_the_supervised_model():
     coef = LeastSquaresAUCClassifier().fit(X, y).coef_
     np.testing.assert_allclose(LeastSquaresAUCClassifier("samult", gamma=1.0).fit(X, y).coef_, coef, rtol=1e-9)
     np.testing.assert_allclose(LeastSquaresAUCClassifier("pnu", gamma=0.0).fit(X, y).coef_, coef, rtol=1e-9)
-    labelled = y >= 0
+    labeled = y >= 0
     for risk in ("samult", "pnu"):
-        model = LeastSquaresAUCClassifier(risk).fit(X[labelled], y[labelled])
+        model = LeastSquaresAUCClassifier(risk).fit(X[labeled], y[labeled])
         np.testing.assert_allclose(model.coef_, coef, rtol=1e-9)
 
 
@@ -160,7 +160,7 @@ def test_cross_validation_gives_what_single_fits_give(risk, basis):
 
 
 def test_nystroem_with_all_rows_is_the_kernel_model():
-    """beta = A'(A K A' + alpha I)^-1 e: A centres each class, and its last row is the difference of the means."""
+    """beta = A'(A K A' + alpha I)^-1 e: A centers each class, and its last row is the difference of the means."""
     X, y = table(n=30)
     X, y = X[y >= 0], y[y >= 0]
     n, P, N = len(y), y == 1, y == 0

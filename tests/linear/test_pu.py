@@ -50,7 +50,7 @@ def test_risk_and_gradient_equal_the_definition(seed, loss, sparse):
         np.testing.assert_allclose([gradient_plus[k], gradient_minus[k]], (high - low) / 2e-6, atol=1e-6)
 
 
-def standardised(X):
+def standardized(X):
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
@@ -58,7 +58,7 @@ def test_squared_loss_has_its_closed_form():
     X, y = make_pu(300, n_features=4, n_informative=3, labeled=40, random_state=0)
     alpha, prior, positive = 0.05, 0.3, y == 1
     model = LinearPUClassifier("upu", loss="squared", prior=prior, alpha=alpha, threshold="zero", tol=1e-10).fit(X, y)
-    Z = np.column_stack([standardised(X), np.ones(len(X))])
+    Z = np.column_stack([standardized(X), np.ones(len(X))])
     omega = np.diag([1.0] * 4 + [0.0])
     left = Z[~positive].T @ Z[~positive] / (2 * (~positive).sum()) + alpha * omega
     w = np.linalg.solve(left, prior * Z[positive].mean(axis=0) - Z[~positive].mean(axis=0) / 2)
@@ -69,7 +69,7 @@ def test_logistic_loss_is_convex_and_at_its_optimum():
     X, y = make_pu(300, n_features=4, n_informative=3, labeled=40, random_state=1)
     alpha, prior, positive = 0.01, 0.3, y == 1
     model = LinearPUClassifier("upu", prior=prior, alpha=alpha, threshold="zero", tol=1e-9).fit(X, y)
-    Z = standardised(X)
+    Z = standardized(X)
     w = model.coef_[0] * X.std(axis=0)
     chance = 1 / (1 + np.exp(-model.decision_function(X)))
     # The gradient of -prior * mean_P g + mean_U log(1 + e^g) + alpha / 2 |w|^2.
@@ -104,11 +104,11 @@ def test_nnpu_equals_its_algorithm_where_the_correction_bites(loss):
     X[:10, 0] += 2.0
     parameters = dict(loss=loss, prior=0.45, alpha=1e-4, threshold="zero", max_iter=60, learning_rate=0.05)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the unbiased risk falls without end, so its minimiser is not found
+        warnings.simplefilter("ignore")  # the unbiased risk falls without end, so its minimizer is not found
         model = LinearPUClassifier("nnpu", **parameters).fit(X, y)
     assert model.corrected_
-    w = slow_adam(standardised(X), y == 1, 0.45, loss, 1e-4, 0.05, 60)
-    np.testing.assert_allclose(model.decision_function(X), standardised(X) @ w[:-1] + w[-1], rtol=2e-3, atol=2e-3)
+    w = slow_adam(standardized(X), y == 1, 0.45, loss, 1e-4, 0.05, 60)
+    np.testing.assert_allclose(model.decision_function(X), standardized(X) @ w[:-1] + w[-1], rtol=2e-3, atol=2e-3)
 
 
 def test_nnpu_is_upu_where_the_risk_of_the_negatives_is_not_negative():
@@ -150,7 +150,7 @@ def test_bad_parameters_are_named(parameters):
 
 def test_model_selection_without_negatives():
     X, y, true = make_pu(600, prior=0.4, labeled=120, return_true=True, random_state=0)
-    y = (y == 1).astype(int)  # folds keep positives and unlabelled rows in proportion
+    y = (y == 1).astype(int)  # folds keep positives and unlabeled rows in proportion
     search = GridSearchCV(
         LinearPUClassifier(prior=0.25),
         {"alpha": [1e-3, 0.1, 10.0]},

@@ -33,7 +33,7 @@ FAST = dict(views=VIEWS, initial=LogisticRegression(), n_components=40, max_iter
 
 
 def skewed_rows(seed, sizes=(40, 8), n_hidden=60):
-    """Labelled rows of each class, then hidden ones in the same shares; with the true classes."""
+    """Labeled rows of each class, then hidden ones in the same shares; with the true classes."""
     rng = np.random.default_rng(seed)
     shares = np.array(sizes) / sum(sizes)
     true = np.r_[np.repeat(np.arange(len(sizes)), sizes), rng.choice(len(sizes), n_hidden, p=shares)]
@@ -131,7 +131,7 @@ def test_one_group_is_the_plain_model():
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
-def test_without_their_penalties_unlabelled_rows_change_nothing(loss):
+def test_without_their_penalties_unlabeled_rows_change_nothing(loss):
     X, y, _ = skewed_rows(2)
     model = BalancedMultiviewClassifier(loss, gamma_B=0, gamma_W=0, **FAST)
     decisions = []
@@ -166,8 +166,8 @@ def test_rounds_stop_and_tell_their_story(capsys):
     assert np.bincount(model.transduction_[y < 0]).tolist() == [50, 10]
 
 
-def test_the_stopping_score_never_sees_a_row_that_was_learnt_from():
-    """Labels that are noise: a score on rows that were learnt from would be near 1, an honest one is not."""
+def test_the_stopping_score_never_sees_a_row_that_was_learned_from():
+    """Labels that are noise: a score on rows that were learned from would be near 1, an honest one is not."""
     rng = np.random.default_rng(5)
     scores = []
     for _ in range(12):
@@ -195,7 +195,7 @@ class Spy(ClassifierMixin, BaseEstimator):
 
 
 def test_hidden_labels_are_never_read():
-    """The first classifier gets labelled rows only, and what -1 hides cannot change a model."""
+    """The first classifier gets labeled rows only, and what -1 hides cannot change a model."""
     X, y, true = skewed_rows(6)
     Spy.seen.clear()
     BalancedMultiviewClassifier(**{**FAST, "initial": Spy()}).fit(X, y)
@@ -206,7 +206,7 @@ def test_hidden_labels_are_never_read():
     assert len(true) == len(y)
 
 
-def test_validation_rows_replace_the_labelled_ones_in_the_stopping_rule():
+def test_validation_rows_replace_the_labeled_ones_in_the_stopping_rule():
     X, y, true = skewed_rows(7)
     model = BalancedMultiviewClassifier(**FAST).fit(X, y, X_val=X[48:], y_val=true[48:])
     expected = roc_auc_score(true[48:], model.decision_function(X[48:]))
@@ -217,7 +217,7 @@ def test_validation_rows_replace_the_labelled_ones_in_the_stopping_rule():
         BalancedMultiviewClassifier(**FAST).fit(X, y, X_val=X[:3], y_val=[0, 1, 2])
 
 
-def test_prior_sets_how_many_rows_are_labelled():
+def test_prior_sets_how_many_rows_are_labeled():
     X, y, _ = skewed_rows(8)
     model = BalancedMultiviewClassifier(prior=0.4, **FAST).fit(X, y)
     assert np.bincount(model.transduction_[y < 0]).tolist() == [36, 24]
@@ -241,14 +241,14 @@ def test_one_minority_row_and_groups_that_would_lack_a_class():
         assert np.isfinite(model.predict_proba(X)).all()
     with pytest.raises(ValueError, match="lower n_groups"):
         BalancedMultiviewClassifier(n_groups=13, **FAST).fit(X, y)
-    with pytest.raises(LabelError, match="only one labelled class"):
+    with pytest.raises(LabelError, match="only one labeled class"):
         BalancedMultiviewClassifier(**FAST).fit(X, np.where(y == 1, -1, y))
     X, y, _ = skewed_rows(10, sizes=(12, 4, 2))
     with pytest.raises(ValueError, match="leave it None"):
         BalancedMultiviewClassifier(prior=0.3, **FAST).fit(X, y)
 
 
-def test_no_unlabelled_rows_and_a_view_that_is_constant_in_a_group():
+def test_no_unlabeled_rows_and_a_view_that_is_constant_in_a_group():
     X, y, _ = skewed_rows(11, n_hidden=0)
     X[:, 5] = 0.0
     X[0, 5] = 1.0
@@ -360,7 +360,7 @@ def test_quasi_bagging_of_very_few_rows_and_bad_input():
     assert np.isfinite(model.decision_function(X)).all()
     with pytest.raises(ValueError, match="lower n_groups"):
         QuasiBaggingClassifier(n_groups=7).fit(X, y)
-    with pytest.raises(LabelError, match="only one labelled class"):
+    with pytest.raises(LabelError, match="only one labeled class"):
         QuasiBaggingClassifier().fit(X, np.where(y == 0, 0, -1))
 
 

@@ -28,12 +28,12 @@ PLAIN = dict(views=VIEWS, scale=False, length_scale=1.3, n_neighbors=4, approxim
 PENALTIES = list(itertools.product([1e-3, 1.0], [0.0, 0.3], [0.0, 0.5]))
 
 
-def few_rows(seed, n_classes=2, n=24, n_labelled=9):
-    """Labelled rows first."""
+def few_rows(seed, n_classes=2, n=24, n_labeled=9):
+    """Labeled rows first."""
     rng = np.random.default_rng(seed)
     true = np.arange(n) % n_classes
     X = rng.normal(size=(n, 6)) + true[:, None] * [0.8, 0.0, 0.8, 0.5, 0.0, 0.5]
-    y = np.where(np.arange(n) < n_labelled, true, -1)
+    y = np.where(np.arange(n) < n_labeled, true, -1)
     return X, y
 
 
@@ -117,7 +117,7 @@ def test_equal_to_the_system_of_the_paper_with_its_missing_factor(n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize(("gamma_B", "gamma_W"), [(0.0, 0.0), (0.3, 0.5)])
 def test_hinge_reaches_the_optimum_of_a_general_solver(n_classes, gamma_B, gamma_W):
-    X, y = few_rows(n_classes, n_classes, n=26, n_labelled=12)
+    X, y = few_rows(n_classes, n_classes, n=26, n_labeled=12)
     c, known = np.full(3, 1 / 3), y[y >= 0]
     model = MultiviewKernelClassifier(
         "hinge", gamma_A=0.05, gamma_B=gamma_B, gamma_W=gamma_W, tol=1e-10, max_iter=100_000, **PLAIN
@@ -159,7 +159,7 @@ def test_simplex_code(n_classes):
     np.testing.assert_allclose(S.sum(axis=1), 0, atol=1e-12)
 
 
-def test_kernel_laplacian_is_the_normalised_one_of_the_kernel():
+def test_kernel_laplacian_is_the_normalized_one_of_the_kernel():
     X, y = few_rows(3)
     model = MultiviewKernelClassifier(gamma_A=0.01, laplacian="kernel", **PLAIN).fit(X, y)
     grams, _ = operators(X)
@@ -194,8 +194,8 @@ def test_held_out_scores_are_those_of_models_without_the_label(loss):
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
-def test_unlabelled_rows_are_ignored_exactly_without_their_penalties(loss):
-    X, y = few_rows(6, 3, n=40, n_labelled=15)
+def test_unlabeled_rows_are_ignored_exactly_without_their_penalties(loss):
+    X, y = few_rows(6, 3, n=40, n_labeled=15)
     model = MultiviewKernelClassifier(loss, gamma_B=0, gamma_W=0, random_state=0)
     alone = clone(model).fit(X[:15], y[:15])
     others = clone(model).fit(np.vstack([X[:15], 100 * X[15:] + 7]), y)
@@ -243,7 +243,7 @@ def test_equal_views_are_one_view_with_more_penalty(loss):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_order_of_views_and_rows_does_not_matter(loss, n_classes):
-    X, y = few_rows(10, n_classes, n=30, n_labelled=12)
+    X, y = few_rows(10, n_classes, n=30, n_labeled=12)
     model = MultiviewKernelClassifier(loss, views=VIEWS, view_weights=[0.5, 0.2, 0.3], gamma_A=0.05, tol=1e-9)
     model.set_params(max_iter=50_000, random_state=0)
     expected = model.fit(X, y).decision_function(X)
@@ -302,7 +302,7 @@ def test_weights_repeat_rows_and_a_weight_of_zero_removes_them():
 
 
 def test_class_weights_are_weights_of_rows():
-    X, y = few_rows(14, n_labelled=9)
+    X, y = few_rows(14, n_labeled=9)
     balanced = MultiviewKernelClassifier(class_weight="balanced", **PLAIN).fit(X, y)
     weight = np.where(y == 0, 9 / (2 * 5), np.where(y == 1, 9 / (2 * 4), 1.0))
     weighted = MultiviewKernelClassifier(**PLAIN).fit(X, y, sample_weight=weight)
@@ -406,9 +406,9 @@ def test_parameters_that_make_no_sense(parameters, message):
 
 def test_labels_that_make_no_sense():
     X, y = few_rows(19)
-    with pytest.raises(LabelError, match="only one labelled class"):
+    with pytest.raises(LabelError, match="only one labeled class"):
         MultiviewKernelClassifier().fit(X, np.where(y == 1, 1, -1))
-    with pytest.raises(LabelError, match="no labelled row"):
+    with pytest.raises(LabelError, match="no labeled row"):
         MultiviewKernelClassifier().fit(X, np.full(len(X), -1))
     with pytest.raises(ValueError, match="contains NaN"):
         MultiviewKernelClassifier().fit(np.where(X > 1, np.nan, X), y)
@@ -470,6 +470,6 @@ def test_hinge_says_when_it_did_not_converge():
 
 
 def test_isolated_graphs_are_legal():
-    X, y = few_rows(23, n=3, n_labelled=2)
+    X, y = few_rows(23, n=3, n_labeled=2)
     model = MultiviewKernelClassifier(views=VIEWS, n_neighbors=50).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()

@@ -1,4 +1,4 @@
-"""AdaBoost on positives, negatives and two copies of the unlabelled rows, with the copies made."""
+"""AdaBoost on positives, negatives and two copies of the unlabeled rows, with the copies made."""
 
 import numpy as np
 
@@ -15,10 +15,8 @@ def fit(X, signs, *, gamma, scheme, learning_rate, n_rounds):
             weights.append(np.full(mask.sum(), total / mask.sum()))
 
     P, U, N = signs > 0, signs == 0, signs < 0
-    labelled, rest = gamma / 2, (1 - gamma) / 2
-    p, u_plus, n, u_minus = (
-        (labelled, rest, labelled, rest) if scheme == "labelled" else (rest, labelled, labelled, rest)
-    )
+    labeled, rest = gamma / 2, (1 - gamma) / 2
+    p, u_plus, n, u_minus = (labeled, rest, labeled, rest) if scheme == "labeled" else (rest, labeled, labeled, rest)
     if not U.any():
         p = n = 0.5
     for mask, label, total in ((P, 1, p), (U, 1, u_plus), (N, -1, n), (U, -1, u_minus)):

@@ -20,8 +20,8 @@ def pair_auc(high, low):
 
 
 def sample_variance(values):
-    centre = sum(values) / len(values)
-    return sum((v - centre) ** 2 for v in values) / (len(values) - 1)
+    center = sum(values) / len(values)
+    return sum((v - center) ** 2 for v in values) / (len(values) - 1)
 
 
 def delong_variance(high, low):

@@ -1,4 +1,4 @@
-"""Co-training as Blum and Mitchell print it, with lists: the order in which rows are labelled."""
+"""Co-training as Blum and Mitchell print it, with lists: the order in which rows are labeled."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def label_order(make_model, X, codes, views, queue, k, pool_size, rounds):
-    """Rows labelled in each round, as {row: class}, until the pool gives none."""
+    """Rows labeled in each round, as {row: class}, until the pool gives none."""
     known = {i: int(c) for i, c in enumerate(codes) if c >= 0}
     counts = Counter(known.values())
     quota = {c: max(1, round(k * n / len(known))) for c, n in counts.items()}

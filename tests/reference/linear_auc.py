@@ -27,7 +27,7 @@ def coefficients(a, X, positive, alpha):
 
 
 def best_dual(old, margin, curvature, squared):
-    """The maximiser in one variable, by trying the stationary point and the ends of the interval."""
+    """The maximizer in one variable, by trying the stationary point and the ends of the interval."""
     if squared:
         return max(0.0, old + (1 - margin - old / 2) / (curvature + 1 / 2))
     if curvature == 0:
@@ -61,7 +61,7 @@ def msgd(X, positive, alpha, order, squared=False):
 
 
 def oam(X, signs, C, capacity, gradual, draws, squared=False):
-    """Online AUC maximisation with reservoirs of `capacity` rows."""
+    """Online AUC maximization with reservoirs of `capacity` rows."""
     w = np.zeros(X.shape[1])
     buffer, seen = {1: [], -1: []}, {1: 0, -1: 0}
     for x, y, u in zip(X, signs, draws):

@@ -1,7 +1,7 @@
 """Multi-view learning straight from the equations: explicit operators on all rows and views, sample-major.
 
 `grams` and `laplacians` hold one N x N matrix a view; row (i, v) of a stacked matrix is ``i * m + v``. The first n_l
-rows are labelled. gB and gW are the paper's: sums over rows, not means.
+rows are labeled. gB and gW are the paper's: sums over rows, not means.
 """
 
 import numpy as np

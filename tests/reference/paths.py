@@ -44,7 +44,7 @@ def cheapest(edges, start, end, value):
 
 
 def labels(edges, codes, cost, search, delta):
-    """For each row: cost (a Decimal, None if unreachable) and code of the labelled row it takes its class from."""
+    """For each row: cost (a Decimal, None if unreachable) and code of the labeled row it takes its class from."""
     lengths = {d for ends in edges.values() for d in ends.values()}
     with localcontext() as context:
         # As many digits as tell the longest edge's exponential with an edge of length 0 added to it.

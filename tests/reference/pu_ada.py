@@ -21,13 +21,13 @@ def fit(
     weight = np.ones(len(X)) if weight is None else weight
     H, rounds = np.zeros(len(X)), []
     for t in range(n_rounds):
-        plus, minus, unlabelled = weights(H, positive, prior, weight, correction)
-        if minus.sum() + unlabelled.sum() <= stop_risk * (1 - correction * prior):
+        plus, minus, unlabeled = weights(H, positive, prior, weight, correction)
+        if minus.sum() + unlabeled.sum() <= stop_risk * (1 - correction * prior):
             break
-        Z = plus.sum() + minus.sum() + unlabelled.sum()
-        tolerance = TOLERANCE * (plus.sum() - minus.sum() + unlabelled.sum())
-        found = search(X, plus, minus, unlabelled, Z, tolerance, non_negative, draw, t)
-        found = found or search(X, plus, minus, unlabelled, Z, tolerance, non_negative, None, t)
+        Z = plus.sum() + minus.sum() + unlabeled.sum()
+        tolerance = TOLERANCE * (plus.sum() - minus.sum() + unlabeled.sum())
+        found = search(X, plus, minus, unlabeled, Z, tolerance, non_negative, draw, t)
+        found = found or search(X, plus, minus, unlabeled, Z, tolerance, non_negative, None, t)
         if not found:
             break
         smallest = max(target for *_, target in found)
@@ -41,13 +41,13 @@ def fit(
     return rounds
 
 
-def search(X, plus, minus, unlabelled, Z, tolerance, non_negative, draw, t):
+def search(X, plus, minus, unlabeled, Z, tolerance, non_negative, draw, t):
     found = []
     for stump, fires in candidates(X, range(X.shape[1])):
         e, theta, *_ = stump
         if draw is not None and np.isfinite(theta) and not np.isclose(draw(t, e), theta, rtol=1e-12, atol=0).any():
             continue
-        on_negatives = np.sum((unlabelled + minus)[fires])
+        on_negatives = np.sum((unlabeled + minus)[fires])
         error = np.sum(plus[~fires]) + on_negatives
         if not tolerance < error < 0.5 * Z - tolerance or (non_negative and on_negatives < -tolerance):
             continue

@@ -23,7 +23,7 @@ HOSTILE = '</title><script>alert("1")</script><img src=x onerror=alert(2)>\'&'
 QUICK = dict(n_repeats=1, random_state=0)
 
 
-def fitted(X, y, portfolio=("logistic regression", "naive Bayes", "path neighbours"), **parameters):
+def fitted(X, y, portfolio=("logistic regression", "naive Bayes", "path neighbors"), **parameters):
     return TableClassifier(AutoClassifier(list(portfolio), **QUICK, **parameters), random_state=0).fit(X, y)
 
 
@@ -91,8 +91,8 @@ def test_numbers_are_those_of_the_model(model, summary, table):
     assert summary["verdict"]["difference"] == effect.difference
     assert signed(effect.difference) in summary["verdict"]["text"]
     data = summary["data"]
-    assert data["labelled"] + data["unlabelled"] == data["rows"] == len(table.X_train)
-    assert sum(data["labelled_by_class"].values()) == data["labelled"]
+    assert data["labeled"] + data["unlabeled"] == data["rows"] == len(table.X_train)
+    assert sum(data["labeled_by_class"].values()) == data["labeled"]
     assert 0.9 < summary["test"]["auc"] <= 1
 
 
@@ -150,17 +150,17 @@ def test_roc_equals_scikit_learn():
     assert all(low <= y + 1e-9 and y <= high + 1e-9 for low, y, high in zip(found["low"], found["y"], found["high"]))
 
 
-def test_roc_of_positives_and_unlabelled_rows_finds_the_true_one():
+def test_roc_of_positives_and_unlabeled_rows_finds_the_true_one():
     rng = np.random.default_rng(0)
     truth = rng.random(8000) < 0.3
     score = rng.normal(size=len(truth)) + 1.5 * truth
-    labelled = truth & (rng.random(len(truth)) < 0.3)
-    prior = truth[~labelled].mean()
-    found = np.array(curves.roc(labelled, score, prior)["y"])
+    labeled = truth & (rng.random(len(truth)) < 0.3)
+    prior = truth[~labeled].mean()
+    found = np.array(curves.roc(labeled, score, prior)["y"])
     expected = np.array(curves.roc(truth, score, None)["y"])
     assert np.abs(found - expected).mean() < 0.03
-    precision = np.array(curves.precision_recall(labelled, score, prior)["y"])
-    expected = np.array(curves.precision_recall(truth[~labelled], score[~labelled], None)["y"])
+    precision = np.array(curves.precision_recall(labeled, score, prior)["y"])
+    expected = np.array(curves.precision_recall(truth[~labeled], score[~labeled], None)["y"])
     assert np.abs(precision - expected)[10:].mean() < 0.05
 
 
@@ -183,7 +183,7 @@ def test_calibration_bins_hold_all_rows():
     assert sum(curves.histogram(probability)) == pytest.approx(1)
 
 
-def test_rows_to_label_next_are_unlabelled_distinct_and_explained(summary, table):
+def test_rows_to_label_next_are_unlabeled_distinct_and_explained(summary, table):
     rows = summary["next_rows"]
     assert len(rows) == 20
     positions = [row["row"] - 1 for row in rows]
@@ -192,7 +192,7 @@ def test_rows_to_label_next_are_unlabelled_distinct_and_explained(summary, table
     assert all(row["why"] for row in rows)
 
 
-def test_no_unlabelled_row_no_advice(table, model):
+def test_no_unlabeled_row_no_advice(table, model):
     assert advice.next_rows(model, model.transform(table.X_test), np.zeros(len(table.X_test), int)) == []
 
 
@@ -260,7 +260,7 @@ def test_hostile_names_stay_text(summary, additive):
         hostile = copy.deepcopy(summary_)
         hostile["title"] = hostile["command"] = hostile["model_file"] = HOSTILE
         hostile["notes"] = [HOSTILE]
-        hostile["data"].update(source=HOSTILE, target=HOSTILE, positive=HOSTILE, labelled_by_class={HOSTILE: 1})
+        hostile["data"].update(source=HOSTILE, target=HOSTILE, positive=HOSTILE, labeled_by_class={HOSTILE: 1})
         hostile["data"]["gaps"] = [{"column": HOSTILE, "share": 0.5}]
         for row in hostile["importances"]:
             row["column"] = HOSTILE

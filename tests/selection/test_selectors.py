@@ -38,7 +38,7 @@ def mixed_table(seed, n=60, missing=0.0):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize(("norm", "k"), [("sum", 1), ("sum", 7), ("rms", 3), ("sum", 1000)])
-def test_subset_search_equals_explicit_neighbours(seed, missing, norm, k):
+def test_subset_search_equals_explicit_neighbors(seed, missing, norm, k):
     X, nominal, y = mixed_table(seed, missing=missing)
     model = SubsetReliefSelector(n_neighbors=k, max_samples=None, distance_norm=norm, nominal_features=nominal)
     model.fit(X, y)
@@ -48,7 +48,7 @@ def test_subset_search_equals_explicit_neighbours(seed, missing, norm, k):
     np.testing.assert_allclose(model.scores_path_, scores, rtol=0, atol=1e-9)
 
 
-def test_best_first_scores_equal_explicit_neighbours():
+def test_best_first_scores_equal_explicit_neighbors():
     X, nominal, y = mixed_table(3)
     model = SubsetReliefSelector(stop="best-first", max_samples=None, nominal_features=nominal).fit(X, y)
     greedy = SubsetReliefSelector(max_samples=None, nominal_features=nominal).fit(X, y)
@@ -173,25 +173,25 @@ def test_las_vegas_keeps_the_rate_with_fewer_columns():
 
 
 @pytest.mark.parametrize("selector", ALL)
-def test_unlabelled_rows_are_left_out(selector):
+def test_unlabeled_rows_are_left_out(selector):
     X, y = load_iris(return_X_y=True)
     y_few = np.where(np.arange(150) % 3 == 0, y, -1)
     few = selector().fit(X, y_few)
-    labelled = selector().fit(X[y_few >= 0], y_few[y_few >= 0])
-    np.testing.assert_array_equal(few.support_, labelled.support_)
-    np.testing.assert_array_equal(few.scores_path_, labelled.scores_path_)
+    labeled = selector().fit(X[y_few >= 0], y_few[y_few >= 0])
+    np.testing.assert_array_equal(few.support_, labeled.support_)
+    np.testing.assert_array_equal(few.scores_path_, labeled.scores_path_)
 
 
 @pytest.mark.parametrize("selector", ALL)
 def test_mixed_data_frames_in_and_out(selector):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 80)
-    X = pd.DataFrame({"noise": rng.normal(size=80), "colour": np.where(y, "red", "blue"), "size": y + rng.random(80)})
-    X["colour"] = X["colour"].astype("category")
-    X.loc[3, "colour"], X.loc[4, "size"] = np.nan, np.nan
+    X = pd.DataFrame({"noise": rng.normal(size=80), "color": np.where(y, "red", "blue"), "size": y + rng.random(80)})
+    X["color"] = X["color"].astype("category")
+    X.loc[3, "color"], X.loc[4, "size"] = np.nan, np.nan
     out = selector().set_output(transform="pandas").fit_transform(X, y)
     assert isinstance(out, pd.DataFrame)
-    assert set(out.columns) & {"colour", "size"}
+    assert set(out.columns) & {"color", "size"}
     assert (out.dtypes == X[out.columns].dtypes).all()
     assert read_columns(X, "auto").nominal.tolist() == [False, True, False]
 
@@ -199,7 +199,7 @@ def test_mixed_data_frames_in_and_out(selector):
 @pytest.mark.parametrize("selector", ALL)
 def test_wrong_input_says_what_to_do(selector):
     X = pd.DataFrame({"a": ["x", "y", "x"], "b": [1.0, 2.0, 3.0]})
-    with pytest.raises(LabelError, match="only one labelled class"):
+    with pytest.raises(LabelError, match="only one labeled class"):
         selector().fit(X, [1, 1, -1])
     with pytest.raises(ValueError, match="does not have"):
         selector(nominal_features=["z"]).fit(X, [0, 1, 1])
@@ -233,14 +233,14 @@ def tables_of_both_kinds(library):
     y = rng.integers(0, 2, 60)
     table = {
         "noise": rng.normal(size=60),
-        "colour": np.where(y, "red", "blue").astype(object),
+        "color": np.where(y, "red", "blue").astype(object),
         "size": np.where(rng.random(60) < 0.1, np.nan, y + rng.random(60)),
     }
-    table["colour"][3] = None
+    table["color"][3] = None
     names = np.where(rng.random(60) < 0.3, None, np.where(y, "yes", "no").astype(object))
     plain = pd.DataFrame(table)
     if library == "polars":
-        other = frames.DataFrame({**table, "colour": table["colour"].tolist()})
+        other = frames.DataFrame({**table, "color": table["color"].tolist()})
         return plain, names, other, frames.Series(names.tolist())
     return plain, names, frames.table({name: frames.array(v) for name, v in table.items()}), frames.array(names)
 
@@ -271,7 +271,7 @@ def test_number_of_columns_is_searched_inside_the_folds():
     X, y = load_iris(return_X_y=True, as_frame=True)
     X = X.assign(noise=np.random.default_rng(0).random(150))
     y_few = np.where(np.arange(150) % 3 == 0, y, -1)
-    # The last step reads -1 as unlabelled too: to a plain scikit-learn classifier it would be a class.
+    # The last step reads -1 as unlabeled too: to a plain scikit-learn classifier it would be a class.
     model = make_pipeline(SubsetReliefSelector(stop=None, random_state=0), PathNeighborsClassifier())
     grid = {"subsetreliefselector__n_features_to_select": [1, 2, 4]}
     search = GridSearchCV(model, grid, cv=LabeledStratifiedKFold(3)).fit(X, y_few)

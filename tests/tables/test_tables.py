@@ -8,11 +8,12 @@ from sklearn.linear_model import LogisticRegression
 from fewlabel import TableClassifier
 from fewlabel.exceptions import LabelError, TableError
 from fewlabel.tables import read_chunks, read_table
-from fewlabel.tables._columns import as_kind, kind_of, leaks, nearest, useless
+from fewlabel.tables._columns import as_kind, kind_of, leaks, useless
+from fewlabel.text import did_you_mean
 
 
 class Supervised(LogisticRegression):
-    """Logistic regression on the rows that are labelled, with gaps filled."""
+    """Logistic regression on the rows that are labeled, with gaps filled."""
 
     def fit(self, X, y):
         known = ~pd.isna(y).to_numpy()
@@ -100,8 +101,8 @@ def test_leaks_are_columns_that_can_hardly_separate_by_chance():
 
 
 def test_nearest_names():
-    assert nearest("Outcom", ["income", "outcome"]) == "outcome"
-    assert nearest("zzz", ["income"]) is None
+    assert did_you_mean("Outcom", ["income", "outcome"]) == "outcome"
+    assert did_you_mean("zzz", ["income"]) is None
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +141,7 @@ def test_the_positive_class_comes_last(rows):
     np.testing.assert_allclose(model.predict_proba(table)[:, 1], other.predict_proba(table)[:, 0], rtol=1e-6)
     three = y.where(np.arange(120) % 2 == 0, "c")
     assert TableClassifier(Supervised(), positive="c").fit(table, three).classes_.tolist() == ["not c", "c"]
-    with pytest.raises(LabelError, match="no labelled row holds the positive class 'd': the classes are 'a', 'b'"):
+    with pytest.raises(LabelError, match="no labeled row holds the positive class 'd': the classes are 'a', 'b'"):
         TableClassifier(positive="d").fit(table, y)
 
 

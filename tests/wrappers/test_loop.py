@@ -37,7 +37,7 @@ class Scripted(Run):
 
 
 def guarded(rights, max_rounds=30):
-    """The loop with one watcher for each half of the labelled rows; `rights` are right predictions of both halves."""
+    """The loop with one watcher for each half of the labeled rows; `rights` are right predictions of both halves."""
     n_rounds = len(rights) - 1
     halves = np.arange(N_LABELED) < N_LABELED // 2
     hidden = [np.r_[np.where(half, -1, 0), CODES[N_LABELED:]] for half in (halves, ~halves)]
@@ -94,7 +94,7 @@ def test_the_guard_never_ends_below_the_start(rights, max_rounds):
 
 
 @pytest.mark.parametrize("wrapper", [CrossTrainingClassifier, CoTrainingClassifier, TriTrainingClassifier])
-def test_watchers_share_out_the_labelled_rows_and_never_learn_from_their_own(wrapper, monkeypatch):
+def test_watchers_share_out_the_labeled_rows_and_never_learn_from_their_own(wrapper, monkeypatch):
     seen = {}
 
     def keep(run, watchers, codes, max_rounds):

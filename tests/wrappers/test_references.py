@@ -1,4 +1,4 @@
-"""Which rows are labelled when, and with which class: equal to slow versions of the three published rules."""
+"""Which rows are labeled when, and with which class: equal to slow versions of the three published rules."""
 
 import numpy as np
 import pytest
@@ -40,12 +40,12 @@ class Nearer(ClassifierMixin, BaseEstimator):
 
 def order_of(run):
     """Rows and classes in the order in which a run labels them."""
-    labelled, iteration = [], 0
+    labeled, iteration = [], 0
     label = run.label
-    run.label = lambda rows, codes, t: (labelled.extend(zip(rows.tolist(), codes.tolist())), label(rows, codes, t))
+    run.label = lambda rows, codes, t: (labeled.extend(zip(rows.tolist(), codes.tolist())), label(rows, codes, t))
     while run.turn(iteration + 1):
         iteration += 1
-    return labelled
+    return labeled
 
 
 def test_nct_by_hand():

@@ -50,7 +50,7 @@ def test_exhausted_labels_every_row_once_and_learns_from_all(n_parts):
     assert model.estimators_[0].class_count_.sum() == len(X)
 
 
-def test_max_rounds_raises_k_so_that_all_rows_are_labelled():
+def test_max_rounds_raises_k_so_that_all_rows_are_labeled():
     X, _, y = toy()
     model = CrossTrainingClassifier(GaussianNB(), k_best=1, max_rounds=4, stop="exhausted", random_state=0).fit(X, y)
     assert model.n_iter_ == 4
@@ -73,7 +73,7 @@ def test_the_guard_never_ends_below_the_start(wrapper, base, seed):
     assert model.labeled_iter_.max() <= model.best_iter_
 
 
-def test_with_worthless_unlabelled_rows_the_guard_gives_the_label_only_model():
+def test_with_worthless_unlabeled_rows_the_guard_gives_the_label_only_model():
     rng = np.random.default_rng(0)
     X = np.r_[np.repeat([[-3.0], [3.0]], 30, axis=0), rng.normal(0, 50, (200, 1))] + rng.normal(0, 0.1, (260, 1))
     y = np.r_[np.repeat([0, 1], 30), np.full(200, -1)]
@@ -84,7 +84,7 @@ def test_with_worthless_unlabelled_rows_the_guard_gives_the_label_only_model():
     np.testing.assert_array_equal(model.labeled_iter_, np.where(y >= 0, 0, -1))
 
 
-def test_the_start_score_is_that_of_the_labelled_rows_alone():
+def test_the_start_score_is_that_of_the_labeled_rows_alone():
     X, _, y = toy(3)
     few = CrossTrainingClassifier(GaussianNB(), random_state=0).fit(X, y)
     other = np.where((y < 0)[:, None], X * 7 - 3, X)
@@ -94,7 +94,7 @@ def test_the_start_score_is_that_of_the_labelled_rows_alone():
     )
 
 
-def test_a_part_is_labelled_with_indirect_knowledge_of_its_own_labels():
+def test_a_part_is_labeled_with_indirect_knowledge_of_its_own_labels():
     """Why the guard holds labels out of whole runs, and does not ask the classifier of part p about part p."""
     X, _, codes = toy(1)
     parts = deal(codes, np.flatnonzero(codes >= 0), 3, np.random.RandomState(0))
@@ -113,7 +113,7 @@ def test_a_part_is_labelled_with_indirect_knowledge_of_its_own_labels():
 
 
 @every_wrapper
-def test_the_order_of_unlabelled_rows_does_not_matter(wrapper):
+def test_the_order_of_unlabeled_rows_does_not_matter(wrapper):
     X, _, y = toy()
     order = np.arange(len(y))
     free = np.flatnonzero(y < 0)
@@ -148,7 +148,7 @@ def test_any_classifier_with_string_classes_and_frames(wrapper, base):
 
 
 @every_wrapper
-def test_without_unlabelled_rows_nothing_is_labelled(wrapper):
+def test_without_unlabeled_rows_nothing_is_labeled(wrapper):
     X, y, _ = toy()
     model = wrapper(GaussianNB(), random_state=0).fit(X, y)
     assert (model.n_iter_, model.best_iter_) == (0, 0)
@@ -157,7 +157,7 @@ def test_without_unlabelled_rows_nothing_is_labelled(wrapper):
 
 
 @every_wrapper
-@pytest.mark.filterwarnings("ignore:class .* has 1 labelled")
+@pytest.mark.filterwarnings("ignore:class .* has 1 labeled")
 def test_one_label_a_class(wrapper):
     X, y, _ = toy()
     few = np.full(len(y), -1)
@@ -201,7 +201,7 @@ def test_views_by_position_name_and_mask_are_the_same():
 
 @every_wrapper
 def test_one_class_is_an_error_that_says_what_to_do(wrapper):
-    with pytest.raises(ValueError, match="positive-unlabelled"):
+    with pytest.raises(ValueError, match="positive-unlabeled"):
         wrapper(GaussianNB()).fit([[0.0, 1], [1, 2], [2, 3]], [1, -1, -1])
 
 

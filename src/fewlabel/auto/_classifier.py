@@ -13,31 +13,31 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fewlabel.auto._choice import SCORERS, choose, cross_fitted
-from fewlabel.auto._evidence import Job, quietly
-from fewlabel.auto._judge import compare, interval
-from fewlabel.auto._portfolio import PORTFOLIO, TRIED_FIRST, available
+from fewlabel.auto._crossfit import Job, quietly
+from fewlabel.auto._intervals import compare, interval
+from fewlabel.auto._members import PORTFOLIO, TRIED_FIRST, available
+from fewlabel.auto._weights import SCORERS, choose, cross_fitted
 from fewlabel.base import Interval, RankingClassifier, StrOptions, fit_context
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read, require_labels
 from fewlabel.prior import class_prior
-from fewlabel.pu import PositiveUnlabelled
+from fewlabel.pu import PositiveUnlabeled
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
 _LETTERS = {"binary": "b", "multiclass": "m", "positive-unlabeled": "p"}
-_LEAST = 2  # labelled rows of a class: one to learn from, one to check with
-_MOST_PU = 5000  # unlabelled rows of positive-unlabelled data: more of them only cost time
+_LEAST = 2  # labeled rows of a class: one to learn from, one to check with
+_MOST_PU = 5000  # unlabeled rows of positive-unlabeled data: more of them only cost time
 _EDGE = 1e-6  # ranks are kept this far from 0 and 1, where their log-odds are infinite
 _SHARE_OF_EVIDENCE = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
 
 
 class UnlabeledEffect(NamedTuple):
-    """What the unlabelled rows are worth: out of fold, the best method that uses them against the best that does not.
+    """What the unlabeled rows are worth: out of fold, the best method that uses them against the best that does not.
 
     Attributes
     ----------
     difference : float
-        Of the scores; positive if the unlabelled rows help.
+        Of the scores; positive if the unlabeled rows help.
     low, high : float
         Its 95% interval, on the same rows.
     pvalue : float
@@ -64,20 +64,20 @@ class Step(NamedTuple):
 class AutoClassifier(RankingClassifier):
     r"""The best ranking that these labels can give: a small portfolio, judged out of fold, and a weighted few of it.
 
-    Which family of models ranks best with few labels changes from table to table, and so does whether unlabelled rows
-    help. Every member :math:`m` of a portfolio (linear, kernel, forest, boosting, neighbour and graph methods, with and
-    without the unlabelled rows) therefore scores each labelled row by a model that was not fitted to it. Scores become
+    Which family of models ranks best with few labels changes from table to table, and so does whether unlabeled rows
+    help. Every member :math:`m` of a portfolio (linear, kernel, forest, boosting, neighbor and graph methods, with and
+    without the unlabeled rows) therefore scores each labeled row by a model that was not fitted to it. Scores become
     ranks :math:`r_m(x) \in (0, 1)` among reference rows, and the ranks are averaged,
 
     .. math:: s(x) = \sum_m w_m r_m(x), \qquad w_m \ge 0, \quad \sum_m w_m = 1 ,
 
     with weights that fall with a member's distance to the best out-of-fold score, as far as that is not chance. Greedy
-    picks are added until the ensemble's out-of-fold score on the labelled rows is not worse than that of the best
-    single member that uses labelled rows alone. The chosen members are then fitted to all rows.
+    picks are added until the ensemble's out-of-fold score on the labeled rows is not worse than that of the best
+    single member that uses labeled rows alone. The chosen members are then fitted to all rows.
 
-    Binary, multi-class (one class against the rest, the mean over classes) and positive-unlabelled labels: if one class
-    alone is labelled, it is taken for the positive class, and members are judged by the AUC that positives and
-    unlabelled rows tell, with the estimated prior (:func:`fewlabel.metrics.pu_auc_score`).
+    Binary, multi-class (one class against the rest, the mean over classes) and positive-unlabeled labels: if one class
+    alone is labeled, it is taken for the positive class, and members are judged by the AUC that positives and
+    unlabeled rows tell, with the estimated prior (:func:`fewlabel.metrics.pu_auc_score`).
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ class AutoClassifier(RankingClassifier):
         Members to try: all that suit the labels and are installed; a few quick ones; or these, by the names in
         `leaderboard_`.
     scoring : {"roc_auc", "average_precision"} or callable, default="roc_auc"
-        What is maximised; a callable is ``scoring(positive, score)`` with an array of bool. Positive-unlabelled data
+        What is maximized; a callable is ``scoring(positive, score)`` with an array of bool. Positive-unlabeled data
         always use the AUC.
     n_repeats : int or "auto", default="auto"
-        How often the labelled rows are dealt into 5 folds anew; "auto" takes more repeats the fewer labels there are.
+        How often the labeled rows are dealt into 5 folds anew; "auto" takes more repeats the fewer labels there are.
     time_budget : float, default=None
         Seconds after which no further member is tried. Without it the result depends on `random_state` alone.
     prior : float, default=None
-        P(y = positive) among the unlabelled rows, for positive-unlabelled data. None has it estimated.
+        P(y = positive) among the unlabeled rows, for positive-unlabeled data. None has it estimated.
     n_jobs : int, default=None
         Members that are fitted at the same time; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -105,22 +105,22 @@ class AutoClassifier(RankingClassifier):
         How `y` was read.
     leaderboard_ : DataFrame
         One row for each member that was tried and one for the ensemble, the best first: `method`, `family`, `score`
-        (out of fold), `low` and `high` (95% interval), `fit_seconds`, `uses_unlabelled` and `weight`. The ensemble's
+        (out of fold), `low` and `high` (95% interval), `fit_seconds`, `uses_unlabeled` and `weight`. The ensemble's
         row is cross-fitted: its weights were chosen without the rows they are judged on.
     ensemble_weights_ : dict
         Weight of each chosen member.
     score_ : float
         Out-of-fold score of the ensemble with these weights.
     unlabeled_effect_ : UnlabeledEffect or None
-        Difference between the best member that uses unlabelled rows and the best that does not. None for
-        positive-unlabelled data, or without unlabelled rows. Each is the best of several, so that small differences
+        Difference between the best member that uses unlabeled rows and the best that does not. None for
+        positive-unlabeled data, or without unlabeled rows. Each is the best of several, so that small differences
         mean little.
     out_of_fold_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
-        Cross-fitted decision function of the labelled rows, in their order; for honest curves.
+        Cross-fitted decision function of the labeled rows, in their order; for honest curves.
     labeled_rows_ : ndarray of int
-        Positions of these rows in `X`. For positive-unlabelled data unlabelled rows are among them.
+        Positions of these rows in `X`. For positive-unlabeled data unlabeled rows are among them.
     prior_ : float or None
-        The prior that was used, for positive-unlabelled data.
+        The prior that was used, for positive-unlabeled data.
     members_ : dict
         The fitted members, by name.
     offset_ : float
@@ -133,11 +133,11 @@ class AutoClassifier(RankingClassifier):
     Notes
     -----
     The objective has no threshold: with two classes `predict` uses the one with the best balanced accuracy on the
-    out-of-fold scores of the labelled rows, and `predict_proba` a sigmoid fitted to them. With more classes each has
+    out-of-fold scores of the labeled rows, and `predict_proba` a sigmoid fitted to them. With more classes each has
     its own sigmoid, and the probabilities are scaled to sum to 1.
 
     Gaps (NaN) are filled with medians and marked, or left as they are for members that take them. Columns are scaled by
-    the labelled rows for members that use these alone; components and graph features are learnt from all rows.
+    the labeled rows for members that use these alone; components and graph features are learned from all rows.
 
     References
     ----------
@@ -146,7 +146,7 @@ class AutoClassifier(RankingClassifier):
     .. [3] Belkin, Niyogi. Semi-supervised learning on Riemannian manifolds. Machine Learning 56, 2004. Features from
        the graph of all rows.
     .. [4] Sakai, Niu, Sugiyama. Semi-supervised AUC optimization based on positive-unlabeled learning. Machine
-       Learning 107, 2018. The AUC of positives against unlabelled rows.
+       Learning 107, 2018. The AUC of positives against unlabeled rows.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class AutoClassifier(RankingClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labelled and unlabelled rows. NaN marks a gap.
+            The table; labeled and unlabeled rows. NaN marks a gap.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
 
@@ -239,7 +239,7 @@ class AutoClassifier(RankingClassifier):
                     evidence[member] = found
                 yield Step(number, total, member.name)
             evidence = {m: evidence[m] for m in members if m in evidence}
-            self.labeled_rows_ = kept[job.labelled]
+            self.labeled_rows_ = kept[job.labeled]
             self._choose(job, evidence)
             chosen = [m for m in evidence if m.name in self.ensemble_weights_]
             run = Parallel(self.n_jobs, prefer="threads")
@@ -248,7 +248,7 @@ class AutoClassifier(RankingClassifier):
         yield Step(total, total, "the chosen members on all rows")
 
     def _read(self, X, y, seed):
-        """Set what is known of the classes; the code of each row, and the rows that are learnt from."""
+        """Set what is known of the classes; the code of each row, and the rows that are learned from."""
         labels = read(y)
         require_labels(labels)
         check_consistent_length(X, labels.codes)
@@ -258,7 +258,7 @@ class AutoClassifier(RankingClassifier):
             self.classes_ = labels.classes
             self.task_ = "binary" if len(labels.classes) == 2 else "multiclass"
         else:
-            codes = self._read_positive_unlabelled(y, labels)
+            codes = self._read_positive_unlabeled(y, labels)
             positive = codes == 1
             prior = class_prior(X, positive, seed) if self.prior is None else self.prior
             self.prior_ = float(np.clip(prior, 0.001, 0.999))
@@ -269,20 +269,20 @@ class AutoClassifier(RankingClassifier):
         check_counts(self.classes_, codes)
         return codes, kept
 
-    def _read_positive_unlabelled(self, y, labels):
-        self.classes_, signs = PositiveUnlabelled._read_labels(self, y)  # says what is wrong if no row is unlabelled
+    def _read_positive_unlabeled(self, y, labels):
+        self.classes_, signs = PositiveUnlabeled._read_labels(self, y)  # says what is wrong if no row is unlabeled
         self.task_ = "positive-unlabeled"
         if labels.classes.dtype.kind in "iuf" and not pd.isna(pd.Series(y)).any():
             warnings.warn(
-                f"only one labelled class ({labels.classes.tolist()[0]!r}): read as positive-unlabelled. If -1 is your "
-                "negative class, recode it as 0; -1 marks unlabelled rows",
+                f"only one labeled class ({labels.classes.tolist()[0]!r}): read as positive-unlabeled. If -1 is your "
+                "negative class, recode it as 0; -1 marks unlabeled rows",
                 UserWarning,
                 stacklevel=5,
             )
         return signs.astype(np.int64)
 
     def _members(self, codes):
-        members = available(_LETTERS[self.task_], has_unlabelled=bool((codes < 0).any()))
+        members = available(_LETTERS[self.task_], has_unlabeled=bool((codes < 0).any()))
         if self.portfolio == "auto":
             return members
         if self.portfolio == "small":
@@ -309,10 +309,10 @@ class AutoClassifier(RankingClassifier):
         yield from run(delayed(one)(number, member) for number, member in enumerate(order))
 
     def _choose(self, job, evidence):
-        """Weights of the members, the leaderboard, what the unlabelled rows are worth, threshold and probabilities."""
+        """Weights of the members, the leaderboard, what the unlabeled rows are worth, threshold and probabilities."""
         members, ranks = list(evidence), np.array([found.ranks for found in evidence.values()])
         scorer = self._scorer
-        uses = np.array([job.uses_unlabelled(m) for m in members])
+        uses = np.array([job.uses_unlabeled(m) for m in members])
         supervised = ~uses if self.prior_ is None else np.ones(len(uses), dtype=bool)
         weights = choose(ranks, job.y, scorer, supervised)
         self.ensemble_weights_ = {m.name: float(w) for m, w in zip(members, weights) if w > 0}
@@ -403,7 +403,7 @@ class AutoClassifier(RankingClassifier):
         return self.classes_[self.decision_function(X).argmax(axis=1)]
 
     def predict_proba(self, X):
-        """Probability of each class, by sigmoids fitted to out-of-fold scores of the labelled rows.
+        """Probability of each class, by sigmoids fitted to out-of-fold scores of the labeled rows.
 
         Parameters
         ----------
@@ -418,7 +418,7 @@ class AutoClassifier(RankingClassifier):
 
     @property
     def leaderboard_(self):
-        columns = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabelled", "weight")
+        columns = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabeled", "weight")
         return pd.DataFrame(dict(zip(columns, self._board)))
 
     @property
@@ -432,7 +432,7 @@ class AutoClassifier(RankingClassifier):
 
 
 def check_counts(classes, codes):
-    """Raise `LabelError` if a class has too few labelled rows to learn from and to check with.
+    """Raise `LabelError` if a class has too few labeled rows to learn from and to check with.
 
     Parameters
     ----------
@@ -445,14 +445,14 @@ def check_counts(classes, codes):
     rarest = present[counts[present].argmin()]
     if counts[rarest] < _LEAST:
         raise LabelError(
-            f"class {classes[rarest : rarest + 1].tolist()[0]!r} has {counts[rarest]} labelled row(s): at least "
+            f"class {classes[rarest : rarest + 1].tolist()[0]!r} has {counts[rarest]} labeled row(s): at least "
             f"{_LEAST} rows of each class are needed, one to learn from and one to check with. Label more rows of it, "
             "or leave the class out"
         )
 
 
-class _PUCalibration(PositiveUnlabelled):
-    """Threshold and probabilities of positive-unlabelled data, for scores that are given."""
+class _PUCalibration(PositiveUnlabeled):
+    """Threshold and probabilities of positive-unlabeled data, for scores that are given."""
 
     threshold = "prior"
 

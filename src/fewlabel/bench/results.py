@@ -19,8 +19,8 @@ import pandas as pd
 from fewlabel.bench import plots
 from fewlabel.bench.run import read_cells, versions
 from fewlabel.bench.suite import Suite
+from fewlabel.files import atomic_write
 from fewlabel.metrics import compare_methods
-from fewlabel.persistence import atomic_write
 
 _MANY_METHODS = 8
 

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from fewlabel.bench.suite import Cell, Suite
 from fewlabel.datasets import list_datasets
-from fewlabel.persistence import atomic_write
+from fewlabel.files import atomic_write
 
 _PACKAGES = (
     "fewlabel",

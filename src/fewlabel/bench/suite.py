@@ -39,7 +39,7 @@ class Problem:
     few : ndarray of int
         Labels of the training rows, -1 where hidden.
     validation : ndarray of int
-        Labelled rows for the choice of parameters, where the protocol has them.
+        Labeled rows for the choice of parameters, where the protocol has them.
     name, setting : str
         Dataset and setting it came from.
     """
@@ -55,7 +55,7 @@ class Problem:
 
     @property
     def known(self) -> np.ndarray:
-        """The labelled rows among the training rows, as positions in them."""
+        """The labeled rows among the training rows, as positions in them."""
         return np.flatnonzero(self.few != -1)
 
 
@@ -101,7 +101,7 @@ class Suite(ABC):
     """A paper's experiment.
 
     A suite says how a problem is made (`problem`), what a method gives for its test rows (`outcome`, which sees the
-    labels of labelled rows alone), and how that is judged (`measure`).
+    labels of labeled rows alone), and how that is judged (`measure`).
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Suite(ABC):
 
     @abstractmethod
     def outcome(self, problem: Problem, method: str, seed: int) -> Any:
-        """What a method gives for the test rows; it sees the labels of labelled rows alone."""
+        """What a method gives for the test rows; it sees the labels of labeled rows alone."""
 
     @abstractmethod
     def measure(self, problem: Problem, outcome: Any) -> dict[str, Any]:
@@ -232,6 +232,6 @@ def as_numbers(data: pd.DataFrame, train: np.ndarray, *, fill: bool = True) -> n
 
 
 def _some_of_each(problem: Problem, n: int = 8) -> np.ndarray:
-    """A few labelled training rows of each class, as positions."""
+    """A few labeled training rows of each class, as positions."""
     few = problem.few[problem.known]
     return np.concatenate([problem.known[few == c][:n] for c in np.unique(few)])

@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import Interval, RankingClassifier, RealNotInt
-from fewlabel.boosting._loop import STUMP, boost
-from fewlabel.boosting._rows import Binning, IncrementalRows, WeightedRows
-from fewlabel.boosting._threads import RowThreads
+from fewlabel.boosting.loop import STUMP, boost
+from fewlabel.boosting.rows import Binning, IncrementalRows, WeightedRows
+from fewlabel.boosting.threads import RowThreads
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS, round_down
 from fewlabel.kernels.stumps import score
@@ -47,7 +47,7 @@ class ShapeFunction(NamedTuple):
 
 
 class StumpBooster(RankingClassifier):
-    """Base of stump boosters; a subclass has the parameters and gives `_uses_unlabelled` and `_make_rule`."""
+    """Base of stump boosters; a subclass has the parameters and gives `_uses_unlabeled` and `_make_rule`."""
 
     _allow_nan = True
     _parameter_constraints: dict = {
@@ -116,9 +116,9 @@ class StumpBooster(RankingClassifier):
     def _fit(self, X, signs, weight):
         previous, losses = self._previous_rounds()
         validation = self._held_out(signs)
-        order, bounds = _group(signs, validation, self._uses_unlabelled())
-        has_unlabelled = bounds[2] > bounds[1]
-        rule = self._make_rule(has_unlabelled)
+        order, bounds = _group(signs, validation, self._uses_unlabeled())
+        has_unlabeled = bounds[2] > bounds[1]
+        rule = self._make_rule(has_unlabeled)
         scores = self._score(X) if len(previous) else None
         with RowThreads(self.n_jobs) as threads:
             binning = Binning(X, order, self.max_bins, threads)
@@ -137,7 +137,7 @@ class StumpBooster(RankingClassifier):
                 start = np.zeros(len(validation)) if scores is None else scores[validation]
                 known = signs[validation], None if weight is None else weight[validation]
                 stopper = _ValidationStop(codes, start, *known, self.n_iter_no_change)
-            elif self.early_stopping == "alarm" and has_unlabelled:
+            elif self.early_stopping == "alarm" and has_unlabeled:
                 stopper = _AlarmStop(rows, rule)
             self._boost(rows, rule, previous, losses, stopper)
 
@@ -183,20 +183,18 @@ class StumpBooster(RankingClassifier):
         return self.stumps_, self.train_loss_
 
     def _held_out(self, signs):
-        """Labelled rows held out for early stopping; none unless it is asked for."""
-        labelled = np.flatnonzero(signs)
+        """Labeled rows held out for early stopping; none unless it is asked for."""
+        labeled = np.flatnonzero(signs)
         if self.early_stopping is not True:
-            return labelled[:0]
-        n_held_out = max(2, round(self.validation_fraction * len(labelled)))
+            return labeled[:0]
+        n_held_out = max(2, round(self.validation_fraction * len(labeled)))
         fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
-        if fewest < 2 or len(labelled) - n_held_out < 2:
+        if fewest < 2 or len(labeled) - n_held_out < 2:
             raise LabelError(
-                "early_stopping=True holds out labelled rows of each class, and there are too few of them: set "
+                "early_stopping=True holds out labeled rows of each class, and there are too few of them: set "
                 "early_stopping=False or label more rows"
             )
-        _, held_out = train_test_split(
-            labelled, test_size=n_held_out, stratify=signs[labelled], random_state=self._seed
-        )
+        _, held_out = train_test_split(labeled, test_size=n_held_out, stratify=signs[labeled], random_state=self._seed)
         return np.sort(held_out)
 
     def _n_drawn(self):
@@ -250,7 +248,7 @@ class StumpBooster(RankingClassifier):
 
 
 class _ValidationStop:
-    """Stop when the AUC of held-out labelled rows has not grown for `patience` rounds; keep the best round."""
+    """Stop when the AUC of held-out labeled rows has not grown for `patience` rounds; keep the best round."""
 
     def __init__(self, codes, scores, signs, weight, patience):
         self._codes, self._scores, self._positive, self._weight = codes, scores, signs > 0, weight
@@ -269,7 +267,7 @@ class _ValidationStop:
 
 
 class _AlarmStop:
-    """Stop at the rule's alarm: labelled rows have parted from unlabelled rows of their own class."""
+    """Stop at the rule's alarm: labeled rows have parted from unlabeled rows of their own class."""
 
     def __init__(self, rows, rule):
         self._rows, self._rule = rows, rule
@@ -281,12 +279,12 @@ class _AlarmStop:
         return alarm
 
 
-def _group(signs, held_out, uses_unlabelled):
-    """Rows to train on, positives first, then unlabelled rows, then negatives; and the bounds of the three groups."""
+def _group(signs, held_out, uses_unlabeled):
+    """Rows to train on, positives first, then unlabeled rows, then negatives; and the bounds of the three groups."""
     training = np.ones(len(signs), dtype=np.bool_)
     training[held_out] = False
     groups = [np.flatnonzero(training & (signs == sign)) for sign in (1, 0, -1)]
-    if not uses_unlabelled:
+    if not uses_unlabeled:
         groups[1] = groups[1][:0]
     return np.concatenate(groups), np.cumsum([0, *map(len, groups)])
 

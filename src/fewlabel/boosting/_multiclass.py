@@ -1,4 +1,4 @@
-"""SSMAB and ASSEMBLE: boosting any base classifier on labelled and pseudo-labelled rows."""
+"""SSMAB and ASSEMBLE: boosting any base classifier on labeled and pseudo-labeled rows."""
 
 import math
 import numbers
@@ -24,9 +24,9 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
 
     A subclass gives
 
-    - ``_first_weights(labelled)``: weights to start from;
+    - ``_first_weights(labeled)``: weights to start from;
     - ``_vote(error, n_classes)``: the weight of a vote, None if the classifier is too bad to be kept;
-    - ``_next(codes, weight, right, votes, labelled, beta, own)``: labels and weights for the next round.
+    - ``_next(codes, weight, right, votes, labeled, beta, own)``: labels and weights for the next round.
     """
 
     _parameter_constraints: dict = {
@@ -44,7 +44,7 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labelled and unlabelled rows.
+            The table; labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -68,8 +68,8 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
         if len(labels.classes) < 2 or len(np.unique(codes[codes >= 0])) < len(labels.classes):
             n_classes = len(np.unique(codes[codes >= 0]))
             raise LabelError(
-                f"labelled rows of two classes or more are needed, y holds {n_classes} class(es); with positives alone "
-                "use a positive-unlabelled method such as PUAdaBoostClassifier"
+                f"labeled rows of two classes or more are needed, y holds {n_classes} class(es); with positives alone "
+                "use a positive-unlabeled method such as PUAdaBoostClassifier"
             )
         self.classes_ = labels.classes
         self._boost(X, codes, own)
@@ -77,16 +77,16 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
 
     def _boost(self, X, known, own):
         rng = check_random_state(self.random_state)
-        labelled = known >= 0
+        labeled = known >= 0
         n_classes = len(self.classes_)
         codes = self._pseudo_labels(X, known)
-        self._majority = int(np.argmax(np.bincount(known[labelled], weights=own[labelled])))
-        weight = self._first_weights(labelled) * own
+        self._majority = int(np.argmax(np.bincount(known[labeled], weights=own[labeled])))
+        weight = self._first_weights(labeled) * own
         total = weight.sum()
         votes = np.zeros((len(X), n_classes))
         self.estimators_, betas, errors = [], [], []
         for _ in range(self.n_estimators):
-            model = self._fit_base(X, codes, weight, labelled, rng)
+            model = self._fit_base(X, codes, weight, labeled, rng)
             predicted = model.predict(X).astype(np.int64)
             right = predicted == codes
             error = float(weight[~right].sum() / weight.sum())
@@ -99,28 +99,28 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
             if error <= _LEAST_ERROR:  # another round would repeat it
                 break
             votes[np.arange(len(X)), predicted] += beta
-            codes, weight = self._next(codes, weight, right, votes, labelled, beta, own)
+            codes, weight = self._next(codes, weight, right, votes, labeled, beta, own)
             weight *= total / weight.sum()
         self.estimator_weights_, self.estimator_errors_ = np.array(betas), np.array(errors)
         self.n_iter_ = len(betas)
 
     def _pseudo_labels(self, X, known):
-        """Unlabelled rows take the class of their nearest labelled rows, in columns scaled to [0, 1]."""
-        labelled = known >= 0
+        """Unlabeled rows take the class of their nearest labeled rows, in columns scaled to [0, 1]."""
+        labeled = known >= 0
         codes = known.copy()
-        if not labelled.all():
+        if not labeled.all():
             X = MinMaxScaler().fit_transform(X)
-            teacher = KNeighborsClassifier(min(self.n_neighbors, np.count_nonzero(labelled)))
-            codes[~labelled] = teacher.fit(X[labelled], known[labelled]).predict(X[~labelled])
+            teacher = KNeighborsClassifier(min(self.n_neighbors, np.count_nonzero(labeled)))
+            codes[~labeled] = teacher.fit(X[labeled], known[labeled]).predict(X[~labeled])
         return codes
 
-    def _fit_base(self, X, codes, weight, labelled, rng):
+    def _fit_base(self, X, codes, weight, labeled, rng):
         base = DecisionTreeClassifier(min_samples_leaf=20) if self.estimator is None else self.estimator
         model = clone(base)
         if "random_state" in model.get_params():
             model.set_params(random_state=rng.randint(np.iinfo(np.int32).max))
         if self.resample:
-            drawn = rng.choice(len(X), np.count_nonzero(labelled), p=weight / weight.sum())
+            drawn = rng.choice(len(X), np.count_nonzero(labeled), p=weight / weight.sum())
             return model.fit(X[drawn], codes[drawn])
         if not has_fit_parameter(model, "sample_weight"):
             raise ValueError(
@@ -133,7 +133,7 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         votes = np.zeros((len(X), len(self.classes_)))
-        if not self.estimators_:  # no base classifier was good enough: the largest labelled class
+        if not self.estimators_:  # no base classifier was good enough: the largest labeled class
             votes[:, self._majority] = 1.0
         for model, beta in zip(self.estimators_, self.estimator_weights_):
             votes[np.arange(len(X)), model.predict(X).astype(np.int64)] += beta
@@ -183,16 +183,16 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
 
 
 class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
-    r"""Multi-class AdaBoost on labelled and pseudo-labelled rows (SSMAB).
+    r"""Multi-class AdaBoost on labeled and pseudo-labeled rows (SSMAB).
 
-    Unlabelled rows take the class of their nearest labelled rows. Then, with classes coded as
-    :math:`y \in \{1, -1/(K-1)\}^K` and base classifiers coded the same way, it minimises
+    Unlabeled rows take the class of their nearest labeled rows. Then, with classes coded as
+    :math:`y \in \{1, -1/(K-1)\}^K` and base classifiers coded the same way, it minimizes
 
     .. math:: L = \sum_i w_i \exp\big(-\tfrac1K\, y_i^\top H(x_i)\big) , \qquad H = \sum_m \beta_m h_m .
 
-    It passes on to the base classifier what nearest neighbours know: expect it to better a weak tree, not a forest.
-    Where neighbours mislead (irrelevant or badly scaled columns), so does it; compare with the base classifier on the
-    labelled rows alone.
+    It passes on to the base classifier what nearest neighbors know: expect it to better a weak tree, not a forest.
+    Where neighbors mislead (irrelevant or badly scaled columns), so does it; compare with the base classifier on the
+    labeled rows alone.
 
     Parameters
     ----------
@@ -201,13 +201,13 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     n_estimators : int, default=30
         Most rounds.
     n_neighbors : int, default=1
-        Labelled neighbours that vote on a pseudo-label.
+        Labeled neighbors that vote on a pseudo-label.
     labeled_weight : float, default=8.0
-        Weight of a labelled row to start from.
+        Weight of a labeled row to start from.
     unlabeled_weight : float, default=2.0
-        Weight of an unlabelled row to start from; only the ratio of the two matters.
+        Weight of an unlabeled row to start from; only the ratio of the two matters.
     labeled_factor : float, default=2.0
-        Extra factor on the weight of a labelled row at each mistake; 1 is the plain cost.
+        Extra factor on the weight of a labeled row at each mistake; 1 is the plain cost.
     update : {"samme", "damped"}, default="samme"
         "samme": weights follow the cost, :math:`e^{-\beta/(K-1)}` where right, :math:`e^{\beta/(K-1)^2}` where wrong.
         "damped": right rows keep their weight, which comes nearest to the thesis's numbers.
@@ -230,12 +230,12 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
 
     See Also
     --------
-    AssembleClassifier : Labels the unlabelled rows anew in each round.
+    AssembleClassifier : Labels the unlabeled rows anew in each round.
 
     Notes
     -----
     The thesis prints :math:`e^{-\beta/(K-1)^2}` for wrong rows (its equation 5.7), which lowers the weight of mistakes;
-    its own cost has the other sign, used here. Without unlabelled rows and with ``labeled_factor=1`` this is SAMME.
+    its own cost has the other sign, used here. Without unlabeled rows and with ``labeled_factor=1`` this is SAMME.
 
     References
     ----------
@@ -283,26 +283,26 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
         self.update = update
         self.random_state = random_state
 
-    def _first_weights(self, labelled):
-        return np.where(labelled, self.labeled_weight, self.unlabeled_weight)
+    def _first_weights(self, labeled):
+        return np.where(labeled, self.labeled_weight, self.unlabeled_weight)
 
     def _vote(self, error, n_classes):
         if error >= (n_classes - 1) / n_classes - _ROUNDING:
             return None
         return (n_classes - 1) ** 2 / n_classes * (math.log((1 - error) / error) + math.log(n_classes - 1))
 
-    def _next(self, codes, weight, right, votes, labelled, beta, own):
+    def _next(self, codes, weight, right, votes, labeled, beta, own):
         others = len(self.classes_) - 1
         when_right = math.exp(-beta / others) if self.update == "samme" else 1.0
-        when_wrong = math.exp(beta / others**2) * np.where(labelled, self.labeled_factor, 1.0)
+        when_wrong = math.exp(beta / others**2) * np.where(labeled, self.labeled_factor, 1.0)
         return codes, weight * np.where(right, when_right, when_wrong)
 
 
 class AssembleClassifier(PseudoLabelBooster):
-    r"""Boosting that labels the unlabelled rows anew in each round (ASSEMBLE.AdaBoost).
+    r"""Boosting that labels the unlabeled rows anew in each round (ASSEMBLE.AdaBoost).
 
-    Starts from the classes of the nearest labelled rows; after each round the vote :math:`F` so far gives the
-    unlabelled rows their classes, and every row the weight :math:`e^{-m_i}` of its margin :math:`m_i = F_{y_i} -
+    Starts from the classes of the nearest labeled rows; after each round the vote :math:`F` so far gives the
+    unlabeled rows their classes, and every row the weight :math:`e^{-m_i}` of its margin :math:`m_i = F_{y_i} -
     \max_{k \ne y_i} F_k`.
 
     It trusts its own votes: where the first ones are wrong, the later ones are surer of it.
@@ -314,11 +314,11 @@ class AssembleClassifier(PseudoLabelBooster):
     n_estimators : int, default=30
         Most rounds.
     n_neighbors : int, default=1
-        Labelled neighbours that vote on a first pseudo-label.
+        Labeled neighbors that vote on a first pseudo-label.
     labeled_share : float, default=0.9
-        Part of the weight that the labelled rows have to start with, in (0, 1).
+        Part of the weight that the labeled rows have to start with, in (0, 1).
     resample : bool, default=False
-        False: fit the base classifier to all rows with their weights. True: to as many rows as are labelled, drawn by
+        False: fit the base classifier to all rows with their weights. True: to as many rows as are labeled, drawn by
         weight with replacement, as the authors do; a base classifier that needs many rows learns little from them.
     random_state : int, RandomState instance or None, default=None
         Draws the rows; passed on to the base classifiers.
@@ -367,16 +367,16 @@ class AssembleClassifier(PseudoLabelBooster):
         self.resample = resample
         self.random_state = random_state
 
-    def _first_weights(self, labelled):
-        n_labelled, n_unlabelled = np.count_nonzero(labelled), np.count_nonzero(~labelled)
-        share = self.labeled_share if n_unlabelled else 1.0
-        return np.where(labelled, share / n_labelled, (1 - share) / max(n_unlabelled, 1))
+    def _first_weights(self, labeled):
+        n_labeled, n_unlabeled = np.count_nonzero(labeled), np.count_nonzero(~labeled)
+        share = self.labeled_share if n_unlabeled else 1.0
+        return np.where(labeled, share / n_labeled, (1 - share) / max(n_unlabeled, 1))
 
     def _vote(self, error, n_classes):
         return None if error >= 0.5 - _ROUNDING else 0.5 * math.log((1 - error) / error)
 
-    def _next(self, codes, weight, right, votes, labelled, beta, own):
-        codes = np.where(labelled, codes, np.argmax(votes, axis=1))
+    def _next(self, codes, weight, right, votes, labeled, beta, own):
+        codes = np.where(labeled, codes, np.argmax(votes, axis=1))
         rows = np.arange(len(codes))
         others = votes.copy()
         others[rows, codes] = -np.inf

@@ -1,4 +1,4 @@
-"""PNUAB: AdaBoost with the unlabelled rows in both classes."""
+"""PNUAB: AdaBoost with the unlabeled rows in both classes."""
 
 import math
 import numbers
@@ -7,25 +7,25 @@ import numpy as np
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting._booster import StumpBooster
-from fewlabel.boosting._loop import Rule
+from fewlabel.boosting.loop import Rule
 
 _LARGEST_EDGE = 1.0 - 1e-6
 
 
 class PNUAdaRule(Rule):
-    r"""AdaBoost on positives, negatives and two copies of the unlabelled rows, without copying them."""
+    r"""AdaBoost on positives, negatives and two copies of the unlabeled rows, without copying them."""
 
     least_edge = 1e-12
     uses = np.array([[True, True, False], [False, True, True]])
 
-    def __init__(self, gamma, scheme, has_unlabelled):
-        labelled, rest = gamma / 2, (1 - gamma) / 2
-        if not has_unlabelled:
+    def __init__(self, gamma, scheme, has_unlabeled):
+        labeled, rest = gamma / 2, (1 - gamma) / 2
+        if not has_unlabeled:
             weights = [[0.5, 0, 0], [0, 0, 0.5]]
-        elif scheme == "labelled":
-            weights = [[labelled, rest, 0], [0, rest, labelled]]
+        elif scheme == "labeled":
+            weights = [[labeled, rest, 0], [0, rest, labeled]]
         else:
-            weights = [[rest, labelled, 0], [0, rest, labelled]]
+            weights = [[rest, labeled, 0], [0, rest, labeled]]
         with np.errstate(divide="ignore"):  # the log of 0 is -inf: no such rows
             self._log_weight = np.log(weights)
 
@@ -47,9 +47,9 @@ class PNUAdaRule(Rule):
 
 
 class PNUAdaBoostClassifier(StumpBooster):
-    r"""AdaBoost with unlabelled rows counted as positives and as negatives (PNUAB).
+    r"""AdaBoost with unlabeled rows counted as positives and as negatives (PNUAB).
 
-    Minimises a weighted exponential loss over sums :math:`F = \sum_t \alpha_t h_t` of stumps :math:`h_t \in \{-1, 1\}`,
+    Minimizes a weighted exponential loss over sums :math:`F = \sum_t \alpha_t h_t` of stumps :math:`h_t \in \{-1, 1\}`,
 
     .. math::
 
@@ -64,10 +64,10 @@ class PNUAdaBoostClassifier(StumpBooster):
         Number of rounds.
     gamma : float, default=0.95
         What it weighs depends on `scheme`.
-    scheme : {"labelled", "pu-un"}, default="labelled"
-        "labelled": :math:`w_P = w_N = \gamma/2`, :math:`w_{U\pm} = (1-\gamma)/2`; at 1 it is AdaBoost with balanced
-        classes on the labelled rows. "pu-un": as the paper prints it, :math:`w_P = w_{U-} = (1-\gamma)/2`,
-        :math:`w_N = w_{U+} = \gamma/2`: from positives against unlabelled rows (0) to unlabelled rows against
+    scheme : {"labeled", "pu-un"}, default="labeled"
+        "labeled": :math:`w_P = w_N = \gamma/2`, :math:`w_{U\pm} = (1-\gamma)/2`; at 1 it is AdaBoost with balanced
+        classes on the labeled rows. "pu-un": as the paper prints it, :math:`w_P = w_{U-} = (1-\gamma)/2`,
+        :math:`w_N = w_{U+} = \gamma/2`: from positives against unlabeled rows (0) to unlabeled rows against
         negatives (1).
     learning_rate : float, default=0.1
         Factor of each step, in (0, 1].
@@ -76,9 +76,9 @@ class PNUAdaBoostClassifier(StumpBooster):
     max_features : int or float, default=0.3
         Columns drawn at random for each round, as a number or as a fraction.
     early_stopping : bool, default=False
-        Hold out `validation_fraction` of the labelled rows and keep the round with the best AUC on them.
+        Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them.
     validation_fraction : float, default=0.1
-        Part of the labelled rows to hold out.
+        Part of the labeled rows to hold out.
     n_iter_no_change : int, default=10
         Stop after so many rounds without a better validation AUC.
     n_jobs : int, default=None
@@ -97,13 +97,13 @@ class PNUAdaBoostClassifier(StumpBooster):
 
     Notes
     -----
-    `predict` uses the threshold with the best balanced accuracy on the labelled rows, `predict_proba` a sigmoid
+    `predict` uses the threshold with the best balanced accuracy on the labeled rows, `predict_proba` a sigmoid
     fitted to them.
 
     References
     ----------
     .. [1] Boosting-Based Semi-Supervised AUC Optimization: Theory and Algorithm. Chinese Journal of Computers, 2022.
-       Section 5.2. The weights it prints are the "pu-un" scheme; its own notation suggests "labelled".
+       Section 5.2. The weights it prints are the "pu-un" scheme; its own notation suggests "labeled".
 
     Examples
     --------
@@ -116,7 +116,7 @@ class PNUAdaBoostClassifier(StumpBooster):
     _parameter_constraints: dict = {
         **StumpBooster._parameter_constraints,
         "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
-        "scheme": [StrOptions({"labelled", "pu-un"})],
+        "scheme": [StrOptions({"labeled", "pu-un"})],
     }
 
     def __init__(
@@ -124,7 +124,7 @@ class PNUAdaBoostClassifier(StumpBooster):
         n_estimators=150,
         *,
         gamma=0.95,
-        scheme="labelled",
+        scheme="labeled",
         learning_rate=0.1,
         max_bins=255,
         max_features=0.3,
@@ -150,8 +150,8 @@ class PNUAdaBoostClassifier(StumpBooster):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _uses_unlabelled(self):
+    def _uses_unlabeled(self):
         return self.gamma < 1 or self.scheme == "pu-un"
 
-    def _make_rule(self, has_unlabelled):
-        return PNUAdaRule(self.gamma, self.scheme, has_unlabelled)
+    def _make_rule(self, has_unlabeled):
+        return PNUAdaRule(self.gamma, self.scheme, has_unlabeled)

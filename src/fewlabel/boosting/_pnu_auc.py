@@ -7,7 +7,7 @@ import numpy as np
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting._booster import StumpBooster
-from fewlabel.boosting._loop import Rule
+from fewlabel.boosting.loop import Rule
 
 _LARGEST_EDGE = 1.0 - 1e-6  # keeps the bound step finite
 _LEAST_WRONG = 5e-7  # keeps the exact step finite
@@ -15,7 +15,7 @@ _ROUNDING = 1e-12  # an edge is above rho if it is by more than this: after an e
 
 
 class PNUAUCRule(Rule):
-    r"""Pairs (positive, negative), (positive, unlabelled) and (unlabelled, negative) under the exponential loss.
+    r"""Pairs (positive, negative), (positive, unlabeled) and (unlabeled, negative) under the exponential loss.
 
     With the masses :math:`B = \overline{e^{-f}}_P,\ A = \overline{e^{f}}_N,\ V_\pm = \overline{e^{\pm f}}_U` the
     objective is :math:`R = \gamma AB + \frac{1-\gamma}{2}(B V_+ + A V_-)`: the pairs are never enumerated.
@@ -64,7 +64,7 @@ class PNUAUCRule(Rule):
         return float(np.logaddexp.reduce(self._log_pairs(log_mass))) + self._rho * total_step
 
     def overfits(self, log_mass):
-        """Whether R_PU + R_UN - R_PN < 1: labelled rows have parted from unlabelled rows of their own class."""
+        """Whether R_PU + R_UN - R_PN < 1: labeled rows have parted from unlabeled rows of their own class."""
         (up_p, up_u, _), (_, down_u, down_n) = log_mass
         pn, pu, un = np.exp(np.minimum((up_p + down_n, up_p + down_u, up_u + down_n), 700.0))
         return pu + un - pn < 1.0
@@ -73,7 +73,7 @@ class PNUAUCRule(Rule):
 class PNUAUCBoostClassifier(StumpBooster):
     r"""Semi-supervised AUC by boosting stumps (PNU-AUCBoost).
 
-    Minimises the exponential risk of the pairs of positives, negatives and unlabelled rows,
+    Minimizes the exponential risk of the pairs of positives, negatives and unlabeled rows,
 
     .. math::
 
@@ -84,8 +84,8 @@ class PNUAUCBoostClassifier(StumpBooster):
     over sums of stumps :math:`h_t \in \{0, 1\}` of one column each. No pair is enumerated: a round costs one addition
     for each row and column.
 
-    The unlabelled terms pull every unlabelled row towards one common centre. This is a shrinkage that depends on the
-    data, not a cluster assumption: do not expect unlabelled rows to add much to the ranking by themselves.
+    The unlabeled terms pull every unlabeled row toward one common center. This is a shrinkage that depends on the
+    data, not a cluster assumption: do not expect unlabeled rows to add much to the ranking by themselves.
     `early_stopping="alarm"` watches for the sign that they have begun to mislead.
 
     Parameters
@@ -93,12 +93,12 @@ class PNUAUCBoostClassifier(StumpBooster):
     n_estimators : int, default=150
         Number of rounds. More rounds can overfit when `gamma` < 1.
     gamma : float, default=0.95
-        Weight of the labelled pairs, in [0, 1]. 1 is RankBoost: unlabelled rows are not used at all.
-        Without unlabelled rows the labelled pairs are all there is, whatever `gamma`.
+        Weight of the labeled pairs, in [0, 1]. 1 is RankBoost: unlabeled rows are not used at all.
+        Without unlabeled rows the labeled pairs are all there is, whatever `gamma`.
     rho : float, default=0.0
         Margin, in [0, 1): the least edge a stump must have, and the weight of the sum of steps in the objective.
     step : {"exact", "bound"}, default="exact"
-        Length of a step: the minimiser of the objective along the stump, or of the paper's upper bound of it.
+        Length of a step: the minimizer of the objective along the stump, or of the paper's upper bound of it.
     learning_rate : float, default=0.1
         Factor of each step, in (0, 1].
     max_bins : int, default=255
@@ -106,12 +106,12 @@ class PNUAUCBoostClassifier(StumpBooster):
     max_features : int or float, default=0.3
         Columns drawn at random for each round, as a number or as a fraction.
     early_stopping : bool or "alarm", default=False
-        True holds out `validation_fraction` of the labelled rows and keeps the round with the best AUC on them.
+        True holds out `validation_fraction` of the labeled rows and keeps the round with the best AUC on them.
         "alarm" holds out nothing and stops when :math:`R_{PU} + R_{UN} - R_{PN}` falls below 1. In expectation over
-        fresh rows it cannot: labelled rows have then parted from unlabelled rows of their own class. A strict guard,
+        fresh rows it cannot: labeled rows have then parted from unlabeled rows of their own class. A strict guard,
         which with few labels can stop well before the ranking is best.
     validation_fraction : float, default=0.1
-        Part of the labelled rows to hold out if `early_stopping` is True.
+        Part of the labeled rows to hold out if `early_stopping` is True.
     n_iter_no_change : int, default=10
         Stop after so many rounds without a better validation AUC.
     n_jobs : int, default=None
@@ -147,7 +147,7 @@ class PNUAUCBoostClassifier(StumpBooster):
 
     Notes
     -----
-    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labelled rows, and
+    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labeled rows, and
     `predict_proba` a sigmoid fitted to them. Both see the rows the model was fitted to, so probabilities are optimistic
     when labels are few.
 
@@ -234,8 +234,8 @@ class PNUAUCBoostClassifier(StumpBooster):
         form = {"n_estimators": 75, "rho": 0.02, "step": "bound", "learning_rate": 1.0, "max_features": 1.0}
         return cls(**{**form, **parameters})
 
-    def _uses_unlabelled(self):
+    def _uses_unlabeled(self):
         return self.gamma < 1
 
-    def _make_rule(self, has_unlabelled):
-        return PNUAUCRule(self.gamma if has_unlabelled else 1.0, self.rho, self.step)
+    def _make_rule(self, has_unlabeled):
+        return PNUAUCRule(self.gamma if has_unlabeled else 1.0, self.rho, self.step)

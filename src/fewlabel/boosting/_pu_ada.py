@@ -1,4 +1,4 @@
-"""Ada-PU: AdaBoost from positives and unlabelled rows."""
+"""Ada-PU: AdaBoost from positives and unlabeled rows."""
 
 import math
 import numbers
@@ -7,16 +7,16 @@ import numpy as np
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting._booster import StumpBooster
-from fewlabel.boosting._loop import Rule
+from fewlabel.boosting.loop import Rule
 from fewlabel.kernels.stumps import N_CODES, UNIT, best_guarded_stump
-from fewlabel.pu import PositiveUnlabelled
+from fewlabel.pu import PositiveUnlabeled
 
 _TOLERANCE = 1e-12  # of the sum of all absolute weights: less is nothing
 _EPSILON = np.finfo(float).eps
 
 
 class PUAdaRule(Rule):
-    r"""Positives as positives, positives as negatives of negative weight, and unlabelled rows as negatives.
+    r"""Positives as positives, positives as negatives of negative weight, and unlabeled rows as negatives.
 
     With :math:`D_P^+ = \pi\overline{e^{-H}}_P,\ D_P^- = -\lambda\pi\overline{e^{H}}_P,\ D_U = \overline{e^{H}}_U` the
     risk is :math:`Z = D_P^+ + D_P^- + D_U`, and a stump with error :math:`E` has the target :math:`Z - 2E`: the sum of
@@ -43,9 +43,9 @@ class PUAdaRule(Rule):
         log_scale = max(self._log_prior + max(up_p, down_p), down_u)
         positives = math.exp(self._log_prior + up_p - log_scale)
         copies = self._correction * math.exp(self._log_prior + down_p - log_scale)
-        unlabelled = math.exp(down_u - log_scale)
-        total = positives + copies + unlabelled
-        return (positives / total, copies / total, unlabelled / total), log_scale + math.log(total)
+        unlabeled = math.exp(down_u - log_scale)
+        total = positives + copies + unlabeled
+        return (positives / total, copies / total, unlabeled / total), log_scale + math.log(total)
 
     def coefficients(self, log_mass):
         (up_p, down_p, down_u), _ = self._masses(log_mass)
@@ -104,10 +104,10 @@ class PUAdaRule(Rule):
         return (down_u - down_p) * math.exp(min(log_scale, 700.0)) <= self._least_negative_risk
 
 
-class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
-    r"""AdaBoost from positives and unlabelled rows (Ada-PU).
+class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
+    r"""AdaBoost from positives and unlabeled rows (Ada-PU).
 
-    Minimises the exponential risk of positives :math:`P` and unlabelled rows :math:`U` of known prior
+    Minimizes the exponential risk of positives :math:`P` and unlabeled rows :math:`U` of known prior
     :math:`\pi`,
 
     .. math::
@@ -116,11 +116,11 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
         \qquad H = \sum_t \alpha_t h_t ,
 
     over sums of stumps :math:`h_t \in \{-1, 1\}`. The last two terms stand for the negatives, which nobody has
-    labelled: unlabelled rows count as negatives, and the positives among them are taken away by copies of the labelled
+    labeled: unlabeled rows count as negatives, and the positives among them are taken away by copies of the labeled
     positives with *negative* weight. The risk is therefore not bounded below, and long runs sink into that hole; the
     guards, the small learning rate and `stop_risk` keep out of it.
 
-    Assumes that the labelled positives are drawn like the positives among the unlabelled rows, and a prior that is
+    Assumes that the labeled positives are drawn like the positives among the unlabeled rows, and a prior that is
     about right; too small is safer than too large.
 
     Parameters
@@ -128,10 +128,10 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
     n_estimators : int, default=600
         Most rounds; `stop_risk` often ends them earlier.
     prior : float, default=None
-        P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
+        P(y = positive) among the unlabeled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
     correction : float, default=0.7
         Weight of the negative copies, :math:`\lambda` in [0, 1]. 1: the paper's unbiased risk. 0: AdaBoost of the
-        positives against the unlabelled rows, with the prior in the weights. Less than 1 gives up unbiasedness, which
+        positives against the unlabeled rows, with the prior in the weights. Less than 1 gives up unbiasedness, which
         only moves the threshold, for a risk that is far less noisy.
     learning_rate : float, default=0.1
         Factor of each step, in (0, 1]. At 1 the fit collapses if `correction` is 1.
@@ -152,7 +152,7 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
         Stop when the estimated risk of the negatives, :math:`\overline{e^{H}}_U - \lambda\pi\overline{e^{H}}_P`, has
         come down to this part of its first value :math:`1 - \lambda\pi`. 0 stops only where it vanishes.
     threshold : {"prior", "zero"}, default="prior"
-        "prior": call as many of the unlabelled training rows positive as the prior says. "zero": the paper's, the sign
+        "prior": call as many of the unlabeled training rows positive as the prior says. "zero": the paper's, the sign
         of :math:`H`; it tends to call everything positive.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
@@ -186,12 +186,12 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
 
     Notes
     -----
-    `predict_proba` has its 1/2 at the threshold of `predict`; its slope minimises the logistic PU risk of the training
+    `predict_proba` has its 1/2 at the threshold of `predict`; its slope minimizes the logistic PU risk of the training
     rows, so probabilities are optimistic when positives are few.
 
     We differ from the paper where it is in error: errors are divided by the current risk (equations 8 and 9 lack it),
-    the negative copies and the unlabelled rows weigh :math:`e^{H}` (equation 12 prints :math:`e^{-H}`), both polarities
-    are searched, the target is maximised, and the learning rate is part of the weights. The defaults, unlike the paper,
+    the negative copies and the unlabeled rows weigh :math:`e^{H}` (equation 12 prints :math:`e^{-H}`), both polarities
+    are searched, the target is maximized, and the learning rate is part of the weights. The defaults, unlike the paper,
     look at all cuts of some columns, which did better on skewed columns, and weigh the negative copies less, which did
     far better; `PUAdaBoostClassifier.paper()` is the paper's form. Its Theorem 4.2 does not hold, because :math:`e^{z}
     \ge 1[z \ge 0]` turns round under a negative weight, and its Theorem 4.3 cannot, because every positive occurs with
@@ -223,7 +223,7 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
             for name, constraint in StumpBooster._parameter_constraints.items()
             if name not in ("early_stopping", "validation_fraction", "n_iter_no_change")
         },
-        **PositiveUnlabelled._prior_constraints,
+        **PositiveUnlabeled._prior_constraints,
         "correction": [Interval(numbers.Real, 0, 1, closed="both")],
         "splitter": [StrOptions({"random", "best"})],
         "n_thresholds": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -231,7 +231,7 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
         "max_step": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "stop_risk": [Interval(numbers.Real, 0, 1, closed="left")],
     }
-    early_stopping = False  # no labelled negatives to hold out
+    early_stopping = False  # no labeled negatives to hold out
 
     def __init__(
         self,
@@ -300,10 +300,10 @@ class PUAdaBoostClassifier(PositiveUnlabelled, StumpBooster):
             self.prior_ = self._find_prior(X, signs)
         super()._fit(X, signs, weight)
 
-    def _uses_unlabelled(self):
+    def _uses_unlabeled(self):
         return True
 
-    def _make_rule(self, has_unlabelled):
+    def _make_rule(self, has_unlabeled):
         return PUAdaRule(
             self.prior_,
             correction=self.correction,

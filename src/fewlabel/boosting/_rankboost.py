@@ -1,13 +1,13 @@
-"""RankBoost on the labelled rows."""
+"""RankBoost on the labeled rows."""
 
 from fewlabel.boosting._booster import StumpBooster
 from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier, PNUAUCRule
 
 
 class RankBoostClassifier(StumpBooster):
-    r"""RankBoost on the labelled rows: `PNUAUCBoostClassifier` with ``gamma=1`` and ``rho=0``.
+    r"""RankBoost on the labeled rows: `PNUAUCBoostClassifier` with ``gamma=1`` and ``rho=0``.
 
-    Minimises :math:`\overline{e^{-(f(p) - f(n))}}` over all pairs of a positive and a negative. Unlabelled rows are
+    Minimizes :math:`\overline{e^{-(f(p) - f(n))}}` over all pairs of a positive and a negative. Unlabeled rows are
     left out, so this is the yardstick for what they add.
 
     Parameters
@@ -15,7 +15,7 @@ class RankBoostClassifier(StumpBooster):
     n_estimators : int, default=150
         Number of rounds.
     step : {"exact", "bound"}, default="exact"
-        Length of a step: the minimiser of the objective along the stump, or of an upper bound of it (RankBoost's third
+        Length of a step: the minimizer of the objective along the stump, or of an upper bound of it (RankBoost's third
         method).
     learning_rate : float, default=0.1
         Factor of each step, in (0, 1].
@@ -24,9 +24,9 @@ class RankBoostClassifier(StumpBooster):
     max_features : int or float, default=0.3
         Columns drawn at random for each round, as a number or as a fraction.
     early_stopping : bool, default=False
-        Hold out `validation_fraction` of the labelled rows and keep the round with the best AUC on them.
+        Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them.
     validation_fraction : float, default=0.1
-        Part of the labelled rows to hold out.
+        Part of the labeled rows to hold out.
     n_iter_no_change : int, default=10
         Stop after so many rounds without a better validation AUC.
     n_jobs : int, default=None
@@ -45,7 +45,7 @@ class RankBoostClassifier(StumpBooster):
 
     Notes
     -----
-    `predict` uses the threshold with the best balanced accuracy on the labelled rows, `predict_proba` a sigmoid
+    `predict` uses the threshold with the best balanced accuracy on the labeled rows, `predict_proba` a sigmoid
     fitted to them.
 
     References
@@ -94,8 +94,8 @@ class RankBoostClassifier(StumpBooster):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _uses_unlabelled(self):
+    def _uses_unlabeled(self):
         return False
 
-    def _make_rule(self, has_unlabelled):
+    def _make_rule(self, has_unlabeled):
         return PNUAUCRule(gamma=1.0, rho=0.0, step=self.step)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fewlabel.boosting._loop import STUMP
-from fewlabel.persistence import atomic_write
+from fewlabel.boosting.loop import STUMP
+from fewlabel.files import atomic_write
 
 _FREE = ("n_estimators", "n_jobs", "verbose", "warm_start", "random_state")  # may differ when a fit goes on
 

@@ -14,7 +14,7 @@ from fewlabel.dask._checkpoint import Checkpoint
 from fewlabel.dask._rows import SCORE_POINTS, SIGNS, Part, SpreadRows
 from fewlabel.dask._sketch import SketchedBinning, merge_sketches, sketch
 from fewlabel.exceptions import LabelError
-from fewlabel.linear._moments import Moments
+from fewlabel.linear.moments import Moments
 
 
 def _look(X, y):
@@ -33,7 +33,7 @@ def _distinct(labels):
 
 
 class _Reader:
-    """Rows of a block as floats, and the sign of each by its label; a label that is missing is unlabelled."""
+    """Rows of a block as floats, and the sign of each by its label; a label that is missing is unlabeled."""
 
     def __init__(self, known):
         self._known = known
@@ -137,12 +137,12 @@ def _lazily(method, X, dtype, columns=None):
     return method(X)
 
 
-def _summarize(X, y, read, uses_unlabelled):
+def _summarize(X, y, read, uses_unlabeled):
     """Number of rows of each group, and of each column its sketch with the number of missing values."""
     X, signs = read(X, y)
     if np.isinf(X).any():
         raise ValueError("X holds infinite values: only NaN may stand for what is missing")
-    used = X if uses_unlabelled else X[signs != 0]
+    used = X if uses_unlabeled else X[signs != 0]
     sketches = [sketch(column) for column in used.T]
     columns = [(values, counts, len(used) - counts.sum()) for values, counts in sketches]
     return np.array([np.count_nonzero(signs == sign) for sign in SIGNS]), columns
@@ -190,11 +190,11 @@ class _DaskBooster(_DaskModel):
 
     def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every, callback):
         previous, losses = self._previous_rounds()
-        sizes, columns = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabelled())
-        if not self._uses_unlabelled():
+        sizes, columns = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabeled())
+        if not self._uses_unlabeled():
             sizes[1] = 0
         if not sizes[0]:
-            raise LabelError("no row is labelled positive")
+            raise LabelError("no row is labeled positive")
         binning = SketchedBinning(columns, self.max_bins)
         saved = None
         if checkpoint is not None:
@@ -289,8 +289,8 @@ def _merge_moments(one, other):
     return [a.merge(b) for a, b in zip(one, other)]
 
 
-def _labelled_scores(X, y, read, model):
-    """Summary of the scores of each group; unlabelled rows are not looked at."""
+def _labeled_scores(X, y, read, model):
+    """Summary of the scores of each group; unlabeled rows are not looked at."""
     X, signs = read(X, y)
     scores = np.zeros(len(signs))
     scores[signs != 0] = model._score(X[signs != 0])
@@ -324,4 +324,4 @@ class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
         self.coef_, self.psd_fixed_ = linear._least_squares._solve(
             self.risk, moments, self.gamma_, self.prior_, [self.alpha_]
         )
-        self._set_threshold_from(blocks.fold(_labelled_scores, _merge_scores, read, self._as_ordinary()))
+        self._set_threshold_from(blocks.fold(_labeled_scores, _merge_scores, read, self._as_ordinary()))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fewlabel.boosting._rows import Binning
+from fewlabel.boosting.rows import Binning
 from fewlabel.kernels import bins
 from fewlabel.kernels.stumps import N_CODES
 

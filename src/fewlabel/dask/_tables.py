@@ -1,4 +1,4 @@
-"""A table in many files: its columns learnt on a sample, its rows turned into numbers block by block."""
+"""A table in many files: its columns learned on a sample, its rows turned into numbers block by block."""
 
 import time
 
@@ -10,25 +10,25 @@ from dask import delayed
 
 from fewlabel.dask import _models
 from fewlabel.exceptions import TableError
+from fewlabel.files import whole_numbers
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.prior import estimate_class_prior
 from fewlabel.tables import TableClassifier
-from fewlabel.tables._files import whole_numbers
 
 METHODS = {
     "pnu-aucboost": _models.PNUAUCBoostClassifier,
     "rankboost": _models.RankBoostClassifier,
     "ada-pu": _models.PUAdaBoostClassifier,
 }
-_SAMPLE = 20_000  # labelled rows, and unlabelled ones, that the columns are learnt on
-_HELD_OUT = 0.2  # of the labelled rows, for the score
+_SAMPLE = 20_000  # labeled rows, and unlabeled ones, that the columns are learned on
+_HELD_OUT = 0.2  # of the labeled rows, for the score
 
 
 def fit_table(table, target, *, method="auto", positive=None, random_state=0, checkpoint=None, callback=None):
     """Fit a booster on a Dask DataFrame with text, dates, categories and gaps.
 
-    The kinds of the columns and the encoding of text are learnt on a sample; then blocks are read and turned into
-    numbers one by one, which Dask keeps, on disk where they do not fit into memory. The model of all labelled rows is
+    The kinds of the columns and the encoding of text are learned on a sample; then blocks are read and turned into
+    numbers one by one, which Dask keeps, on disk where they do not fit into memory. The model of all labeled rows is
     the result; another, fitted without a fifth of them, is judged by these.
 
     Parameters
@@ -37,7 +37,7 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
     target : str
         The label column.
     method : {"auto", "pnu-aucboost", "rankboost", "ada-pu"}, default="auto"
-        By default PNU-AUCBoost, or Ada-PU if one class only is labelled.
+        By default PNU-AUCBoost, or Ada-PU if one class only is labeled.
     positive : str, default=None
         As in `TableClassifier`.
     random_state : int, default=0
@@ -96,8 +96,8 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
         "target": target,
         "classes": [str(c) for c in model.classes_],
         "rows": int(counts.sum()),
-        "labelled_by_class": {str(c): int(n) for c, n in zip(model.classes_, counts)},
-        "unlabelled": int(counts[2]),
+        "labeled_by_class": {str(c): int(n) for c, n in zip(model.classes_, counts)},
+        "unlabeled": int(counts[2]),
         "partitions": len(parts),
         "columns": len(model.columns_),
         "dropped": model.dropped_,
@@ -118,9 +118,9 @@ def _codes(part, target, known):
 
 def _sample(part, target, known, n_parts, seed):
     rng = np.random.default_rng(seed)
-    labelled = _codes(part, target, known) >= 0
+    labeled = _codes(part, target, known) >= 0
     most = -(-_SAMPLE // n_parts)
-    chosen = [rng.permutation(np.flatnonzero(which))[:most] for which in (labelled, ~labelled)]
+    chosen = [rng.permutation(np.flatnonzero(which))[:most] for which in (labeled, ~labeled)]
     return part.iloc[np.sort(np.concatenate(chosen))]
 
 
@@ -129,12 +129,12 @@ def _numbers(part, model, target, known):
 
 
 def _count(block):
-    """Rows of the two classes, and unlabelled ones."""
+    """Rows of the two classes, and unlabeled ones."""
     return np.bincount(block[1] % 3, minlength=3)  # -1 is the last of three
 
 
 def _held_out(codes, seed, k):
-    """Whether a row is held out for the score: a fifth of the labelled rows, the same in every pass."""
+    """Whether a row is held out for the score: a fifth of the labeled rows, the same in every pass."""
     return (np.random.default_rng([seed, k]).random(len(codes)) < _HELD_OUT) & (codes >= 0)
 
 
@@ -147,7 +147,7 @@ def _kept(block, held_out, seed, k):
 
 
 def _judge(block, trial, seed, k):
-    """Scores and codes of the held-out rows, and of as many unlabelled ones for the case that they are all there is."""
+    """Scores and codes of the held-out rows, and of as many unlabeled ones for the case that they are all there is."""
     X, codes = block
     rows = _held_out(codes, seed, k)
     rows[np.flatnonzero(codes < 0)[: rows.sum() + 100]] = True
@@ -155,7 +155,7 @@ def _judge(block, trial, seed, k):
 
 
 def _score(scores, truth, prior):
-    """AUC of the held-out rows and its interval; against unlabelled rows, by the prior, if one class is labelled."""
+    """AUC of the held-out rows and its interval; against unlabeled rows, by the prior, if one class is labeled."""
     kept = truth >= 0 if prior is None else truth != 0
     scores, truth = scores[kept], truth[kept]
     if len(np.unique(truth)) < 2:

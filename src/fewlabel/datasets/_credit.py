@@ -57,7 +57,7 @@ def make_multiview_credit(
     missing : float, default=0.02
         Share of the cells that are missing (NaN), at random.
     labeled : int, default=210
-        Labelled rows, in the proportion of the classes, at least one of each.
+        Labeled rows, in the proportion of the classes, at least one of each.
     return_true : bool, default=False
         Also give the true classes.
     return_views : bool, default=False
@@ -69,7 +69,7 @@ def make_multiview_credit(
     X : ndarray of shape (n_samples, n_columns)
         Columns in random order.
     y : ndarray of shape (n_samples,)
-        1 (default) or 0 for labelled rows, -1 for unlabelled ones.
+        1 (default) or 0 for labeled rows, -1 for unlabeled ones.
     y_true : ndarray of shape (n_samples,)
         Only if `return_true`.
     views : ndarray of shape (n_columns,)

@@ -1,4 +1,4 @@
-"""Classes on curves, a few rows of each labelled."""
+"""Classes on curves, a few rows of each labeled."""
 
 import numbers
 
@@ -10,7 +10,7 @@ from fewlabel.labels import UNLABELED
 
 
 def make_two_moons(n_samples=(254, 246), *, noise=0.05, labeled=3, return_true=False, random_state=None):
-    """Two interleaving half circles, with a few labelled rows of each.
+    """Two interleaving half circles, with a few labeled rows of each.
 
     The sizes and labels are those of the thesis's Figure 6.3; it does not print its noise.
 
@@ -21,7 +21,7 @@ def make_two_moons(n_samples=(254, 246), *, noise=0.05, labeled=3, return_true=F
     noise : float, default=0.05
         Standard deviation of the Gaussian noise; the circles have radius 1.
     labeled : int, default=3
-        Labelled rows of each class, drawn at random.
+        Labeled rows of each class, drawn at random.
     return_true : bool, default=False
         Also give the true classes.
     random_state : int, RandomState instance or None, default=None
@@ -30,7 +30,7 @@ def make_two_moons(n_samples=(254, 246), *, noise=0.05, labeled=3, return_true=F
     -------
     X : ndarray of shape (n_rows, 2)
     y : ndarray of shape (n_rows,)
-        0 or 1 for labelled rows, -1 for unlabelled ones.
+        0 or 1 for labeled rows, -1 for unlabeled ones.
     y_true : ndarray of shape (n_rows,)
         Only if `return_true`.
 
@@ -49,7 +49,7 @@ def make_two_moons(n_samples=(254, 246), *, noise=0.05, labeled=3, return_true=F
 def make_three_circles(
     n_samples=1203, *, radii=(0.5, 1.0, 1.5), noise=0.05, labeled=4, return_true=False, random_state=None
 ):
-    """Circles with a common centre, one for each class, with a few labelled rows of each.
+    """Circles with a common center, one for each class, with a few labeled rows of each.
 
     The sizes and labels are those of the thesis's Figure 6.4; it does not print its radii and its noise.
 
@@ -62,7 +62,7 @@ def make_three_circles(
     noise : float, default=0.05
         Standard deviation of the Gaussian noise.
     labeled : int, default=4
-        Labelled rows of each class, drawn at random.
+        Labeled rows of each class, drawn at random.
     return_true : bool, default=False
         Also give the true classes.
     random_state : int, RandomState instance or None, default=None
@@ -71,7 +71,7 @@ def make_three_circles(
     -------
     X : ndarray of shape (n_samples, 2)
     y : ndarray of shape (n_samples,)
-        0, 1 or 2 for labelled rows, from the inner circle outwards; -1 for unlabelled ones.
+        0, 1 or 2 for labeled rows, from the inner circle outwards; -1 for unlabeled ones.
     y_true : ndarray of shape (n_samples,)
         Only if `return_true`.
 

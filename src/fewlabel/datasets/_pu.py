@@ -1,4 +1,4 @@
-"""Positive-unlabelled data with a known prior."""
+"""Positive-unlabeled data with a known prior."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -21,12 +21,12 @@ def make_pu(
     return_true=False,
     random_state=None,
 ):
-    r"""Positive-unlabelled rows from two groups of two Gaussian clusters each.
+    r"""Positive-unlabeled rows from two groups of two Gaussian clusters each.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of rows; in the case-control setting of unlabelled rows, to which the labelled positives are added.
+        Number of rows; in the case-control setting of unlabeled rows, to which the labeled positives are added.
     n_features : int, default=10
         Number of columns.
     n_informative : int, default=5
@@ -34,14 +34,14 @@ def make_pu(
     prior : float, default=0.3
         P(y = positive) in the population.
     labeled : float or int, default=0.2
-        Labelled positives: a fraction of the positives (case-control: of their expected number), or a count.
+        Labeled positives: a fraction of the positives (case-control: of their expected number), or a count.
     separation : float, default=2.0
-        Distance between the centres of the classes, in standard deviations of a cluster.
+        Distance between the centers of the classes, in standard deviations of a cluster.
     setting : {"censoring", "case-control"}, default="censoring"
-        One sample some of whose positives are labelled, or labelled positives drawn apart from the unlabelled rows.
+        One sample some of whose positives are labeled, or labeled positives drawn apart from the unlabeled rows.
     bias : float, default=0.0
-        0: labelled positives are drawn at random. Larger: easy positives are labelled more often, with odds multiplied
-        by :math:`e^{bias}` for each standard deviation towards the positive side, which violates what PU methods
+        0: labeled positives are drawn at random. Larger: easy positives are labeled more often, with odds multiplied
+        by :math:`e^{bias}` for each standard deviation toward the positive side, which violates what PU methods
         assume.
     return_true : bool, default=False
         Also give the true classes.
@@ -51,7 +51,7 @@ def make_pu(
     -------
     X : ndarray of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,)
-        1 for the labelled positives, -1 for unlabelled rows.
+        1 for the labeled positives, -1 for unlabeled rows.
     y_true : ndarray of shape (n_rows,)
         1 for positives, 0 for negatives; only if `return_true`.
 
@@ -73,16 +73,14 @@ def make_pu(
     apart *= separation / np.linalg.norm(apart)
     spread = rng.normal(size=(2, n_informative))  # half the distance of the two clusters of each class
     n_positive = int(round(prior * n_samples))
-    n_labelled = int(round(labeled * n_positive)) if isinstance(labeled, float) else int(labeled)
-    if n_labelled < 1 or (setting == "censoring" and n_labelled > n_positive):
-        raise ValueError(
-            f"labeled={labeled!r} makes {n_labelled} of {n_positive} positives labelled: raise or lower it"
-        )
+    n_labeled = int(round(labeled * n_positive)) if isinstance(labeled, float) else int(labeled)
+    if n_labeled < 1 or (setting == "censoring" and n_labeled > n_positive):
+        raise ValueError(f"labeled={labeled!r} makes {n_labeled} of {n_positive} positives labeled: raise or lower it")
     true = np.zeros(n_samples, dtype=int)
     true[rng.permutation(n_samples)[:n_positive]] = 1
     pool = np.flatnonzero(true)
     if setting == "case-control":
-        n_pool = 20 * n_labelled if bias else n_labelled
+        n_pool = 20 * n_labeled if bias else n_labeled
         true = np.r_[true, np.ones(n_pool, dtype=int)]
         pool = np.arange(n_samples, len(true))
     X = rng.normal(size=(len(true), n_features))
@@ -90,7 +88,7 @@ def make_pu(
     X[:, :n_informative] += np.outer(true, apart) + cluster[:, None] * spread[true]
     ease = X[pool, :n_informative] @ (apart / max(np.linalg.norm(apart), 1e-300))
     odds = np.exp(bias * (ease - ease.max()))
-    chosen = rng.choice(pool, n_labelled, replace=False, p=odds / odds.sum())
+    chosen = rng.choice(pool, n_labeled, replace=False, p=odds / odds.sum())
     y = np.full(len(true), UNLABELED)
     y[chosen] = 1
     keep = np.r_[np.arange(n_samples), np.sort(chosen)] if setting == "case-control" else np.arange(n_samples)

@@ -66,7 +66,7 @@ def list_datasets(data_home=None):
 def load_dataset(name, data_home=None):
     """Load a dataset: from a data home, else from an installed package, else from OpenML.
 
-    Classes are text, also where they look like numbers: a class named -1 is not an unlabelled row.
+    Classes are text, also where they look like numbers: a class named -1 is not an unlabeled row.
 
     Parameters
     ----------
@@ -196,5 +196,5 @@ def _check(name, known, data, target, place):
 def _describe(name, known):
     classes = ", ".join(f"{label} {count}" for label, count in known["classes"].items())
     lines = [f"{name}: {known['rows']} rows, {known['columns']} columns", f"Classes: {classes}"]
-    lines += [f"Source: {known['source']}", f"Licence: {known['licence']}"]
+    lines += [f"Source: {known['source']}", f"License: {known['license']}"]
     return "\n".join([*lines, *([f"Note: {known['note']}"] if "note" in known else [])])

@@ -1,4 +1,4 @@
-"""Classifiers on graphs of nearest neighbours."""
+"""Classifiers on graphs of nearest neighbors."""
 
 from fewlabel.graph._path_neighbors import PathNeighborsClassifier
 

@@ -46,7 +46,7 @@ class RowSearch:
         self.n_neighbors = n_neighbors
         if algorithm == "pynndescent":
             seed = check_random_state(random_state)
-            k = min(n_neighbors + 1, rows.shape[0])  # its graph counts a row as its own neighbour
+            k = min(n_neighbors + 1, rows.shape[0])  # its graph counts a row as its own neighbor
             self._index = _nn_descent()(rows, metric=base, n_neighbors=k, n_jobs=n_jobs, random_state=seed)
         else:
             self._index = NearestNeighbors(algorithm=algorithm, metric=base, n_jobs=n_jobs).fit(rows)
@@ -84,7 +84,7 @@ class RowSearch:
 
 
 def _without_self(found, k):
-    """Drop each row from its own list of neighbours, or the last of the list if it is not there."""
+    """Drop each row from its own list of neighbors, or the last of the list if it is not there."""
     own = found == np.arange(len(found))[:, None]
     own[~own.any(axis=1), -1] = True
     return found[~own].reshape(len(found), -1)[:, :k]

@@ -1,4 +1,4 @@
-"""NMSNN and MSNN: the class of the labelled row at the end of the cheapest path."""
+"""NMSNN and MSNN: the class of the labeled row at the end of the cheapest path."""
 
 import numbers
 
@@ -19,46 +19,46 @@ _LARGEST = np.finfo(np.float64).max / 4  # in place of infinity, which scores ca
 
 
 class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
-    r"""Class of the labelled row at the end of the cheapest path through all rows (NMSNN, MSNN).
+    r"""Class of the labeled row at the end of the cheapest path through all rows (NMSNN, MSNN).
 
-    Rows are joined to their nearest neighbours, labelled or not. A path :math:`P` through the graph costs
+    Rows are joined to their nearest neighbors, labeled or not. A path :math:`P` through the graph costs
 
     .. math::
 
         CL(P) = \sum_{e \in P} e^{d_e / \delta} \quad \text{("exponential", NMSNN)}, \qquad
         L(P) = \sum_{e \in P} d_e \quad \text{("length", MSNN)},
 
-    where :math:`d_e` is the length of an edge. An unlabelled row takes the class of the labelled row that it reaches
+    where :math:`d_e` is the length of an edge. An unlabeled row takes the class of the labeled row that it reaches
     at the least cost. The exponential makes one long edge dearer than many short ones, so paths keep to dense regions
     and do not leap from one manifold to the next.
 
-    One run of Dijkstra's algorithm from all labelled rows at once finds the classes, with costs kept as logarithms.
+    One run of Dijkstra's algorithm from all labeled rows at once finds the classes, with costs kept as logarithms.
     After the graph is built, a fit takes :math:`O(nK \log n)` time for each class, and memory linear in :math:`n`.
 
     It helps where classes lie on separate manifolds or clusters that the rows fill densely, as in images of objects. It
-    does harm where classes overlap, or in many noisy columns: there the nearest labelled row alone does better.
+    does harm where classes overlap, or in many noisy columns: there the nearest labeled row alone does better.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        K: neighbours of each row in the graph; all other rows if there are fewer.
+        K: neighbors of each row in the graph; all other rows if there are fewer.
     cost : {"exponential", "length"}, default="exponential"
         Cost of a path.
     search : {"direct", "two-step"}, default="direct"
-        "direct" finds the path of least cost. "two-step" is the thesis's: to each labelled row the path of least
-        *length*, and of these the one of least cost. It runs Dijkstra's algorithm once for each labelled row, and takes
-        memory for all rows times labelled rows. With ``cost="length"`` the two are the same.
+        "direct" finds the path of least cost. "two-step" is the thesis's: to each labeled row the path of least
+        *length*, and of these the one of least cost. It runs Dijkstra's algorithm once for each labeled row, and takes
+        memory for all rows times labeled rows. With ``cost="length"`` the two are the same.
     delta : float or "min", default=0.2
         :math:`\delta` as a multiple of the median length of the edges, zeros left out. "min" is the thesis's: the
         smallest positive edge, which lets the longest edge of a path alone decide.
     directed : bool, default=False
-        Whether a path may step only from a row to one of its own neighbours, as in the thesis, or also back.
+        Whether a path may step only from a row to one of its own neighbors, as in the thesis, or also back.
     scale : bool, default=True
         Divide each column by its range over all rows, as scaling to [0, 1] does.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
         Length of an edge. With "cosine", a row of zeros is at distance 1/2 from all others.
     algorithm : {"auto", "brute", "kd_tree", "ball_tree", "pynndescent"}, default="auto"
-        Search for the neighbours: scikit-learn's, which are exact, or pynndescent's approximate one, if it is
+        Search for the neighbors: scikit-learn's, which are exact, or pynndescent's approximate one, if it is
         installed. For more than 15 columns the exact search takes time quadratic in the rows.
     n_jobs : int, default=None
         Threads of the search; -1 for all cores.
@@ -69,18 +69,18 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     transduction_ : ndarray of shape (n_samples,)
-        Class of each row of the fit; labelled rows keep theirs.
+        Class of each row of the fit; labeled rows keep theirs.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Weight of each class for each row of the fit, as in `predict_proba`.
     path_costs_ : ndarray of shape (n_samples, n_classes)
         Cost of the cheapest path to each class: :math:`\log CL`, or the length. It is ``inf`` where there is no path.
-        A labelled row's cost of its own class is ``-inf``, or 0.
+        A labeled row's cost of its own class is ``-inf``, or 0.
     origins_ : ndarray of shape (n_samples,)
-        The labelled row that gave each row its class.
+        The labeled row that gave each row its class.
     successors_ : ndarray of shape (n_samples,)
-        The next row on the path to it; -1 for labelled rows and where there is no path.
+        The next row on the path to it; -1 for labeled rows and where there is no path.
     reached_ : ndarray of bool of shape (n_samples,)
-        False where no path leads to a labelled row.
+        False where no path leads to a labeled row.
     delta_ : float
         :math:`\delta`, in the units of the scaled columns; ``nan`` if ``cost="length"``.
     n_features_in_ : int
@@ -92,7 +92,7 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A row that no path joins to a labelled row takes the class of the nearest labelled row; `reached_` tells which. A
+    A row that no path joins to a labeled row takes the class of the nearest labeled row; `reached_` tells which. A
     larger `n_neighbors` joins more of them.
 
     The weight of a class is proportional to 1 / cost of the cheapest path to it. It ranks rows by how clear their case
@@ -101,11 +101,11 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
     A new row takes its first step to one of its K nearest rows of the fit, and goes on as they do; a row equal to one
     of the fit takes its class. New rows do not change the graph.
 
-    Of equal costs the path found first wins: the one whose next row is cheaper, and between labelled rows the upper
+    Of equal costs the path found first wins: the one whose next row is cheaper, and between labeled rows the upper
     one. If more than K rows are at the same distance, as copies of a row are, the search decides which of them are
-    neighbours.
+    neighbors.
 
-    We differ from the thesis where measurements favour it, and `PathNeighborsClassifier.thesis()` is its form: here
+    We differ from the thesis where measurements favor it, and `PathNeighborsClassifier.thesis()` is its form: here
     paths are those of least cost, steps lead both ways, :math:`\delta` is a fifth of the median edge, and K is 10.
     Its equation 6.1 prints a squared norm and calls it the norm of order 2: lengths are not squared here. The lower
     bound of its Theorem 6.1 should read :math:`\lfloor L \rfloor e^{L / \lfloor L \rfloor} \le CL`: two edges of
@@ -113,7 +113,7 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     References
     ----------
-    .. [1] Non-metric based semi-supervised nearest neighbours, chapter 6 of a doctoral thesis on feature selection and
+    .. [1] Non-metric based semi-supervised nearest neighbors, chapter 6 of a doctoral thesis on feature selection and
        semi-supervised classification: definitions 6.2, 6.3 and 6.5, theorems 6.1 and 6.2, figure 6.2.
     .. [2] Chapelle, Zien. Semi-supervised classification by low density separation. AISTATS, 2005. The
        connectivity kernel, another cost of paths that spares dense regions.
@@ -169,7 +169,7 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def thesis(cls, **parameters):
-        """The thesis's form: two steps on the directed graph of 40 neighbours, :math:`\\delta` the smallest edge.
+        """The thesis's form: two steps on the directed graph of 40 neighbors, :math:`\\delta` the smallest edge.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The table; labelled and unlabelled rows.
+            The table; labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
 
@@ -272,15 +272,15 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         """Find the paths, and set what is known of the rows of the fit."""
         neighbors, lengths = self._search.graph()
         self.delta_ = _delta(lengths, self.delta) if self._exponential else np.nan
-        labelled = np.flatnonzero(codes >= 0)
+        labeled = np.flatnonzero(codes >= 0)
         two_step = self._exponential and self.search == "two-step"
         find = _two_steps if two_step else _one_step
-        cost, origin, successor, class_costs = find(neighbors, lengths, self.directed, self.delta_, codes, labelled)
+        cost, origin, successor, class_costs = find(neighbors, lengths, self.directed, self.delta_, codes, labeled)
         self.reached_ = origin >= 0
-        self._labelled, self._labels = labelled, codes[labelled]
+        self._labeled, self._labels = labeled, codes[labeled]
         far = np.flatnonzero(~self.reached_)
         if far.size:
-            origin[far] = self._nearest_labelled(self._search.rows[far])
+            origin[far] = self._nearest_labeled(self._search.rows[far])
         row_codes = codes[origin]
         self._cost, self._row_codes = cost, row_codes
         self.path_costs_ = class_costs
@@ -288,9 +288,9 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         self.transduction_ = self.classes_[row_codes]
         self.label_distributions_ = np.exp(_log_weights(class_costs, row_codes, self._exponential))
 
-    def _nearest_labelled(self, rows):
-        labelled = RowSearch(self._search.rows[self._labelled], self.metric, "auto", 1)
-        return self._labelled[labelled.query(rows)[0][:, 0]]
+    def _nearest_labeled(self, rows):
+        labeled = RowSearch(self._search.rows[self._labeled], self.metric, "auto", 1)
+        return self._labeled[labeled.query(rows)[0][:, 0]]
 
     def _extend(self, X):
         """Costs of the classes, and the class of the cheapest path, of new rows."""
@@ -306,8 +306,8 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         codes = self._row_codes[through]
         far = np.flatnonzero(through < 0)
         if far.size:
-            nearest = self._nearest_labelled(new[far])
-            codes[far] = self._labels[np.searchsorted(self._labelled, nearest)]
+            nearest = self._nearest_labeled(new[far])
+            codes[far] = self._labels[np.searchsorted(self._labeled, nearest)]
         return costs[:, 1:], codes
 
     def __getstate__(self):
@@ -330,31 +330,31 @@ def _delta(lengths, delta):
     return float(max(value, positive.max() / _LONGEST))
 
 
-def _one_step(neighbors, lengths, directed, delta, codes, labelled):
-    """Paths of least cost: to any labelled row, which gives the class, and to those of each class."""
+def _one_step(neighbors, lengths, directed, delta, codes, labeled):
+    """Paths of least cost: to any labeled row, which gives the class, and to those of each class."""
     exponential = not np.isnan(delta)
     graph = paths.adjacency(neighbors, lengths / delta if exponential else lengths, directed)
-    cost, origin, successor, _, _ = paths.shortest_paths(*graph, labelled, exponential)
+    cost, origin, successor, _, _ = paths.shortest_paths(*graph, labeled, exponential)
     class_costs = np.empty((len(codes), codes.max() + 1))
     for code in range(codes.max() + 1):
         class_costs[:, code] = paths.shortest_paths(*graph, np.flatnonzero(codes == code), exponential)[0]
     return cost, origin, successor, class_costs
 
 
-def _two_steps(neighbors, lengths, directed, delta, codes, labelled):
-    """Paths of least length to each labelled row, and of these the one of least cost."""
+def _two_steps(neighbors, lengths, directed, delta, codes, labeled):
+    """Paths of least length to each labeled row, and of these the one of least cost."""
     graph = paths.adjacency(neighbors, lengths, directed)
     n = len(codes)
-    successors, steps = np.empty((len(labelled), n), np.int32), np.empty((len(labelled), n))
+    successors, steps = np.empty((len(labeled), n), np.int32), np.empty((len(labeled), n))
     best, tree = np.full(n, np.inf), np.full(n, -1, np.int32)
     class_costs = np.full((n, codes.max() + 1), np.inf)
-    for t, row in enumerate(labelled):
-        _, _, successors[t], steps[t], order = paths.shortest_paths(*graph, labelled[t : t + 1], False)
+    for t, row in enumerate(labeled):
+        _, _, successors[t], steps[t], order = paths.shortest_paths(*graph, labeled[t : t + 1], False)
         cost = paths.path_costs(successors[t], steps[t], order, delta)
         paths.keep_cheaper(best, tree, cost, t, successors, steps, delta, _TIE)
         class_costs[:, codes[row]] = np.minimum(class_costs[:, codes[row]], cost)
     reached = tree >= 0
-    origin = np.where(reached, labelled[tree], -1)
+    origin = np.where(reached, labeled[tree], -1)
     successor = np.where(reached, successors[tree, np.arange(n)], -1)
     return best, origin, successor, class_costs
 
@@ -364,7 +364,7 @@ def _log_weights(costs, codes, exponential):
     with np.errstate(divide="ignore"):
         log_cost = costs if exponential else np.log(costs)
     rows = np.arange(len(codes))
-    certain = ~np.isfinite(log_cost[rows, codes])  # labelled, or without a path: the class is all there is
+    certain = ~np.isfinite(log_cost[rows, codes])  # labeled, or without a path: the class is all there is
     log_cost = np.where(certain[:, None], np.inf, log_cost)
     log_cost[rows[certain], codes[certain]] = 0.0
     weights = log_cost.min(axis=1, keepdims=True) - log_cost

@@ -20,9 +20,9 @@ _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 def find_cuts(column, max_bins, cuts, below):
     """Choose the cuts of one sorted column.
 
-    With at most `max_bins` distinct values the cuts are the mid-points of all neighbours, and nothing is lost.
+    With at most `max_bins` distinct values the cuts are the mid-points of all neighbors, and nothing is lost.
     Otherwise the bins hold about equally many rows, and a value that alone fills a bin gets one of its own, so that
-    the spike of a zero-inflated column does not swallow its neighbours.
+    the spike of a zero-inflated column does not swallow its neighbors.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _count_runs(column, n, max_bins):
 def _add_cut(column, position, cuts, below, n_cuts):
     low, high = np.float64(column[position - 1]), np.float64(column[position])
     cut = 0.5 * low + 0.5 * high  # low + high could overflow
-    if not low <= cut < high:  # neighbours in floating point have nothing between them
+    if not low <= cut < high:  # neighbors in floating point have nothing between them
         cut = low
     cuts[n_cuts] = cut
     below[n_cuts] = position

@@ -155,7 +155,7 @@ def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
 
 @njit(cache=True, nogil=True)
 def online_steps(X, rows, signs, draws, buffers, filled, seen, w, scale, gradual, squared):
-    """Online AUC maximisation (OAM): each row meets the buffered rows of the other class, then may enter its own.
+    """Online AUC maximization (OAM): each row meets the buffered rows of the other class, then may enter its own.
 
     Parameters
     ----------

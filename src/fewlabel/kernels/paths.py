@@ -1,4 +1,4 @@
-"""Shortest paths on graphs of nearest neighbours, by length or by the sum of exponentials of the edges.
+"""Shortest paths on graphs of nearest neighbors, by length or by the sum of exponentials of the edges.
 
 The second cost is kept as its logarithm, so that it cannot overflow: an edge is its exponent, a path the log-sum-exp
 of its edges, and a row at the end of a path, without any edge, has the logarithm of 0.
@@ -248,9 +248,9 @@ def _cheaper(a, b, delta):
 
 @njit(cache=True, nogil=True)
 def extend(neighbors, lengths, cost, exponential):
-    """Cost of the paths of new rows, whose first step leads to one of their neighbours.
+    """Cost of the paths of new rows, whose first step leads to one of their neighbors.
 
-    A neighbour at distance 0 is the row itself: no step is taken, and no other is looked at.
+    A neighbor at distance 0 is the row itself: no step is taken, and no other is looked at.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def extend(neighbors, lengths, cost, exponential):
     -------
     new_cost : ndarray of shape (n_new, n_kinds)
     through : ndarray of shape (n_new, n_kinds), int32
-        The neighbour on the cheapest path; -1 for none.
+        The neighbor on the cheapest path; -1 for none.
     """
     n, k = neighbors.shape
     new_cost = np.full((n, cost.shape[1]), np.inf)

@@ -209,7 +209,7 @@ def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, ta
     for k in range(n_cuts + 1):
         total += hist[k]
         total_positive += positive[k]
-    normaliser = 2 * total_positive - total  # all weights as positives and as negatives
+    normalizer = 2 * total_positive - total  # all weights as positives and as negatives
     above, above_positive = total - absent, total_positive - absent_positive
     best_cut, best_missing, best_edge, best_size = 0, 0, 0, 2 * slack
     for k in range(n_cuts + has_missing):
@@ -223,7 +223,7 @@ def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, ta
             fired_positive = above_positive + missing * absent_positive
             edge = 2 * fired - total
             size = abs(edge)
-            if size <= best_size or size >= normaliser - 2 * slack:
+            if size <= best_size or size >= normalizer - 2 * slack:
                 continue
             if edge < 0:  # the other polarity
                 fired, fired_positive = total - fired, total_positive - fired_positive

@@ -23,7 +23,7 @@ def add_column(column, nominal, queries, squared):
 
 @njit(cache=True, nogil=True)
 def column_scores(columns, nominal, starts, queries, n_neighbors):
-    """`subset_scores` of every column alone: neighbours in one column stand side by side once it is sorted."""
+    """`subset_scores` of every column alone: neighbors in one column stand side by side once it is sorted."""
     n_rows, n_classes = columns.shape[1], starts.size - 1
     total = np.zeros(columns.shape[0])
     for f in range(columns.shape[0]):
@@ -71,7 +71,7 @@ def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neig
     r"""Sum over the query rows of miss - hit, for the present subset with each candidate column added to it.
 
     The squared distance to a row can only grow with a column. Rows are therefore visited by their distance in the
-    present subset, ring by ring, and the rest of a class is left out once a ring begins beyond the k-th neighbour.
+    present subset, ring by ring, and the rest of a class is left out once a ring begins beyond the k-th neighbor.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neig
     squared : ndarray of shape (n_queries, n_rows)
         Squared distances in the present subset.
     n_neighbors : int
-        Neighbours of each class, fewer where a class has fewer.
+        Neighbors of each class, fewer where a class has fewer.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def _nearest(column, query, nominal, rows, distances, rings, ring_least, nearest
 def relief_weights(table, n_values, starts, queries, n_neighbors):
     """Sum over the query rows of ReliefF's update of each column's weight.
 
-    Neighbours are by the sum of the columns' differences; of equally near rows the first are taken.
+    Neighbors are by the sum of the columns' differences; of equally near rows the first are taken.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Linear AUC maximisation: the exact solver and those it makes historical."""
+"""Linear AUC maximization: the exact solver and those it makes historical."""
 
 import numbers
 import time
@@ -39,7 +39,7 @@ class LinearRanker(RankingClassifier):
 class LinearAUCClassifier(LinearRanker):
     r"""Linear scores with the best area under the ROC curve.
 
-    Minimises, over all pairs of a positive i and a negative j,
+    Minimizes, over all pairs of a positive i and a negative j,
 
     .. math::
 
@@ -48,21 +48,21 @@ class LinearAUCClassifier(LinearRanker):
 
     The default solver takes O(n log n) for all pairs at once and stops when the duality gap certifies that `P` is
     within ``tol * P`` of its minimum; it is the one to use. The others are the dual coordinate paper's and its online
-    rivals. Unlabelled rows are left out.
+    rivals. Unlabeled rows are left out.
 
     Parameters
     ----------
     alpha : float, default=1e-3
         The penalty :math:`\lambda > 0`. Scale the columns first (`StandardScaler`), or it weighs them unequally.
     solver : {"exact", "sdcd", "sdcd-perm", "msgd", "oam-inf", "oam-seq", "oam-gra"}, default="exact"
-        How to minimise.
+        How to minimize.
 
         - "exact": Newton's method on sorted scores; memory and time of a step linear in the rows, up to a logarithm.
         - "sdcd", "sdcd-perm": coordinate ascent in the dual variable of one pair after another, drawn at random, or in
           a new random order in each pass (AUC-SDCD, AUC-SDCDperm). They keep all dual variables: at most 50 million
           pairs.
         - "msgd": modified stochastic gradient descent over random pairs (AUC-MSGD), without dual variables.
-        - "oam-inf", "oam-seq", "oam-gra": online AUC maximisation. Each row meets all earlier rows of the other class,
+        - "oam-inf", "oam-seq", "oam-gra": online AUC maximization. Each row meets all earlier rows of the other class,
           or a buffer of them, one after the other or in one joint step. `fit` shuffles the rows, `partial_fit` keeps
           their order.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -111,7 +111,7 @@ class LinearAUCClassifier(LinearRanker):
 
     Notes
     -----
-    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labelled rows, and
+    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labeled rows, and
     `predict_proba` a sigmoid fitted to them. After `partial_fit` both come from the batch and the buffered rows.
 
     We differ from the paper where it is in error: no constant column is appended (it is a zero column of
@@ -193,7 +193,7 @@ class LinearAUCClassifier(LinearRanker):
         X : array-like of shape (n_samples, n_features)
             Rows, in the order in which "oam-seq" and its kin meet them. "msgd" pairs rows of the same batch only.
         y : array-like of shape (n_samples,)
-            The class of each row; unlabelled rows are left out.
+            The class of each row; unlabeled rows are left out.
         classes : array-like of shape (2,), default=None
             The two classes; needed on the first call.
 
@@ -220,10 +220,10 @@ class LinearAUCClassifier(LinearRanker):
         return {name: value for name, value in super().__getstate__().items() if name not in ("_stream", "_rng")}
 
     def _fit(self, X, signs, weight):
-        labelled = signs != 0
-        if not labelled.all():
-            X, weight = X[labelled], None if weight is None else weight[labelled]
-        positive = signs[labelled] > 0
+        labeled = signs != 0
+        if not labeled.all():
+            X, weight = X[labeled], None if weight is None else weight[labeled]
+        positive = signs[labeled] > 0
         self._check_loss()
         if weight is not None and self.solver != "exact":
             raise ValueError(f"solver={self.solver!r} takes no sample_weight: use solver='exact'")

@@ -36,7 +36,7 @@ def linear_auc_path(
     X : array-like or CSR matrix of shape (n_samples, n_features)
         The table.
     y : array-like of shape (n_samples,)
-        The class of each row; unlabelled rows are left out.
+        The class of each row; unlabeled rows are left out.
     alphas : array-like, default=half-decades from 1 to 1e-6
         The penalties :math:`\lambda`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -94,7 +94,7 @@ class LinearAUCClassifierCV(LinearRanker):
     r"""Linear AUC with the penalty chosen by cross-validation.
 
     `LinearAUCClassifier` with ``solver="exact"`` at each penalty of a grid, in each fold one warm-started path; kept
-    is the penalty with the best mean AUC on the held-out labelled rows, fitted to all of them.
+    is the penalty with the best mean AUC on the held-out labeled rows, fitted to all of them.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class LinearAUCClassifierCV(LinearRanker):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of a pair.
     cv : int or cross-validation splitter, default=5
-        A number of folds is dealt out to the labelled rows of each class, or to as many as the rarer class has.
+        A number of folds is dealt out to the labeled rows of each class, or to as many as the rarer class has.
     max_iter : int, default=300
         Newton steps at each penalty.
     tol : float, default=1e-3
@@ -178,7 +178,7 @@ class LinearAUCClassifierCV(LinearRanker):
             of_test = None if weight is None else weight[test]
             return [roc_auc_score(signs[test] > 0, X[test] @ s.coef, sample_weight=of_test) for s in found]
 
-        folds = list(labelled_folds(self.cv, signs, seed))
+        folds = list(labeled_folds(self.cv, signs, seed))
         with linear_algebra_threads(1, X):
             scores = Parallel(self.n_jobs, prefer="threads")(delayed(score)(*fold) for fold in folds)
         self.cv_scores_ = np.array(scores)
@@ -202,15 +202,15 @@ def solve_path(X, positive, weight, alphas, squared, tol, max_iter, seed):
     return found
 
 
-def labelled_folds(cv, signs, seed):
-    """Training and test rows of each fold: `cv` folds of the labelled rows, or those of a splitter."""
+def labeled_folds(cv, signs, seed):
+    """Training and test rows of each fold: `cv` folds of the labeled rows, or those of a splitter."""
     if not isinstance(cv, numbers.Integral):
         y = np.select([signs > 0, signs < 0], [1, 0], -1)
         splits = cv.split(np.zeros((len(y), 1)), y) if hasattr(cv, "split") else cv
         return ((train, test[signs[test] != 0]) for train, test in splits)
     fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
     if fewest < 2:
-        raise ValueError("cross-validation needs two labelled rows of each class: label more rows, or choose alpha")
+        raise ValueError("cross-validation needs two labeled rows of each class: label more rows, or choose alpha")
     y = np.select([signs > 0, signs < 0], [1, 0], -1)
     return LabeledStratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed).split(np.zeros((len(y), 1)), y)
 

@@ -35,7 +35,7 @@ def read_batch(model, X, y, classes):
 
 
 def set_threshold(model, X, positive, seen):
-    """Threshold and calibration from the labelled rows at hand, each class weighing as many rows as came so far."""
+    """Threshold and calibration from the labeled rows at hand, each class weighing as many rows as came so far."""
     counts = np.array([np.count_nonzero(~positive), np.count_nonzero(positive)])
     if counts.all():
         model._set_threshold(model._score(X), positive, np.where(positive, *(seen / counts)[::-1]))

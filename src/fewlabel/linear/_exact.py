@@ -34,7 +34,7 @@ class Solution(NamedTuple):
 
 
 def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None, after=None):
-    r"""Minimise :math:`P(w) = \frac{\lambda}{2} |w|^2 + R(w)` until the duality gap is at most ``tol * P(w)``.
+    r"""Minimize :math:`P(w) = \frac{\lambda}{2} |w|^2 + R(w)` until the duality gap is at most ``tol * P(w)``.
 
     At any w the slopes :math:`\alpha_{ij} \in [0, 1]` of the smoothed hinge are feasible in the dual. With g the
     gradient of the smoothed objective, the gap they leave is :math:`S + |g|^2 / 2\lambda`, where S is the slack of the
@@ -44,7 +44,7 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     Parameters
     ----------
     X : ndarray or CSR matrix
-        The labelled rows.
+        The labeled rows.
     positive : ndarray of bool
     weight : ndarray or None
     alpha : float
@@ -153,7 +153,7 @@ def _dense_newton(X, risk, rng):
     sampled = len(positive) > size
     rows = _sample(positive, size, rng) if sampled else slice(None)
     Z = X[rows].astype(np.float64)
-    Z -= Z.mean(axis=0)  # pairs do not see the mean, but the cancelling sums of the Hessian do
+    Z -= Z.mean(axis=0)  # pairs do not see the mean, but the canceling sums of the Hessian do
     few = PairRisk(positive[rows], None if weight is None else weight[rows], risk.squared) if sampled else risk
 
     def direction(scores, value, gradient, alpha, width):

@@ -13,9 +13,9 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
-from fewlabel.linear._auc_path import labelled_folds
+from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._moments import Moments, pair_terms
+from fewlabel.linear.moments import Moments, pair_terms
 
 _ALPHAS = np.logspace(-4, 2, 13)  # times the mean eigenvalue of the quadratic term
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
@@ -23,10 +23,10 @@ _SIGNS = (1, -1, 0)
 
 
 class LeastSquaresAUCClassifier(RankingClassifier):
-    r"""Least-squares AUC, with or without unlabelled rows, in closed form.
+    r"""Least-squares AUC, with or without unlabeled rows, in closed form.
 
     With the pair risk :math:`R_{AB}(w) = \overline{(1 - w^\top(\phi(a) - \phi(b)))^2}` over all pairs of rows of two
-    groups, minimises :math:`R(w) + \lambda |w|^2` where
+    groups, minimizes :math:`R(w) + \lambda |w|^2` where
 
     .. math::
 
@@ -43,27 +43,27 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     Parameters
     ----------
     risk : {"pn", "samult", "pnu"}, default="pn"
-        Labelled rows only (LSAUC); with unlabelled rows and no prior (SAMULT); with unlabelled rows and their prior
+        Labeled rows only (LSAUC); with unlabeled rows and no prior (SAMULT); with unlabeled rows and their prior
         (PNU-AUC).
     basis : {"linear", "rbf", "nystroem"}, default="linear"
         The columns; Gaussian functions around `n_components` rows, with the penalty on their coefficients; or the same
         span with the penalty on the norm of the function.
     gamma : float, "cv" or "auto", default="auto"
-        Weight of the unlabelled rows, in each method's own convention: "samult" in [0, 1], where 1 is labelled rows
-        only; "pnu" in [-1, 1], where 0 is labelled rows only and the sign chooses positive-unlabelled or
-        negative-unlabelled pairs. "auto" is 0.5, for "pnu" with the sign that keeps the risk convex: positive if the
+        Weight of the unlabeled rows, in each method's own convention: "samult" in [0, 1], where 1 is labeled rows
+        only; "pnu" in [-1, 1], where 0 is labeled rows only and the sign chooses positive-unlabeled or
+        negative-unlabeled pairs. "auto" is 0.5, for "pnu" with the sign that keeps the risk convex: positive if the
         prior is at most 1/2.
     alpha : float or "cv", default=0.1
         The penalty :math:`\lambda > 0`.
     prior : float, default=None
-        Share of positives among the unlabelled rows, for "pnu". None takes their share among the labelled rows, which
+        Share of positives among the unlabeled rows, for "pnu". None takes their share among the labeled rows, which
         is right if these were drawn at random.
     n_components : int, default=200
         Number of Gaussian functions, around rows drawn from all rows.
     length_scale : float or "median", default="median"
         Width of the Gaussian functions; "median" is the median distance of rows. Scale the columns first.
     cv : int or cross-validation splitter, default=5
-        Folds of the labelled rows for "cv", by the AUC on the held-out rows; one eigen-decomposition for each fold and
+        Folds of the labeled rows for "cv", by the AUC on the held-out rows; one eigen-decomposition for each fold and
         `gamma` gives all penalties.
     random_state : int, RandomState instance or None, default=None
         Draws the rows of the Gaussian functions and the folds.
@@ -80,7 +80,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         Whether the quadratic form of "pnu" was indefinite; its negative part was then removed (sparse rows: lifted to
         zero).
     components_ : ndarray of shape (n_components, n_features)
-        Centres of the Gaussian functions.
+        Centers of the Gaussian functions.
     cv_scores_ : ndarray of shape (n_gammas, n_alphas)
         Mean AUC on held-out rows, if `alpha` or `gamma` is "cv".
     offset_ : float
@@ -93,14 +93,14 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     Notes
     -----
     "pn" ranks as Fisher's discriminant with equally weighted class covariances. The squared "samult" risk is biased:
-    the unlabelled rows act as a better covariance estimate and a penalty within the classes. "pnu" leaves the pairs of
+    the unlabeled rows act as a better covariance estimate and a penalty within the classes. "pnu" leaves the pairs of
     a row with itself out of :math:`R_{PP}`, which makes it unbiased; its quadratic form can then be indefinite, and a
     plain solve would return a saddle point: here its negative eigenvalues are set to zero.
 
     Sparse rows stay sparse with ``basis="linear"``: the system is solved by conjugate gradients, for one `alpha` and
     `gamma`.
 
-    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labelled rows, and
+    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labeled rows, and
     `predict_proba` a sigmoid fitted to them; after `partial_fit`, those of the last batch with both classes.
 
     References
@@ -167,9 +167,9 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Dense rows. The first batch sets the centres of the Gaussian functions.
+            Dense rows. The first batch sets the centers of the Gaussian functions.
         y : array-like of shape (n_samples,)
-            The class of each row; unlabelled rows are marked as in `fit`.
+            The class of each row; unlabeled rows are marked as in `fit`.
         classes : array-like of shape (2,), default=None
             The two classes; needed on the first call.
 
@@ -198,9 +198,9 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         else:  # nothing can be ranked before both classes have come
             coef, self.psd_fixed_ = np.zeros((1, F.shape[1])), False
         self.coef_ = coef
-        labelled = signs != 0
+        labeled = signs != 0
         seen = np.array([moments[1].weight, moments[0].weight])
-        set_threshold(self, X[labelled], signs[labelled] > 0, seen)
+        set_threshold(self, X[labeled], signs[labeled] > 0, seen)
         return self
 
     def _fit(self, X, signs, weight):
@@ -233,14 +233,14 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         if not isinstance(self.gamma, str) and self.risk != "pn":
             self.gamma_ = float(self.gamma)
         if self.risk == "samult" and self.gamma_ < 0:
-            raise ValueError(f"gamma={self.gamma} must be in [0, 1] with risk='samult': 1 is labelled rows only")
+            raise ValueError(f"gamma={self.gamma} must be in [0, 1] with risk='samult': 1 is labeled rows only")
 
     def _choose(self, F, signs, weight, moments, seed):
         gammas = _GAMMAS[self.risk] if self.gamma == "cv" else [self.gamma_]
         H, _ = _quadratic("pn", moments, 1.0, self.prior_)
         alphas = _ALPHAS * (np.trace(H) / len(H) or 1.0) if self.alpha == "cv" else [self.alpha]
         scores = []
-        for train, test in labelled_folds(self.cv, signs, seed):
+        for train, test in labeled_folds(self.cv, signs, seed):
             of_fold = _group_moments(F[train], signs[train], None if weight is None else weight[train])
             of_test = None if weight is None else weight[test]
             coefs = [_solve(self.risk, of_fold, gamma, self.prior_, alphas)[0] for gamma in gammas]
@@ -311,7 +311,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
 
 
 def _group_moments(F, signs, weight):
-    """Moments of positives, negatives and unlabelled rows."""
+    """Moments of positives, negatives and unlabeled rows."""
     rows = [signs == sign for sign in _SIGNS]
     return [Moments.of(F[r], None if weight is None else weight[r]) for r in rows]
 

@@ -65,8 +65,8 @@ class PairRisk:
     def __call__(self, scores, width):
         """`PairValue` at the given scores; the hinge is rounded over `width`."""
         width = np.inf if self.squared else width
-        centre = scores[self.rows[0]].mean()  # a common shift of all scores changes nothing but rounding
-        s, t = scores[self.rows[0]] - centre, centre - scores[self.rows[1]]
+        center = scores[self.rows[0]].mean()  # a common shift of all scores changes nothing but rounding
+        s, t = scores[self.rows[0]] - center, center - scores[self.rows[1]]
         by_s, by_t = np.argsort(s), np.argsort(t)
         s, t, u, v = s[by_s], t[by_t], self.weight[0][by_s], self.weight[1][by_t]
         slopes, totals, *windows = pair_sums(s, u, -t[::-1], v[::-1], width, self.squared)
@@ -89,7 +89,7 @@ class PairRisk:
         return out * (2.0 if self.squared else 1.0 / width)
 
     def hessian(self, value, X, width):
-        """The same as a matrix over the columns of `X`, which should be centred."""
+        """The same as a matrix over the columns of `X`, which should be centered."""
         positives, negatives = value.sides
         A, u, lo, hi = X[positives.order], positives.weight, positives.lo, positives.hi
         Z, v = X[negatives.order[::-1]], negatives.weight[::-1]

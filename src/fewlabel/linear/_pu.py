@@ -1,4 +1,4 @@
-"""uPU and nnPU: linear classifiers from positives and unlabelled rows."""
+"""uPU and nnPU: linear classifiers from positives and unlabeled rows."""
 
 import math
 import numbers
@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
-from fewlabel.pu import PositiveUnlabelled
+from fewlabel.pu import PositiveUnlabeled
 
 _ADAM = 0.9, 0.999, 1e-8
 
@@ -43,7 +43,7 @@ class PURisk:
         Used as ``(X - shift) / scale`` without making it.
     positive : ndarray of bool
     weight : ndarray of shape (n_samples,)
-        Weights of the rows; normalised in each group.
+        Weights of the rows; normalized in each group.
     """
 
     def __init__(self, X, positive, weight, prior, loss, shift, scale):
@@ -72,10 +72,10 @@ class PURisk:
         return np.append((weight @ rows - total * self._shift) / self._scale, total)
 
 
-class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
-    r"""Linear classifier from positives and unlabelled rows (uPU, nnPU).
+class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
+    r"""Linear classifier from positives and unlabeled rows (uPU, nnPU).
 
-    Minimises, for :math:`g(x) = w^\top x + b` with the columns scaled to unit variance,
+    Minimizes, for :math:`g(x) = w^\top x + b` with the columns scaled to unit variance,
 
     .. math::
 
@@ -83,7 +83,7 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
         + \frac{\lambda}{2} |w|^2 .
 
     The bracket stands for the risk of the negatives, which cannot be below zero; ``risk="nnpu"`` replaces it by
-    :math:`\max(0, \cdot)`. Assumes that the labelled positives are drawn like the positives among the unlabelled rows.
+    :math:`\max(0, \cdot)`. Assumes that the labeled positives are drawn like the positives among the unlabeled rows.
 
     Parameters
     ----------
@@ -93,11 +93,11 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
         :math:`\ell`. With "logistic" and "squared" (:math:`(1-z)^2/4`) the unbiased risk is convex; "sigmoid", of
         nnPU's authors, is not, but is bounded, so that outliers pull less.
     prior : float, default=None
-        P(y = positive) among the unlabelled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
+        P(y = positive) among the unlabeled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
     alpha : float, default=0.001
         Weight :math:`\lambda` of the penalty.
     threshold : {"prior", "zero"}, default="prior"
-        "prior": call as many of the unlabelled training rows positive as the prior says. "zero": the sign of :math:`g`.
+        "prior": call as many of the unlabeled training rows positive as the prior says. "zero": the sign of :math:`g`.
     max_iter : int, default=500
         Most iterations of L-BFGS, and of Adam if nnPU needs it.
     tol : float, default=1e-6
@@ -133,7 +133,7 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
 
     Notes
     -----
-    Where the minimiser of the unbiased risk has a non-negative risk of the negatives, it minimises the non-negative
+    Where the minimizer of the unbiased risk has a non-negative risk of the negatives, it minimizes the non-negative
     risk too, and nothing more is done. Otherwise full-batch Adam starts from zero: as long as the bracket is below zero
     it steps so as to raise it, without the other term.
 
@@ -156,7 +156,7 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
 
     _accept_sparse = True
     _parameter_constraints: dict = {
-        **PositiveUnlabelled._prior_constraints,
+        **PositiveUnlabeled._prior_constraints,
         "risk": [StrOptions({"upu", "nnpu"})],
         "loss": [StrOptions(set(LOSSES))],
         "alpha": [Interval(numbers.Real, 0, None, closed="left")],
@@ -196,7 +196,7 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
         weight = np.ones(len(signs)) if weight is None else weight
         shift, scale = _scaling(X, weight)
         risk = PURisk(X, positive, weight, self.prior_, self.loss, shift, scale)
-        parameters, self.n_iter_ = self._minimise(risk, X.shape[1])
+        parameters, self.n_iter_ = self._minimize(risk, X.shape[1])
         self.corrected_ = risk(parameters)[1] < 0
         if self.risk == "nnpu" and self.corrected_:
             parameters = self._adam(risk, X.shape[1])
@@ -204,7 +204,7 @@ class LinearPUClassifier(PositiveUnlabelled, RankingClassifier):
         self.coef_ = (parameters[:-1] / scale)[None, :]
         self.intercept_ = parameters[-1:] - self.coef_ @ shift
 
-    def _minimise(self, risk, n_features):
+    def _minimize(self, risk, n_features):
         """The unbiased risk by L-BFGS."""
 
         def objective(parameters):

@@ -40,7 +40,7 @@ def sdcd(X, positive, alpha, *, squared, permuted, tol, max_iter, rng, after=Non
 
 
 class Stream:
-    """Coefficients that learn from rows as they come, by "msgd" or by online AUC maximisation.
+    """Coefficients that learn from rows as they come, by "msgd" or by online AUC maximization.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Stream:
         return self.sum / max(self.n_steps, 1) if self.solver == "msgd" else self.w
 
     def feed(self, X, positive, rng):
-        """Learn from labelled rows, in their order."""
+        """Learn from labeled rows, in their order."""
         counts = np.array([np.count_nonzero(~positive), np.count_nonzero(positive)])
         if self.solver == "msgd":
             self.seen += counts

@@ -1,8 +1,8 @@
 """How well scores rank, measured with few labels: AUC estimates, intervals and tests.
 
 Write :math:`A_{PN}` for the AUC, the probability that a positive scores above a negative (ties count one
-half). With :math:`\\theta_P` the share of positives among the unlabelled rows and :math:`\\theta_N = 1 -
-\\theta_P`, positives against unlabelled rows and unlabelled rows against negatives know it too:
+half). With :math:`\\theta_P` the share of positives among the unlabeled rows and :math:`\\theta_N = 1 -
+\\theta_P`, positives against unlabeled rows and unlabeled rows against negatives know it too:
 
 .. math::
     A_{PU} = \\theta_N A_{PN} + \\theta_P / 2, \\qquad A_{UN} = \\theta_P A_{PN} + \\theta_N / 2 .
@@ -89,7 +89,7 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Labels; the last class in sorted order is positive, ``-1`` or a missing value marks an unlabelled row.
+        Labels; the last class in sorted order is positive, ``-1`` or a missing value marks an unlabeled row.
     y_score : array-like of shape (n_samples,)
         Scores; larger means more likely positive.
     confidence : float, default=0.95
@@ -99,15 +99,15 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
         samples has fewer than 30 rows or DeLong's variance is zero (as it is when the AUC is 0 or 1), and
         logit-DeLong otherwise.
     pairs : {"pn", "pu", "un", "auto"}, default="pn"
-        The samples that are compared: labelled positives (p), labelled negatives (n), unlabelled rows (u).
-        ``"pn"`` leaves unlabelled rows out. ``"pu"`` and ``"un"`` estimate the same AUC, converted with
-        `prior`; ``"pu"`` also takes positive-unlabelled labels, which are positives and markers, or
-        ``{0, 1}`` without markers where 0 means unlabelled.
-        ``"auto"`` takes the one with the smallest estimated variance. Unlabelled rows help where the labels
+        The samples that are compared: labeled positives (p), labeled negatives (n), unlabeled rows (u).
+        ``"pn"`` leaves unlabeled rows out. ``"pu"`` and ``"un"`` estimate the same AUC, converted with
+        `prior`; ``"pu"`` also takes positive-unlabeled labels, which are positives and markers, or
+        ``{0, 1}`` without markers where 0 means unlabeled.
+        ``"auto"`` takes the one with the smallest estimated variance. Unlabeled rows help where the labels
         of one class are scarce: with 500 positives and 5 negatives, ``"pu"`` has an eighth of the standard
         error of ``"pn"``.
     prior : float, default=None
-        P(y = positive) among the unlabelled rows; needed by all `pairs` but ``"pn"``.
+        P(y = positive) among the unlabeled rows; needed by all `pairs` but ``"pn"``.
     prior_sd : float, default=0.0
         Standard error of `prior`, which widens the interval.
 
@@ -138,7 +138,7 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
     that of :math:`A_{UN}` by :math:`A_{PN} = (A_{UN} - \\theta_N/2)/\\theta_P`. With :math:`\\tau = z \\cdot`
     ``prior_sd`` :math:`\\cdot\\, |A_{PU} - \\frac12| / \\theta_N^2` (for ``"un"``: :math:`|A_{UN} - \\frac12|
     / \\theta_P^2`), each side :math:`d` of the interval then becomes :math:`\\sqrt{d^2 + \\tau^2}`. The
-    positives must not be among the unlabelled rows.
+    positives must not be among the unlabeled rows.
 
     References
     ----------
@@ -173,7 +173,7 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
     if low > 1 or high < 0:
         warnings.warn(
             f"the interval ({low:.3g} to {high:.3g}) lies outside [0, 1], so prior={prior} is wrong: it "
-            "should be the share of positives among the unlabelled rows",
+            "should be the share of positives among the unlabeled rows",
             UserWarning,
             stacklevel=2,
         )
@@ -193,7 +193,7 @@ def paired_auc_test(y_true, score_a, score_b, *, confidence=0.95):
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Labels; the last class in sorted order is positive. Unlabelled rows are left out. Two labelled rows of
+        Labels; the last class in sorted order is positive. Unlabeled rows are left out. Two labeled rows of
         each class are needed.
     score_a, score_b : array-like of shape (n_samples,)
         The two scores; larger means more likely positive.
@@ -240,7 +240,7 @@ def paired_auc_test(y_true, score_a, score_b, *, confidence=0.95):
     counts = [len(psi) for psi in psi_a]
     if min(counts) < 2:
         raise ValueError(
-            f"paired_auc_test needs two labelled rows of each class, got {counts[0]} positive and "
+            f"paired_auc_test needs two labeled rows of each class, got {counts[0]} positive and "
             f"{counts[1]} negative: one row has no variance"
         )
     auc_a, auc_b = float(psi_a[0].mean()), float(psi_b[0].mean())
@@ -256,7 +256,7 @@ def paired_auc_test(y_true, score_a, score_b, *, confidence=0.95):
 
 
 def pu_auc_score(y_true, y_score, prior):
-    """AUC from labelled positives against unlabelled rows.
+    """AUC from labeled positives against unlabeled rows.
 
     .. math::
         A_{PN} = (A_{PU} - \\theta_P / 2) / \\theta_N
@@ -264,12 +264,12 @@ def pu_auc_score(y_true, y_score, prior):
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Positive-unlabelled labels: positives and markers (``-1``, ``None``, ``NaN``), or two classes of which
-        the last is positive and the other unlabelled.
+        Positive-unlabeled labels: positives and markers (``-1``, ``None``, ``NaN``), or two classes of which
+        the last is positive and the other unlabeled.
     y_score : array-like of shape (n_samples,)
         Scores; larger means more likely positive.
     prior : float
-        P(y = positive) among the unlabelled rows.
+        P(y = positive) among the unlabeled rows.
 
     Returns
     -------
@@ -298,7 +298,7 @@ def pu_auc_score(y_true, y_score, prior):
 
 
 def pnu_auc_score(y_true, y_score, *, prior=None, gamma=None):
-    """AUC from labelled positives, labelled negatives and unlabelled rows together.
+    """AUC from labeled positives, labeled negatives and unlabeled rows together.
 
     With `prior`, the estimate with the smallest estimated variance among :math:`A_{PN}`,
     :math:`(A_{PU} - \\theta_P/2)/\\theta_N` and :math:`(A_{UN} - \\theta_N/2)/\\theta_P`. Without it, the
@@ -312,15 +312,15 @@ def pnu_auc_score(y_true, y_score, *, prior=None, gamma=None):
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Labels; the last class in sorted order is positive, ``-1`` or a missing value marks an unlabelled row.
-        Without unlabelled rows the score is the plain AUC.
+        Labels; the last class in sorted order is positive, ``-1`` or a missing value marks an unlabeled row.
+        Without unlabeled rows the score is the plain AUC.
     y_score : array-like of shape (n_samples,)
         Scores; larger means more likely positive.
     prior : float, default=None
-        P(y = positive) among the unlabelled rows.
+        P(y = positive) among the unlabeled rows.
     gamma : float in [0, 1], default=None
-        Weight of the labelled pairs, in place of `prior`. None means the weight with the smallest estimated
-        variance; that is 1 if a class has a single labelled row, where the variance cannot be estimated.
+        Weight of the labeled pairs, in place of `prior`. None means the weight with the smallest estimated
+        variance; that is 1 if a class has a single labeled row, where the variance cannot be estimated.
 
     Returns
     -------
@@ -335,7 +335,7 @@ def pnu_auc_score(y_true, y_score, *, prior=None, gamma=None):
     -----
     The variance of :math:`A(\\gamma)` is the sum of :math:`s^2/n` of the rows' influences:
     :math:`\\gamma\\psi_{PN} + (1-\\gamma)\\psi_{PU}` for positives, :math:`\\gamma\\psi_{PN} +
-    (1-\\gamma)\\psi_{UN}` for negatives, :math:`(1-\\gamma)(\\psi_{PU} + \\psi_{UN})` for unlabelled rows. It
+    (1-\\gamma)\\psi_{UN}` for negatives, :math:`(1-\\gamma)(\\psi_{PU} + \\psi_{UN})` for unlabeled rows. It
     is quadratic in :math:`\\gamma`, so that three evaluations give its minimum.
 
     References
@@ -423,13 +423,13 @@ def _read_estimate(y_true, y_score, pairs, prior, prior_sd):
         raise ValueError(f"prior_sd={prior_sd!r} should be a number >= 0, the standard error of prior")
     if pairs != "pn" and prior is None:
         raise ValueError(
-            f"pairs={pairs!r} needs prior, the share of positives among the unlabelled rows; pairs='pn' does without"
+            f"pairs={pairs!r} needs prior, the share of positives among the unlabeled rows; pairs='pn' does without"
         )
     if prior is not None:
         prior = _check_prior(prior)
     samples = _read_samples(y_true, y_score, pu=pairs == "pu")
     if pairs in ("pu", "un") and not len(samples["u"]):
-        raise ValueError(f"pairs={pairs!r} needs unlabelled rows, y_true has none: use pairs='pn'")
+        raise ValueError(f"pairs={pairs!r} needs unlabeled rows, y_true has none: use pairs='pn'")
     if pairs == "auto":
         wanted = ("pn", "pu", "un") if len(samples["u"]) else ("pn",)
     else:
@@ -439,10 +439,10 @@ def _read_estimate(y_true, y_score, pairs, prior, prior_sd):
 
 
 def _read_samples(y_true, y_score, pu):
-    """Scores of the positives, negatives and unlabelled rows."""
+    """Scores of the positives, negatives and unlabeled rows."""
     read = labels.read(y_true)
     if pu and not (len(read.classes) == 2 and (read.codes < 0).any()):
-        # Without labelled negatives beside unlabelled rows, y has its positive-unlabelled meaning.
+        # Without labeled negatives beside unlabeled rows, y has its positive-unlabeled meaning.
         signs = labels.read_pu(y_true).positive.astype(np.int8)
     else:
         signs = labels.read_binary(y_true).signs
@@ -464,8 +464,8 @@ def _interval(estimate, method, z):
         return auc - error, auc + error
     if error == 0:
         return auc, auc
-    centre, half = special.logit(auc), error / (auc * (1 - auc))
-    return special.expit(centre - half), special.expit(centre + half)
+    center, half = special.logit(auc), error / (auc * (1 - auc))
+    return special.expit(center - half), special.expit(center + half)
 
 
 def _newcombe_interval(auc, n_high, n_low, z):
@@ -508,7 +508,7 @@ def _cautious_difference(auc_a, auc_b, n_high, n_low, z):
 
 
 def _best_gamma(pn, pu, un):
-    """The gamma in [0, 1] that minimises the variance of the combination."""
+    """The gamma in [0, 1] that minimizes the variance of the combination."""
     if min(len(pn[0]), len(pn[1]), len(pu[1])) < 2:
         return 1.0
 
@@ -554,7 +554,7 @@ def _check_prior(prior):
     if not (_is_number(prior) and 0 < prior < 1):
         raise ValueError(
             f"prior={prior!r} should be a number between 0 and 1 (both excluded): the share of positives "
-            "among the unlabelled rows"
+            "among the unlabeled rows"
         )
     return float(prior)
 

@@ -1,4 +1,4 @@
-"""BSSEL: balanced groups of labelled and unlabelled rows, a multi-view model of each, dealt out anew in rounds."""
+"""BSSEL: balanced groups of labeled and unlabeled rows, a multi-view model of each, dealt out anew in rounds."""
 
 import numbers
 
@@ -20,16 +20,16 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 
 
 class BalancedMultiviewClassifier(MultiviewClassifier):
-    r"""Ensemble of multi-view models of balanced groups, for imbalanced tables with unlabelled rows (BSSEL).
+    r"""Ensemble of multi-view models of balanced groups, for imbalanced tables with unlabeled rows (BSSEL).
 
-    1. A supervised classifier gives the unlabelled rows their first labels.
-    2. The majority is dealt into G groups, and so are the unlabelled rows that are labelled as majority for now. Group
-       g is its part of both, with the whole minority, labelled and so labelled.
-    3. Each group fits the objective of `MultiviewKernelClassifier`, with the labels of its labelled rows only; the
+    1. A supervised classifier gives the unlabeled rows their first labels.
+    2. The majority is dealt into G groups, and so are the unlabeled rows that are labeled as majority for now. Group
+       g is its part of both, with the whole minority, labeled and so labeled.
+    3. Each group fits the objective of `MultiviewKernelClassifier`, with the labels of its labeled rows only; the
        output is the mean :math:`h(x) = \frac1G \sum_g h_g(x)`.
-    4. Unlabelled rows take the labels that :math:`h` gives them, and 2 to 4 are repeated until the AUC settles.
+    4. Unlabeled rows take the labels that :math:`h` gives them, and 2 to 4 are repeated until the AUC settles.
 
-    Labels given to unlabelled rows decide in which group a row is, and nothing else.
+    Labels given to unlabeled rows decide in which group a row is, and nothing else.
 
     The groups share their views, scales and bases, so that the mean of the models is one model: predicting costs what
     one of them costs.
@@ -47,10 +47,10 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     n_groups : int or "balanced", default="balanced"
         Number of groups; "balanced" is the size of the largest class over that of the rarest, rounded.
     initial : estimator, default=None
-        Classifier that gives the first labels, fitted to the labelled rows. None: `QuasiBaggingClassifier`.
+        Classifier that gives the first labels, fitted to the labeled rows. None: `QuasiBaggingClassifier`.
     prior : float, default=None
-        Share of ``classes_[1]`` among the unlabelled rows, for two classes: that many rows with the highest scores are
-        labelled so. None takes the shares of the classes among the labelled rows.
+        Share of ``classes_[1]`` among the unlabeled rows, for two classes: that many rows with the highest scores are
+        labeled so. None takes the shares of the classes among the labeled rows.
     kernel : {"rbf", "linear", "poly"}, default="rbf"
     gamma_A : float, default=1e-2
         Penalty of the norm.
@@ -69,7 +69,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     laplacian : {"knn", "kernel"}, default="knn"
         Graph of the rows of a group in a view.
     n_neighbors : int, default=10
-        Neighbours in the "knn" graph.
+        Neighbors in the "knn" graph.
     approximation : "nystroem" or None, default="nystroem"
         Functions of `n_components` rows, which all groups share; None: of all rows, which is exact and slow.
     n_components : int, default=100
@@ -93,9 +93,9 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     n_iter_ : int
         Rounds.
     history_ : list of dict
-        For each round: `iter`; `score`, the AUC that stops the rounds; `n_changed`, unlabelled rows whose label
+        For each round: `iter`; `score`, the AUC that stops the rounds; `n_changed`, unlabeled rows whose label
     changed. transduction_ : ndarray of shape (n_samples,)
-        Class of each row of the fit: the known one, or the one that an unlabelled row got in the last round.
+        Class of each row of the fit: the known one, or the one that an unlabeled row got in the last round.
     n_groups_ : int
     views_, view_weights_, clusterer_, length_scales_, landmarks_, dual_coef_ :
         As in `MultiviewKernelClassifier`; `dual_coef_` is the mean over the groups.
@@ -109,22 +109,22 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     See Also
     --------
     MultiviewKernelClassifier : One model of all rows.
-    QuasiBaggingClassifier : The same groups, any base classifier, no unlabelled rows.
+    QuasiBaggingClassifier : The same groups, any base classifier, no unlabeled rows.
 
     Notes
     -----
     The paper does not say on which rows it takes the AUC that stops the rounds. Here it never is a label that was
-    hidden, and never a row that the scoring model has learnt from: each row of the majority is scored by the groups
+    hidden, and never a row that the scoring model has learned from: each row of the majority is scored by the groups
     that it is not in, each row of the minority by models of its groups that were not shown its label, in
     five folds. With `X_val` and `y_val` in `fit`, the AUC is theirs.
 
-    Labels at the threshold 0 of models of balanced groups would make far too many unlabelled rows minority, so the
+    Labels at the threshold 0 of models of balanced groups would make far too many unlabeled rows minority, so the
     number of rows of each class is kept to its share.
 
     Each round deals out the groups anew, from a seed of its own. Labels settle within a few rounds. As they decide in
     which group a row is and nothing else, rounds after the first hardly change the ranking: ``max_iter=2`` does.
 
-    With :math:`\gamma_B = \gamma_W = 0` or without unlabelled rows there is nothing to repeat, and one round is run.
+    With :math:`\gamma_B = \gamma_W = 0` or without unlabeled rows there is nothing to repeat, and one round is run.
 
     References
     ----------
@@ -216,11 +216,11 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labelled and unlabelled rows.
+            The table; labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
         X_val : array-like of shape (n_validation_samples, n_features), default=None
-            Rows whose AUC stops the rounds, in place of the labelled rows.
+            Rows whose AUC stops the rounds, in place of the labeled rows.
         y_val : array-like of shape (n_validation_samples,), default=None
             Their classes.
 
@@ -281,7 +281,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         return self._validate(X_val, reset=False)[known], codes[known]
 
     def _first_scores(self, X, codes):
-        """Scores of all classes for the unlabelled rows, by a classifier of the labelled rows."""
+        """Scores of all classes for the unlabeled rows, by a classifier of the labeled rows."""
         model = QuasiBaggingClassifier(n_jobs=self.n_jobs) if self.initial is None else clone(self.initial)
         rng = check_random_state(self.random_state)
         set_random_states(model, np.random.RandomState(rng.randint(_LARGEST_SEED)))
@@ -302,22 +302,22 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
 
 
 class _Run:
-    """The rounds: deals out groups, fits them, and scores labelled rows by what did not learn from them."""
+    """The rounds: deals out groups, fits them, and scores labeled rows by what did not learn from them."""
 
     def __init__(self, model, rows, parts, validation):
         self.model, self.rows, self.parts, self.validation = model, rows, parts, validation
-        self.labelled = np.flatnonzero(rows.codes >= 0)
+        self.labeled = np.flatnonzero(rows.codes >= 0)
         self.free = np.flatnonzero(rows.codes < 0)
-        self.codes = rows.codes[self.labelled]
+        self.codes = rows.codes[self.labeled]
         self.sizes = [basis.size for basis in model._bases]
         self.spread = np.repeat(model.view_weights_, self.sizes)
         self.seed = check_random_state(model.random_state).randint(_LARGEST_SEED)
 
     def round(self, guess, iteration):
-        """Mean coefficients of the groups, held-out outputs of the labelled rows, and their AUC."""
+        """Mean coefficients of the groups, held-out outputs of the labeled rows, and their AUC."""
         model = self.model
         rng = np.random.RandomState([self.seed, iteration])
-        # Labelled rows first, so that how they fall does not depend on unlabelled ones.
+        # Labeled rows first, so that how they fall does not depend on unlabeled ones.
         known = deal(self.codes, self.parts, model.n_groups_, rng)
         free = deal(guess[self.free], self.parts, model.n_groups_, rng)
         fits = Parallel(n_jobs=model.n_jobs, prefer="threads")(
@@ -332,12 +332,12 @@ class _Run:
         return theta, held_out, mean_auc(model._decide(X), codes)
 
     def outputs(self, theta):
-        """Output of each class for the unlabelled rows."""
+        """Output of each class for the unlabeled rows."""
         return (self.rows.features[self.free] * self.spread) @ theta @ self.model._readout
 
     def _fit_group(self, own, others):
         model, rows = self.model, self.rows
-        group = np.concatenate([self.labelled[own], others])
+        group = np.concatenate([self.labeled[own], others])
         system = System(rows.features[group], self.sizes, [view[group] for view in rows.views], model._penalties())
         weight = np.full(len(own), 1.0 / len(own))
         return system.learn(
@@ -345,8 +345,8 @@ class _Run:
         )
 
     def _held_out(self, known, fits):
-        """Outputs of each labelled row: of the groups it is not in, or if it is in all, with its label held out."""
-        Psi = self.rows.features[self.labelled] * self.spread
+        """Outputs of each labeled row: of the groups it is not in, or if it is in all, with its label held out."""
+        Psi = self.rows.features[self.labeled] * self.spread
         outside, inside = np.zeros((2, len(self.codes), fits[0][0].shape[1]))
         n_outside, n_inside = np.zeros((2, len(self.codes), 1))
         for own, (theta, held_out) in zip(known, fits):

@@ -16,7 +16,7 @@ def count_parts(counts, n_groups):
         n_groups = max(1, round(counts[largest] / counts[rarest]))
     if n_groups > counts[largest]:
         raise ValueError(
-            f"n_groups={n_groups} is more than the {counts[largest]} labelled rows of the largest class, so that a "
+            f"n_groups={n_groups} is more than the {counts[largest]} labeled rows of the largest class, so that a "
             "group would have none of it: lower n_groups"
         )
     parts = np.clip(np.round(n_groups * counts / counts[largest]).astype(int), 1, counts)

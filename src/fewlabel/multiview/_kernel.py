@@ -10,10 +10,10 @@ from fewlabel.multiview._system import System
 
 
 class MultiviewKernelClassifier(MultiviewClassifier):
-    r"""Kernel machine with one function a view, all of which learn from unlabelled rows too (MVL-LS, MVL-SVM).
+    r"""Kernel machine with one function a view, all of which learn from unlabeled rows too (MVL-LS, MVL-SVM).
 
     Columns fall into m views. Each view has a function :math:`f^v` in the space of its kernel, and the output is their
-    weighted sum :math:`h(x) = \sum_v c_v f^v(x)`. Over l labelled rows out of N,
+    weighted sum :math:`h(x) = \sum_v c_v f^v(x)`. Over l labeled rows out of N,
 
     .. math::
 
@@ -21,13 +21,13 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         + \frac{\gamma_B}{N} \sum_{i \le N} \sum_{v < w} |f^v(x_i) - f^w(x_i)|^2
         + \frac{\gamma_W}{N} \sum_v \sum_{i, j \le N} L^v_{ij} \langle f^v(x_i), f^v(x_j) \rangle .
 
-    The third term makes views agree, also on unlabelled rows; the fourth, with the Laplacian :math:`L^v` of a graph
+    The third term makes views agree, also on unlabeled rows; the fourth, with the Laplacian :math:`L^v` of a graph
     over the rows of a view, makes each function smooth where rows are dense. The loss V is :math:`|r_y - h|^2` with
     :math:`r_y` of +1 for the class and -1 for the others, or the hinge
     :math:`\sum_{k \ne y} \max(0, \frac{1}{K-1} + \langle s_k, h \rangle)` around the corners :math:`s_k` of a simplex,
     which for two classes is the usual one.
 
-    With one view it is LapRLS ("squared") or LapSVM ("hinge"). With :math:`\gamma_B = \gamma_W = 0` unlabelled rows
+    With one view it is LapRLS ("squared") or LapSVM ("hinge"). With :math:`\gamma_B = \gamma_W = 0` unlabeled rows
     have no influence at all.
 
     It helps where each view alone could tell the classes apart, given enough labels. Where one view holds all that
@@ -61,10 +61,10 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     coef0 : float, default=1.0
         Of "poly".
     laplacian : {"knn", "kernel"}, default="knn"
-        Graph of a view: each row joined to its nearest neighbours, both ways, and :math:`L = D - A`; or every pair with
-        the kernel's value as its weight, and the normalised Laplacian, as in the code of [2]_.
+        Graph of a view: each row joined to its nearest neighbors, both ways, and :math:`L = D - A`; or every pair with
+        the kernel's value as its weight, and the normalized Laplacian, as in the code of [2]_.
     n_neighbors : int, default=10
-        Neighbours in the "knn" graph; all other rows if there are fewer.
+        Neighbors in the "knn" graph; all other rows if there are fewer.
     approximation : {"auto", "nystroem"} or None, default="auto"
         None: exact, with functions of all rows. "nystroem": functions of `n_components` rows. "auto" is exact up to
         16,000 rows times views.
@@ -75,7 +75,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     tol : float, default=1e-6
         Duality gap at which "hinge" stops; the objective is at most 1 at the start.
     max_iter : int, default=2000
-        Most passes of "hinge" over the labelled rows.
+        Most passes of "hinge" over the labeled rows.
     random_state : int, RandomState instance or None, default=None
         Draws rows for "nystroem", for the median distance among more than 1,000 rows, and for finding views.
 
@@ -93,7 +93,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     dual_coef_ : list of ndarray of shape (n_landmarks, n_outputs)
         Their coefficients, times the weight of the view.
     held_out_decision_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
-        Decision for each labelled row, in the order of the table, of a model of four fifths of the labels that was not
+        Decision for each labeled row, in the order of the table, of a model of four fifths of the labels that was not
         shown its own: an honest score at little cost, as the penalties stay as they are.
     slope_ : float
         Slope of the probabilities in the outputs.
@@ -110,7 +110,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
 
     Notes
     -----
-    The penalties are means over the rows, where the paper has sums: with sums they would grow with every unlabelled row
+    The penalties are means over the rows, where the paper has sums: with sums they would grow with every unlabeled row
     that is added. Its values are :math:`\gamma_B / N` and :math:`\gamma_W / N` here.
 
     Equation 5 of [1]_ lacks a factor l before :math:`\gamma_B`, without which the gradient of its own objective does
@@ -118,10 +118,10 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     minimum. Here the system and the dual have them.
 
     In coordinates in which the norm of a function is that of its coefficients, the penalties are one positive definite
-    matrix H. Its Cholesky factor leaves a linear problem of the size of the labelled rows, for either loss. An exact
+    matrix H. Its Cholesky factor leaves a linear problem of the size of the labeled rows, for either loss. An exact
     fit takes time cubic in rows times views; "nystroem" is linear in the rows.
 
-    "learned" weights stay uniform if a class has one labelled row only.
+    "learned" weights stay uniform if a class has one labeled row only.
 
     References
     ----------
@@ -201,11 +201,11 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labelled and unlabelled rows.
+            The table; labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labelled rows in the loss. A row of weight 0, labelled or not, is left out.
+            Weights of the labeled rows in the loss. A row of weight 0, labeled or not, is left out.
 
         Returns
         -------
@@ -217,18 +217,18 @@ class MultiviewKernelClassifier(MultiviewClassifier):
             kept = sample_weight > 0
             X, codes, sample_weight = X[kept], codes[kept], sample_weight[kept]
             if len(np.unique(codes[codes >= 0])) < len(self.classes_):
-                raise LabelError("every labelled row of a class has sample_weight 0: rows of all classes are needed")
+                raise LabelError("every labeled row of a class has sample_weight 0: rows of all classes are needed")
         rows = self._prepare(X, codes)
         system = System(rows.features, [basis.size for basis in self._bases], rows.views, self._penalties())
-        labelled = np.flatnonzero(rows.codes >= 0)
-        codes = rows.codes[labelled]
+        labeled = np.flatnonzero(rows.codes >= 0)
+        codes = rows.codes[labeled]
         of_class = self._weights_of_classes(codes)
-        weight = of_class[codes] if sample_weight is None else of_class[codes] * sample_weight[rows.origin[labelled]]
+        weight = of_class[codes] if sample_weight is None else of_class[codes] * sample_weight[rows.origin[labeled]]
         weight = weight / weight.sum()
         loss = self._make_loss(**({} if self.loss == "squared" else {"tol": self.tol, "max_iter": self.max_iter}))
         if isinstance(self.view_weights, str) and self.view_weights == "learned":
-            self.view_weights_ = system.learn_view_weights(labelled, codes, weight, loss, self.view_weights_)
-        theta, held_out = system.learn(labelled, codes, weight, loss, self.view_weights_, held_out=True)
+            self.view_weights_ = system.learn_view_weights(labeled, codes, weight, loss, self.view_weights_)
+        theta, held_out = system.learn(labeled, codes, weight, loss, self.view_weights_, held_out=True)
         self._keep(theta, held_out, codes, of_class)
         del self._bases
         outputs = held_out @ self._readout

@@ -1,6 +1,6 @@
-r"""The loss on the labelled rows, once the rest of the objective has become a norm.
+r"""The loss on the labeled rows, once the rest of the objective has become a norm.
 
-With the penalty :math:`\theta^\top H \theta` and :math:`H = L L^\top`, the labelled rows in the coordinates
+With the penalty :math:`\theta^\top H \theta` and :math:`H = L L^\top`, the labeled rows in the coordinates
 :math:`Z = \Psi L^{-\top}` leave a linear problem, :math:`\min_W \sum_i w_i V(y_i, W z_i) + |W|^2`. Its solution is
 :math:`W = Z^\top \beta`, and :math:`\beta` is all that the rest of the library needs.
 """
@@ -87,7 +87,7 @@ def make_loss(name, n_classes, **parameters):
 
 
 def held_out(loss, Z, codes, weight):
-    """Outputs for each row of a model that learnt from the rows of other folds.
+    """Outputs for each row of a model that learned from the rows of other folds.
 
     The classes keep their total weights. Else a class would weigh less in models of other rows of it, and its rows
     would be ranked too low: with ten rows of it the AUC of noise would be far below 1/2.

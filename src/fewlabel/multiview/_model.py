@@ -37,7 +37,7 @@ class Rows(NamedTuple):
     features : ndarray of shape (n_rows, n_coordinates)
         Coordinates in the bases of all views, side by side.
     codes : ndarray
-        Class of each row, -1 if unlabelled.
+        Class of each row, -1 if unlabeled.
     origin : ndarray
         Position of each row in the table.
     """
@@ -99,10 +99,10 @@ class MultiviewClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[best]
 
     def predict_proba(self, X):
-        """Probability of each class: a softmax of the outputs, whose slope is fitted to held-out labelled rows.
+        """Probability of each class: a softmax of the outputs, whose slope is fitted to held-out labeled rows.
 
         What the classes weighed in the fit is undone, so that with balanced classes a row at the threshold of `predict`
-        has the share of its class among the labelled rows as its probability, and not 1/2.
+        has the share of its class among the labeled rows as its probability, and not 1/2.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class MultiviewClassifier(ClassifierMixin, BaseEstimator):
     def _prepare(self, X, codes):
         """Set the views, their scales and bases, and give the rows in them.
 
-        Without the penalties that look at unlabelled rows these must not have a say in scales and bases either, so they
+        Without the penalties that look at unlabeled rows these must not have a say in scales and bases either, so they
         are left out here.
         """
         rng = check_random_state(self.random_state)

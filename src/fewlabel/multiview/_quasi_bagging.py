@@ -21,7 +21,7 @@ _SURE = 1e-6  # a probability of 0 in one group must not silence all others
 class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     r"""Models of disjoint groups of the majority, each with the whole minority (quasi-bagging).
 
-    The labelled rows of the majority are dealt into groups, each as large as the minority. Model :math:`g` learns from
+    The labeled rows of the majority are dealt into groups, each as large as the minority. Model :math:`g` learns from
     its group and all rows of the minority, and so sees both classes equally often. Of class k it saw the share
     :math:`b_{gk}`, which its probabilities have to be freed of:
 
@@ -30,7 +30,7 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
         s_k(x) = \frac1G \sum_g \big[ \log p_g(k \mid x) - \log b_{gk} \big], \qquad
         p(k \mid x) = \text{softmax}_k\, s(x) .
 
-    Every row is used, and each row of the majority once. Unlabelled rows are left out: the method gives them their
+    Every row is used, and each row of the majority once. Unlabeled rows are left out: the method gives them their
     first labels in `BalancedMultiviewClassifier`.
 
     Against one model of all rows it seldom ranks better: a booster with all rows of the majority is as good on most
@@ -55,13 +55,13 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
     classes_ : ndarray of shape (n_classes,)
     estimators_ : list of estimators
     group_rows_ : list of ndarray
-        Rows of the table that each of them learnt from.
+        Rows of the table that each of them learned from.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     See Also
     --------
-    BalancedMultiviewClassifier : Groups that learn from unlabelled rows too.
+    BalancedMultiviewClassifier : Groups that learn from unlabeled rows too.
 
     Notes
     -----

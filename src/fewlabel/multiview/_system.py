@@ -1,4 +1,4 @@
-"""The penalty of the objective over some rows, and the model that a loss on the labelled ones gives."""
+"""The penalty of the objective over some rows, and the model that a loss on the labeled ones gives."""
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
@@ -58,13 +58,13 @@ class System:
         H[np.diag_indices_from(H)] += penalties.gamma_A
         return H
 
-    def learn(self, labelled, codes, weight, loss, view_weights, *, held_out=False):
-        """Coefficients :math:`\\theta` of all views, and the outputs of the labelled rows that were held out.
+    def learn(self, labeled, codes, weight, loss, view_weights, *, held_out=False):
+        """Coefficients :math:`\\theta` of all views, and the outputs of the labeled rows that were held out.
 
         Parameters
         ----------
-        labelled : ndarray of int
-            Positions of the labelled rows.
+        labeled : ndarray of int
+            Positions of the labeled rows.
         codes, weight : ndarray
             Class and weight of each of them; weights sum to 1.
         loss : SquaredLoss or HingeLoss
@@ -72,13 +72,13 @@ class System:
         held_out : bool, default=False
             Whether to find the outputs; else they are None.
         """
-        Psi = self.features[labelled] * np.repeat(view_weights, self.sizes)
+        Psi = self.features[labeled] * np.repeat(view_weights, self.sizes)
         Z = self._whiten(Psi)
         beta = loss.solve(Z, codes, weight)
         theta = cho_solve((self.factor, True), Psi.T @ beta, check_finite=False)
         return theta, outputs_of_other_folds(loss, Z, codes, weight) if held_out else None
 
-    def learn_view_weights(self, labelled, codes, weight, loss, start, *, n_splits=5, n_rounds=5):
+    def learn_view_weights(self, labeled, codes, weight, loss, start, *, n_splits=5, n_rounds=5):
         """Weights of the views, by turns with the functions of the views.
 
         The outputs of each view for held-out rows are regressed on the codes of the classes, with weights that are not
@@ -91,7 +91,7 @@ class System:
         target, root = loss.codes[codes], np.sqrt(weight)[:, None, None]
         best, least, current = start, np.inf, start
         for _ in range(n_rounds):
-            outputs = self._outputs_of_views(labelled, codes, weight, loss, current, folds)
+            outputs = self._outputs_of_views(labeled, codes, weight, loss, current, folds)
             error = float(((root[:, 0] * (outputs @ current - target)) ** 2).sum())
             if error >= least * (1 - 1e-6):
                 break
@@ -102,14 +102,14 @@ class System:
             current = found / found.sum()
         return best
 
-    def _outputs_of_views(self, labelled, codes, weight, loss, view_weights, folds):
-        """Output of each view for held-out rows: shape (n_labelled, n_outputs, n_views)."""
-        outputs = np.empty((len(labelled), loss.codes.shape[1], len(self.sizes)))
+    def _outputs_of_views(self, labeled, codes, weight, loss, view_weights, folds):
+        """Output of each view for held-out rows: shape (n_labeled, n_outputs, n_views)."""
+        outputs = np.empty((len(labeled), loss.codes.shape[1], len(self.sizes)))
         ends = np.cumsum(self.sizes)[:-1]
         for train, test in folds:
             share = weight[train] / weight[train].sum()
-            theta, _ = self.learn(labelled[train], codes[train], share, loss, view_weights)
-            held = np.split(self.features[labelled[test]], ends, axis=1)
+            theta, _ = self.learn(labeled[train], codes[train], share, loss, view_weights)
+            held = np.split(self.features[labeled[test]], ends, axis=1)
             for v, (F, of_view) in enumerate(zip(held, np.split(theta, ends))):
                 outputs[test, :, v] = F @ of_view
         return outputs
@@ -145,7 +145,7 @@ class Penalties:
 
 
 def neighbor_graph(X, n_neighbors):
-    """1 where a row is among the nearest neighbours of another one, or the other way round."""
+    """1 where a row is among the nearest neighbors of another one, or the other way round."""
     n_rows, k = len(X), min(n_neighbors, len(X) - 1)
     tree = n_rows > _SMALL and X.shape[1] <= _FEW  # else it is quicker to compare all pairs
     search = NearestNeighbors(n_neighbors=k, algorithm="kd_tree" if tree else "brute").fit(X)

@@ -20,8 +20,8 @@ _AS_STABLE = 0.02  # mean Rand indices as near as this are alike: columns of noi
 class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Clusters of columns, numeric and categorical, around their first components (ClustOfVar, k-means).
 
-    A cluster :math:`g` of columns has the first principal component :math:`f_g` of its columns as its centre, and its
-    largest eigenvalue :math:`\lambda_g` as its homogeneity. The partition maximises
+    A cluster :math:`g` of columns has the first principal component :math:`f_g` of its columns as its center, and its
+    largest eigenvalue :math:`\lambda_g` as its homogeneity. The partition maximizes
 
     .. math::
 
@@ -29,7 +29,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         \ \text{or}\ \eta^2(f \mid x_j),
 
     the squared correlation of a numeric column and the correlation ratio of a categorical one. Columns move to the
-    centre that they are most similar to, and the centres are found anew, until nothing moves.
+    center that they are most similar to, and the centers are found anew, until nothing moves.
 
     After the correlations have been computed, the time does not depend on the number of rows.
 
@@ -62,12 +62,12 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Cluster of each column, numbered in the order of the columns; -1 for a constant column, which is in none.
     n_clusters_ : int
     similarities_ : ndarray of shape (n_features,)
-        Similarity of each column to the centre of its cluster; 0 for a constant column.
+        Similarity of each column to the center of its cluster; 0 for a constant column.
     homogeneities_ : ndarray of shape (n_clusters,)
         :math:`\lambda_g`.
     explained_ : float
         :math:`(\sum_g \lambda_g - \lambda) / (p - \lambda)`, where :math:`\lambda` is that of one cluster of all p
-        columns: 0 for one cluster, 1 if every column equals its centre.
+        columns: 0 for one cluster, 1 if every column equals its center.
     stability_ : ndarray of shape (n_tried, 2)
         Number of clusters and mean adjusted Rand index between the partitions of the rows and of bootstrap samples;
         empty if `n_clusters` is given.
@@ -213,9 +213,9 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return best
         alike = _similarities(C, owner)
         for _ in range(self.n_init - 1):
-            centres = rng.choice(n_columns, n_clusters, replace=False)
-            start = alike[:, centres].argmax(axis=1)
-            start[centres] = np.arange(n_clusters)
+            centers = rng.choice(n_columns, n_clusters, replace=False)
+            start = alike[:, centers].argmax(axis=1)
+            start[centers] = np.arange(n_clusters)
             found = _improve(C, owner, start, self.max_iter)
             if found.values.sum() > best.values.sum() * (1 + 1e-9):
                 best = found
@@ -244,7 +244,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
 
 class _Partition:
-    """Clusters of columns with their centres."""
+    """Clusters of columns with their centers."""
 
     def __init__(self, C, owner, labels):
         n_clusters = labels.max() + 1
@@ -260,7 +260,7 @@ class _Partition:
 
 
 def _improve(C, owner, labels, max_iter):
-    """Move columns to the most similar centre until none moves."""
+    """Move columns to the most similar center until none moves."""
     current = _Partition(C, owner, labels)
     for iteration in range(1, max_iter + 1):
         best = current.alike.argmax(axis=1)

@@ -7,7 +7,7 @@ import pandas as pd
 
 _MOST_COLUMNS = 60  # columns that are shuffled: each costs a scoring of all the rows below
 _MOST_ROWS = 400
-_CANDIDATES = 300  # unlabelled rows among which the most different ones are picked
+_CANDIDATES = 300  # unlabeled rows among which the most different ones are picked
 _POOL = 5000
 
 
@@ -64,7 +64,7 @@ def _ranks(estimator: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def next_rows(model: Any, features: np.ndarray, codes: np.ndarray, seed: int = 0, n: int = 20) -> list[dict[str, Any]]:
-    """Unlabelled rows whose labels would teach most: members disagree, or the case is open; unlike each other.
+    """Unlabeled rows whose labels would teach most: members disagree, or the case is open; unlike each other.
 
     Parameters
     ----------

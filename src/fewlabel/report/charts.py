@@ -1,4 +1,4 @@
-"""Geometry of the report's pictures: numbers in, SVG coordinates out; colours and words are the template's."""
+"""Geometry of the report's pictures: numbers in, SVG coordinates out; colors and words are the template's."""
 
 import math
 from collections.abc import Sequence
@@ -164,7 +164,7 @@ def learning_panel(curve: dict[str, Any]) -> Panel:
     panel = Panel(
         (first - 0.04, max(last, first + 0.1) + 0.04),
         (max(low - room, 0.0), min(high + room, 1.0)),
-        ("labelled rows (logarithmic)", curve["score_name"]),
+        ("labeled rows (logarithmic)", curve["score_name"]),
         width=420.0,
         height=240.0,
         x_values=[],

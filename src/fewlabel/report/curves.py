@@ -17,7 +17,7 @@ def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int 
     positive : ndarray of bool
     score : ndarray of float
     prior : float or None
-        If given, the rows that are not positive are unlabelled, and this share of them is positive.
+        If given, the rows that are not positive are unlabeled, and this share of them is positive.
     seed : int, default=0
         Of the bootstrap.
     """
@@ -31,7 +31,7 @@ def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int 
 def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
     """Precision over a grid of recalls, its pointwise 95% band, and the precision of a random order.
 
-    For positive-unlabelled rows it is the precision among unlabelled rows.
+    For positive-unlabeled rows it is the precision among unlabeled rows.
     """
     grid = np.linspace(0, 1, _GRID + 1)[1:]
     middle = _precision(positive, score, prior, grid)
@@ -79,7 +79,7 @@ def _sorted_rates(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, 
 
 def _true_positive_rate(positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray) -> np.ndarray:
     true, false, _ = _sorted_rates(positive, score)
-    if prior is not None:  # unlabelled rows above a threshold are negatives and positives in known proportion
+    if prior is not None:  # unlabeled rows above a threshold are negatives and positives in known proportion
         false = np.maximum.accumulate(np.clip((false - prior * true) / (1 - prior), 0, 1))
         false[-1] = 1.0
     return np.interp(grid, false, true)

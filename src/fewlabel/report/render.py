@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any
 
-from fewlabel.persistence import atomic_write
+from fewlabel.files import atomic_write
 from fewlabel.report import charts
 from fewlabel.report.summarize import signed
 

@@ -12,6 +12,7 @@ from fewlabel.inspection import scorecard
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves
 from fewlabel.tables import TableClassifier
+from fewlabel.text import short
 
 CONFIDENCE = 0.95
 _PACKAGES = ("fewlabel", "scikit-learn", "numpy", "pandas", "numba", "skrub")
@@ -99,12 +100,12 @@ def notes_of(model: TableClassifier) -> list[str]:
     """Remarks on the columns: which are left out, and which know too much."""
     notes = []
     for reason in dict.fromkeys(model.dropped_.values()):
-        names = [_short(name) for name, why in model.dropped_.items() if why == reason]
+        names = [short(name) for name, why in model.dropped_.items() if why == reason]
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         notes.append(f"left out ({reason}): {', '.join(names[:5])}{more}")
     for name in model.leaks_[:5]:
         notes.append(
-            f"the column {_short(name)!r} alone separates the labels: if it is not known before the label is, fit "
+            f"the column {short(name)!r} alone separates the labels: if it is not known before the label is, fit "
             "again without it (--drop)"
         )
     return notes
@@ -123,10 +124,6 @@ def signed(number: float, digits: int = 3) -> str:
     if float(text) == 0:
         return text[1:]
     return text.replace("-", "\N{MINUS SIGN}")
-
-
-def _short(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _score_name(auto: AutoClassifier) -> str:
@@ -148,9 +145,9 @@ def _describe(model: TableClassifier, X: pd.DataFrame, y: pd.Series, codes: np.n
         "classes": names,
         "positive": names[-1],
         "rows": len(X),
-        "labelled": int((codes >= 0).sum()),
-        "labelled_by_class": {name: count for name, count in counts.items() if count},
-        "unlabelled": int((codes < 0).sum()),
+        "labeled": int((codes >= 0).sum()),
+        "labeled_by_class": {name: count for name, count in counts.items() if count},
+        "unlabeled": int((codes < 0).sum()),
         "columns": len(model.columns_),
         "columns_by_kind": {str(kind): int(n) for kind, n in kinds.items()},
         "dropped": {str(name): why for name, why in model.dropped_.items()},
@@ -164,21 +161,21 @@ def _describe(model: TableClassifier, X: pd.DataFrame, y: pd.Series, codes: np.n
 
 def _leaderboard(auto: AutoClassifier) -> list[dict[str, Any]]:
     rows = auto.leaderboard_.to_dict("records")
-    plain = {"uses_unlabelled": bool, "method": str, "family": str}
+    plain = {"uses_unlabeled": bool, "method": str, "family": str}
     return [{str(k): plain.get(str(k), float)(v) for k, v in row.items()} for row in rows]
 
 
 def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
-    """Whether the unlabelled rows help, in one sentence with its evidence."""
-    n, effect = data["unlabelled"], auto.unlabeled_effect_
+    """Whether the unlabeled rows help, in one sentence with its evidence."""
+    n, effect = data["unlabeled"], auto.unlabeled_effect_
     if auto.prior_ is not None:
         text = (
-            f"Only {data['positive']} is labelled, so every method here needs the {n} unlabelled rows; about "
+            f"Only {data['positive']} is labeled, so every method here needs the {n} unlabeled rows; about "
             f"{auto.prior_:.0%} of them are estimated to be {data['positive']}."
         )
         return {"kind": "none", "answer": "They are all there is to compare with.", "text": text}
     if effect is None:
-        text = "Every method here learns from the labelled rows alone."
+        text = "Every method here learns from the labeled rows alone."
         return {"kind": "none", "answer": "Not asked." if n else "There are none.", "text": text}
     if effect.low <= 0 <= effect.high:
         kind, answer, says = "none", "No measurable difference.", "make no measurable difference"
@@ -188,7 +185,7 @@ def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
         kind, answer, says = "hurt", "No, they do harm.", "do harm"
     name, board = _score_name(auto), auto.leaderboard_.set_index("method")["score"]
     text = (
-        f"On this table the {n} unlabelled rows {says}: out of fold, the best method that uses them ({effect.method}) "
+        f"On this table the {n} unlabeled rows {says}: out of fold, the best method that uses them ({effect.method}) "
         f"has {name} {board[effect.method]:.3f}, the best without them ({effect.supervised}) "
         f"{board[effect.supervised]:.3f}; difference {signed(effect.difference)}, 95% interval {signed(effect.low)} to "
         f"{signed(effect.high)}."
@@ -208,7 +205,7 @@ def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str
         return {
             "roc": [{**name, **curves.roc(positive, decision, auto.prior_, seed)}],
             "precision_recall": [{**name, **curves.precision_recall(positive, decision, auto.prior_, seed)}],
-            # Which unlabelled rows are positive is not known: there is nothing to compare probabilities with.
+            # Which unlabeled rows are positive is not known: there is nothing to compare probabilities with.
             "calibration": curves.calibration(positive, probability) if auto.prior_ is None else [],
         }
     largest = np.argsort(-np.bincount(y), kind="stable")[:_MOST_CLASSES]
@@ -227,7 +224,7 @@ def _learning_curve(
     auto: AutoClassifier, features: np.ndarray, codes: np.ndarray, data: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     curve = learning_curve(auto, features, codes, seed=seed)
-    n = data["labelled"]
+    n = data["labeled"]
     more = curve.needed(_GAIN, n)
     ahead: list[int] = []
     if curve.slope > 0:
@@ -261,7 +258,7 @@ def _rough(number: int) -> str:
 
 
 def _histograms(model: TableClassifier, codes: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
-    """Probabilities of labelled rows, out of fold, by class, and of unlabelled rows."""
+    """Probabilities of labeled rows, out of fold, by class, and of unlabeled rows."""
     auto = model.estimator_
     y, decision = codes[auto.labeled_rows_], np.asarray(auto.out_of_fold_)
     groups = []
@@ -269,13 +266,13 @@ def _histograms(model: TableClassifier, codes: np.ndarray, probability: np.ndarr
         slope, intercept = auto.calibration_
         held_out = 1 / (1 + np.exp(-(slope * decision + intercept)))
         for k in (1, 0) if auto.prior_ is None else (1,):
-            groups.append((f"labelled {model.classes_[k]}", held_out[y == k]))
+            groups.append((f"labeled {model.classes_[k]}", held_out[y == k]))
         hidden = probability[codes < 0, 1]
     else:
-        groups.append(("labelled, probability of the likeliest class", decision.max(axis=1)))
+        groups.append(("labeled, probability of the likeliest class", decision.max(axis=1)))
         hidden = probability[codes < 0].max(axis=1)
     if len(hidden):
-        groups.append(("unlabelled", hidden))
+        groups.append(("unlabeled", hidden))
     return [{"name": name, "rows": len(values), "shares": curves.histogram(values)} for name, values in groups]
 
 
@@ -307,7 +304,7 @@ def _shapes(booster: Any, table: pd.DataFrame, most: int = 6) -> list[dict[str, 
             "quantiles": [float(q) for q in table.iloc[:, f.column].quantile(shares).dropna()],
             "edges": [float(e) for e in f.edges if np.isfinite(e)],
             "values": [float(v) for v in f.values[: int(np.isfinite(f.edges).sum()) + 1]],
-            # Where no training value was missing, what a missing one would add was not learnt.
+            # Where no training value was missing, what a missing one would add was not learned.
             "missing": float(f.missing) if table.iloc[:, f.column].isna().any() else None,
         }
         for f in functions[:most]
@@ -338,12 +335,12 @@ def _card(booster: Any, table: pd.DataFrame, most: int = 4) -> dict[str, Any]:
 
 
 def _next_rows(model: TableClassifier, X: pd.DataFrame, features: np.ndarray, codes: np.ndarray, seed: int) -> list:
-    """Unlabelled rows worth labelling next, with a few of their values to know them by."""
+    """Unlabeled rows worth labeling next, with a few of their values to know them by."""
     found = advice.next_rows(model, features, codes, seed)
     shown = list(X.columns[:4])
     for row in found:
         values = X.iloc[row["row"]]
-        row["values"] = [{"column": str(name), "value": _short(_plain(values[name]), 24)} for name in shown]
+        row["values"] = [{"column": str(name), "value": short(_plain(values[name]), 24)} for name in shown]
         row["row"] += 1  # people count from one
     return found
 

@@ -1,4 +1,4 @@
-"""What the selectors share: read the table and the labels, leave out unlabelled rows, keep a mask of columns."""
+"""What the selectors share: read the table and the labels, leave out unlabeled rows, keep a mask of columns."""
 
 import numbers
 from typing import NamedTuple
@@ -20,7 +20,7 @@ COUNT_OR_PART = [Interval(numbers.Integral, 1, None, closed="left"), Interval(Re
 class TableSelector(SelectorMixin, BaseEstimator):
     """Base of the selectors: a subclass gives ``_select(columns, y, n_classes)``, which sets `support_`.
 
-    `columns` holds the labelled rows only, `y` the number of each one's class.
+    `columns` holds the labeled rows only, `y` the number of each one's class.
     """
 
     _parameter_constraints: dict = {
@@ -52,8 +52,8 @@ class TableSelector(SelectorMixin, BaseEstimator):
         require_labels(labels)
         if len(labels.classes) < 2:
             raise LabelError(
-                f"only one labelled class ({labels.classes[0]!r}), 1 class in all: a selector compares classes; label "
-                "a few rows of another one (if -1 is one of your classes, recode it: -1 marks unlabelled rows)"
+                f"only one labeled class ({labels.classes[0]!r}), 1 class in all: a selector compares classes; label "
+                "a few rows of another one (if -1 is one of your classes, recode it: -1 marks unlabeled rows)"
             )
         rows = np.flatnonzero(labels.codes >= 0)
         self.classes_ = labels.classes

@@ -18,7 +18,7 @@ _TRIES_A_REPORT = 1000
 class ConsistencySubsetSelector(TableSelector):
     r"""Columns in which rows with equal values have equal classes (consistency filter, LVF).
 
-    Numeric columns are discretised by minimum description length. Rows that agree in all columns of a subset form a
+    Numeric columns are discretized by minimum description length. Rows that agree in all columns of a subset form a
     group; those outside their group's most frequent class are inconsistent,
 
     .. math:: \mathrm{rate}(S) = \frac1n \sum_{\text{groups } g} \big( n_g - \max_c n_{g,c} \big),
@@ -54,7 +54,7 @@ class ConsistencySubsetSelector(TableSelector):
     scores_path_ : ndarray of shape (n_selected,)
         The consistency, 1 - rate, after each of them.
     classes_ : ndarray
-        The classes of the labelled rows.
+        The classes of the labeled rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -142,7 +142,7 @@ class ConsistencySubsetSelector(TableSelector):
 
 
 class Inconsistency:
-    """Inconsistency rates of subsets of discretised columns."""
+    """Inconsistency rates of subsets of discretized columns."""
 
     def __init__(self, codes, y, n_classes):
         self._codes, self._y, self._n_classes = codes, np.asarray(y, dtype=np.int64), n_classes

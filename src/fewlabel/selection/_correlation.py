@@ -23,7 +23,7 @@ class CorrelationSubsetSelector(TableSelector):
         SU(a, b) = 2\, \frac{H(a) + H(b) - H(a, b)}{H(a) + H(b)},
 
     best first from the empty set: columns that tell much of the class, and little of each other. Numeric columns are
-    discretised by minimum description length first; one that has no cut worth its bits tells nothing of the class.
+    discretized by minimum description length first; one that has no cut worth its bits tells nothing of the class.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class CorrelationSubsetSelector(TableSelector):
     scores_ : ndarray of shape (n_features,)
         :math:`SU(f, y)` of each column.
     classes_ : ndarray
-        The classes of the labelled rows.
+        The classes of the labeled rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

@@ -1,4 +1,4 @@
-"""Supervised discretisation by minimum description length."""
+"""Supervised discretization by minimum description length."""
 
 import numpy as np
 

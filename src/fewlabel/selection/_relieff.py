@@ -1,4 +1,4 @@
-"""ReliefF: one weight a column, by the neighbours of rows in all columns."""
+"""ReliefF: one weight a column, by the neighbors of rows in all columns."""
 
 import numbers
 
@@ -25,7 +25,7 @@ class ReliefFSelector(TableSelector):
         \overline{\mathrm{diff}_f}(x, \mathrm{near}_c) - \overline{\mathrm{diff}_f}(x, \mathrm{near}_{y(x)}) \Big],
 
     where :math:`\mathrm{near}_c` are the k rows of class c nearest to x in *all* columns, by the sum of differences.
-    With two classes and one neighbour this is Relief. Copies of a column get its weight too: ReliefF finds columns that
+    With two classes and one neighbor this is Relief. Copies of a column get its weight too: ReliefF finds columns that
     matter, not a subset without repetition.
 
     Parameters
@@ -35,9 +35,9 @@ class ReliefFSelector(TableSelector):
     threshold : float, default=0.0
         Least weight of a column, if `n_features_to_select` is None.
     n_neighbors : int, default=10
-        Neighbours of each class. A class with fewer rows gives all it has.
+        Neighbors of each class. A class with fewer rows gives all it has.
     max_samples : int, float or None, default=None
-        Rows to look at, as a number or as a part of the labelled rows; None for all of them.
+        Rows to look at, as a number or as a part of the labeled rows; None for all of them.
     nominal_features : "auto" or array-like, default="auto"
         Nominal columns, as names, numbers or a mask. "auto": the columns of a data frame that hold text, categories or
         booleans.
@@ -59,13 +59,13 @@ class ReliefFSelector(TableSelector):
     support_ : ndarray of shape (n_features,), bool
         The columns selected.
     classes_ : ndarray
-        The classes of the labelled rows.
+        The classes of the labeled rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     See Also
     --------
-    SubsetReliefSelector : The same idea for subsets, with neighbours inside the subset.
+    SubsetReliefSelector : The same idea for subsets, with neighbors inside the subset.
 
     Notes
     -----

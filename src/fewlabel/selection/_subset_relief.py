@@ -1,4 +1,4 @@
-"""FSCRF: subsets of columns by how well they part each row from its neighbours of other classes."""
+"""FSCRF: subsets of columns by how well they part each row from its neighbors of other classes."""
 
 import numbers
 import time
@@ -16,9 +16,9 @@ _COLUMNS = 64  # columns a task, where each is scored alone
 
 
 class SubsetReliefSelector(TableSelector):
-    r"""Feature subset selection by the classes of neighbours inside the subset (FSCRF).
+    r"""Feature subset selection by the classes of neighbors inside the subset (FSCRF).
 
-    A subset :math:`S` of the columns is scored as a whole, by the neighbours of rows in the space of its columns:
+    A subset :math:`S` of the columns is scored as a whole, by the neighbors of rows in the space of its columns:
 
     .. math::
 
@@ -27,9 +27,9 @@ class SubsetReliefSelector(TableSelector):
         \qquad d_S(x, x') = \Big( \sum_{f \in S} \mathrm{diff}_f(x, x')^2 \Big)^{1/2},
 
     where :math:`\mathrm{near}_c` are the k rows of class c that are nearest *in S*, without x itself, p are the shares
-    of the classes among the labelled rows, and Q is a sample of the labelled rows that is drawn once. The search adds
+    of the classes among the labeled rows, and Q is a sample of the labeled rows that is drawn once. The search adds
     the column with the highest score as long as the score rises. Relief and its kin rate one column at a time, with
-    neighbours in all columns. Copies of a good column are kept by both: a copy lengthens all distances, and so raises a
+    neighbors in all columns. Copies of a good column are kept by both: a copy lengthens all distances, and so raises a
     score that is above 0. With ``distance_norm="rms"`` the first copy adds nothing.
 
     A column's difference is :math:`|x - x'|` after scaling to [0, 1] if it is numeric, and 0 or 1 if it is nominal; a
@@ -40,9 +40,9 @@ class SubsetReliefSelector(TableSelector):
     n_features_to_select : int, float or None, default=None
         At most so many columns, as a number or as a part of all; exactly so many if `stop` is None. None: no limit.
     n_neighbors : int, default=10
-        Neighbours of each class (K). A class with fewer rows gives all it has.
+        Neighbors of each class (K). A class with fewer rows gives all it has.
     max_samples : int, float or None, default=300
-        Rows of the sample (M), as a number or as a part of the labelled rows; None for all of them.
+        Rows of the sample (M), as a number or as a part of the labeled rows; None for all of them.
     distance_norm : {"sum", "rms"}, default="sum"
         "rms" divides the squared distance by the number of columns, as the thesis prints it. Columns come in the same
         order, but the search stops far earlier.
@@ -73,7 +73,7 @@ class SubsetReliefSelector(TableSelector):
     scores_path_ : ndarray of shape (n_selected,)
         The score after each of them.
     classes_ : ndarray
-        The classes of the labelled rows.
+        The classes of the labeled rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
 from fewlabel.exceptions import LabelError, TableError
-from fewlabel.tables._columns import DATE, TEXT, as_kind, kind_of, leaks, nearest, useless
+from fewlabel.tables._columns import DATE, TEXT, as_kind, kind_of, leaks, useless
+from fewlabel.text import did_you_mean, short
 
 _MANY = 8  # names that an error lists
 
@@ -236,7 +237,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             if name == self.positive or str(name) == str(self.positive):
                 return name
         raise LabelError(
-            f"no labelled row holds the positive class {self.positive!r}: the classes are "
+            f"no labeled row holds the positive class {self.positive!r}: the classes are "
             f"{', '.join(repr(n) for n in names[:_MANY])}"
         )
 
@@ -316,14 +317,10 @@ def _opposite(name):
 def _missing_text(missing, present):
     shown = []
     for name in missing[:_MANY]:
-        near = nearest(name, present)
-        shown.append(f"{_short(name)!r}" + (f" (is it {_short(near)!r}?)" if near else ""))
+        near = did_you_mean(name, present)
+        shown.append(f"{short(name)!r}" + (f" (is it {short(near)!r}?)" if near else ""))
     more = f" and {len(missing) - _MANY} more" if len(missing) > _MANY else ""
     return f"the table lacks {len(missing)} column(s) of the model: {', '.join(shown)}{more}"
-
-
-def _short(text, most=60):
-    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def score_table(model, table):

@@ -1,6 +1,5 @@
 """What the columns of a table are: numbers, booleans, dates or text; which are of no use, and which know too much."""
 
-import difflib
 import math
 import re
 import warnings
@@ -82,20 +81,6 @@ def _as_truth(column):
     return truth.astype("float64")
 
 
-def nearest(name, names):
-    """The name that was probably meant, or None.
-
-    Examples
-    --------
-    >>> from fewlabel.tables._columns import nearest
-    >>> nearest("Outcom", ["income", "outcome"])
-    'outcome'
-    """
-    by_lower = {other.lower(): other for other in names}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None
-
-
 def useless(name, column, kind):
     """Why a column is left out, or None: it is empty, has one value, or numbers the rows."""
     values = column.to_numpy()
@@ -117,7 +102,7 @@ def useless(name, column, kind):
 
 
 def leaks(columns, codes):
-    """Names of the columns that alone separate the labelled classes, and can hardly do so by chance.
+    """Names of the columns that alone separate the labeled classes, and can hardly do so by chance.
 
     Parameters
     ----------
@@ -126,8 +111,8 @@ def leaks(columns, codes):
     codes : ndarray of int
         Class of each row, -1 where it is not known.
     """
-    labelled = codes >= 0
-    y = codes[labelled]
+    labeled = codes >= 0
+    y = codes[labeled]
     if len(np.unique(y)) < 2:
         return []
     counts = np.bincount(y)
@@ -136,7 +121,7 @@ def leaks(columns, codes):
     log_chance = math.lgamma(len(counts) + 1) + sum(math.lgamma(c + 1) for c in counts) - math.lgamma(len(y) + 1)
     if log_chance + math.log(max(columns.shape[1], 1)) > math.log(_SURE):
         return []
-    return [str(name) for name in columns if _separates(columns[name].to_numpy()[labelled], y, len(counts))]
+    return [str(name) for name in columns if _separates(columns[name].to_numpy()[labeled], y, len(counts))]
 
 
 def _separates(values, y, n_classes):

@@ -52,7 +52,7 @@ class CoTrainingRun(Run):
 
 
 def product(models, views, X, classes):
-    """The normalised product of the views' posteriors."""
+    """The normalized product of the views' posteriors."""
     with np.errstate(divide="ignore"):
         logs = [np.log(posteriors(model, take(X, slice(None), view), classes)) for model, view in zip(models, views)]
     # A class that one view rules out is not ruled out for good: two views may rule out every class between them.
@@ -63,9 +63,9 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     r"""Co-training: classifiers of different columns label rows for each other.
 
     One classifier is fitted to each view (a set of columns). In each round each of them labels, out of a pool of
-    unlabelled rows, those of each class that it is surest of; all views then learn from them. Rows for which two views
-    choose different classes stay in the pool, which is filled up from the other unlabelled rows. The final posterior is
-    the normalised product :math:`P(c \mid x) \propto \prod_v P_v(c \mid x^{(v)})`.
+    unlabeled rows, those of each class that it is surest of; all views then learn from them. Rows for which two views
+    choose different classes stay in the pool, which is filled up from the other unlabeled rows. The final posterior is
+    the normalized product :math:`P(c \mid x) \propto \prod_v P_v(c \mid x^{(v)})`.
 
     The views should each be enough to tell the classes, and be independent given the class: a page's words and the
     words of links to it. Halves of the columns drawn at random are neither; with them expect harm, and the guard to
@@ -78,7 +78,7 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     views : sequence of array-like, default=None
         Columns of each view, two views or more: positions, names, or masks. None: two halves, drawn at random.
     k_best : int, default=4
-        Rows that a view labels in a round, shared out over the classes as they are among the labelled rows, one of each
+        Rows that a view labels in a round, shared out over the classes as they are among the labeled rows, one of each
         class at least; with classes of 1 to 3 these are the authors' 1 and 3.
     pool_size : int, default=75
         Rows of the pool.

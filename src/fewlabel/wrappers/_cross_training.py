@@ -1,4 +1,4 @@
-"""NC-T and ICT: parts of the labelled rows teach the part that was left out."""
+"""NC-T and ICT: parts of the labeled rows teach the part that was left out."""
 
 import math
 import numbers
@@ -13,7 +13,7 @@ from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 
 class CrossTrainingRun(Run):
-    """Part p is labelled by a classifier that is fitted to all other parts, and is used at once by the next."""
+    """Part p is labeled by a classifier that is fitted to all other parts, and is used at once by the next."""
 
     def __init__(self, learner, codes, free, parts, *, k, shares, threshold):
         super().__init__(learner, codes, free)
@@ -47,9 +47,9 @@ class CrossTrainingRun(Run):
 
 
 class CrossTrainingClassifier(SelfLabelingClassifier):
-    r"""Cross-training: parts of the labelled rows label rows for the part left out (NC-T; ICT with two parts).
+    r"""Cross-training: parts of the labeled rows label rows for the part left out (NC-T; ICT with two parts).
 
-    Labelled rows :math:`L` and unlabelled rows :math:`U` are dealt into `n_parts` parts, :math:`L` evenly within each
+    Labeled rows :math:`L` and unlabeled rows :math:`U` are dealt into `n_parts` parts, :math:`L` evenly within each
     class. In each round, for every part p in turn,
 
     .. math::
@@ -61,10 +61,10 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     The final classifier is fitted to all parts, with true and given labels.
 
     A classifier that labels rows for itself mostly confirms itself. **The guard**, ``stop="out-of-fold"``: the same
-    rounds are run three times more, each time without the labels of a third of the labelled rows, which the final
+    rounds are run three times more, each time without the labels of a third of the labeled rows, which the final
     classifier of that run predicts after every round. That gives an out-of-fold accuracy of each round. The labels of
-    the best round are used if more labelled rows are predicted rightly than from the labelled rows alone, beyond chance
-    (McNemar's test, one-sided, 5%); else none are, and the model is the base classifier fitted to the labelled rows.
+    the best round are used if more labeled rows are predicted rightly than from the labeled rows alone, beyond chance
+    (McNemar's test, one-sided, 5%); else none are, and the model is the base classifier fitted to the labeled rows.
     Expect that on most tables.
 
     Parameters
@@ -74,16 +74,16 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     n_parts : int, default=3
         Number of parts. 3 is NC-T; 2 is ICT, in which a classifier sees half of the labels.
     k_best : int, default=10
-        Rows labelled in each part and round.
+        Rows labeled in each part and round.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
         "out-of-fold": the guard above. "exhausted": go on until every row has a label and use them all, as published.
     max_rounds : int or None, default=10
-        Most rounds. Where `k_best` rows would take more rounds than this, more rows are labelled in each.
+        Most rounds. Where `k_best` rows would take more rounds than this, more rows are labeled in each.
         None: no limit.
     balance : bool, default=False
-        Label `k_best` rows in proportion to the classes of the labelled rows, by predicted class, at least one of each.
+        Label `k_best` rows in proportion to the classes of the labeled rows, by predicted class, at least one of each.
     threshold : float, default=None
-        Leave rows unlabelled that the classifier is less sure of than this.
+        Leave rows unlabeled that the classifier is less sure of than this.
     random_state : int, RandomState instance or None, default=None
         Deals out the rows, and is passed on to base classifiers whose own `random_state` is None.
 
@@ -93,13 +93,13 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     estimators_ : list of one estimator
         The final classifier.
     labeled_iter_ : ndarray of shape (n_samples,)
-        Round in which each row got the label that the final model learnt from: 0 if its class was known, -1 if it got
+        Round in which each row got the label that the final model learned from: 0 if its class was known, -1 if it got
         none.
     history_ : list of dict
-        For each round, from 0, the labelled rows alone: `iter`; `n_labeled`, rows labelled so far; `score`, out-of-fold
-        accuracy on the labelled rows (NaN with ``stop="exhausted"``).
+        For each round, from 0, the labeled rows alone: `iter`; `n_labeled`, rows labeled so far; `score`, out-of-fold
+        accuracy on the labeled rows (NaN with ``stop="exhausted"``).
     best_iter_ : int
-        The round whose labels the final model learnt from; 0 if it learnt from the labelled rows alone.
+        The round whose labels the final model learned from; 0 if it learned from the labeled rows alone.
     n_iter_ : int
         Rounds that were run.
     transduction_ : ndarray of shape (n_samples,)
@@ -116,7 +116,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     -----
     It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and about five times as many with the guard. The classifier of part p
     gives another score for nothing, its accuracy on :math:`L_p`, which it was not fitted to. We do not use it: from the
-    second part on it learns from rows that were labelled by classifiers of :math:`L_p`, and so it flatters the rounds.
+    second part on it learns from rows that were labeled by classifiers of :math:`L_p`, and so it flatters the rounds.
 
     References
     ----------
@@ -171,7 +171,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         counts = np.bincount(codes[codes >= 0])
         if (codes < 0).any() and counts.min() < self.n_parts:
             warnings.warn(
-                f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()} labelled row(s), fewer than "
+                f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()} labeled row(s), fewer than "
                 f"n_parts={self.n_parts}: some parts hold none of it. Label more rows of it, or lower n_parts",
                 UserWarning,
                 stacklevel=4,
@@ -182,9 +182,9 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         known = np.flatnonzero(codes >= 0)
         counts = np.bincount(codes[known], minlength=len(self.classes_))
         parts = deal(codes, known, self.n_parts, rng)
-        unlabelled = np.flatnonzero(free)
-        parts[unlabelled] = rng.permutation(len(unlabelled)) % self.n_parts
-        largest_part = math.ceil(len(unlabelled) / self.n_parts)
+        unlabeled = np.flatnonzero(free)
+        parts[unlabeled] = rng.permutation(len(unlabeled)) % self.n_parts
+        largest_part = math.ceil(len(unlabeled) / self.n_parts)
         k = self.k_best if self.max_rounds is None else max(self.k_best, math.ceil(largest_part / self.max_rounds))
         shares = counts / counts.sum() if self.balance else None
         return CrossTrainingRun(learner, codes, free, parts, k=k, shares=shares, threshold=self.threshold)

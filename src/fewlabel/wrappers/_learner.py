@@ -12,7 +12,7 @@ class Learner:
     """Fits clones of one base classifier to chosen rows and columns of a table.
 
     Every clone has the same seeds: two rounds then differ by their rows and not by luck, and the classifier of the
-    labelled rows alone is the same one whether or not rounds were run before it.
+    labeled rows alone is the same one whether or not rounds were run before it.
     """
 
     def __init__(self, estimator, X, classes, rng):
@@ -22,7 +22,7 @@ class Learner:
 
     def fit(self, rows, codes, columns=None):
         """A clone fitted to the rows and the classes at the positions `codes`."""
-        # A part of the labelled rows may hold one class alone, which many classifiers refuse.
+        # A part of the labeled rows may hold one class alone, which many classifiers refuse.
         model = clone(self._template) if np.ptp(codes) > 0 else DummyClassifier(strategy="prior")
         return model.fit(take(self.X, rows, columns), self.classes[codes])
 

@@ -1,4 +1,4 @@
-"""The one self-labelling loop: rounds in which classifiers label rows for each other, and the guard that ends them."""
+"""The one self-labeling loop: rounds in which classifiers label rows for each other, and the guard that ends them."""
 
 import math
 
@@ -9,11 +9,11 @@ class Run:
     """The state of one run. A subclass is a rule: who is fitted to which rows, and which rows they label.
 
     Rows are of three kinds. Where ``codes >= 0`` the class is known and never changes; rows that are `free` may be
-    labelled; all others are `watched`: no classifier learns from them, and their labels are kept for the guard.
+    labeled; all others are `watched`: no classifier learns from them, and their labels are kept for the guard.
 
     A subclass gives
 
-    - ``turn(iteration)``: one round; the number of rows that were labelled;
+    - ``turn(iteration)``: one round; the number of rows that were labeled;
     - ``models()``: the final classifiers, as they would be after the rounds so far;
     - ``predict(models, rows)``: their classes of the rows, as positions.
 
@@ -22,7 +22,7 @@ class Run:
     given : ndarray
         Class of each row in training, -1 if it takes no part.
     iters : ndarray of shape (n_samples,)
-        Round in which the row was labelled; 0 if its class was known, -1 if it has none.
+        Round in which the row was labeled; 0 if its class was known, -1 if it has none.
     """
 
     def __init__(self, learner, codes, free):
@@ -44,7 +44,7 @@ def self_label(run, watchers, codes, max_rounds):
     A watcher is a run like `run` that never sees the labels of one fold. It goes through the same rounds, and its
     final classifiers predict that fold after each: together the watchers give an out-of-fold accuracy.
 
-    Returns the final classifiers, the rounds in which their rows were labelled, the round kept, and the history.
+    Returns the final classifiers, the rounds in which their rows were labeled, the round kept, and the history.
     """
     at_start = best_right = _right(watchers, codes)
     history = [_entry(run, 0, at_start)]
@@ -94,7 +94,7 @@ def _beats(right, start):
 
 
 def _right(watchers, codes):
-    """Whether each labelled row is predicted rightly by the watcher that did not learn from it; None without any."""
+    """Whether each labeled row is predicted rightly by the watcher that did not learn from it; None without any."""
     if not watchers:
         return None
     guess = np.full(len(codes), -1)

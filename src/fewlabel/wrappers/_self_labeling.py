@@ -1,4 +1,4 @@
-"""What the self-labelling classifiers share: validate -> read labels -> the loop -> final classifiers."""
+"""What the self-labeling classifiers share: validate -> read labels -> the loop -> final classifiers."""
 
 import numbers
 
@@ -40,7 +40,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
         "max_rounds": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
-    _n_folds = 3  # of the labelled rows, for the guard
+    _n_folds = 3  # of the labeled rows, for the guard
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
@@ -49,7 +49,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The table; labelled and unlabelled rows. Sparse or with NaN if the base classifier takes it.
+            The table; labeled and unlabeled rows. Sparse or with NaN if the base classifier takes it.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
 
@@ -68,7 +68,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
         return self
 
     def _self_label(self, X, codes):
-        """Set the final classifiers and the history; the round in which each row was labelled."""
+        """Set the final classifiers and the history; the round in which each row was labeled."""
         rng = check_random_state(self.random_state)
         learner = Learner(self._base(), X, self.classes_, rng)
         run = self._start(learner, codes, codes < 0, rng)
@@ -92,9 +92,9 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
     def _transduce(self, X, codes):
         """Known classes stay; all other rows are predicted by the final model."""
         self.transduction_ = self.classes_[np.maximum(codes, 0)]
-        unlabelled = np.flatnonzero(codes < 0)
-        if len(unlabelled):
-            self.transduction_[unlabelled] = self._classes_of(X[unlabelled])
+        unlabeled = np.flatnonzero(codes < 0)
+        if len(unlabeled):
+            self.transduction_[unlabeled] = self._classes_of(X[unlabeled])
 
     def predict(self, X):
         """The class of each row.
@@ -148,12 +148,12 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
 
 
 def _order_of_rows(X, codes):
-    """Labelled rows as they come, then the unlabelled ones sorted by their values.
+    """Labeled rows as they come, then the unlabeled ones sorted by their values.
 
-    What is drawn at random and how ties fall then does not depend on the order in which unlabelled rows were given.
+    What is drawn at random and how ties fall then does not depend on the order in which unlabeled rows were given.
     """
-    unlabelled = np.flatnonzero(codes < 0)
-    rows = X[unlabelled]
+    unlabeled = np.flatnonzero(codes < 0)
+    rows = X[unlabeled]
     if issparse(rows):
         rows.sort_indices()
         ends = rows.indptr
@@ -164,4 +164,4 @@ def _order_of_rows(X, codes):
         ranks = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
     else:
         ranks = np.lexsort(rows.T[::-1])
-    return np.concatenate([np.flatnonzero(codes >= 0), unlabelled[ranks]])
+    return np.concatenate([np.flatnonzero(codes >= 0), unlabeled[ranks]])

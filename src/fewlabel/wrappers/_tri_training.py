@@ -27,7 +27,7 @@ class TriTrainingRun(Run):
         return self.learner.fit(rows, codes[rows])
 
     def _bootstrap(self):
-        """Labelled rows drawn with replacement within each class, so that none is lost."""
+        """Labeled rows drawn with replacement within each class, so that none is lost."""
         codes = self.codes[self._known]
         groups = [self._known[codes == c] for c in np.unique(codes)]
         return np.sort(np.concatenate([group[self._rng.randint(len(group), size=len(group))] for group in groups]))
@@ -94,9 +94,9 @@ def votes(models, X, classes):
 class TriTrainingClassifier(SelfLabelingClassifier):
     r"""Tri-training: two classifiers that agree on a row label it for the third.
 
-    Three classifiers start from bootstrap samples of the labelled rows. In each round classifier i learns from the
-    labelled rows and the unlabelled rows :math:`L_i` on which the other two agree, if their error :math:`e_i` where
-    they agree (on the labelled rows) is less than in its last update, and
+    Three classifiers start from bootstrap samples of the labeled rows. In each round classifier i learns from the
+    labeled rows and the unlabeled rows :math:`L_i` on which the other two agree, if their error :math:`e_i` where
+    they agree (on the labeled rows) is less than in its last update, and
 
     .. math:: e_i |L_i| < e'_i |L'_i| ,
 
@@ -123,7 +123,7 @@ class TriTrainingClassifier(SelfLabelingClassifier):
     classes_ : ndarray of shape (n_classes,)
     estimators_ : list of three estimators
     labeled_iter_ : ndarray of shape (n_samples,)
-        Round in which a classifier of the final model last learnt from the row; 0 if its class was known, -1 if none
+        Round in which a classifier of the final model last learned from the row; 0 if its class was known, -1 if none
         did.
     history_, best_iter_, n_iter_, transduction_
         As in `CrossTrainingClassifier`.

@@ -1,4 +1,4 @@
-"""Seed paper of Ada-PU: accuracy from positives and unlabelled rows (Figures 1, 2, 3 and 5, which print no numbers)."""
+"""Seed paper of Ada-PU: accuracy from positives and unlabeled rows (Figures 1, 2, 3 and 5, which print no numbers)."""
 
 import numpy as np
 from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier
@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fewlabel
 from fewlabel.bench.suite import Curve, Problem, Suite, as_numbers, binary, table
 
-_POSITIVES = {"wdbc": 100}  # labelled; 1,000 elsewhere
+_POSITIVES = {"wdbc": 100}  # labeled; 1,000 elsewhere
 _NUMERIC_ONLY = ("unsw-nb15-test",)
 _ROUNDS = 100  # of the paper's boosters
 _LATE_ROUNDS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 100, 140, 200, 280, 400, 600)  # of our default
@@ -35,7 +35,7 @@ class AdaPUSuite(Suite):
     """Ada-PU, uPU, nnPU, and what a supervised booster would reach."""
 
     name = "ada-pu"
-    title = "Ada-PU: positives and unlabelled rows; Figures 1, 2, 3 and 5"
+    title = "Ada-PU: positives and unlabeled rows; Figures 1, 2, 3 and 5"
     metric = "test accuracy in percent"
     datasets = ("wdbc", "unsw-nb15-test", "nsl-kdd-20pct", "make_pu")
     settings = ("true prior", "estimated prior")
@@ -51,7 +51,7 @@ class AdaPUSuite(Suite):
         ),
         Curve(
             "Figure 2",
-            "Ada-PU, and boosters of stumps that learn from few labelled rows of both classes. The paper: Ada-PU "
+            "Ada-PU, and boosters of stumps that learn from few labeled rows of both classes. The paper: Ada-PU "
             "outperforms them but for UNSW-NB15, where it is 1% behind. Ours (5 draws): at 600 rounds it is ahead on "
             "breast cancer and UNSW-NB15, and behind on the two others; the paper's form is behind on all but make_pu.",
             "rounds",
@@ -78,9 +78,9 @@ class AdaPUSuite(Suite):
     needs = {"uPU, MLP": "torch", "nnPU, MLP": "torch", "XGBoost, few of both": "xgboost"}
     repeats = 5
     protocol = (
-        "1,000 positives of the training part labelled (100 of wdbc, which has too few), all training rows "
-        "unlabelled, 20% held "
-        "out, 5 draws; each method with the true prior of the unlabelled rows, then with the estimated one. "
+        "1,000 positives of the training part labeled (100 of wdbc, which has too few), all training rows "
+        "unlabeled, 20% held "
+        "out, 5 draws; each method with the true prior of the unlabeled rows, then with the estimated one. "
         "The figures are with the true prior, over 100 rounds (our defaults: 600). Boosters of both classes see those "
         "positives and (pi_n / 2 pi_p)^2 times as many negatives, with stumps and learning rate 1, as in the paper."
     )
@@ -128,13 +128,13 @@ class AdaPUSuite(Suite):
         rows, few = problem.X[problem.train], problem.few
         if problem.setting in _FIGURES:
             return self._by_round(problem, method, seed)
-        if method.startswith("supervised"):  # the ceiling: the only one that sees true labels of unlabelled rows
+        if method.startswith("supervised"):  # the ceiling: the only one that sees true labels of unlabeled rows
             part = few == -1
             model = _adaboost(seed).fit(rows[part], problem.y[problem.train][part])
         elif method.startswith("AdaBoost"):
             model = _adaboost(seed).fit(rows, np.where(few == 1, 1, 0))
         else:
-            model = _positive_unlabelled(method, self._prior(problem, seed), len(rows), seed).fit(rows, few)
+            model = _positive_unlabeled(method, self._prior(problem, seed), len(rows), seed).fit(rows, few)
         return model.decision_function(problem.X[problem.test])
 
     def _by_round(self, problem, method, seed):
@@ -142,7 +142,7 @@ class AdaPUSuite(Suite):
         rows, few, tests = problem.X[problem.train], problem.few, problem.X[problem.test]
         if method in _FEW_OF_BOTH:
             return _few_of_both(method, rows[problem.known], few[problem.known], tests, seed)
-        pu, prior = few != 0, self._prior(problem, seed)  # without the labelled negatives of Figure 2
+        pu, prior = few != 0, self._prior(problem, seed)  # without the labeled negatives of Figure 2
         rows, few = rows[pu], few[pu]
         if method.endswith("MLP"):
             risk = method.split(",")[0].lower()
@@ -204,7 +204,7 @@ def _every_round(stages):
     return range(1, _ROUNDS + 1), (stages + stages[-1:] * _ROUNDS)[:_ROUNDS]
 
 
-def _positive_unlabelled(method, prior, n_rows, seed):
+def _positive_unlabeled(method, prior, n_rows, seed):
     if method == "Ada-PU":
         return fewlabel.PUAdaBoostClassifier(prior=prior, random_state=seed)
     if method.startswith("Ada-PU"):

@@ -155,7 +155,7 @@ def _by_step(method, rows, positive, alpha, rng):
 
 
 def _as_they_come(positive, rng):
-    """Pairs of online AUC maximisation: the rows come in random order, and each meets all earlier ones of the other
+    """Pairs of online AUC maximization: the rows come in random order, and each meets all earlier ones of the other
     class."""
     place = np.cumsum(positive) - 1, np.cumsum(~positive) - 1  # among the rows of the class
     n_negatives = np.count_nonzero(~positive)
@@ -172,7 +172,7 @@ def _as_they_come(positive, rng):
 
 
 def _objective(rows, positive, w):
-    """The penalised mean hinge loss over all pairs; the sets of Figure 2 are small."""
+    """The penalized mean hinge loss over all pairs; the sets of Figure 2 are small."""
     scores = rows @ w
     margins = scores[positive][:, None] - scores[~positive]
     return 0.5 * _STEPS_ALPHA * (w @ w) + np.maximum(1 - margins, 0).mean()

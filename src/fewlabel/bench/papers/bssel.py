@@ -1,4 +1,4 @@
-"""Seed paper of BSSEL: what unlabelled rows add on imbalanced credit tables (Tables 1 to 3, Figures 1 to 3)."""
+"""Seed paper of BSSEL: what unlabeled rows add on imbalanced credit tables (Tables 1 to 3, Figures 1 to 3)."""
 
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 import fewlabel
 from fewlabel.bench.suite import Curve, Problem, Suite, table
 
-# Rows of the majority and minority that are labelled, and the ratios u / l, of each experiment.
+# Rows of the majority and minority that are labeled, and the ratios u / l, of each experiment.
 _EXPERIMENTS = {
     "simulation": ((200, 10), (0, 0.5, 1, 2.5, 5, 10, 15)),
     "empirical": ((1000, 50), (0, 0.5, 1, 2.5)),  # a quarter of the paper's 4000 and 200
@@ -48,7 +48,7 @@ class BSSELSuite(Suite):
     curves = (
         Curve(
             "Figure 1",
-            "BSSEL as unlabelled rows are added. A group has the 10 labelled rows of the minority, and of the majority "
+            "BSSEL as unlabeled rows are added. A group has the 10 labeled rows of the minority, and of the majority "
             "10 (unless said otherwise), 20 (10 groups) or 7 (30 groups). The paper: 10 and 10 are best.",
             "u / l",
             {**_SIMULATION, **_GROUP_SETTINGS},
@@ -56,8 +56,8 @@ class BSSELSuite(Suite):
         ),
         Curve(
             "Figure 2",
-            "The same beside MVL and models of the labelled rows, which do not depend on u / l and have one dot, at 0. "
-            "The paper: BSSEL gains as unlabelled rows are added, and MVL is below it. Ours: BSSEL gains about .01 at "
+            "The same beside MVL and models of the labeled rows, which do not depend on u / l and have one dot, at 0. "
+            "The paper: BSSEL gains as unlabeled rows are added, and MVL is below it. Ours: BSSEL gains about .01 at "
             "most; MVL is far below it on the generator, and by .00 to .03 elsewhere.",
             "u / l",
             _SIMULATION,
@@ -74,7 +74,7 @@ class BSSELSuite(Suite):
         ),
     )
     protocol = (
-        "A draw takes l labelled rows (200 and 10 in the simulation, 1,000 and 50 in the empirical experiment), u "
+        "A draw takes l labeled rows (200 and 10 in the simulation, 1,000 and 50 in the empirical experiment), u "
         "rows whose "
         "labels are hidden, and test rows, all at 20 : 1; what is added as u / l grows comes on top of what was "
         "there. Columns "
@@ -85,7 +85,7 @@ class BSSELSuite(Suite):
     deviations = (
         "The bank's data are not public: our generator and three public tables stand in, so the published numbers (in "
         "bssel.toml) are not comparable and none stands beside ours.",
-        "1,000 + 50 labelled rows instead of 4,000 + 200, and 2 of 50 iterations, to save time.",
+        "1,000 + 50 labeled rows instead of 4,000 + 200, and 2 of 50 iterations, to save time.",
         "Figure 1 has 10 and 30 groups at three places of the axis only, to save time.",
     )
 
@@ -101,9 +101,9 @@ class BSSELSuite(Suite):
 
     def problem(self, dataset, setting, repeat):
         experiment, ratio = _read(setting)
-        labelled, _ = _EXPERIMENTS[experiment]
+        labeled, _ = _EXPERIMENTS[experiment]
         values, truth, n_free, n_known, views = _draw(dataset, experiment, repeat)
-        sizes = [round(ratio * n) for n in labelled]
+        sizes = [round(ratio * n) for n in labeled]
         free = np.r_[: sizes[0], n_free[0] : n_free[0] + sizes[1]] + n_known
         train = np.r_[:n_known, free].astype(int)
         few = np.r_[truth[:n_known], np.full(len(free), -1)]
@@ -193,17 +193,17 @@ def _read(setting):
 
 @lru_cache(maxsize=4)
 def _draw(dataset, experiment, seed):
-    """Prepared rows of a draw (labelled, hidden of both classes, tested), their classes, and the views of the "
+    """Prepared rows of a draw (labeled, hidden of both classes, tested), their classes, and the views of the "
     "columns."""
     data, y = _load(dataset)
-    labelled, ratios = _EXPERIMENTS[experiment]
+    labeled, ratios = _EXPERIMENTS[experiment]
     rng = np.random.default_rng(seed)
     good, bad = (rng.permutation(np.flatnonzero(y == k)) for k in (0, 1))
-    ratio, n_free = labelled[0] / labelled[1], [round(max(ratios) * n) for n in labelled]
-    spare = len(bad) - labelled[1] - n_free[1], (len(good) - labelled[0] - n_free[0]) / ratio
+    ratio, n_free = labeled[0] / labeled[1], [round(max(ratios) * n) for n in labeled]
+    spare = len(bad) - labeled[1] - n_free[1], (len(good) - labeled[0] - n_free[0]) / ratio
     n_bad = int(min(_MOST_TESTED, *spare))
-    free = [good[labelled[0] :][: n_free[0]], bad[labelled[1] :][: n_free[1]]]
-    train = np.r_[good[: labelled[0]], bad[: labelled[1]], *free]
+    free = [good[labeled[0] :][: n_free[0]], bad[labeled[1] :][: n_free[1]]]
+    train = np.r_[good[: labeled[0]], bad[: labeled[1]], *free]
     rows = np.r_[train, good[::-1][: int(n_bad * ratio)], bad[::-1][:n_bad]]
     steps = make_pipeline(
         SimpleImputer(strategy="median", add_indicator=True),
@@ -212,7 +212,7 @@ def _draw(dataset, experiment, seed):
     X = steps.fit(data.iloc[train]).transform(data.iloc[train])
     labels = fewlabel.VariableClusterer(_N_VIEWS, categorical_features=[], random_state=seed).fit(X).labels_
     views = [np.flatnonzero(labels == v).tolist() for v in range(labels.max() + 1)]
-    return steps.transform(data.iloc[rows]), y[rows], [len(part) for part in free], sum(labelled), views
+    return steps.transform(data.iloc[rows]), y[rows], [len(part) for part in free], sum(labeled), views
 
 
 @lru_cache(maxsize=2)

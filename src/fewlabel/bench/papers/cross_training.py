@@ -27,12 +27,12 @@ class CrossTrainingSuite(Suite):
         *("bupa", "colic", "pima", "credit-g", "hypothyroid", "ionosphere", "iris", "kr-vs-kp", "sick", "tic-tac-toe"),
         *("vote", "wdbc"),
     )
-    settings = tuple(f"{base}, {share}% labelled" for base in ("rbf", "tree") for share in _SHARES)
+    settings = tuple(f"{base}, {share}% labeled" for base in ("rbf", "tree") for share in _SHARES)
     methods = ("labels only", "NC-T, guard", "NC-T", "ICT", "Co-T", "Se-T", "tri-training")
     curves = tuple(
         Curve(
             *(name, f"Mean accuracy over the sets by the share of labels; base classifier: {what}.", "labels, percent"),
-            {f"{base}, {share}% labelled": share for share in _SHARES},
+            {f"{base}, {share}% labeled": share for share in _SHARES},
             mean=True,
         )
         for name, base, what in (
@@ -92,7 +92,7 @@ class CrossTrainingSuite(Suite):
 
 
 def _three_self_trainers(base, X, y, tests, seed):
-    """Se-T: three self-trainers on thirds of the labelled and unlabelled rows vote."""
+    """Se-T: three self-trainers on thirds of the labeled and unlabeled rows vote."""
     votes = []
     for _, part in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
         k = max(10, int(np.ceil((y[part] < 0).sum() / 10)))
@@ -102,13 +102,13 @@ def _three_self_trainers(base, X, y, tests, seed):
 
 
 class RBFNetwork(ClassifierMixin, BaseEstimator):
-    """Gaussians on two k-means clusters of each class, normalised to sum to 1, and logistic regression on them.
+    """Gaussians on two k-means clusters of each class, normalized to sum to 1, and logistic regression on them.
 
-    Each Gaussian has a deviation of its own for every column, at least 0.1 of the (standardised) column's.
+    Each Gaussian has a deviation of its own for every column, at least 0.1 of the (standardized) column's.
     """
 
-    def __init__(self, n_centres=2, random_state=None):
-        self.n_centres = n_centres
+    def __init__(self, n_centers=2, random_state=None):
+        self.n_centers = n_centers
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -116,16 +116,16 @@ class RBFNetwork(ClassifierMixin, BaseEstimator):
         clusters = []
         for c in self.classes_:
             rows = X[y == c]
-            means = KMeans(min(self.n_centres, len(rows)), n_init=1, random_state=self.random_state).fit(rows)
+            means = KMeans(min(self.n_centers, len(rows)), n_init=1, random_state=self.random_state).fit(rows)
             clusters += [rows[means.labels_ == k] for k in np.unique(means.labels_)]
-        self._centres = np.array([rows.mean(axis=0) for rows in clusters])
+        self._centers = np.array([rows.mean(axis=0) for rows in clusters])
         self._deviations = np.array([np.maximum(rows.std(axis=0), 0.1) for rows in clusters])
         self._logs = np.log([len(rows) / len(X) for rows in clusters]) - np.log(self._deviations).sum(axis=1)
         self._top = LogisticRegression(C=100.0, max_iter=200).fit(self._bumps(X), y)
         return self
 
     def _bumps(self, X):
-        parts = zip(self._logs, self._centres, self._deviations)
+        parts = zip(self._logs, self._centers, self._deviations)
         return softmax(np.transpose([log - (((X - m) / s) ** 2).sum(axis=1) / 2 for log, m, s in parts]), axis=1)
 
     def predict_proba(self, X):

@@ -28,7 +28,7 @@ class FewLabelsSuite(Suite):
         *("monk-2", "nsl-kdd-20pct", "optdigits", "pima", "ringnorm", "sick", "sonar", "splice", "tic-tac-toe"),
         *("twonorm", "unsw-nb15-test", "vehicle0", "vote", "waveform", "wdbc", "wisconsin"),
     )
-    settings = ("1% labelled", "5% labelled", "15% labelled")
+    settings = ("1% labeled", "5% labeled", "15% labeled")
     methods = (
         *(
             "PNU-AUCBoost",
@@ -38,7 +38,7 @@ class FewLabelsSuite(Suite):
             "LS-AUC (SAMULT)",
             "SSMAB",
             "ASSEMBLE",
-            "path neighbours",
+            "path neighbors",
         ),
         *("cross-training", "tri-training", "logistic regression", "random forest", "extra trees"),
         *("histogram boosting", "XGBoost", "LightGBM", "self-training", "label spreading", "AutoClassifier"),
@@ -46,7 +46,7 @@ class FewLabelsSuite(Suite):
     curves = (
         Curve(
             *("Learning curves", "Mean test AUC by the share of labels kept.", "labels kept, percent"),
-            {"1% labelled": 1, "5% labelled": 5, "15% labelled": 15},
+            {"1% labeled": 1, "5% labeled": 5, "15% labeled": 15},
             mean=True,
             log=True,
         ),
@@ -59,9 +59,9 @@ class FewLabelsSuite(Suite):
         "5 or 15% of each class are kept, at least 5 of each. Tables with several classes: the rarest with at least 20 "
         "rows (or the paper's) against the rest. Categories one-hot, gaps filled by the training median. All "
         "methods with "
-        "their defaults; columns scaled for the linear, neighbour and kernel methods. Methods that cannot use "
-        "unlabelled "
-        "rows see the labelled ones alone. Where no label reaches a row, label spreading (which would answer 0 / 0) "
+        "their defaults; columns scaled for the linear, neighbor and kernel methods. Methods that cannot use "
+        "unlabeled "
+        "rows see the labeled ones alone. Where no label reaches a row, label spreading (which would answer 0 / 0) "
         "gives it the mean score of the training rows that one does."
     )
 
@@ -85,7 +85,7 @@ class FewLabelsSuite(Suite):
 
 
 def make(method, seed):
-    """A method with its defaults, and whether it learns from unlabelled rows."""
+    """A method with its defaults, and whether it learns from unlabeled rows."""
     scaled = lambda model: make_pipeline(StandardScaler(), model)  # noqa: E731
     ours = {
         "PNU-AUCBoost": lambda: fewlabel.PNUAUCBoostClassifier(random_state=seed),
@@ -95,7 +95,7 @@ def make(method, seed):
         "LS-AUC (SAMULT)": lambda: scaled(fewlabel.LeastSquaresAUCClassifier("samult", basis="rbf", random_state=seed)),
         "SSMAB": lambda: fewlabel.SemiSupervisedAdaBoostClassifier(random_state=seed),
         "ASSEMBLE": lambda: fewlabel.AssembleClassifier(random_state=seed),
-        "path neighbours": lambda: fewlabel.PathNeighborsClassifier(),
+        "path neighbors": lambda: fewlabel.PathNeighborsClassifier(),
         "cross-training": lambda: fewlabel.CrossTrainingClassifier(random_state=seed),
         "tri-training": lambda: fewlabel.TriTrainingClassifier(random_state=seed),
         "self-training": lambda: SelfTrainingClassifier(clone(scaled(LogisticRegression(max_iter=1000)))),
@@ -110,7 +110,7 @@ def make(method, seed):
 class Spreading(LabelSpreading):
     """Label spreading that has an answer for rows which no label reaches: the mean of the training rows it does reach.
 
-    Such rows have neighbours in a part of the graph without labels, or too many steps from one.
+    Such rows have neighbors in a part of the graph without labels, or too many steps from one.
     """
 
     def predict_proba(self, X):

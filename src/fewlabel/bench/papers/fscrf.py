@@ -33,7 +33,7 @@ class FSCRFSuite(Suite):
     published_repeats = 100
     protocol = (
         "10 x 10 folds, stratified: a repeat is a fold. The selectors see the training part only. In the first three "
-        "tables (3.2 to 3.4) FSCRF and Relief have the thesis's number of sampled rows M and neighbours K for each "
+        "tables (3.2 to 3.4) FSCRF and Relief have the thesis's number of sampled rows M and neighbors K for each "
         "set, and Relief takes as many columns as FSCRF took in that fold. The last two (3.5 and 3.6) set M = 20 and "
         "K = 1 for all sets, and beside that Relief stand its best 3, 5 and 8 columns."
     )

@@ -1,4 +1,4 @@
-"""Thesis, chapter 6: neighbours by shortest paths (Tables 6.2 to 6.6, Figures 6.3 to 6.5 and 6.7)."""
+"""Thesis, chapter 6: neighbors by shortest paths (Tables 6.2 to 6.6, Figures 6.3 to 6.5 and 6.7)."""
 
 import os
 import re
@@ -22,21 +22,21 @@ _KINDS = {
 }
 _FIGURES = {"manifold-like": "Figure 6.5", "cluster-like": "Figure 6.7", "generated": "Figures 6.3 and 6.4 by K"}
 _NMSNN = ("NMSNN", "NMSNN, thesis's form")
-_SPLITS = ("10 labelled rows", "100 labelled rows")  # those of the benchmark
-_DRAWN = tuple(f"{n} labelled rows" for n in (15, 30, 45, 75))
+_SPLITS = ("10 labeled rows", "100 labeled rows")  # those of the benchmark
+_DRAWN = tuple(f"{n} labeled rows" for n in (15, 30, 45, 75))
 
 
 def _curve(kind, caption):
     places = {f"{kind}, K = {k}": float(k) for k in (3, 5, 10, 20, 40, 80, 160)}
-    return Curve(_FIGURES[kind], caption, "K, neighbours in the graph", places, _NMSNN, log=True)
+    return Curve(_FIGURES[kind], caption, "K, neighbors in the graph", places, _NMSNN, log=True)
 
 
 class PathsSuite(Suite):
     """NMSNN, MSNN and label spreading, transductively."""
 
     name = "paths"
-    title = "Neighbours by shortest paths: Tables 6.2 to 6.6, Figures 6.3 to 6.5 and 6.7 of the thesis, rerun"
-    metric = "error on unlabelled rows in percent"
+    title = "Neighbors by shortest paths: Tables 6.2 to 6.6, Figures 6.3 to 6.5 and 6.7 of the thesis, rerun"
+    metric = "error on unlabeled rows in percent"
     higher_is_better = False
     datasets = ("ssl-Digit1", "ssl-USPS", "ssl-COIL", "ssl-BCI", "ssl-g241c", "ssl-g241d", "ssl-Text", *_GENERATED)
     settings = (_SPLITS[0], *_DRAWN, _SPLITS[1], "generated")
@@ -44,23 +44,23 @@ class PathsSuite(Suite):
         *("NMSNN", "NMSNN, thesis's form", "MSNN", "1-NN", "LLGC", "label spreading, rbf", "SVM, rbf", "SVM, linear"),
     )
     curves = (
-        _curve("generated", "Error on two moons (3 labelled rows a class) and three circles (4 a class)."),
+        _curve("generated", "Error on two moons (3 labeled rows a class) and three circles (4 a class)."),
         _curve(
             "manifold-like",
-            "Error with 100 labelled rows. The thesis: accuracy falls as K grows, and hardly changes from some K on.",
+            "Error with 100 labeled rows. The thesis: accuracy falls as K grows, and hardly changes from some K on.",
         ),
         _curve(
             "cluster-like",
-            "Error with 100 labelled rows. The thesis: hardly any change above K = 50 on g241c and g241d; on Text a "
+            "Error with 100 labeled rows. The thesis: hardly any change above K = 50 on g241c and g241d; on Text a "
             "larger K is better.",
         ),
     )
     repeats = 12
     protocol = (
-        "The seven sets of the benchmark of Chapelle, Schoelkopf and Zien. With 10 and 100 labelled rows a repeat is "
-        "one of its 12 official splits; 15 to 75 labelled rows are drawn at random, at least one of each class. "
+        "The seven sets of the benchmark of Chapelle, Schoelkopf and Zien. With 10 and 100 labeled rows a repeat is "
+        "one of its 12 official splits; 15 to 75 labeled rows are drawn at random, at least one of each class. "
         "Columns scaled to [0, 1] over all rows for every method, no parameter tuned. The generated sets are two moons "
-        "(500 rows, 3 labelled of each class, K = 10) and three circles (1203 rows, 4 labelled of each class, K = 6), "
+        "(500 rows, 3 labeled of each class, K = 10) and three circles (1203 rows, 4 labeled of each class, K = 6), "
         "drawn anew in each repeat."
     )
     deviations = (
@@ -68,7 +68,7 @@ class PathsSuite(Suite):
         "not in its tables.",
         "Its numbers for NMSNN stand beside both forms of ours. It has K = 40 in its tables, as has ours in the "
         "thesis's form; our NMSNN and MSNN have K = 10.",
-        "LLGC is scikit-learn's LabelSpreading with 10 neighbours and alpha 0.99; rows that no label reaches in its "
+        "LLGC is scikit-learn's LabelSpreading with 10 neighbors and alpha 0.99; rows that no label reaches in its "
         "graph (a third of COIL with 10 labels, most of Text) get the first class, as scikit-learn gives them.",
         "The thesis shows one draw of each generated set, without a mistake of NMSNN; it prints neither the noise "
         "(ours: 0.05) nor the radii (0.5, 1, 1.5). Nor does it print the values of K in Figures 6.5 and 6.7.",
@@ -132,7 +132,7 @@ class PathsSuite(Suite):
 
 
 def _few_labels(dataset, y, setting, repeat):
-    """An official split with 10 or 100 labelled rows, or a draw of as many rows as the setting says."""
+    """An official split with 10 or 100 labeled rows, or a draw of as many rows as the setting says."""
     if setting in _DRAWN:
         return fewlabel.hide_labels(y, int(setting.split()[0]), random_state=repeat)
     n = setting.split()[0] if setting in _SPLITS else 100

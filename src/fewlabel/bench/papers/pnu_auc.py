@@ -42,7 +42,7 @@ class PNUAUCSuite(Suite):
     curves = (
         Curve(
             "Figure 2",
-            "AUC of the labelled training rows and of the test rows by the number of weak learners; the band is the "
+            "AUC of the labeled training rows and of the test rows by the number of weak learners; the band is the "
             "range over the draws, as in the paper. The paper: both rise fast and level off, and the test AUC does not "
             "fall afterwards.",
             "weak learners",
@@ -62,7 +62,7 @@ class PNUAUCSuite(Suite):
         "59,535 rows.",
         "ring is damaged at its source (decimal points lost), as it was for the paper.",
         "Boosters take the exact step and 30% of the columns a round (our defaults), not the paper's bound.",
-        "Least squares on 200 Gaussian bumps, columns scaled; the paper's prior is the labelled share, as here.",
+        "Least squares on 200 Gaussian bumps, columns scaled; the paper's prior is the labeled share, as here.",
         "The paper does not print its grids; ours are in the source of the suite.",
         "The last column of the first table is PNU-AUCBoost without any tuning.",
         "Table 3: 85% of the labels hidden and 100 rounds (the paper says neither), one thread. Before: weights of all "
@@ -73,7 +73,7 @@ class PNUAUCSuite(Suite):
         "draws.",
         "insurance is .03 below the paper, and cannot be otherwise: histogram boosting that sees all labels reaches "
         ".858 on these rows. The paper's rows must be others.",
-        "Unlabelled rows do not help here: PNU-AUCBoost is .0003 above RBAUC, which sees labelled rows alone. The "
+        "Unlabeled rows do not help here: PNU-AUCBoost is .0003 above RBAUC, which sees labeled rows alone. The "
         "least-squares methods, with scaled columns and 200 bumps, are far better than in the paper.",
         "Figure 2: vehicle0 and cod-rna stand in for vehicle2 and phoneme. Nothing is tuned: our defaults, and the "
         "paper's form (bound step, all columns) with our gamma.",
@@ -115,7 +115,7 @@ class PNUAUCSuite(Suite):
             scores, seconds = outcome
             return {"score": seconds, "auc": roc_auc_score(problem.y[problem.test], scores)}
         if problem.setting == _BY_ROUND:
-            truth = {"labelled training rows": problem.few[problem.known], "test rows": problem.y[problem.test]}
+            truth = {"labeled training rows": problem.few[problem.known], "test rows": problem.y[problem.test]}
             rounds = list(range(1, _MOST_ROUNDS + 1))
             aucs = {of: [roc_auc_score(truth[of], scores) for scores in outcome[of]] for of in truth}
             return {
@@ -188,12 +188,12 @@ def _least_squares(rows, few, both, method, seed):
 
 
 def _by_round(rows, problem, method, seed):
-    """Scores of the labelled training rows and of the test rows after each round."""
+    """Scores of the labeled training rows and of the test rows after each round."""
     form = {"n_estimators": _MOST_ROUNDS, "random_state": seed}
     papers = method == _PAPERS_FORM
     model = fewlabel.PNUAUCBoostClassifier.paper(**form) if papers else fewlabel.PNUAUCBoostClassifier(**form)
     model.fit(rows, problem.few)
-    parts = {"labelled training rows": rows[problem.known], "test rows": problem.X[problem.test]}
+    parts = {"labeled training rows": rows[problem.known], "test rows": problem.X[problem.test]}
     stages = {of: list(model.staged_decision_function(part)) for of, part in parts.items()}
     # A run that ended early stays where it ended.
     return {of: (found + found[-1:] * _MOST_ROUNDS)[:_MOST_ROUNDS] for of, found in stages.items()}
@@ -215,7 +215,7 @@ def explicit_pairs(X, few, rounds=100, gamma=0.9):
     ----------
     X : ndarray of shape (n, d)
     few : ndarray of shape (n,)
-        1, 0, or -1 for unlabelled.
+        1, 0, or -1 for unlabeled.
     rounds : int, default=100
     gamma : float, default=0.9
 

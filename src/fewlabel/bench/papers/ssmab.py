@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 import fewlabel
 from fewlabel.bench.suite import Curve, Problem, Suite, as_numbers, multiclass
 
-_TREE = "10% labelled"
-_BAYES = "naive Bayes, 10% labelled"
+_TREE = "10% labeled"
+_BAYES = "naive Bayes, 10% labeled"
 _LARGE = ("optdigits", "pendigits", "letter", "anneal", "car")
 _BOOSTERS = ("SAMME", "ASSEMBLE", "SSMAB")
 
@@ -38,11 +38,11 @@ class SSMABSuite(Suite):
             "Figure 5.3",
             "Accuracy by the share of labels. The thesis: SSMAB is best on most sets, most clearly with few labels.",
             "labels, percent",
-            {f"{share}% labelled": share for share in (3, 5, 9, 15, 21, 29)},
+            {f"{share}% labeled": share for share in (3, 5, 9, 15, 21, 29)},
         ),
         Curve(
             "Figure 5.4",
-            "Accuracy by the least number of rows in a leaf, 10% labelled. The thesis: the tree and SAMME fall fast, "
+            "Accuracy by the least number of rows in a leaf, 10% labeled. The thesis: the tree and SAMME fall fast, "
             "SSMAB hardly changes.",
             "rows a leaf",
             {f"{rows} rows a leaf": rows for rows in (4, 10, 16, 22, 28, 34)},
@@ -51,7 +51,7 @@ class SSMABSuite(Suite):
     protocol = (
         "Ten random 75/25 splits, stratified; 10% of the training labels are kept, at least one of each class. "
         "The base classifier is a decision tree with at least 20 rows a leaf, or naive Bayes. Tree, naive Bayes, "
-        "SAMME, 1-NN and forest see the labelled rows alone."
+        "SAMME, 1-NN and forest see the labeled rows alone."
     )
     deviations = (
         "The thesis's trees are Weka's J48, ours scikit-learn's; categories are one-hot, gaps filled by the "

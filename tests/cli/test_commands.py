@@ -13,7 +13,7 @@ import pytest
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.auto import BLOCK
-from fewlabel.cli import run
+from fewlabel.cli.main import run
 from fewlabel.tables import read_table
 
 QUICK = ["--method", "logistic-regression", "--quiet"]
@@ -24,7 +24,7 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def make_table(n=160, seed=0, labelled=0.4):
+def make_table(n=160, seed=0, labeled=0.4):
     """Numbers with gaps, a category, text, a date, a boolean, an id and a constant; a label that is mostly empty."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=n)
@@ -45,7 +45,7 @@ def make_table(n=160, seed=0, labelled=0.4):
             "constant": 7,
         }
     )
-    table["outcome"] = np.where(rng.random(n) < labelled, np.where(y, "bad", "good"), None)
+    table["outcome"] = np.where(rng.random(n) < labeled, np.where(y, "bad", "good"), None)
     return table
 
 
@@ -72,7 +72,7 @@ def test_fit_then_predict_in_new_processes_is_the_python_api_bit_for_bit(table, 
         ["predict", "here/model.skops", "rows.csv", "--out", "scores.csv", "--keep", "id"],
         ["predict", "here/model.skops", "rows.csv", "--out", "scores.parquet"],
     ):
-        done = subprocess.run([sys.executable, "-m", "fewlabel.cli", *command], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-m", "fewlabel", *command], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "\x1b" not in done.stdout + done.stderr
     assert sorted(os.listdir("here")) == ["metrics.json", "model.skops", "report.html"]
@@ -171,7 +171,7 @@ def test_prior_select_and_methods(table, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["low"] <= found["prior"] <= found["high"]
     assert run(["prior", "rows.csv", "--target", "outcome", "--positive", "bad", "--method", "energy"]) == 0
-    assert "of the unlabelled rows are 'bad'" in capsys.readouterr().out
+    assert "of the unlabeled rows are 'bad'" in capsys.readouterr().out
     assert run(["select", "rows.csv", "--target", "outcome", "--method", "relieff"]) == 0
     chosen = capsys.readouterr().out.split("\n")[:-1]
     assert set(chosen) <= set(table.columns)
@@ -225,9 +225,9 @@ UGLY = {
     "blank.csv": ("\n\n", "is empty"),
     "header.csv": ("a,b,y\n", "has no rows"),
     "one.csv": ("a,b,y\n1,2,0\n", "has 1 row"),
-    "none.csv": ("a,y\n" + "".join(f"{k},\n" for k in range(30)), "no labelled row"),
-    "class.csv": ("a,y\n" + "".join(f"{k % 7},x\n" for k in range(30)), "every row is labelled"),
-    "rare.csv": ("a,y\n" + "".join(f"{k % 7},{'x' if k else 'z'}\n" for k in range(30)), "'z' has 1 labelled row"),
+    "none.csv": ("a,y\n" + "".join(f"{k},\n" for k in range(30)), "no labeled row"),
+    "class.csv": ("a,y\n" + "".join(f"{k % 7},x\n" for k in range(30)), "every row is labeled"),
+    "rare.csv": ("a,y\n" + "".join(f"{k % 7},{'x' if k else 'z'}\n" for k in range(30)), "'z' has 1 labeled row"),
     "numbers.csv": ("a,y\n" + "".join(f"{k % 7},{k / 7}\n" for k in range(30)), "not classes"),
     "alone.csv": ("y\n" + "x\nz\n" * 20, "no column is left"),
     "same.csv": ("a,y\n" + "3,x\n3,z\n" * 20, "no column is left"),
@@ -254,7 +254,7 @@ def test_text_that_is_not_utf_8(capsys):
     assert "not UTF-8" in one_line(capsys)
 
 
-def test_all_labelled_mixed_types_and_duplicate_names(capsys):
+def test_all_labeled_mixed_types_and_duplicate_names(capsys):
     rows = [
         f"{'x' if k % 5 == 0 else k % 9},{k % 4},{(k * 7) % 11},{'u' if (k * 7) % 11 > 5 else 'v'}" for k in range(60)
     ]
@@ -262,7 +262,7 @@ def test_all_labelled_mixed_types_and_duplicate_names(capsys):
     assert run(["fit", "t.csv", "--target", "y", "--method", "logistic-regression"]) == 0
     captured = capsys.readouterr()
     assert "columns of the same name are numbered: 'a'" in captured.err
-    assert "Every method here learns from the labelled rows alone" in captured.out
+    assert "Every method here learns from the labeled rows alone" in captured.out
     assert fewlabel.load("model.skops").columns_ == {"mixed": "text", "a": "number", "a.1": "number"}
     assert run(["predict", "model.skops", "t.csv"]) == 0
     write("t.csv", "y,a,y\n" + "1,2,0\n" * 20)
@@ -316,7 +316,7 @@ def test_memory_of_predict_does_not_grow_with_the_table(table, tmp_path):
     assert run(["fit", "rows.csv", "--target", "outcome", *unused, *QUICK]) == 0
     block = make_table(2000)[["age", "income", "city", "member"]].to_csv(index=False).split("\n", 1)
     code = (
-        "import resource, sys; from fewlabel.cli import run; code = run(sys.argv[1:]); "
+        "import resource, sys; from fewlabel.cli.main import run; code = run(sys.argv[1:]); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024); sys.exit(code)"
     )
     peaks = []

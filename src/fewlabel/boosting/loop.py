@@ -27,7 +27,7 @@ class Rule(ABC):
     """What tells one stump booster from another; a subclass gives all but `find` and `finished`.
 
     A mass is the weight of a group: ``log_mass[0]`` is log mean exp(-f) and ``log_mass[1]`` is log mean exp(f), each
-    of the positives, the unlabelled rows and the negatives, in this order.
+    of the positives, the unlabeled rows and the negatives, in this order.
     """
 
     least_edge: float  # a stump must have an edge above this
@@ -52,7 +52,7 @@ class Rule(ABC):
 
     @abstractmethod
     def log_objective(self, log_mass, total_step) -> float:
-        """Logarithm of what is minimised, `total_step` being the sum of all steps."""
+        """Logarithm of what is minimized, `total_step` being the sum of all steps."""
 
     def finished(self, log_mass):
         """Whether no further round should be run."""

@@ -52,7 +52,7 @@ def choose(ranks, y, scorer, supervised):
     y : ndarray of int
     scorer : callable
     supervised : ndarray of bool
-        Members that do not use unlabelled rows. The ensemble is never worse than the best of them.
+        Members that do not use unlabeled rows. The ensemble is never worse than the best of them.
 
     Returns
     -------

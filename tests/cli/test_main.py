@@ -10,9 +10,9 @@ import sys
 import pytest
 
 import fewlabel
-from fewlabel import cli, report
-from fewlabel.auto import _portfolio
-from fewlabel.cli import run
+from fewlabel import report
+from fewlabel.auto import _members
+from fewlabel.cli.main import run
 from fewlabel.report import demo as demo_job
 from fewlabel.tables import TableClassifier
 
@@ -27,8 +27,8 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 @pytest.fixture
 def quick(monkeypatch):
     """A portfolio of three quick methods."""
-    names = ("logistic regression", "naive Bayes", "path neighbours")
-    monkeypatch.setattr(_portfolio, "PORTFOLIO", tuple(m for m in _portfolio.PORTFOLIO if m.name in names))
+    names = ("logistic regression", "naive Bayes", "path neighbors")
+    monkeypatch.setattr(_members, "PORTFOLIO", tuple(m for m in _members.PORTFOLIO if m.name in names))
 
 
 def _one_line(text):
@@ -46,7 +46,7 @@ def _one_line(text):
 )
 def test_answers_that_need_no_work_import_nothing_heavy(arguments):
     code = (
-        "import sys; from fewlabel.cli import run; code = run(sys.argv[1:]); "
+        "import sys; from fewlabel.cli.main import run; code = run(sys.argv[1:]); "
         f"print('HEAVY', [m for m in {HEAVY!r} if m in sys.modules], code)"
     )
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
@@ -75,7 +75,7 @@ def test_no_command_shows_the_help(capsys):
 
 
 def test_the_installed_command_gives_its_exit_code():
-    done = subprocess.run([sys.executable, "-m", "fewlabel.cli", "nothing"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "fewlabel", "nothing"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "nothing" in _one_line(done.stderr)
 
@@ -173,7 +173,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_report(quick, capsys, monkey
 
 def test_the_whole_demo_in_a_pipe(tmp_path):
     """As a user runs it, in a process of its own whose output goes to a pipe."""
-    command = [sys.executable, "-m", "fewlabel.cli", "demo", "--model-out", "model.skops"]
+    command = [sys.executable, "-m", "fewlabel", "demo", "--model-out", "model.skops"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout + done.stderr
@@ -185,7 +185,7 @@ def test_the_whole_demo_in_a_pipe(tmp_path):
         len(rows) == len(lines) - 2
     )  # every member and the ensemble; not the first and the last steps, nor the report
     assert rows == sorted(rows, reverse=True)
-    assert "unlabelled rows" in done.stdout
+    assert "unlabeled rows" in done.stdout
     assert "Report: report.html" in done.stdout
     assert "Model:  model.skops" in done.stdout
     assert sorted(os.listdir(tmp_path)) == ["model.skops", "report.html"]
@@ -203,7 +203,7 @@ def test_json_is_the_summary_and_nothing_else(quick, capsys, tmp_path):
     assert run(["demo", "--json", "--seed", "3", "--labeled", "0.2", "--out", "r.html"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["seed"] == 3
-    assert summary["data"]["labelled"] == 80
+    assert summary["data"]["labeled"] == 80
     assert summary["command"] == "fewlabel demo --labeled 0.2 --seed 3 --out r.html"
     assert os.listdir(tmp_path) == ["r.html"]
 
@@ -253,4 +253,4 @@ def test_paths_with_brackets_are_printed_as_they_are(quick, capsys):
 
 
 def test_exit_codes_are_those_promised():
-    assert (cli.DONE, cli.FAILED, cli.WRONG_USE) == (0, 1, 2)
+    assert (main.DONE, main.FAILED, main.WRONG_USE) == (0, 1, 2)

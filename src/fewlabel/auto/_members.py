@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-LABELLED, ALL = "labelled", "all"
+LABELED, ALL = "labeled", "all"
 
 
 class Member(NamedTuple):
@@ -17,19 +17,19 @@ class Member(NamedTuple):
     name : str
         As the leaderboard shows it.
     family : str
-        The ground it covers: "linear", "kernel", "forest", "boosting", "neighbour", "bayes" or "graph".
+        The ground it covers: "linear", "kernel", "forest", "boosting", "neighbor", "bayes" or "graph".
     view : str
         The table that it sees: "raw" (with gaps), "scaled", "components" or "spectral".
     learns : str
-        The rows that the view is learnt from and, if `fits_unlabelled`, that it is fitted to: "labelled" or "all".
+        The rows that the view is learned from and, if `fits_unlabeled`, that it is fitted to: "labeled" or "all".
     make : callable
         ``make(context)`` gives the unfitted estimator.
     tasks : str
-        Letters of the tasks it is meant for: "b" binary, "m" multi-class, "p" positive-unlabelled.
-    fits_unlabelled : bool
-        Whether `fit` is given the unlabelled rows, marked ``-1``.
-    most_unlabelled : int
-        Unlabelled rows beyond this number are left out of `fit`.
+        Letters of the tasks it is meant for: "b" binary, "m" multi-class, "p" positive-unlabeled.
+    fits_unlabeled : bool
+        Whether `fit` is given the unlabeled rows, marked ``-1``.
+    most_unlabeled : int
+        Unlabeled rows beyond this number are left out of `fit`.
     package : str
         A package that has to be installed.
     """
@@ -40,8 +40,8 @@ class Member(NamedTuple):
     learns: str
     make: Callable
     tasks: str
-    fits_unlabelled: bool = False
-    most_unlabelled: int = 10_000
+    fits_unlabeled: bool = False
+    most_unlabeled: int = 10_000
     package: str = "sklearn"
 
     @property
@@ -51,18 +51,18 @@ class Member(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a member may know of the job: its seed, the number of trees, the task, labelled rows and classes."""
+    """What a member may know of the job: its seed, the number of trees, the task, labeled rows and classes."""
 
     seed: int
     n_trees: int
     task: str
-    n_labelled: int
+    n_labeled: int
     n_classes: int
     prior: float | None = None
 
     @property
     def balance(self):
-        """Class weights: positives against unlabelled rows count the same in total."""
+        """Class weights: positives against unlabeled rows count the same in total."""
         return "balanced" if self.task == "p" else None
 
 
@@ -103,8 +103,8 @@ def _forest(name, **parameters):
     def make(context):
         from sklearn import ensemble
 
-        # Unlabelled rows are fitted as negatives, and scored later: a small leaf would know each of them by heart.
-        leaf = int(np.clip(context.n_labelled // 50, 5, 50)) if context.task == "p" else 1
+        # Unlabeled rows are fitted as negatives, and scored later: a small leaf would know each of them by heart.
+        leaf = int(np.clip(context.n_labeled // 50, 5, 50)) if context.task == "p" else 1
         return getattr(ensemble, name)(
             context.n_trees,
             min_samples_leaf=leaf,
@@ -123,7 +123,7 @@ def _hist_boosting(context):
         max_iter=100,
         learning_rate=0.08,
         max_leaf_nodes=8,
-        min_samples_leaf=int(np.clip(context.n_labelled // 20, 2, 20)),
+        min_samples_leaf=int(np.clip(context.n_labeled // 20, 2, 20)),
         l2_regularization=1.0,
         max_features=0.5,
         early_stopping=False,
@@ -154,7 +154,7 @@ def _lightgbm(context):
         n_estimators=120,
         learning_rate=0.08,
         num_leaves=8,
-        min_child_samples=int(np.clip(context.n_labelled // 20, 2, 20)),
+        min_child_samples=int(np.clip(context.n_labeled // 20, 2, 20)),
         subsample=0.8,
         subsample_freq=1,
         colsample_bytree=0.6,
@@ -184,10 +184,10 @@ def _bayes(context):
     return GaussianNB(var_smoothing=1e-2)
 
 
-def _neighbours(context):
+def _neighbors(context):
     from sklearn.neighbors import KNeighborsClassifier
 
-    k = int(np.clip(round(np.sqrt(context.n_labelled)), 3, 25))
+    k = int(np.clip(round(np.sqrt(context.n_labeled)), 3, 25))
     return KNeighborsClassifier(k, weights="distance", algorithm="brute")
 
 
@@ -211,34 +211,34 @@ def _pu_linear(context):
 
 # From simple to complex: of two that do equally well, the upper one is preferred.
 PORTFOLIO = (
-    Member("logistic regression", "linear", "scaled", LABELLED, _logistic(0.3), "bmp"),
-    Member("linear discriminant", "linear", "scaled", LABELLED, _discriminant, "bm"),
-    Member("naive Bayes", "bayes", "scaled", LABELLED, _bayes, "bm"),
-    Member("RankBoost", "boosting", "raw", LABELLED, _rank_boosting, "b"),
-    Member("nearest neighbours", "neighbour", "scaled", LABELLED, _neighbours, "bm"),
-    Member("quadratic SVM", "kernel", "scaled", LABELLED, _svm(kernel="poly", degree=2, coef0=1.0), "bm"),
-    Member("RBF-SVM", "kernel", "scaled", LABELLED, _svm(), "bm"),
-    Member("RBF least-squares AUC", "kernel", "scaled", LABELLED, _least_squares("pn", alpha="cv", cv=4), "bp"),
-    Member("random forest", "forest", "scaled", LABELLED, _forest("RandomForestClassifier"), "bm"),
-    Member("extra trees", "forest", "scaled", LABELLED, _forest("ExtraTreesClassifier"), "bmp"),
-    Member("histogram boosting", "boosting", "raw", LABELLED, _hist_boosting, "bmp"),
-    Member("XGBoost", "boosting", "raw", LABELLED, _xgboost, "bm", package="xgboost"),
-    Member("LightGBM", "boosting", "raw", LABELLED, _lightgbm, "bm", package="lightgbm"),
-    Member("PNU-AUCBoost", "boosting", "raw", ALL, _pnu_boosting, "b", fits_unlabelled=True),
-    Member("SAMULT", "kernel", "scaled", ALL, _least_squares("samult", n_components=100), "b", fits_unlabelled=True),
-    Member("path neighbours", "graph", "scaled", ALL, _paths, "bm", True, 3000),
+    Member("logistic regression", "linear", "scaled", LABELED, _logistic(0.3), "bmp"),
+    Member("linear discriminant", "linear", "scaled", LABELED, _discriminant, "bm"),
+    Member("naive Bayes", "bayes", "scaled", LABELED, _bayes, "bm"),
+    Member("RankBoost", "boosting", "raw", LABELED, _rank_boosting, "b"),
+    Member("nearest neighbors", "neighbor", "scaled", LABELED, _neighbors, "bm"),
+    Member("quadratic SVM", "kernel", "scaled", LABELED, _svm(kernel="poly", degree=2, coef0=1.0), "bm"),
+    Member("RBF-SVM", "kernel", "scaled", LABELED, _svm(), "bm"),
+    Member("RBF least-squares AUC", "kernel", "scaled", LABELED, _least_squares("pn", alpha="cv", cv=4), "bp"),
+    Member("random forest", "forest", "scaled", LABELED, _forest("RandomForestClassifier"), "bm"),
+    Member("extra trees", "forest", "scaled", LABELED, _forest("ExtraTreesClassifier"), "bmp"),
+    Member("histogram boosting", "boosting", "raw", LABELED, _hist_boosting, "bmp"),
+    Member("XGBoost", "boosting", "raw", LABELED, _xgboost, "bm", package="xgboost"),
+    Member("LightGBM", "boosting", "raw", LABELED, _lightgbm, "bm", package="lightgbm"),
+    Member("PNU-AUCBoost", "boosting", "raw", ALL, _pnu_boosting, "b", fits_unlabeled=True),
+    Member("SAMULT", "kernel", "scaled", ALL, _least_squares("samult", n_components=100), "b", fits_unlabeled=True),
+    Member("path neighbors", "graph", "scaled", ALL, _paths, "bm", True, 3000),
     Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), "bm"),
     Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), "bm"),
     Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), "bm"),
     Member("extra trees + graph features", "graph", "spectral", ALL, _forest("ExtraTreesClassifier"), "bm"),
-    Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, "p", fits_unlabelled=True),
-    Member("nnPU", "linear", "scaled", ALL, _pu_linear, "p", fits_unlabelled=True),
+    Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, "p", fits_unlabeled=True),
+    Member("nnPU", "linear", "scaled", ALL, _pu_linear, "p", fits_unlabeled=True),
 )
 
 
 # What a short time is best spent on.
 TRIED_FIRST = ("extra trees", "logistic regression", "extra trees + components", "RBF least-squares AUC")
-_QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbours", "nnPU")
+_QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbors", "nnPU")
 
 
 def portfolio():
@@ -251,18 +251,18 @@ def portfolio():
     return list(PORTFOLIO)
 
 
-def available(task, has_unlabelled=True):
-    """Members for a task whose packages are installed; without unlabelled rows, those that need none.
+def available(task, has_unlabeled=True):
+    """Members for a task whose packages are installed; without unlabeled rows, those that need none.
 
     Parameters
     ----------
     task : str
         "b", "m" or "p", see `Member`.
-    has_unlabelled : bool, default=True
+    has_unlabeled : bool, default=True
 
     Returns
     -------
     list of Member
     """
     members = [m for m in PORTFOLIO if task in m.tasks and importlib.util.find_spec(m.package) is not None]
-    return [m for m in members if has_unlabelled or task == "p" or not m.fits_unlabelled]
+    return [m for m in members if has_unlabeled or task == "p" or not m.fits_unlabeled]

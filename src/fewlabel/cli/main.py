@@ -6,7 +6,13 @@ from typing import Annotated, Any
 import typer
 
 import fewlabel
-from fewlabel import commands
+from fewlabel.cli.bench import bench
+from fewlabel.cli.demo import demo
+from fewlabel.cli.fit import fit
+from fewlabel.cli.methods import methods
+from fewlabel.cli.predict import predict
+from fewlabel.cli.prior import prior
+from fewlabel.cli.select import select
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -30,7 +36,7 @@ def run(arguments: list[str]) -> int:
 
     Examples
     --------
-    >>> from fewlabel.cli import run
+    >>> from fewlabel.cli.main import run
     >>> run(["--version"])
     fewlabel ...
     0
@@ -87,17 +93,5 @@ def root(
         raise typer.Exit(WRONG_USE)
 
 
-for command in (
-    commands.demo,
-    commands.fit,
-    commands.predict,
-    commands.prior,
-    commands.select,
-    commands.methods,
-    commands.bench,
-):
+for command in (demo, fit, predict, prior, select, methods, bench):
     app.command()(command)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fewlabel.text import did_you_mean, short
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -45,12 +47,12 @@ def writable_file(path: Path | None) -> Path | None:
     return path
 
 
-def read_labelled(
+def read_labeled(
     path: Path, target: str, drop: Iterable[str] | None = None
 ) -> "tuple[pd.DataFrame, pd.Series, list[str]]":
     """The columns, the label column and notes of a table; wrong use if a named column is not there."""
+    from fewlabel.files import column_names, whole_numbers
     from fewlabel.tables import read_table
-    from fewlabel.tables._files import column_names, whole_numbers
 
     table = read_table(path)
     notes = []
@@ -77,19 +79,11 @@ def check_columns(columns: list[str], target: str, drop: Iterable[str] | None) -
 
 def no_such_column(name: str, columns: list[str]) -> str:
     """Wording for a column that is not there, with the nearest that is."""
-    from fewlabel.tables._columns import nearest
-
-    near = nearest(name, columns)
+    near = did_you_mean(name, columns)
     if near is not None:
         return f"there is no column {short(name)!r}; did you mean {short(near)!r}?"
     shown = ", ".join(repr(short(c)) for c in columns[:6])
     return f"there is no column {short(name)!r}; the columns are {shown}{', ...' if len(columns) > 6 else ''}"
-
-
-def short(text: str, most: int = 60) -> str:
-    """A name that may be of any length, for one line."""
-    text = str(text)
-    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def say(text: str, quiet: bool) -> None:

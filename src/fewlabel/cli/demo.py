@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.commands._fit import show
-from fewlabel.commands._options import AsJson, Debug, Quiet, Seed, follow, print_json, say, writable_file
+from fewlabel.cli.fit import show
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, follow, print_json, say, writable_file
 
 
 def _share(value: float) -> float:

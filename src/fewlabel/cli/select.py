@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.commands._options import AsJson, Debug, Drop, Seed, TableFile, Target, print_json, read_labelled, short
+from fewlabel.cli.options import AsJson, Debug, Drop, Seed, TableFile, Target, print_json, read_labeled
+from fewlabel.text import short
 
 _SELECTORS = {
     "fscrf": "SubsetReliefSelector",
@@ -25,13 +26,13 @@ def select(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print the columns to keep, one a line, from the labelled rows."""
+    """Print the columns to keep, one a line, from the labeled rows."""
     import fewlabel
     from fewlabel.tables import TableClassifier
 
     if method not in _SELECTORS:
         raise typer.BadParameter(f"{method!r} is not one of {', '.join(_SELECTORS)}", param_hint="--method")
-    X, y, _ = read_labelled(table, target, drop)
+    X, y, _ = read_labeled(table, target, drop)
     model = TableClassifier(random_state=seed)
     cleaned = model.clean(X, y)
     selector = getattr(fewlabel, _SELECTORS[method])()

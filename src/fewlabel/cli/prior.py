@@ -1,10 +1,10 @@
-"""``fewlabel prior``: how many of the unlabelled rows are positive."""
+"""``fewlabel prior``: how many of the unlabeled rows are positive."""
 
 from typing import Annotated
 
 import typer
 
-from fewlabel.commands._options import (
+from fewlabel.cli.options import (
     AsJson,
     Debug,
     Drop,
@@ -14,7 +14,7 @@ from fewlabel.commands._options import (
     TableFile,
     Target,
     print_json,
-    read_labelled,
+    read_labeled,
 )
 
 _METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
@@ -33,9 +33,9 @@ def prior(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Estimate the share of positives among the unlabelled rows, from labelled positives alone.
+    """Estimate the share of positives among the unlabeled rows, from labeled positives alone.
 
-    Labelled rows of other classes are counted as unlabelled, but for --method energy, which uses them.
+    Labeled rows of other classes are counted as unlabeled, but for --method energy, which uses them.
     """
     import warnings
 
@@ -47,7 +47,7 @@ def prior(
 
     if method not in _METHODS:
         raise typer.BadParameter(f"{method!r} is not one of {', '.join(_METHODS)}", param_hint="--method")
-    X, y, _ = read_labelled(table, target, drop)
+    X, y, _ = read_labeled(table, target, drop)
     model = TableClassifier(positive=positive, random_state=seed)
     features, codes = model.encode(X, y)
     if method != "energy":
@@ -64,7 +64,7 @@ def prior(
         )
         return
     name = model.classes_[1]
-    print(f"{found.prior:.3f} of the unlabelled rows are {name!r} (90% interval {found.low:.3f} to {found.high:.3f})")
+    print(f"{found.prior:.3f} of the unlabeled rows are {name!r} (90% interval {found.low:.3f} to {found.high:.3f})")
     if not quiet:
         print("by method: " + ", ".join(f"{m} {value:.3f}" for m, value in found.methods.items()))
         for doubt in doubts:

@@ -1,7 +1,10 @@
-"""Files in: CSV, TSV, Parquet, Arrow and Feather, whole or in pieces."""
+"""Files: CSV, TSV, Parquet, Arrow and Feather in, whole or in pieces; and writes that are whole or not at all."""
 
+import contextlib
 import csv
 import gzip
+import os
+import secrets
 from pathlib import Path
 
 import pandas as pd
@@ -215,3 +218,60 @@ def _distinct(names):
         seen[name] = count + 1
         distinct.append(f"{name}.{count}" if count else name)
     return distinct
+
+
+@contextlib.contextmanager
+def atomic_write(path):
+    """Open a file for writing that appears under its name only once it is complete.
+
+    The bytes go to a temporary file in the same folder, are flushed to the disk, and the file is renamed. If the
+    block fails, the temporary file is removed and an older file of that name is untouched.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file's name. Its folder must exist.
+
+    Yields
+    ------
+    binary file
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from fewlabel.files import atomic_write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(os.path.join(folder, "note.txt")) as file:
+    ...         _ = file.write(b"whole")
+    ...     os.listdir(folder)
+    ['note.txt']
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        # A folder gives the usual error; a device or a pipe cannot be replaced and takes the bytes as they come.
+        with open(path, "wb") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))  # through a link, so that the link itself survives
+    temporary = target.with_name(f".fewlabel-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            if target.exists():
+                os.chmod(temporary, target.stat().st_mode)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder):
+    """Make the new name itself last through a power cut, where the system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The table as the members see it: gaps filled, columns on one scale, and features learnt from the rows themselves."""
+"""The table as the members see it: gaps filled, columns on one scale, and features learned from the rows themselves."""
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -9,7 +9,7 @@ _SOFT_LIMIT = 4.0  # standard deviations: beyond it a value counts less and less
 _N_COMPONENTS = 10
 _N_SPECTRAL = 12
 _N_NEIGHBORS = 10
-_LARGEST_GRAPH = 3000  # rows of the neighbourhood graph: more make it slower, and its smooth functions no better
+_LARGEST_GRAPH = 3000  # rows of the neighborhood graph: more make it slower, and its smooth functions no better
 
 
 class ScaledView:
@@ -71,11 +71,11 @@ class ComponentsView:
 
 
 class SpectralView:
-    r"""Scaled columns, principal components, and the smoothest functions on the neighbourhood graph of the rows.
+    r"""Scaled columns, principal components, and the smoothest functions on the neighborhood graph of the rows.
 
-    With :math:`W` the symmetric graph of nearest neighbours and :math:`D` its degrees, the leading eigenvectors of
-    :math:`D^{-1/2} W D^{-1/2}` vary least between neighbours: where classes keep to clusters or manifolds, a few of
-    them nearly tell the classes. A new row takes the weighted mean over its neighbours.
+    With :math:`W` the symmetric graph of nearest neighbors and :math:`D` its degrees, the leading eigenvectors of
+    :math:`D^{-1/2} W D^{-1/2}` vary least between neighbors: where classes keep to clusters or manifolds, a few of
+    them nearly tell the classes. A new row takes the weighted mean over its neighbors.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class SpectralView:
         return np.hstack([self.components._extend(z), self.smooth(z)])
 
     def smooth(self, z):
-        """The smooth functions at scaled rows; a row of the graph does not count as its own neighbour."""
+        """The smooth functions at scaled rows; a row of the graph does not count as its own neighbor."""
         k = min(_N_NEIGHBORS + 1, len(self.rows))
         lengths, found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.rows).kneighbors(z)
         weight = np.exp(-((lengths / self.width[found]) ** 2)) + 1e-12

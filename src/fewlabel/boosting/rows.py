@@ -67,7 +67,7 @@ class Binning:
 
 
 class WeightedRows:
-    """Coded rows in three groups (positives, unlabelled rows, negatives) with the two weights that boosting needs.
+    """Coded rows in three groups (positives, unlabeled rows, negatives) with the two weights that boosting needs.
 
     A row of score f weighs ``up`` ~ exp(-f) as the better and ``down`` ~ exp(f) as the worse member of its pairs. A
     stump multiplies both by a constant on one of its sides, so nothing but the weights need be kept; they are

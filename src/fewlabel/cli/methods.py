@@ -4,7 +4,7 @@ import difflib
 
 import typer
 
-from fewlabel.commands._options import AsJson, Debug, print_json, print_table
+from fewlabel.cli.options import AsJson, Debug, print_json, print_table
 
 _KINDS = {"b": "two classes", "m": "many classes", "p": "positives only"}
 
@@ -39,7 +39,7 @@ def methods(as_json: AsJson = False, debug: Debug = False) -> None:
             "name": _slug(m.name),
             "method": m.name,
             "family": m.family,
-            "uses_unlabelled": m.learns == "all",
+            "uses_unlabeled": m.learns == "all",
             "labels": [_KINDS[letter] for letter in m.tasks],
             "installed": importlib.util.find_spec(m.package) is not None,
         }
@@ -55,7 +55,7 @@ def methods(as_json: AsJson = False, debug: Debug = False) -> None:
             [
                 str(r["name"]),
                 str(r["family"]),
-                "all rows" if r["uses_unlabelled"] else "labelled rows",
+                "all rows" if r["uses_unlabeled"] else "labeled rows",
                 ", ".join(r["labels"]),  # type: ignore[arg-type]
                 "yes" if r["installed"] else "no",
             ]

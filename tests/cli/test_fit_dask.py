@@ -8,7 +8,7 @@ import pytest
 
 import fewlabel
 from fewlabel import TableClassifier
-from fewlabel.cli import run
+from fewlabel.cli.main import run
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'fewlabel[dask]'")
 
@@ -53,7 +53,7 @@ def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
     assert fit(*files, "--positive", "bad", scheduler=scheduler) == 0
     told = capsys.readouterr()
     assert "dashboard: " in told.err
-    assert "labelled rows held out" in told.out
+    assert "labeled rows held out" in told.out
     model = fewlabel.load("here/model.skops")
     whole = TableClassifier(fewlabel.PNUAUCBoostClassifier(random_state=0), positive="bad", random_state=0)
     whole.fit(rows.drop(columns="outcome"), rows["outcome"])
@@ -63,13 +63,13 @@ def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
     with open("here/metrics.json") as file:
         found = json.load(file)
     assert found["rows"] == 900
-    assert found["labelled_by_class"] == rows["outcome"].value_counts()[["good", "bad"]].to_dict()
+    assert found["labeled_by_class"] == rows["outcome"].value_counts()[["good", "bad"]].to_dict()
     assert found["held_out"]["low"] < found["held_out"]["auc"] < found["held_out"]["high"]
     assert run(["predict", "here/model.skops", "part2.parquet", "--out", "scores.csv"]) == 0
     assert len(pd.read_csv("scores.csv")) == 200
 
 
-def test_one_labelled_class_is_learnt_by_ada_pu(rows, scheduler):
+def test_one_labeled_class_is_learned_by_ada_pu(rows, scheduler):
     rows.loc[rows["outcome"] != "bad", "outcome"] = None
     rows.to_parquet("positives.parquet")
     assert fit("positives.parquet", "--json", scheduler=scheduler) == 0

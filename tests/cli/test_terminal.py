@@ -34,7 +34,7 @@ def on_a_terminal(arguments, columns=80, interrupt_at=None):
     process, terminal = pty.fork()
     if process == 0:  # the child; the terminal is its standard input, output and error
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "OMP_NUM_THREADS": "1"}
-        os.execve(sys.executable, [sys.executable, "-m", "fewlabel.cli", *arguments], environment)
+        os.execve(sys.executable, [sys.executable, "-m", "fewlabel", *arguments], environment)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     shown, deadline = b"", time.monotonic() + 300
     while time.monotonic() < deadline:
@@ -56,7 +56,7 @@ def on_a_terminal(arguments, columns=80, interrupt_at=None):
 
 
 def plain(text):
-    """What stays on the screen, without colours and cursor movements."""
+    """What stays on the screen, without colors and cursor movements."""
     return re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text)
 
 

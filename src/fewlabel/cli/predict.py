@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fewlabel.commands._options import Debug, Quiet, TableFile, no_such_column, say, short, writable_file
+from fewlabel.cli.options import Debug, Quiet, TableFile, no_such_column, say, writable_file
+from fewlabel.text import short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,7 +115,7 @@ def _followed(pieces: "Iterator[pd.DataFrame]", quiet: bool) -> "Iterator[pd.Dat
 @contextmanager
 def _writer(out: Path | None) -> Iterator[Any]:
     """A function that takes the pieces; the file appears under its name once all of them are there."""
-    from fewlabel.persistence import atomic_write
+    from fewlabel.files import atomic_write
 
     if out is None:
         yield _text_writer(sys.stdout, ",")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fewlabel.commands._options import (
+from fewlabel.cli.options import (
     AsJson,
     Debug,
     Drop,
@@ -21,10 +21,10 @@ from fewlabel.commands._options import (
     print_json,
     print_table,
     progress,
-    read_labelled,
+    read_labeled,
     say,
-    short,
 )
+from fewlabel.text import short
 
 _FILES = ("model.skops", "report.html", "metrics.json")
 
@@ -80,7 +80,7 @@ def fit(
 ) -> None:
     """Learn from a table whose label column is mostly empty; write model.skops, report.html and metrics.json.
 
-    Unlabelled rows have an empty label (or -1 in a column of numbers). If only one class is labelled, it is taken for
+    Unlabeled rows have an empty label (or -1 in a column of numbers). If only one class is labeled, it is taken for
     the positive one, and every other row may be either.
 
     With --engine dask, one booster (pnu-aucboost, rankboost or ada-pu) learns from Parquet files block by block, and
@@ -96,13 +96,13 @@ def fit(
     table = tables[0]
     from fewlabel import persistence, report
     from fewlabel.auto import AutoClassifier
-    from fewlabel.commands._methods import find_method
+    from fewlabel.cli.methods import find_method
     from fewlabel.tables import TableClassifier
 
     if scoring not in ("roc_auc", "average_precision"):
         raise typer.BadParameter(f"{scoring!r} is not roc_auc or average_precision", param_hint="--scoring")
     portfolio = find_method(method)
-    X, y, notes = read_labelled(table, target, drop)
+    X, y, notes = read_labeled(table, target, drop)
     estimator = AutoClassifier(portfolio, scoring=scoring, time_budget=time_budget, n_jobs=jobs, random_state=seed)
     model = TableClassifier(estimator, positive=positive, random_state=seed)
     follow(model.fit_steps(X, y), quiet)
@@ -140,6 +140,7 @@ def _fit_spread(
     import json
 
     from fewlabel import persistence
+    from fewlabel.files import atomic_write
     from fewlabel.report import notes_of
 
     try:
@@ -183,20 +184,20 @@ def _fit_spread(
     for note in notes_of(model):
         say(f"note: {note}", quiet)
     persistence.save(model, out / _FILES[0])
-    with persistence.atomic_write(out / _FILES[2]) as file:
+    with atomic_write(out / _FILES[2]) as file:
         file.write((json.dumps(found, indent=2, allow_nan=False) + "\n").encode())
     if as_json:
         print_json(found)
     elif not quiet:
         held = found["held_out"]
         print(
-            f"{found['method']}: {found['rows']} rows, {sum(found['labelled_by_class'].values())} labelled, "
+            f"{found['method']}: {found['rows']} rows, {sum(found['labeled_by_class'].values())} labeled, "
             f"{found['rounds']} rounds in {found['seconds']:.0f} s"
         )
         if held is not None:
             print(
                 f"AUC {held['auc']:.3f} (95% interval {held['low']:.3f} to {held['high']:.3f}) on {held['rows']} "
-                "labelled rows held out of a fit of its own"
+                "labeled rows held out of a fit of its own"
             )
         print(f"\nModel:   {out / _FILES[0]}\nMetrics: {out / _FILES[2]}")
 
@@ -222,11 +223,13 @@ def _write_all(out: Path, model: Any, summary: dict[str, Any], persistence: Any,
     """The three files, each whole or not at all; a folder that was made for them goes with them."""
     import json
 
+    from fewlabel.files import atomic_write
+
     made = not out.exists()
     out.mkdir(exist_ok=True)
     try:
         report.write(summary, out / _FILES[1])
-        with persistence.atomic_write(out / _FILES[2]) as file:
+        with atomic_write(out / _FILES[2]) as file:
             file.write((json.dumps(report.metrics(summary), indent=2, allow_nan=False) + "\n").encode())
         persistence.save(model, out / _FILES[0])
     except BaseException:
@@ -243,7 +246,7 @@ def show(summary: dict[str, Any]) -> None:
     rows = [
         [
             short(row["method"], 40),
-            "all rows" if row["uses_unlabelled"] else "labelled",
+            "all rows" if row["uses_unlabeled"] else "labeled",
             f"{row['score']:.3f}",
             f"{row['low']:.3f} to {row['high']:.3f}",
             f"{row['weight']:.2f}" if row["weight"] and row["family"] != "ensemble" else "",
@@ -251,6 +254,6 @@ def show(summary: dict[str, Any]) -> None:
         ]
         for row in summary["leaderboard"]
     ]
-    title = f"{short(summary['title'])}: {data['labelled']} labelled and {data['unlabelled']} unlabelled rows"
+    title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
     print_table(title, ["method", "learns from", score, "95% interval", "weight", "seconds"], rows, left=2)
     print(summary["verdict"]["text"].replace("\N{MINUS SIGN}", "-"))  # not every terminal has the sign

@@ -16,7 +16,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, F, weight=None):
-        """Moments of rows; dense ones are centred before they are squared, so that no digits cancel."""
+        """Moments of rows; dense ones are centered before they are squared, so that no digits cancel."""
         weight = np.ones(F.shape[0]) if weight is None else weight
         total = weight.sum()
         if total == 0:
@@ -25,8 +25,8 @@ class Moments(NamedTuple):
         if issparse(F):
             scatter = (F.T @ F.multiply(weight[:, None])).toarray() - total * np.outer(mean, mean)
             return cls(total, weight @ weight, mean, scatter)
-        centred = F - mean
-        return cls(total, weight @ weight, mean, centred.T @ (weight[:, None] * centred))
+        centered = F - mean
+        return cls(total, weight @ weight, mean, centered.T @ (weight[:, None] * centered))
 
     @classmethod
     def none(cls, n_features):
@@ -56,12 +56,12 @@ def pair_terms(risk, gamma, prior, p, n, u):
     risk : {"pn", "samult", "pnu"}
     gamma, prior : float
     p, n, u : Moments
-        Positives, negatives, unlabelled rows.
+        Positives, negatives, unlabeled rows.
 
     Returns
     -------
     shares : list of float
-        Weights of the covariances of positives, negatives and unlabelled rows.
+        Weights of the covariances of positives, negatives and unlabeled rows.
     outer : list of (float, ndarray)
         Weights and vectors of the rank-one terms.
     h : ndarray
@@ -75,10 +75,10 @@ def pair_terms(risk, gamma, prior, p, n, u):
         outer = [(gamma, between), (1 - gamma, above), (1 - gamma, below)]
         return [1.0, 1.0, 2 * (1 - gamma)], outer, between
     size, use_p = abs(gamma), gamma >= 0
-    side, other, towards = (p, 1 - prior, above) if use_p else (n, prior, below)
+    side, other, toward = (p, 1 - prior, above) if use_p else (n, prior, below)
     repeats = side.squares / side.weight**2
     unbiased = 1 / (1 - repeats) if repeats < 1 else 1.0  # leaves out the pairs of a row with itself
     within = (1 - size) + size * (1 - 2 * (1 - other) * unbiased) / other
     shares = (within, 1 - size) if use_p else (1 - size, within)
-    outer = [(1 - size, between), (size / other, towards)]
-    return [*shares, size / other], outer, (1 - size) * between + size / other * towards
+    outer = [(1 - size, between), (size / other, toward)]
+    return [*shares, size / other], outer, (1 - size) * between + size / other * toward

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewlabel.auto._evidence import Job, quietly
-from fewlabel.auto._judge import interval
-from fewlabel.auto._portfolio import PORTFOLIO
+from fewlabel.auto._crossfit import Job, quietly
+from fewlabel.auto._intervals import interval
+from fewlabel.auto._members import PORTFOLIO
 
 _SHARES = (0.3, 0.45, 0.67, 1.0)
 _MOST_MEMBERS = 2  # the heaviest members stand for the ensemble
@@ -20,7 +20,7 @@ class LearningCurve(NamedTuple):
     Attributes
     ----------
     labels : list of int
-        Labelled rows that were learnt from.
+        Labeled rows that were learned from.
     scores, low, high : list of float
         Score and its 95% interval.
     slope : float

@@ -1,9 +1,9 @@
-"""How sure the labelled rows let us be: intervals of scores, and of differences between two of them."""
+"""How sure the labeled rows let us be: intervals of scores, and of differences between two of them."""
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fewlabel.auto._choice import auc, score_ranks
+from fewlabel.auto._weights import auc, score_ranks
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test, pu_auc_score
 
 _N_BOOTSTRAP = 200
@@ -13,7 +13,7 @@ _CONFIDENCE = 0.95
 def interval(y, ranks, scorer, prior, seed):
     """Score, and the ends of its 95% interval.
 
-    The AUC of two classes has its own (DeLong, Newcombe; from positives and unlabelled rows if `prior` is given);
+    The AUC of two classes has its own (DeLong, Newcombe; from positives and unlabeled rows if `prior` is given);
     anything else is bootstrapped.
 
     Parameters

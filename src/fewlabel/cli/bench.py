@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.commands._options import Debug, Quiet, follow, print_table, say
+from fewlabel.cli.options import Debug, Quiet, follow, print_table, say
 
 
 def _parts(text: str | None) -> list[str] | None:
