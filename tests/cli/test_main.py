@@ -12,6 +12,7 @@ import pytest
 import fewlabel
 from fewlabel import report
 from fewlabel.auto import _members
+from fewlabel.cli import main
 from fewlabel.cli.main import run
 from fewlabel.report import demo as demo_job
 from fewlabel.tables import TableClassifier
