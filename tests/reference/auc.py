@@ -1,6 +1,10 @@
 """AUC quantities from their definitions: every pair is compared, nothing is sorted."""
 
+import math
+
 import numpy as np
+from hypothesis import strategies as st
+from scipy import stats
 
 
 def beats(a, b):
@@ -65,3 +69,19 @@ def combined_variance(p, n, u, gamma):
         + sample_variance(gamma * pn[1] + (1 - gamma) * un[1]) / len(n)
         + sample_variance((1 - gamma) * (pu[1] + un[0])) / len(u)
     )
+
+
+# Few distinct values, so that ties within and between the samples are the rule.
+tied_scores = st.lists(st.integers(0, 4), min_size=1, max_size=12).map(lambda v: np.array(v, dtype=float))
+
+
+def binormal(rng, auc, n_p, n_n, n_u=0, prior=0.5):
+    """PNU labels and normal scores with the given true AUC."""
+    shift = math.sqrt(2) * stats.norm.ppf(auc)
+    y = np.repeat([1, 0, -1], [n_p, n_n, n_u])
+    positive = np.concatenate([np.ones(n_p), np.zeros(n_n), rng.random(n_u) < prior])
+    return y, rng.normal(size=len(y)) + shift * positive
+
+
+def samples(y, score):
+    return score[y == 1], score[y == 0], score[y == -1]

@@ -1,14 +1,9 @@
-"""How well scores rank, measured with few labels, and how methods compare over many tables."""
+"""Metrics of rankings with few labels (AUC estimates, intervals, tests), and comparisons over many datasets."""
 
-from fewlabel.metrics._auc import (
-    AUCInterval,
-    PairedAUCTest,
-    auc_confidence_interval,
-    paired_auc_test,
-    pnu_auc_score,
-    pu_auc_score,
-)
 from fewlabel.metrics._comparison import Comparison, compare_methods, plot_critical_difference
+from fewlabel.metrics._intervals import AUCInterval, auc_confidence_interval
+from fewlabel.metrics._paired import PairedAUCTest, paired_auc_test
+from fewlabel.metrics._unlabeled import pnu_auc_score, pu_auc_score
 
 __all__ = [
     "AUCInterval",

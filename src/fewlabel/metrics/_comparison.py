@@ -1,4 +1,4 @@
-"""Methods over many tables: Friedman and Nemenyi, Wilcoxon and Holm, and the critical-difference diagram."""
+"""Comparison of methods over many datasets: Friedman, Nemenyi, Wilcoxon and Holm; critical-difference diagram."""
 
 from typing import NamedTuple
 
@@ -10,20 +10,22 @@ __all__ = ["Comparison", "compare_methods", "plot_critical_difference"]
 
 
 class Comparison(NamedTuple):
-    """Several methods compared over several tables.
+    """Several methods compared over several datasets.
 
     Attributes
     ----------
     ranks : Series
-        Mean rank of each method, 1 the best, ascending.
+        Mean rank of each method, ascending; 1 is best.
     friedman_p : float
-        p-value of the hypothesis that all methods are alike.
+        p-value of the hypothesis that all methods perform equally.
     critical_difference : float
-        Nemenyi's: mean ranks that differ by less are not told apart at level `alpha`.
+        Nemenyi's critical difference: mean ranks that differ by less do not differ significantly at level `alpha`.
     p_values : DataFrame of shape (n_methods, n_methods)
-        Wilcoxon's signed-rank test of each pair, corrected by Holm; 1 on the diagonal.
+        p-values of Wilcoxon's signed-rank test of each pair, with Holm's correction; 1 on the diagonal.
     n_datasets : int
+        Number of datasets without gaps.
     alpha : float
+        Level of the critical difference.
     """
 
     ranks: pd.Series
@@ -35,30 +37,38 @@ class Comparison(NamedTuple):
 
 
 def compare_methods(scores, *, higher_is_better=True, alpha=0.05):
-    r"""Compare methods by their scores on the same tables.
+    r"""Compare methods by their scores on the same datasets.
 
-    With :math:`r_j` the mean rank of method j of k over N tables (ties share their ranks), Friedman's statistic is
+    With :math:`r_j` the mean rank of method j of k over N datasets (ties get midranks), Friedman's statistic is
 
     .. math:: \chi^2 = \frac{12 N}{k (k + 1)} \Big[\sum_j r_j^2 - \frac{k (k + 1)^2}{4}\Big] ,
 
     corrected for ties, and Nemenyi's critical difference is :math:`q_\alpha \sqrt{k (k + 1) / 6N}`. Pairs are tested by
-    Wilcoxon's signed-rank test (zero differences split), corrected by Holm over all pairs.
+    Wilcoxon's signed-rank test (the ranks of zero differences are split), with Holm's correction over all pairs.
 
     Parameters
     ----------
     scores : DataFrame of shape (n_datasets, n_methods)
-        One row a table, one column a method. A row with a gap is left out: methods are compared on the same tables.
+        One row per dataset, one column per method. Rows with gaps are dropped, so that all methods are compared on the
+        same datasets.
     higher_is_better : bool, default=True
+        Whether a larger score is better; False for errors and losses.
     alpha : float, default=0.05
         Level of the critical difference.
 
     Returns
     -------
     Comparison
+        Mean ranks, p-values and the critical difference.
+
+    See Also
+    --------
+    plot_critical_difference : Draw the result.
 
     References
     ----------
-    .. [1] Demsar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.
+    .. [1] Demšar, J. "Statistical comparisons of classifiers over multiple data sets." Journal of Machine Learning
+       Research 7, 2006.
 
     Examples
     --------
@@ -75,8 +85,8 @@ def compare_methods(scores, *, higher_is_better=True, alpha=0.05):
     n, k = scores.shape
     if k < 2 or n < 2:
         raise ValueError(
-            f"two methods and two tables without gaps are needed, there are {k} methods and {n} tables: leave out the "
-            "methods that did not run everywhere"
+            f"scores holds {k} methods and {n} datasets without gaps, but two of each are needed: drop the methods "
+            "that did not run on all datasets"
         )
     values = scores.to_numpy(dtype=float)
     ranks = stats.rankdata(-values if higher_is_better else values, axis=1)
@@ -95,7 +105,7 @@ def _friedman(ranks):
     n, k = ranks.shape
     _, ties = np.unique(ranks + np.arange(n)[:, None] * 2 * k, return_counts=True)
     spread = n * k * (k * k - 1) - (ties**3 - ties).sum()
-    if spread == 0:  # every row is one tie
+    if spread == 0:  # all methods are tied on every dataset
         return 1.0
     between = 12 * ((ranks.sum(axis=0) - n * (k + 1) / 2) ** 2).sum()
     return float(stats.chi2.sf(between * (k - 1) / spread, k - 1))
@@ -119,18 +129,24 @@ def _wilcoxon_holm(scores):
 
 
 def plot_critical_difference(comparison, *, ax=None):
-    """Draw mean ranks on a line; a bar joins methods that Nemenyi's test does not tell apart.
+    """Draw the mean ranks; a bar joins methods that do not differ significantly by Nemenyi's test.
 
     Parameters
     ----------
     comparison : Comparison
         From `compare_methods`.
     ax : matplotlib Axes, default=None
-        None: a new figure.
+        Where to draw; None makes a new figure.
 
     Returns
     -------
     matplotlib Axes
+        The axes with the diagram.
+
+    References
+    ----------
+    .. [1] Demšar, J. "Statistical comparisons of classifiers over multiple data sets." Journal of Machine Learning
+       Research 7, 2006.
 
     Examples
     --------
@@ -146,7 +162,7 @@ def plot_critical_difference(comparison, *, ax=None):
         import matplotlib.pyplot as plt
 
         _, ax = plt.subplots(figsize=(9, 1.1 + 0.27 * rows + 0.16 * len(bars)))
-    top = 0.45 * len(bars) + 0.5  # names hang below the bars
+    top = 0.45 * len(bars) + 0.5  # names are placed below the bars
     ax.set(xlim=(k + 0.02, 0.98), ylim=(top + rows, -1.9))
     ax.axis("off")
     ax.plot([1, k], [0, 0], color="black", lw=1)
@@ -156,7 +172,7 @@ def plot_critical_difference(comparison, *, ax=None):
     width = min(comparison.critical_difference, k - 1)
     ax.plot([1, 1 + width], [-1.35, -1.35], color="black", lw=2)
     shown = f"critical difference {comparison.critical_difference:.2f}"
-    ax.text(1, -1.5, f"{shown}, {comparison.n_datasets} tables", ha="right", va="bottom", fontsize=9)
+    ax.text(1, -1.5, f"{shown}, {comparison.n_datasets} datasets", ha="right", va="bottom", fontsize=9)
     for place, (method, rank) in enumerate(ranks.items()):
         best = place < rows
         row = top + (place if best else k - 1 - place) + 0.3

@@ -7,7 +7,7 @@ from scipy import stats
 from fewlabel.metrics import compare_methods, plot_critical_difference
 from fewlabel.metrics._comparison import _cliques
 
-# Table 6 of Demsar (2006): AUC of four variants of C4.5 on 14 tables; its section 3.2 works the tests by hand.
+# Table 6 of Demsar (2006): AUC of four variants of C4.5 on 14 datasets; section 3.2 computes the tests by hand.
 DEMSAR = pd.DataFrame(
     {
         "C4.5": [0.763, 0.599, 0.954, 0.628, 0.882, 0.936, 0.661, 0.583, 0.775, 1.0, 0.940, 0.619, 0.972, 0.957],
@@ -50,18 +50,18 @@ def test_lower_can_be_better_and_gaps_are_left_out():
     assert comparison.n_datasets == 14
 
 
-def test_equal_methods_are_not_told_apart():
+def test_equal_methods_do_not_differ():
     comparison = compare_methods(pd.DataFrame({"a": [0.5, 0.6], "b": [0.5, 0.6]}))
     assert comparison.friedman_p == 1.0
     assert (comparison.p_values == 1.0).all(axis=None)
 
 
 def test_too_little_to_compare():
-    with pytest.raises(ValueError, match="leave out the methods"):
+    with pytest.raises(ValueError, match=r"scores holds 2 methods and 0 datasets.*drop the methods"):
         compare_methods(pd.DataFrame({"a": [0.5], "b": [np.nan]}))
 
 
-def test_bars_join_what_is_not_told_apart():
+def test_bars_join_what_does_not_differ():
     assert _cliques(np.array([1.0, 1.5, 2.2, 4.0]), 1.0) == [(0, 1), (1, 2)]
     assert _cliques(np.array([1.0, 1.2, 1.4]), 1.0) == [(0, 2)]
     assert _cliques(np.array([1.0, 3.0]), 1.0) == []

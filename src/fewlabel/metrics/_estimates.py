@@ -1,0 +1,111 @@
+"""AUC estimates from positives and negatives, positives and unlabeled rows, or unlabeled rows and negatives.
+
+Write :math:`A_{PN}` for the AUC, the probability that a positive scores above a negative (ties count one half). With
+:math:`\\theta_P` the share of positives among the unlabeled rows and :math:`\\theta_N = 1 - \\theta_P`, the other two
+kinds of pairs determine it as well:
+
+.. math::
+    A_{PU} = \\theta_N A_{PN} + \\theta_P / 2, \\qquad A_{UN} = \\theta_P A_{PN} + \\theta_N / 2 .
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from fewlabel import labels
+from fewlabel.kernels.ranks import placements, variance_of_mean
+from fewlabel.metrics._inputs import check_prior, is_number, read_score
+from fewlabel.metrics._newcombe import newcombe_interval
+
+
+class Estimate(NamedTuple):
+    """The observed AUC of one sample against another, and the linear map from it to the AUC of P against N."""
+
+    pairs: str
+    psi_high: np.ndarray
+    psi_low: np.ndarray
+    shift: float
+    scale: float
+    prior_sd: float
+
+    @property
+    def sizes(self):
+        """Sizes of the two samples."""
+        return len(self.psi_high), len(self.psi_low)
+
+    @property
+    def observed(self):
+        """AUC of the two samples."""
+        return float(self.psi_high.mean())
+
+    @property
+    def auc(self):
+        """AUC of positives against negatives."""
+        return (self.observed - self.shift) / self.scale
+
+    @property
+    def prior_error(self):
+        """Standard error of `auc` due to `prior_sd`; P-U and U-N differ in the sign of the slope only."""
+        return self.prior_sd * abs(self.observed - 0.5) / self.scale**2
+
+    def delong_variance(self):
+        """DeLong's variance of `observed`; 0 where it cannot be estimated."""
+        if min(self.sizes) < 2:
+            return 0.0
+        return variance_of_mean(self.psi_high) + variance_of_mean(self.psi_low)
+
+    def variance(self):
+        """Variance of `auc`; never 0, because a perfect ranking of two rows is not certain knowledge."""
+        variance = self.delong_variance()
+        if variance == 0:  # half of Newcombe's 95% interval is two standard errors
+            low, high = newcombe_interval(self.observed, *self.sizes, z=2.0)
+            variance = ((high - low) / 4) ** 2
+        return variance / self.scale**2 + self.prior_error**2
+
+
+def estimate(pairs, high, low, prior=None, prior_sd=0.0):
+    """Return the estimate from the scores of two samples; `high` should rank above `low`."""
+    psi_high, psi_low = placements(high, low)
+    if pairs == "pn":
+        return Estimate(pairs, psi_high, psi_low, 0.0, 1.0, 0.0)
+    scale = 1 - prior if pairs == "pu" else prior
+    return Estimate(pairs, psi_high, psi_low, (1 - scale) / 2, scale, prior_sd)
+
+
+def read_estimate(y_true, y_score, pairs, prior, prior_sd):
+    """Return the estimate from the requested pairs; for "auto" the one with the smallest variance."""
+    prior = _read_prior(pairs, prior, prior_sd)
+    samples = _read_samples(y_true, y_score, pu=pairs == "pu")
+    n_unlabeled = len(samples["u"])
+    if pairs in ("pu", "un") and not n_unlabeled:
+        raise ValueError(f"pairs={pairs!r} needs unlabeled rows, y_true has none: use pairs='pn'")
+    requested = (pairs,)
+    if pairs == "auto":
+        requested = ("pn", "pu", "un") if n_unlabeled else ("pn",)
+    estimates = [estimate(kind, samples[kind[0]], samples[kind[1]], prior, prior_sd) for kind in requested]
+    return min(estimates, key=Estimate.variance)
+
+
+def _read_prior(pairs, prior, prior_sd):
+    if not (is_number(prior_sd) and 0 <= prior_sd < math.inf):
+        raise ValueError(f"prior_sd={prior_sd!r} should be a number >= 0, the standard error of prior")
+    if prior is not None:
+        return check_prior(prior)
+    if pairs != "pn":
+        raise ValueError(
+            f"pairs={pairs!r} needs prior, the share of positives among the unlabeled rows; pairs='pn' does not"
+        )
+    return None
+
+
+def _read_samples(y_true, y_score, pu):
+    """Scores of the positives, negatives and unlabeled rows."""
+    read = labels.read(y_true)
+    if pu and not (len(read.classes) == 2 and (read.codes < 0).any()):
+        # Without labeled negatives beside unlabeled rows, y has its positive-unlabeled meaning.
+        signs = labels.read_pu(y_true).positive.astype(np.int8)
+    else:
+        signs = labels.read_binary(y_true).signs
+    score = read_score(y_score, len(signs), "y_score")
+    return {"p": score[signs > 0], "n": score[signs < 0], "u": score[signs == 0]}

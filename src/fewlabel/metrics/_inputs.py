@@ -1,0 +1,55 @@
+"""Validation of the arguments that the metrics share."""
+
+import numbers
+
+import numpy as np
+from scipy import stats
+
+
+def read_score(score, n_samples, name):
+    """Return scores as a numeric 1d array without NaN, one per row of `y`."""
+    values = np.asarray(score)
+    if values.dtype.kind not in "biuf":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} should hold numbers, got dtype {values.dtype}") from None
+    if values.ndim == 2 and values.shape[1] == 2:
+        raise ValueError(f"{name} has two columns: pass that of the positive class, e.g. predict_proba(X)[:, 1]")
+    if values.ndim != 1:
+        raise ValueError(f"{name} should be a 1d array with one score per row, got shape {values.shape}")
+    if len(values) != n_samples:
+        raise ValueError(
+            f"y_true has {n_samples} rows and {name} has {len(values)}: pass labels and scores of the same rows"
+        )
+    n_missing = int(np.isnan(values).sum())
+    if n_missing:
+        raise ValueError(
+            f"{name} holds NaN in {n_missing} of {n_samples} rows, which cannot be ranked: drop these rows, or give "
+            "them the score with which they will be treated"
+        )
+    return values
+
+
+def check_prior(prior):
+    """Return `prior` as a float; it should lie between 0 and 1, both excluded."""
+    if not (is_number(prior) and 0 < prior < 1):
+        raise ValueError(
+            f"prior={prior!r} should be a number between 0 and 1 (both excluded): the share of positives "
+            "among the unlabeled rows"
+        )
+    return float(prior)
+
+
+def normal_quantile(confidence):
+    """Return z with P(|Z| < z) = `confidence` for a standard normal Z."""
+    if not (is_number(confidence) and 0 < confidence < 1):
+        percent = is_number(confidence) and confidence > 1
+        hint = f"; for {confidence:g}% write {confidence / 100:g}" if percent else ""
+        raise ValueError(f"confidence={confidence!r} should be a number between 0 and 1 (both excluded){hint}")
+    return float(stats.norm.isf((1 - confidence) / 2))
+
+
+def is_number(value):
+    """Whether `value` is a real number; bools are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -1,0 +1,171 @@
+"""Confidence intervals of the AUC."""
+
+import math
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from fewlabel.metrics._estimates import read_estimate
+from fewlabel.metrics._inputs import normal_quantile
+from fewlabel.metrics._newcombe import newcombe_interval
+
+_METHODS = ("auto", "newcombe", "logit-delong", "wald-delong")
+_PAIRS = ("pn", "pu", "un", "auto")
+
+# With fewer rows in the smaller sample, DeLong's variance is too noisy for its interval to reach its coverage.
+_FEW = 30
+
+
+class AUCInterval(NamedTuple):
+    """An AUC with its confidence interval.
+
+    Attributes
+    ----------
+    auc : float
+        The estimate, in [0, 1].
+    low, high : float
+        The ends of the interval, in [0, 1].
+    method : str
+        The method that was used: ``"newcombe"``, ``"logit-delong"`` or ``"wald-delong"``.
+    pairs : str
+        The pairs that were compared: ``"pn"``, ``"pu"`` or ``"un"``.
+    """
+
+    auc: float
+    low: float
+    high: float
+    method: str
+    pairs: str
+
+
+def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", pairs="pn", prior=None, prior_sd=0.0):
+    """Compute the AUC with a confidence interval that stays valid with few labels.
+
+    Only the order of the scores matters; infinite scores are allowed.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels; the last class in sorted order is positive, ``-1`` or a missing value marks an unlabeled row.
+    y_score : array-like of shape (n_samples,)
+        Scores; larger means more likely positive.
+    confidence : float, default=0.95
+        Nominal coverage.
+    method : {"auto", "newcombe", "logit-delong", "wald-delong"}, default="auto"
+        How to compute the interval, see Notes. ``"auto"`` uses Newcombe's method if the smaller of the two samples has
+        fewer than 30 rows or DeLong's variance is zero (as it is when the AUC is 0 or 1), and logit-DeLong otherwise.
+    pairs : {"pn", "pu", "un", "auto"}, default="pn"
+        The samples to compare: labeled positives (p), labeled negatives (n), unlabeled rows (u). ``"pn"`` ignores
+        unlabeled rows. ``"pu"`` and ``"un"`` estimate the same AUC, converted with `prior`; ``"pu"`` also accepts
+        positive-unlabeled labels: positives and markers, or ``{0, 1}`` without markers, where 0 means unlabeled.
+        ``"auto"`` uses the pairs with the smallest estimated variance. Unlabeled rows help if one class has few
+        labels: with 500 positives and 5 negatives, the standard error of ``"pu"`` is an eighth of that of ``"pn"``.
+    prior : float, default=None
+        P(y = positive) among the unlabeled rows; required by all `pairs` but ``"pn"``.
+    prior_sd : float, default=0.0
+        Standard error of `prior`, which widens the interval.
+
+    Returns
+    -------
+    AUCInterval
+        Estimate, ends, and the method and pairs that were used. With ``"pu"`` and ``"un"`` the converted values can
+        leave [0, 1]; they are clipped.
+
+    Warns
+    -----
+    UserWarning
+        If the whole interval lies outside [0, 1] before clipping, which happens when `prior` is wrong.
+
+    See Also
+    --------
+    paired_auc_test : Test the difference of two AUCs on the same rows.
+
+    Notes
+    -----
+    With placements :math:`\\psi`, DeLong's variance [1]_ is :math:`V = s^2(\\psi_P)/n_P + s^2(\\psi_N)/n_N`.
+
+    - ``"wald-delong"``: :math:`A \\pm z\\sqrt V`. Its coverage is too low with few labels.
+    - ``"logit-delong"``: :math:`\\operatorname{logit} A \\pm z \\sqrt V / (A(1-A))`, mapped back.
+    - ``"newcombe"``: Newcombe's method 5 [2]_, the roots :math:`t` of
+
+      .. math::
+          (A-t)^2 = \\frac{z^2 t(1-t)}{n_P n_N}
+          \\left[1 + N^* \\frac{1-t}{2-t} + N^* \\frac{t}{1+t}\\right],
+          \\qquad N^* = \\frac{n_P+n_N}{2} - 1 .
+
+      It needs no variance estimate, so it is valid for one row of a class and for an AUC of 0 or 1.
+
+    DeLong's methods need two rows in each sample, and the interval shrinks to a point if :math:`V = 0`.
+    The interval of :math:`A_{PU}` is mapped linearly by :math:`A_{PN} = (A_{PU} - \\theta_P/2)/\\theta_N`, that of
+    :math:`A_{UN}` by :math:`A_{PN} = (A_{UN} - \\theta_N/2)/\\theta_P`, where :math:`\\theta_P` is `prior` and
+    :math:`\\theta_N = 1 - \\theta_P` [3]_. With :math:`\\tau = z \\cdot` ``prior_sd`` :math:`\\cdot\\, |A_{PU} -
+    \\frac12| / \\theta_N^2` (for ``"un"``: :math:`|A_{UN} - \\frac12| / \\theta_P^2`), each side :math:`d` of the
+    interval then becomes :math:`\\sqrt{d^2 + \\tau^2}` [4]_. The labeled positives must not be among the unlabeled
+    rows.
+
+    References
+    ----------
+    .. [1] DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. "Comparing the areas under two or more correlated
+       receiver operating characteristic curves: a nonparametric approach." Biometrics 44(3), 1988.
+    .. [2] Newcombe, R. G. "Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part
+       2: asymptotic methods and evaluation." Statistics in Medicine 25(4), 2006.
+    .. [3] Sakai, T., Niu, G. and Sugiyama, M. "Semi-supervised AUC optimization based on positive-unlabeled learning."
+       Machine Learning 107(4), 2018.
+    .. [4] Zou, G. Y. and Donner, A. "Construction of confidence limits about effect measures: a general approach."
+       Statistics in Medicine 27(10), 2008.
+
+    Examples
+    --------
+    >>> from fewlabel.metrics import auc_confidence_interval
+    >>> y = [0, 0, 0, 0, 1, 1, 1, -1, -1]
+    >>> score = [0.1, 0.3, 0.2, 0.6, 0.5, 0.8, 0.9, 0.4, 0.7]
+    >>> interval = auc_confidence_interval(y, score)
+    >>> print(f"{interval.auc:.2f} ({interval.low:.2f} to {interval.high:.2f}, {interval.method})")
+    0.92 (0.46 to 0.99, newcombe)
+    """
+    _check_choice("method", method, _METHODS)
+    _check_choice("pairs", pairs, _PAIRS)
+    z = normal_quantile(confidence)
+    estimate = read_estimate(y_true, y_score, pairs, prior, prior_sd)
+    if method == "auto":
+        few = min(estimate.sizes) < _FEW
+        method = "newcombe" if few or estimate.delong_variance() == 0 else "logit-delong"
+    ends = np.array(_observed_interval(estimate, method, z))
+    ends = (ends - estimate.shift) / estimate.scale
+    # Each side is widened separately, as the sum of two independent errors (Zou and Donner 2008).
+    low, high = estimate.auc + np.hypot(ends - estimate.auc, z * estimate.prior_error) * [-1, 1]
+    if low > 1 or high < 0:
+        warnings.warn(
+            f"the interval ({low:.3g} to {high:.3g}) lies outside [0, 1], so prior={prior} is wrong: it "
+            "should be the share of positives among the unlabeled rows",
+            UserWarning,
+            stacklevel=2,
+        )
+    auc, low, high = (float(v) for v in np.clip([estimate.auc, low, high], 0, 1))
+    return AUCInterval(auc, low, high, method, estimate.pairs)
+
+
+def _observed_interval(estimate, method, z):
+    """Interval of the observed AUC, before conversion."""
+    auc = estimate.observed
+    if method == "newcombe":
+        return newcombe_interval(auc, *estimate.sizes, z)
+    if min(estimate.sizes) < 2:
+        n_high, n_low = estimate.sizes
+        raise ValueError(
+            f"method={method!r} needs two rows in each sample, got {n_high} and {n_low}: use method='newcombe'"
+        )
+    error = z * math.sqrt(estimate.delong_variance())
+    if method == "wald-delong":
+        return auc - error, auc + error
+    if error == 0:
+        return auc, auc
+    center, half = special.logit(auc), error / (auc * (1 - auc))
+    return special.expit(center - half), special.expit(center + half)
+
+
+def _check_choice(name, value, choices):
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is not known: use one of {', '.join(map(repr, choices))}")

@@ -1,0 +1,125 @@
+"""DeLong's test of two AUCs on the same rows."""
+
+import math
+from typing import NamedTuple
+
+from scipy import optimize, stats
+
+from fewlabel import labels
+from fewlabel.kernels.ranks import placements, variance_of_mean
+from fewlabel.metrics._inputs import normal_quantile, read_score
+from fewlabel.metrics._newcombe import newcombe_low
+
+
+class PairedAUCTest(NamedTuple):
+    """The difference of two AUCs on the same rows.
+
+    Attributes
+    ----------
+    difference : float
+        ``auc_a - auc_b``.
+    low, high : float
+        The ends of its confidence interval.
+    pvalue : float
+        Two-sided p-value of the hypothesis that the AUCs are equal.
+    auc_a, auc_b : float
+        The two AUCs.
+    """
+
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    auc_a: float
+    auc_b: float
+
+
+def paired_auc_test(y_true, score_a, score_b, *, confidence=0.95):
+    """Test the difference of two AUCs on the same rows by DeLong's method.
+
+    With :math:`\\delta = \\psi^a - \\psi^b` the differences of the placements,
+
+    .. math::
+        D = A_a - A_b = \\bar\\delta_P, \\qquad
+        V = s^2(\\delta_P)/n_P + s^2(\\delta_N)/n_N, \\qquad z = D/\\sqrt V .
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels; the last class in sorted order is positive. Unlabeled rows are ignored. Each class needs two labeled
+        rows.
+    score_a, score_b : array-like of shape (n_samples,)
+        The two scores; larger means more likely positive.
+    confidence : float, default=0.95
+        Nominal coverage of the interval.
+
+    Returns
+    -------
+    PairedAUCTest
+        Difference, its interval, p-value and the two AUCs.
+
+    See Also
+    --------
+    auc_confidence_interval : Confidence interval of one AUC.
+
+    Notes
+    -----
+    Scores that order the rows in the same way have difference 0, interval (0, 0) and p-value 1. If :math:`\\delta` is
+    the same for all rows but not 0 (for instance if one score is perfect and the other constant), :math:`V` is 0 and
+    DeLong's test would always reject. Newcombe's intervals of the two AUCs are then combined [2]_ as if they were
+    independent, which is conservative; the p-value is that of the interval that just reaches 0.
+
+    References
+    ----------
+    .. [1] DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. "Comparing the areas under two or more correlated
+       receiver operating characteristic curves: a nonparametric approach." Biometrics 44(3), 1988.
+    .. [2] Zou, G. Y. and Donner, A. "Construction of confidence limits about effect measures: a general approach."
+       Statistics in Medicine 27(10), 2008.
+
+    Examples
+    --------
+    >>> from fewlabel.metrics import paired_auc_test
+    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> test = paired_auc_test(y, [1, 2, 3, 5, 4, 6, 7, 8], [3, 5, 1, 6, 4, 2, 7, 8])
+    >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.pvalue:.2f}")
+    0.938 - 0.688 = 0.250, p = 0.22
+    """
+    z = normal_quantile(confidence)
+    signs = labels.read_binary(y_true).signs
+    scores = read_score(score_a, len(signs), "score_a"), read_score(score_b, len(signs), "score_b")
+    psi_a, psi_b = (placements(score[signs > 0], score[signs < 0]) for score in scores)
+    counts = [len(psi) for psi in psi_a]
+    if min(counts) < 2:
+        raise ValueError(
+            f"paired_auc_test needs two labeled rows of each class, got {counts[0]} positive and {counts[1]} negative: "
+            "label more rows, a variance cannot be estimated from one"
+        )
+    auc_a, auc_b = float(psi_a[0].mean()), float(psi_b[0].mean())
+    difference = float((psi_a[0] - psi_b[0]).mean())
+    variance = sum(variance_of_mean(a - b) for a, b in zip(psi_a, psi_b))
+    if variance == 0 and abs(difference) > 1e-12:
+        low, high, pvalue = _conservative_difference(auc_a, auc_b, *counts, z)
+    else:
+        error = math.sqrt(variance)
+        low, high = difference - z * error, difference + z * error
+        pvalue = float(2 * stats.norm.sf(abs(difference) / error)) if variance else 1.0
+    return PairedAUCTest(difference, max(low, -1.0), min(high, 1.0), pvalue, auc_a, auc_b)
+
+
+def _conservative_difference(auc_a, auc_b, n_high, n_low, z):
+    """Interval and p-value of a difference of AUCs from their Newcombe intervals, as if they were independent."""
+
+    def reach(auc_up, auc_down, z):
+        """How far the true ``auc_up - auc_down`` may lie below its estimate."""
+        down = auc_up - newcombe_low(auc_up, n_high, n_low, z)
+        up = 1 - newcombe_low(1 - auc_down, n_high, n_low, z) - auc_down
+        return math.hypot(down, up)
+
+    difference = auc_a - auc_b
+    larger, smaller = max(auc_a, auc_b), min(auc_a, auc_b)
+    z_max = 1.0
+    while reach(larger, smaller, z_max) < larger - smaller:
+        z_max *= 2
+    z_zero = optimize.brentq(lambda v: reach(larger, smaller, v) - (larger - smaller), 0, z_max)
+    low, high = difference - reach(auc_a, auc_b, z), difference + reach(auc_b, auc_a, z)
+    return low, high, float(2 * stats.norm.sf(z_zero))
