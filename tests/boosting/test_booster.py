@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fewlabel
+from fewlabel import threads as threads_module
 from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
 from fewlabel.boosting import _booster as booster_module
-from fewlabel.boosting import _rows as rows_module
-from fewlabel.boosting import _threads as threads_module
+from fewlabel.boosting import rows as rows_module
 
 BOOSTERS = [PNUAUCBoostClassifier, RankBoostClassifier, PNUAdaBoostClassifier]
 each_booster = pytest.mark.parametrize("Booster", BOOSTERS)

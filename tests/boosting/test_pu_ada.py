@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 
 import fewlabel
+from fewlabel import threads as threads_module
 from fewlabel.boosting import PUAdaBoostClassifier
-from fewlabel.boosting import _threads as threads_module
 from fewlabel.exceptions import LabelError, PriorWarning
 from reference import pu_ada
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from scipy.special import expit, logit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -22,6 +21,7 @@ from fewlabel.exceptions import LabelError
 from fewlabel.labels import read, require_labels
 from fewlabel.prior import class_prior
 from fewlabel.pu import PositiveUnlabeled
+from fewlabel.threads import map_in_threads
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
 _LETTERS = {"binary": "b", "multiclass": "m", "positive-unlabeled": "p"}
@@ -242,8 +242,7 @@ class AutoClassifier(RankingClassifier):
             self.labeled_rows_ = kept[job.labeled]
             self._choose(job, evidence)
             chosen = [m for m in evidence if m.name in self.ensemble_weights_]
-            run = Parallel(self.n_jobs, prefer="threads")
-            fitted = run(delayed(job.finish)(m, evidence[m]) for m in chosen)
+            fitted = map_in_threads(lambda m: job.finish(m, evidence[m]), chosen, self.n_jobs)
             self.members_ = {m.name: one for m, one in zip(chosen, fitted)}
         yield Step(total, total, "the chosen members on all rows")
 
@@ -301,12 +300,11 @@ class AutoClassifier(RankingClassifier):
         deadline = np.inf if self.time_budget is None else start + _SHARE_OF_EVIDENCE * self.time_budget
         order = sorted(members, key=lambda m: TRIED_FIRST.index(m.name) if m.name in TRIED_FIRST else len(TRIED_FIRST))
 
-        def one(number, member):
-            late = number > 0 and time.monotonic() > deadline
+        def one(member):
+            late = member is not order[0] and time.monotonic() > deadline
             return member, None if late else job.out_of_fold(member, n_repeats)
 
-        run = Parallel(self.n_jobs, prefer="threads", return_as="generator")
-        yield from run(delayed(one)(number, member) for number, member in enumerate(order))
+        return map_in_threads(one, order, self.n_jobs)
 
     def _choose(self, job, evidence):
         """Weights of the members, the leaderboard, what the unlabeled rows are worth, threshold and probabilities."""

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabel.base import Interval, RankingClassifier, RealNotInt
 from fewlabel.boosting.loop import STUMP, boost
 from fewlabel.boosting.rows import Binning, IncrementalRows, WeightedRows
-from fewlabel.boosting.threads import RowThreads
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS, round_down
 from fewlabel.kernels.stumps import score
+from fewlabel.threads import RowThreads
 
 _MANY_ROWS = 20_000  # from here on the histograms of all columns are cheaper to keep than to make
 

@@ -1,5 +1,6 @@
 """The command line. Heavy imports are inside the commands, so that ``--help`` answers at once."""
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -28,7 +29,12 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; errors are one line on stderr."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == INTERRUPTED:  # at once: the interpreter would wait for the methods that are still being fitted
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

@@ -6,7 +6,7 @@ import dask
 import numpy as np
 from dask import delayed
 
-from fewlabel.boosting.threads import RowThreads
+from fewlabel.threads import RowThreads
 
 
 class Blocks:

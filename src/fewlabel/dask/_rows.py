@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from fewlabel.boosting.rows import WeightedRows
-from fewlabel.boosting.threads import RowThreads
 from fewlabel.dask._sketch import sketch
 from fewlabel.kernels import stumps
 from fewlabel.kernels.stumps import N_CODES
+from fewlabel.threads import RowThreads
 
 SIGNS = (1, 0, -1)  # positives, unlabeled rows, negatives: the groups of the boosters
 SCORE_POINTS = 2**16  # of the summary of the scores of a group: all of them if they are fewer

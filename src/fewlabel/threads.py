@@ -1,0 +1,87 @@
+"""Python threads for work that runs without the interpreter's lock.
+
+The kernels are serial and release the lock, so plain Python threads can run them in parallel. This makes fits from
+several threads at once, and a fork after a fit, safe, which Numba's own threading layers do not guarantee.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+from joblib import effective_n_jobs
+
+_CELLS_PER_THREAD = 250_000  # about a tenth of a millisecond of work; less is not worth waking a thread for
+
+
+def map_in_threads(work, items, n_jobs=None):
+    """Yield ``work(item)`` of each item, in the order of the items.
+
+    If the caller stops early, because of an error or of Ctrl-C, no further item is started and the caller does not
+    wait for those that are running. The interpreter does, when it exits. Joblib's threads are daemons instead: the
+    interpreter ends them inside compiled code, and C++ code then aborts the process.
+
+    Parameters
+    ----------
+    work : callable
+    items : iterable
+    n_jobs : int, default=None
+        Number of threads, as in scikit-learn: None means 1 unless a joblib context says otherwise, -1 all cores.
+
+    Examples
+    --------
+    >>> from fewlabel.threads import map_in_threads
+    >>> list(map_in_threads(abs, [-3, 2], n_jobs=2))
+    [3, 2]
+    """
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads == 1:
+        yield from map(work, items)
+        return
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        yield from pool.map(work, items)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+class RowThreads:
+    """Threads that work on ranges of rows, for the duration of a ``with`` block.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in `map_in_threads`.
+    """
+
+    def __init__(self, n_jobs):
+        self.n_threads = effective_n_jobs(n_jobs)
+        self._pool = None
+
+    def __enter__(self):
+        if self.n_threads > 1:
+            self._pool = ThreadPoolExecutor(self.n_threads)
+        return self
+
+    def __exit__(self, *exception):
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def map(self, work, items):
+        """List of ``work(item)`` for each item."""
+        return list(map(work, items) if self._pool is None else self._pool.map(work, items))
+
+    def ranges(self, n_rows, n_columns=1):
+        """Ranges (start, stop) that cover the rows, one for each thread that has enough work."""
+        n_ranges = max(1, min(self.n_threads, n_columns * n_rows // _CELLS_PER_THREAD))
+        edges = [n_rows * t // n_ranges for t in range(n_ranges + 1)]
+        return list(pairwise(edges))
+
+    def over_rows(self, work, n_rows, n_columns=1):
+        """Call ``work(start, stop)`` on ranges that cover the rows, and return the sum of the results."""
+        ranges = self.ranges(n_rows, n_columns)
+        if len(ranges) == 1:
+            return work(0, n_rows)
+        first, *others = self.map(lambda ends: work(*ends), ranges)
+        for other in others:
+            if other is not None:
+                first += other
+        return first

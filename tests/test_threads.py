@@ -1,0 +1,63 @@
+"""Threads that keep the order of their items and stop when the caller does."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from fewlabel.threads import map_in_threads
+
+INTERRUPTED = """
+import threading, time
+from fewlabel.threads import map_in_threads
+
+started = threading.Barrier(3)
+
+def work(item):
+    started.wait()
+    time.sleep(0.5)
+    print(f"item {item} is done", flush=True)
+
+def interrupted():
+    yield from (1, 2)
+    started.wait()
+    raise KeyboardInterrupt
+
+list(map_in_threads(work, interrupted(), n_jobs=2))
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 3])
+def test_results_come_in_the_order_of_the_items(n_jobs):
+    assert list(map_in_threads(lambda item: item**2, range(50), n_jobs)) == [item**2 for item in range(50)]
+
+
+def test_nothing_is_started_after_the_caller_stopped():
+    stopped, started, threads = threading.Event(), [], set()
+
+    def work(item):
+        started.append(item)
+        threads.add(threading.current_thread())
+        if item:
+            stopped.wait()
+        return item
+
+    results = map_in_threads(work, range(100), n_jobs=2)
+    assert next(results) == 0
+    results.close()  # returns although items are running
+    stopped.set()
+    for thread in threads:
+        thread.join()
+    assert len(started) <= 3
+
+
+def test_an_error_reaches_the_caller():
+    with pytest.raises(ZeroDivisionError):
+        list(map_in_threads(lambda item: 1 / item, [1, 0, 2], n_jobs=2))
+
+
+def test_the_interpreter_waits_for_running_items_when_it_is_interrupted():
+    ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert "KeyboardInterrupt" in ended.stderr
+    assert sorted(ended.stdout.split("\n")) == ["", "item 1 is done", "item 2 is done"]
