@@ -1,26 +1,27 @@
-# Everything runs in a virtual environment of the project's own; the first call makes it.
+# Everything runs in the project's own virtual environment; the first call creates it.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test coverage lint docs build bench clean
 .DEFAULT_GOAL := demo
 
-.venv/.core: pyproject.toml
+.venv/.core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fewlabel needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) .
 	touch $@
 
 .venv/.dev: .venv/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) '.[dev]'
 	touch $@
 
 .venv/.bench: .venv/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(INSTALL) '.[bench]'
 	touch $@
 
 .venv/.docs: .venv/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(INSTALL) '.[docs]'
 	touch $@
 
 demo: .venv/.core  ## train on a table with 90% of its labels hidden; writes report.html
@@ -29,18 +30,25 @@ demo: .venv/.core  ## train on a table with 90% of its labels hidden; writes rep
 test: .venv/.dev  ## all tests and doctests
 	$(BIN)/python -m pytest -n auto
 
+coverage: .venv/.dev  ## the same tests, with the share of the lines and branches that they run
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term
+
 lint: .venv/.dev  ## style, types, and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
-docs: .venv/.docs  ## the documentation site, in docs/_build/html; a warning is an error
+docs: .venv/.docs  ## the documentation site with its examples, in docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 
-bench: .venv/.bench  ## speed beside XGBoost and LightGBM, and the paper's tables where the data is at hand
+build: .venv/.core  ## the wheel and the source archive, in dist/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m build --outdir dist .
+
+bench: .venv/.bench  ## speed beside XGBoost and LightGBM, and a paper's tables if the data is available
 	$(BIN)/python benchmarks/stumps.py
 	$(BIN)/fewlabel bench pnu-auc --resume
 
 clean:
-	rm -rf .venv build dist docs/_build docs/generated report.html
+	rm -rf .venv build dist docs/_build docs/generated docs/gallery report.html .coverage .coverage.*
