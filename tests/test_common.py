@@ -17,7 +17,7 @@ EXPECTED_FAILURES = {
 PU_REASON = (
     "prior=None is estimated out of fold on the rows as they stand: repeated rows fall into several folds "
     "and are known "
-    "there; with a prior given, weights equal repetition (tests/test_pu.py)"
+    "there; with a prior given, weights equal repetition (tests/test_positive_unlabeled.py)"
 )
 EXPECTED_FAILURES_OF = {
     name: {f"check_sample_weight_equivalence_on_{kind}_data": PU_REASON for kind in ("dense", "sparse")}

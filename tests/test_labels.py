@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
 import fewlabel
 from fewlabel.exceptions import LabelError
-from fewlabel.labels import UNLABELED, read, read_binary, read_pu
+from fewlabel.labels import UNLABELED, name_rest, read, read_binary, read_positive, read_pu
 
 # Every container holds: first class, unlabeled, second class, first class.
 CODES = [0, -1, 1, 0]
@@ -216,7 +217,7 @@ class TestReadErrors:
         ("y", "message"),
         [
             (None, "the target y is None"),
-            ("yes", "got str instead: pass one label a row"),
+            ("yes", "got str instead: pass one label per row"),
             (3, "got int instead"),
             ((label for label in (0, 1)), "got generator instead"),
             ({0, 1}, "got set instead"),
@@ -224,7 +225,7 @@ class TestReadErrors:
             (np.array(1), r"shape \(\) instead"),
             (np.zeros((3, 2)), r"shape \(3, 2\) instead"),
             (np.zeros((3, 1, 1)), r"shape \(3, 1, 1\) instead"),
-            ([[1, 2], [3]], r"nested rows instead \(row 0 is list of length 2\): pass one label a row"),
+            ([[1, 2], [3]], r"nested rows instead \(row 0 is list of length 2\): pass one label per row"),
             ([0, 1, [1, 0]], r"row 2 is list of length 2"),
             ([[0, 1], [1, 0]], r"row 0 is list of length 2"),
             ([np.zeros((2, 3)), np.zeros((2, 4))], "row 0 is ndarray of length 2"),
@@ -328,3 +329,72 @@ class TestReadPU:
     def test_no_labeled_row(self):
         with pytest.raises(LabelError, match="y holds no labeled row"):
             read_pu([-1, -1])
+
+
+# One labeled class, and the name of the class of the other rows.
+ONE_CLASS = {
+    "1": ([1, 1, 1, 1] + [-1] * 8, [0, 1]),
+    "0": ([0, 0, 0, 0] + [None] * 8, [1, 0]),
+    "floats": ([2.0] * 4 + [np.nan] * 8, [0, 2]),
+    "text": (["fraud"] * 4 + [None] * 8, ["not fraud", "fraud"]),
+    "bools": ([True] * 4 + [None] * 8, [False, True]),
+    "False": ([False] * 4 + [None] * 8, [True, False]),
+    "categorical": (pd.Categorical(["yes"] * 4 + [None] * 8, categories=["no", "yes"]), ["no", "yes"]),
+    "many categories": (pd.Categorical(["a"] * 4 + [None] * 8, categories=["a", "b", "c"]), ["not a", "a"]),
+    "many numbers": (pd.Categorical([1] * 4 + [None] * 8, categories=[0, 1, 2]), [0, 1]),
+}
+ONE_CLASS_ESTIMATORS = {
+    "Ada-PU": fewlabel.PUAdaBoostClassifier(3, prior=0.4),
+    "linear": fewlabel.LinearPUClassifier(prior=0.4),
+    "auto": fewlabel.AutoClassifier(["logistic regression"], prior=0.4),
+    "table": fewlabel.TableClassifier(fewlabel.AutoClassifier(["logistic regression"], prior=0.4)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:only one labeled class")
+@pytest.mark.parametrize("estimator", ONE_CLASS_ESTIMATORS.values(), ids=ONE_CLASS_ESTIMATORS.keys())
+@pytest.mark.parametrize(("y", "classes"), ONE_CLASS.values(), ids=ONE_CLASS.keys())
+def test_every_estimator_gives_the_absent_class_the_same_name(estimator, y, classes):
+    X = pd.DataFrame({"x": [8.0, 9, 10.5, 11, 8.5, 9.5, 10.6, 1, 2, 3.5, 4, 5]})
+    model = clone(estimator).fit(X, y)
+    assert model.classes_.tolist() == classes
+    assert {type(c) for c in model.classes_.tolist()} == {type(read(y).classes.tolist()[0])}
+    assert set(model.predict(X).tolist()) <= set(classes)
+
+
+class TestReadPositive:
+    @pytest.mark.parametrize(
+        ("y", "positive", "classes", "codes"),
+        [
+            ([0, 1, -1], None, [0, 1], [0, 1, -1]),
+            ([0, 1, -1], 0, [1, 0], [1, 0, -1]),
+            ([0, 1, -1], "0", [1, 0], [1, 0, -1]),  # as on a command line
+            ([0, 1, 2, -1], None, [0, 1, 2], [0, 1, 2, -1]),
+            ([0, 1, 2, -1], 1, ["not 1", 1], [0, 1, 0, -1]),
+            (["a", "b", "c", None], "a", ["not a", "a"], [1, 0, 0, -1]),
+            (["a", None], None, ["not a", "a"], [1, -1]),
+            (["a", None], "a", ["not a", "a"], [1, -1]),
+            ([True, None], "True", [False, True], [1, -1]),
+        ],
+    )
+    def test_the_positive_class_is_last(self, y, positive, classes, codes):
+        labels = read_positive(y, positive)
+        assert labels.classes.tolist() == classes
+        assert labels.codes.tolist() == codes
+
+    def test_numbers_keep_their_type_and_text_is_of_objects(self):
+        assert read_positive(np.array([0, 1], dtype=np.int16), 0).classes.dtype == np.int16
+        assert read_positive(np.array(["a", "b"])).classes.dtype == object
+
+    def test_a_class_that_no_row_holds(self):
+        with pytest.raises(LabelError, match="no labeled row holds the positive class 'd': the classes are 'a', 'b'"):
+            read_positive(["a", "b"], "d")
+
+    def test_no_labeled_row(self):
+        with pytest.raises(LabelError, match="y holds no labeled row"):
+            read_positive([None, None])
+
+
+@pytest.mark.parametrize("positive", [0, 1, -3, 2.0, True, False, "", "a", np.True_])
+def test_the_rest_is_never_named_like_the_positive_class(positive):
+    assert name_rest(positive) != positive

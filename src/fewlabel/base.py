@@ -4,10 +4,8 @@ The only file that touches scikit-learn's private helpers.
 """
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.metrics import roc_curve
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import (
@@ -17,8 +15,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fewlabel.exceptions import LabelError
-from fewlabel.labels import read_binary
+from fewlabel.calibration import calibrate
+from fewlabel.labels import read_binary, require_weight, require_y
 
 __all__ = [
     "HasMethods",
@@ -89,8 +87,7 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        if y is None:
-            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        require_y(y, self)
         X = self._validate(X, reset=True, ensure_min_samples=2)
         classes, signs = self._read_labels(y)
         check_consistent_length(X, signs)
@@ -163,15 +160,8 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     def _make_classifier(self, scores, signs, weight):
         """Set `offset_` (so that 0 is the threshold) and `calibration_` (slope and intercept of the log-odds)."""
         labeled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
-        self._set_threshold(scores[labeled], signs[labeled] > 0, None if weight is None else weight[labeled])
-
-    def _set_threshold(self, scores, positive, weight):
-        weight = np.ones(len(scores)) if weight is None else weight
-        order = np.lexsort((weight, positive, scores))  # sums then do not depend on the order of the rows
-        scores, positive, weight = scores[order], positive[order], weight[order]
-        self.offset_ = -_balanced_threshold(scores, positive, weight)
-        slope = _likelihood_slope(scores + self.offset_, positive, weight)
-        self.calibration_ = np.array([slope, logit(np.average(positive, weights=weight))])
+        weight = None if weight is None else weight[labeled]
+        self.offset_, self.calibration_ = calibrate(scores[labeled], signs[labeled] > 0, weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -217,44 +207,5 @@ def _drop_weightless(X, signs, weight, classes, needed):
         0: "unlabeled row",
         1: f"labeled row of class {classes[1]!r}",
     }
-    for sign in needed:
-        if not (signs[keep] == sign).any():
-            raise LabelError(f"every {names[sign]} has sample_weight 0: both classes are needed")
+    require_weight(signs[keep], {sign: names[sign] for sign in needed})
     return X[keep], signs[keep], weight[keep]
-
-
-def _balanced_threshold(scores, positive, weight):
-    """Mid-way between the two neighboring scores that part the classes with the best balanced accuracy."""
-    fpr, tpr, thresholds = roc_curve(positive, scores, sample_weight=weight, drop_intermediate=False)
-    best = int(np.argmax(tpr - fpr))
-    if best == 0:  # no cut is better than calling every row negative: cut above all scores
-        return np.nextafter(scores[-1], np.inf)
-    below = scores[scores < thresholds[best]]
-    if below.size == 0:
-        return np.nextafter(thresholds[best], -np.inf)
-    middle = 0.5 * (thresholds[best] + below[-1])
-    return below[-1] if middle >= thresholds[best] else middle
-
-
-def _likelihood_slope(decision, positive, weight):
-    r"""Slope :math:`a \ge 0` of the log-likelihood ratio :math:`a \cdot decision` of the two classes.
-
-    Logistic regression without intercept on classes of equal total weight. Platt's targets, slightly inside 0 and 1,
-    keep the slope finite when the labeled rows are separated.
-    """
-    size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
-    target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))
-    scale = np.abs(decision).max()
-    if scale < np.finfo(float).tiny:  # a constant score, and a threshold next to it
-        return 0.0
-    pull = weight / size * decision / scale
-
-    def gradient(slope):
-        return float(pull @ (expit(slope * decision / scale) - target))
-
-    steepest = 1.0
-    while gradient(steepest) < 0 and steepest < 1e6:
-        steepest *= 2
-    if gradient(0.0) >= 0 or gradient(steepest) < 0:
-        return 0.0 if gradient(0.0) >= 0 else steepest / scale
-    return brentq(gradient, 0.0, steepest, xtol=1e-12) / scale

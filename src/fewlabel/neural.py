@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
-from fewlabel.pu import PositiveUnlabeled
+from fewlabel.positive_unlabeled import PositiveUnlabeled
 
 __all__ = ["NeuralPUClassifier"]
 

@@ -2,7 +2,6 @@
 
 import numbers
 import time
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -12,15 +11,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from fewlabel import labels
 from fewlabel.auto._crossfit import Job, quietly
 from fewlabel.auto._intervals import compare, interval
 from fewlabel.auto._members import PORTFOLIO, TRIED_FIRST, available
 from fewlabel.auto._weights import SCORERS, choose, cross_fitted
 from fewlabel.base import Interval, RankingClassifier, StrOptions, fit_context
+from fewlabel.calibration import calibrate, calibrate_pu
 from fewlabel.exceptions import LabelError
-from fewlabel.labels import read, require_labels
 from fewlabel.prior import class_prior
-from fewlabel.pu import PositiveUnlabeled
 from fewlabel.threads import map_in_threads
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
@@ -224,8 +223,7 @@ class AutoClassifier(RankingClassifier):
         Step
         """
         start = time.monotonic()
-        if y is None:
-            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        labels.require_y(y, self)
         X = np.asarray(self._validate(X, reset=True, ensure_min_samples=2), dtype=np.float64)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         codes, kept = self._read(X, y, seed)
@@ -248,17 +246,19 @@ class AutoClassifier(RankingClassifier):
 
     def _read(self, X, y, seed):
         """Set what is known of the classes; the code of each row, and the rows that are learned from."""
-        labels = read(y)
-        require_labels(labels)
-        check_consistent_length(X, labels.codes)
-        codes, kept = labels.codes, np.arange(len(labels.codes))
+        found = labels.read(y)
+        labels.require_labels(found)
+        check_consistent_length(X, found.codes)
+        codes, kept = found.codes, np.arange(len(found.codes))
         self.prior_ = None
-        if len(labels.classes) > 1:
-            self.classes_ = labels.classes
-            self.task_ = "binary" if len(labels.classes) == 2 else "multiclass"
+        if len(found.classes) > 1:
+            self.classes_ = found.classes
+            self.task_ = "binary" if len(found.classes) == 2 else "multiclass"
         else:
-            codes = self._read_positive_unlabeled(y, labels)
-            positive = codes == 1
+            self.classes_, positive = labels.read_pu(y)  # says what is wrong if no row is unlabeled
+            self.task_ = "positive-unlabeled"
+            labels.warn_positive_unlabeled(y, found, stacklevel=4)
+            codes = positive.astype(np.int64)
             prior = class_prior(X, positive, seed) if self.prior is None else self.prior
             self.prior_ = float(np.clip(prior, 0.001, 0.999))
             hidden = np.flatnonzero(~positive)
@@ -267,18 +267,6 @@ class AutoClassifier(RankingClassifier):
             kept = np.sort(np.r_[np.flatnonzero(positive), hidden])
         check_counts(self.classes_, codes)
         return codes, kept
-
-    def _read_positive_unlabeled(self, y, labels):
-        self.classes_, signs = PositiveUnlabeled._read_labels(self, y)  # says what is wrong if no row is unlabeled
-        self.task_ = "positive-unlabeled"
-        if labels.classes.dtype.kind in "iuf" and not pd.isna(pd.Series(y)).any():
-            warnings.warn(
-                f"only one labeled class ({labels.classes.tolist()[0]!r}): read as positive-unlabeled. If -1 is your "
-                "negative class, recode it as 0; -1 marks unlabeled rows",
-                UserWarning,
-                stacklevel=5,
-            )
-        return signs.astype(np.int64)
 
     def _members(self, codes):
         members = available(_LETTERS[self.task_], has_unlabeled=bool((codes < 0).any()))
@@ -342,17 +330,12 @@ class AutoClassifier(RankingClassifier):
     def _calibrate(self, scores, y):
         """Threshold and probabilities from out-of-fold scores."""
         if self.prior_ is not None:
-            of_rows = _PUCalibration(self.prior_)
-            of_rows._make_classifier(scores[:, 0], (y == 1).astype(np.int8), None)
-            self.offset_, self.calibration_ = of_rows.offset_, of_rows.calibration_
+            self.offset_, self.calibration_ = calibrate_pu(scores[:, 0], y == 1, self.prior_)
         elif scores.shape[1] == 1:
-            self._set_threshold(scores[:, 0], y == 1, None)
+            self.offset_, self.calibration_ = calibrate(scores[:, 0], y == 1)
         else:
-            found = []
-            for k in range(scores.shape[1]):
-                self._set_threshold(scores[:, k], y == k, None)
-                found.append((self.offset_, *self.calibration_))
-            self.offset_, self.calibration_ = np.array(found)[:, 0], np.array(found)[:, 1:]
+            found = [calibrate(scores[:, k], y == k) for k in range(scores.shape[1])]
+            self.offset_, self.calibration_ = (np.array(part) for part in zip(*found))
         decision = scores + self.offset_
         self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else _normalized(decision, self.calibration_)
 
@@ -447,15 +430,6 @@ def check_counts(classes, codes):
             f"{_LEAST} rows of each class are needed, one to learn from and one to check with. Label more rows of it, "
             "or leave the class out"
         )
-
-
-class _PUCalibration(PositiveUnlabeled):
-    """Threshold and probabilities of positive-unlabeled data, for scores that are given."""
-
-    threshold = "prior"
-
-    def __init__(self, prior):
-        self.prior_ = prior
 
 
 def _repeats(n_rows):

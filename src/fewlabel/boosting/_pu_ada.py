@@ -9,7 +9,7 @@ from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting._booster import StumpBooster
 from fewlabel.boosting.loop import Rule
 from fewlabel.kernels.stumps import N_CODES, UNIT, best_guarded_stump
-from fewlabel.pu import PositiveUnlabeled
+from fewlabel.positive_unlabeled import PositiveUnlabeled
 
 _TOLERANCE = 1e-12  # of the sum of all absolute weights: less is nothing
 _EPSILON = np.finfo(float).eps

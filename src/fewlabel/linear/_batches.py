@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from fewlabel import labels
+from fewlabel.calibration import calibrate
 from fewlabel.exceptions import LabelError
 
 
@@ -38,4 +39,5 @@ def set_threshold(model, X, positive, seen):
     """Threshold and calibration from the labeled rows at hand, each class weighing as many rows as came so far."""
     counts = np.array([np.count_nonzero(~positive), np.count_nonzero(positive)])
     if counts.all():
-        model._set_threshold(model._score(X), positive, np.where(positive, *(seen / counts)[::-1]))
+        weight = np.where(positive, *(seen / counts)[::-1])
+        model.offset_, model.calibration_ = calibrate(model._score(X), positive, weight)

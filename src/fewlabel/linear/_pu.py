@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
-from fewlabel.pu import PositiveUnlabeled
+from fewlabel.positive_unlabeled import PositiveUnlabeled
 
 _ADAM = 0.9, 0.999, 1e-8
 

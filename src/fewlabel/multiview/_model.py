@@ -4,13 +4,13 @@ import numbers
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from fewlabel.base import Interval, StrOptions
+from fewlabel.calibration import softmax_slope
 from fewlabel.labels import read_classes
 from fewlabel.multiview._basis import ViewBasis, ViewKernel, median_distance
 from fewlabel.multiview._losses import make_loss
@@ -219,32 +219,4 @@ class MultiviewClassifier(ClassifierMixin, BaseEstimator):
             c * basis.coefficients(part) for c, basis, part in zip(self.view_weights_, self._bases, parts)
         ]
         self.class_weight_ = class_weight / class_weight.mean()
-        self.slope_ = likelihood_slope(held_out @ self._readout, codes, self.class_weight_)
-
-
-def likelihood_slope(outputs, codes, class_weight):
-    r"""The slope :math:`a \ge 0` with the likeliest classes under the softmax of :math:`a \cdot outputs`.
-
-    Targets slightly inside 0 and 1, as Platt's, keep it finite when the rows are separated.
-    """
-    n_classes = outputs.shape[1]
-    counts = np.bincount(codes, minlength=n_classes)
-    slip = 1.0 / (counts[codes] + 2.0)
-    target = np.repeat(slip[:, None] / (n_classes - 1), n_classes, axis=1)
-    target[np.arange(len(codes)), codes] = 1.0 - slip
-    weight = class_weight[codes]
-    scale = np.abs(outputs).max()
-    if not scale > np.finfo(float).tiny:
-        return 0.0
-    unit = outputs / scale
-
-    def gradient(slope):
-        return float((weight[:, None] * unit * (np.exp(log_softmax(slope * unit, axis=1)) - target)).sum())
-
-    steepest = 1.0
-    while gradient(steepest) < 0 and steepest < 1e6:
-        steepest *= 2
-    if gradient(steepest) < 0:
-        return steepest / scale
-    slope = brentq(gradient, 0.0, steepest, xtol=1e-12) if gradient(0.0) < 0 else 0.0
-    return max(slope, 1e-3) / scale  # not flat, so that the probabilities rank rows as the outputs do
+        self.slope_ = softmax_slope(held_out @ self._readout, codes, self.class_weight_)

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
-from fewlabel.exceptions import LabelError, TableError
+from fewlabel.exceptions import TableError
 from fewlabel.tables._columns import DATE, TEXT, as_kind, kind_of, leaks, useless
 from fewlabel.text import did_you_mean, short
 
@@ -218,28 +218,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _read_labels(self, y):
         """Set `classes_`; the code of each row, with the positive class last."""
         self.target_ = str(getattr(y, "name", None) or "label")
-        read = labels.read(y)
-        labels.require_labels(read)
-        names, codes = read.classes.tolist(), read.codes
-        if self.positive is None:
-            self.classes_ = _as_objects(names) if isinstance(names[0], str) else read.classes
-            if len(names) == 1:
-                self.classes_ = _as_objects([_opposite(names[0]), names[0]])
-                codes = np.where(codes == 0, 1, -1)
-            return codes
-        positive = self._find_positive(names)
-        others = [name for name in names if name != positive]
-        self.classes_ = _as_objects([others[0] if len(others) == 1 else _opposite(positive), positive])
-        return np.where(codes < 0, -1, (codes == names.index(positive)).astype(np.int64))
-
-    def _find_positive(self, names):
-        for name in names:
-            if name == self.positive or str(name) == str(self.positive):
-                return name
-        raise LabelError(
-            f"no labeled row holds the positive class {self.positive!r}: the classes are "
-            f"{', '.join(repr(n) for n in names[:_MANY])}"
-        )
+        self.classes_, codes, _ = labels.read_positive(y, self.positive)
+        return codes
 
     def _learn_columns(self, X, codes):
         X = _as_frame(X)
@@ -300,18 +280,6 @@ def _as_frame(X):
     if not isinstance(X, pd.DataFrame):
         raise TableError(f"expected a table with named columns, such as a pandas DataFrame, got {type(X).__name__}")
     return X.set_axis(X.columns.map(str), axis=1)
-
-
-def _as_objects(names):
-    array = np.empty(len(names), dtype=object)
-    array[:] = names
-    return array
-
-
-def _opposite(name):
-    if isinstance(name, bool):
-        return not name
-    return f"not {name}"
 
 
 def _missing_text(missing, present):

@@ -6,7 +6,6 @@ import pytest
 import fewlabel
 from fewlabel import LinearPUClassifier, PUAdaBoostClassifier
 from fewlabel.exceptions import LabelError
-from fewlabel.pu import _prior_cut
 
 ESTIMATORS = [PUAdaBoostClassifier, LinearPUClassifier]
 
@@ -38,11 +37,3 @@ def test_probabilities_rise_with_the_score_and_part_at_one_half(Estimator):
     assert (np.diff(p[order]) >= 0).all()
     np.testing.assert_array_equal(p > 0.5, score > 0)
     assert p[true == 1].mean() > p[true == 0].mean() + 0.2
-
-
-def test_the_cut_leaves_the_share_nearest_to_the_prior_above_it():
-    scores, weight = np.array([0.0, 1.0, 1.0, 2.0, 4.0]), np.full(5, 0.2)
-    assert _prior_cut(scores, weight, 0.2) == 3.0
-    assert _prior_cut(scores, weight, 0.45) == 1.5
-    assert _prior_cut(scores, weight, 0.99) == 0.5
-    assert _prior_cut(np.ones(4), np.full(4, 0.25), 0.5) == 1.0

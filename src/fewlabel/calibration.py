@@ -1,0 +1,276 @@
+"""From scores to a threshold and probabilities: pure functions of scores, labels and weights.
+
+A ranker's objective has no threshold, and its scores no unit. Here a *cut* turns scores into decisions and a *slope*
+turns the decision function, ``scores - cut``, into log-odds.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, log_softmax, logit
+from sklearn.metrics import roc_curve
+
+__all__ = [
+    "Calibration",
+    "balanced_cut",
+    "calibrate",
+    "calibrate_pu",
+    "likelihood_slope",
+    "prior_cut",
+    "pu_slope",
+    "softmax_slope",
+]
+
+_STEEPEST = 1e6  # slope at which a search ends, where scores are scaled to [-1, 1]
+_TINY = np.finfo(float).tiny
+
+
+class Calibration(NamedTuple):
+    """A threshold and probabilities for given scores.
+
+    Attributes
+    ----------
+    offset : float
+        Added to the score: ``decision = score + offset`` is positive for the positive class.
+    log_odds : ndarray of shape (2,)
+        Slope and intercept of the log-odds of the positive class in `decision`.
+    """
+
+    offset: float
+    log_odds: np.ndarray
+
+
+def calibrate(scores, positive, weight=None):
+    """Threshold and probabilities from labeled rows of both classes.
+
+    The threshold has the best balanced accuracy. There the likelihood ratio of the classes is taken to be 1, and away
+    from it its logarithm to be proportional to the distance; the share of positives among the rows is the intercept.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+    positive : ndarray of bool of shape (n_rows,)
+    weight : ndarray of shape (n_rows,), default=None
+
+    Returns
+    -------
+    Calibration
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.calibration import calibrate
+    >>> float(calibrate(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, False, True, True])).offset)
+    -1.5
+    """
+    weight = np.ones(len(scores)) if weight is None else weight
+    order = np.lexsort((weight, positive, scores))  # sums then do not depend on the order of the rows
+    scores, positive, weight = scores[order], positive[order], weight[order]
+    cut = balanced_cut(scores, positive, weight)
+    slope = likelihood_slope(scores - cut, positive, weight)
+    return Calibration(-cut, np.array([slope, logit(np.average(positive, weights=weight))]))
+
+
+def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
+    """Threshold and probabilities from labeled positives and unlabeled rows.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+    positive : ndarray of bool of shape (n_rows,)
+        The labeled positives; all other rows are unlabeled.
+    prior : float
+        Share of positives among the unlabeled rows.
+    weight : ndarray of shape (n_rows,), default=None
+    at_prior : bool, default=True
+        Cut where a share of `prior` of the unlabeled rows lies above; otherwise at 0.
+
+    Returns
+    -------
+    Calibration
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.calibration import calibrate_pu
+    >>> positive = np.array([False, False, False, False, True])
+    >>> float(calibrate_pu(np.array([0.0, 1.0, 2.0, 3.0, 3.0]), positive, prior=0.25).offset)
+    -2.5
+    """
+    if scores.min() == scores.max():  # nothing was learned: the more likely class
+        return Calibration(logit(prior) - scores[0], np.array([1.0, 0.0]))
+    weight = np.ones(len(scores)) if weight is None else weight
+    u, u_weight = _in_order(scores[~positive], weight[~positive])
+    p, p_weight = _in_order(scores[positive], weight[positive])
+    cut = prior_cut(u, u_weight, prior) if at_prior else 0.0
+    most = math.log1p(math.fsum(weight))
+    slope = pu_slope(p - cut, p_weight, u - cut, u_weight, prior, most)
+    return Calibration(-cut, np.array([slope, 0.0]))
+
+
+def balanced_cut(scores, positive, weight):
+    """Cut with the best balanced accuracy, mid-way between the two neighboring scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Ascending.
+    positive : ndarray of bool of shape (n_rows,)
+    weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    float
+        Scores above it are positive.
+    """
+    fpr, tpr, thresholds = roc_curve(positive, scores, sample_weight=weight, drop_intermediate=False)
+    best = int(np.argmax(tpr - fpr))
+    if best == 0:  # no cut is better than calling every row negative: cut above all scores
+        return np.nextafter(scores[-1], np.inf)
+    below = scores[scores < thresholds[best]]
+    if below.size == 0:
+        return np.nextafter(thresholds[best], -np.inf)
+    middle = 0.5 * (thresholds[best] + below[-1])
+    return below[-1] if middle >= thresholds[best] else middle
+
+
+def prior_cut(scores, weight, prior):
+    """Cut above which the share of the rows is nearest to the prior, mid-way between two neighboring scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Of the unlabeled rows, ascending.
+    weight : ndarray of shape (n_rows,)
+        Sums to 1.
+    prior : float
+
+    Returns
+    -------
+    float
+    """
+    last = np.flatnonzero(np.diff(scores) > 0)  # a cut separates different scores
+    if len(last) == 0:  # all unlabeled rows are equal: they are negative
+        return scores[0]
+    above = 1.0 - np.cumsum(weight)[last]
+    k = last[np.argmin(np.abs(above - prior))]
+    middle = 0.5 * scores[k] + 0.5 * scores[k + 1]
+    return scores[k] if middle >= scores[k + 1] else middle
+
+
+def likelihood_slope(decision, positive, weight):
+    r"""Slope :math:`a \ge 0` of the log-likelihood ratio :math:`a \cdot decision` of the two classes.
+
+    Logistic regression without intercept on classes of equal total weight. Platt's targets, slightly inside 0 and 1,
+    keep the slope finite when the rows are separable.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n_rows,)
+    positive : ndarray of bool of shape (n_rows,)
+    weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] Platt. Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods.
+       Advances in Large Margin Classifiers, 1999.
+    """
+    scale = np.abs(decision).max()
+    if scale < _TINY:  # a constant score, and a threshold next to it
+        return 0.0
+    size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
+    target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))
+    pull = weight / size * decision / scale
+    return _root(lambda slope: float(pull @ (expit(slope * decision / scale) - target))) / scale
+
+
+def softmax_slope(outputs, codes, class_weight):
+    r"""Slope :math:`a > 0` with the highest likelihood of the classes under the softmax of :math:`a \cdot outputs`.
+
+    `likelihood_slope` for two classes or more, with one output per class and given weights of the classes.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (n_rows, n_classes)
+    codes : ndarray of int of shape (n_rows,)
+        Class of each row.
+    class_weight : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    float
+    """
+    scale = np.abs(outputs).max()
+    if not scale > _TINY:
+        return 0.0
+    n_classes = outputs.shape[1]
+    counts = np.bincount(codes, minlength=n_classes)
+    slip = 1.0 / (counts[codes] + 2.0)
+    target = np.repeat(slip[:, None] / (n_classes - 1), n_classes, axis=1)
+    target[np.arange(len(codes)), codes] = 1.0 - slip
+    weight, unit = class_weight[codes], outputs / scale
+
+    def gradient(slope):
+        return float((weight[:, None] * unit * (np.exp(log_softmax(slope * unit, axis=1)) - target)).sum())
+
+    return max(_root(gradient), 1e-3) / scale  # not flat, so that the probabilities rank rows as the outputs do
+
+
+def pu_slope(p, p_weight, u, u_weight, prior, most):
+    r"""Slope :math:`a \ge 0` of the log-odds :math:`a \cdot decision` that minimizes the unbiased logistic PU risk.
+
+    .. math:: \overline{\log(1 + e^{a u})} - \pi\, a\, \overline{p}
+
+    Parameters
+    ----------
+    p, u : ndarray
+        Decision function of the labeled positives and of the unlabeled rows.
+    p_weight, u_weight : ndarray
+        Their weights; each sums to 1.
+    prior : float
+        :math:`\pi`.
+    most : float
+        The largest log-odds that a row may have; the slope is limited accordingly.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] du Plessis, Niu, Sugiyama. Convex formulation for learning from positive and unlabeled data. ICML, 2015.
+    """
+    furthest = max(np.abs(p).max(), np.abs(u).max())
+    if furthest < _TINY:  # no row is away from the cut, and dividing by the distance would overflow
+        return 0.0
+    pull = prior * float(p_weight @ p)
+
+    def gradient(slope):
+        return float(u_weight @ (expit(slope * u) * u)) - pull
+
+    steepest = most / furthest
+    if gradient(0.0) >= 0:
+        return steepest * 1e-3
+    return steepest if gradient(steepest) <= 0 else brentq(gradient, 0.0, steepest, xtol=1e-12 * steepest)
+
+
+def _root(gradient):
+    """Where an increasing function of the slope is zero, from 0 to about `_STEEPEST`; the nearer end if it is not."""
+    if gradient(0.0) >= 0:
+        return 0.0
+    steepest = 1.0
+    while gradient(steepest) < 0 and steepest < _STEEPEST:
+        steepest *= 2
+    return steepest if gradient(steepest) < 0 else brentq(gradient, 0.0, steepest, xtol=1e-12)
+
+
+def _in_order(scores, weight):
+    """Scores, ascending, and their weights, which sum to 1 whatever the order of the rows."""
+    order = np.lexsort((weight, scores))
+    return scores[order], weight[order] / math.fsum(weight)

@@ -1,0 +1,211 @@
+"""Thresholds and probabilities, beside slow versions of the same definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_softmax, logit
+
+from fewlabel.calibration import (
+    balanced_cut,
+    calibrate,
+    calibrate_pu,
+    likelihood_slope,
+    prior_cut,
+    pu_slope,
+    softmax_slope,
+)
+
+
+@st.composite
+def labeled_rows(draw):
+    """Scores with ties, both classes, whole and fractional weights."""
+    n = draw(st.integers(2, 25))
+    scores = np.array(draw(st.lists(st.integers(-4, 4), min_size=n, max_size=n)), dtype=float)
+    positive = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    positive[:2] = True, False
+    weight = np.array(draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=n, max_size=n)))
+    return scores, positive, weight
+
+
+def balanced_accuracy(decided, positive, weight):
+    right = np.average(decided[positive], weights=weight[positive])
+    return 0.5 * (right + np.average(~decided[~positive], weights=weight[~positive]))
+
+
+@given(labeled_rows())
+def test_no_cut_has_a_better_balanced_accuracy(rows):
+    scores, positive, weight = rows
+    order = np.argsort(scores, kind="stable")
+    cut = balanced_cut(scores[order], positive[order], weight[order])
+    tried = np.arange(-4.5, 5.0)  # between any two scores, and outside
+    best = max(balanced_accuracy(scores > c, positive, weight) for c in tried)
+    assert balanced_accuracy(scores > cut, positive, weight) == pytest.approx(best)
+
+
+def test_the_balanced_cut_is_mid_way():
+    assert balanced_cut(np.array([0.0, 1.0, 4.0, 5.0]), np.array([False, False, True, True]), np.ones(4)) == 2.5
+
+
+@pytest.mark.parametrize(
+    ("scores", "positive", "decided"),
+    [
+        ([0.0, 1.0], [True, False], [False, False]),  # every cut is worse than calling all rows negative
+        ([2.0, 2.0], [True, False], [False, False]),
+        ([1.0, np.nextafter(1.0, 2.0)], [False, True], [False, True]),  # no number lies between the scores
+    ],
+)
+def test_balanced_cuts_at_the_limits(scores, positive, decided):
+    cut = balanced_cut(np.array(scores), np.array(positive), np.ones(2))
+    assert (np.array(scores) > cut).tolist() == decided
+
+
+@given(labeled_rows(), st.floats(0.01, 0.99))
+def test_no_cut_leaves_a_share_nearer_to_the_prior(rows, prior):
+    scores, _, weight = rows
+    order = np.argsort(scores, kind="stable")
+    scores, weight = scores[order], weight[order] / weight.sum()
+    cut = prior_cut(scores, weight, prior)
+    inner = [c for c in np.arange(-3.5, 4.0) if scores[0] < c < scores[-1]]
+    if not inner:
+        assert not (scores > cut).any()
+        return
+    nearest = min(abs(weight[scores > c].sum() - prior) for c in inner)
+    assert abs(weight[scores > cut].sum() - prior) == pytest.approx(nearest, abs=1e-12)
+
+
+def test_prior_cuts_by_hand():
+    scores, weight = np.array([0.0, 1.0, 1.0, 2.0, 4.0]), np.full(5, 0.2)
+    assert prior_cut(scores, weight, 0.2) == 3.0
+    assert prior_cut(scores, weight, 0.45) == 1.5
+    assert prior_cut(scores, weight, 0.99) == 0.5
+    assert prior_cut(np.ones(4), np.full(4, 0.25), 0.5) == 1.0
+
+
+def slow_likelihood_slope(decision, positive, weight):
+    size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
+    target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))
+
+    def loss(slope):
+        z = slope * decision
+        return weight / size @ (target * np.logaddexp(0, -z) + (1 - target) * np.logaddexp(0, z))
+
+    return minimize_scalar(loss, bounds=(0, 1e3), method="bounded", options={"xatol": 1e-9})
+
+
+@settings(deadline=None)
+@given(labeled_rows())
+def test_the_likelihood_slope_minimizes_the_log_loss(rows):
+    scores, positive, weight = rows
+    decision = scores - 0.25
+    slope, slow = likelihood_slope(decision, positive, weight), slow_likelihood_slope(decision, positive, weight)
+    assert slope >= 0
+    assert slope == pytest.approx(slow.x, abs=1e-4, rel=1e-4)
+
+
+def test_likelihood_slopes_at_the_limits():
+    positive, weight = np.array([True, False]), np.ones(2)
+    assert likelihood_slope(np.zeros(2), positive, weight) == 0
+    assert likelihood_slope(np.array([-1.0, 1.0]), positive, weight) == 0  # the wrong way around
+    # Separable: one row of each class at distance 1 has Platt's target 2/3 as its probability.
+    assert expit(likelihood_slope(np.array([1.0, -1.0]), positive, weight)) == pytest.approx(2 / 3)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4))
+def test_the_softmax_slope_minimizes_the_log_loss(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 12)])
+    outputs = rng.normal(size=(len(codes), n_classes)) + np.eye(n_classes)[codes]
+    class_weight = rng.uniform(0.5, 2.0, n_classes)
+    slip = 1 / (np.bincount(codes)[codes] + 2)
+    target = np.where(np.eye(n_classes, dtype=bool)[codes], (1 - slip)[:, None], (slip / (n_classes - 1))[:, None])
+
+    def loss(slope):
+        return -(class_weight[codes] @ (target * log_softmax(slope * outputs, axis=1)).sum(axis=1))
+
+    slow = minimize_scalar(loss, bounds=(0, 100), method="bounded", options={"xatol": 1e-9}).x
+    least = 1e-3 / np.abs(outputs).max()
+    assert softmax_slope(outputs, codes, class_weight) == pytest.approx(max(slow, least), abs=1e-5, rel=1e-5)
+
+
+def test_of_two_opposite_outputs_the_softmax_slope_is_half_the_likelihood_slope():
+    rng = np.random.default_rng(0)
+    positive = np.arange(40) < 15
+    decision = rng.normal(size=40) + positive
+    counts = np.array([25, 15])
+    outputs = np.column_stack([-decision, decision])
+    found = softmax_slope(outputs, positive.astype(int), 1 / counts)
+    assert 2 * found == pytest.approx(likelihood_slope(decision, positive, np.ones(40)))
+    assert softmax_slope(np.zeros((2, 2)), np.array([0, 1]), np.ones(2)) == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_pu_slope_minimizes_the_unbiased_risk(seed):
+    rng = np.random.default_rng(seed)
+    p, u, prior = rng.normal(1, 1, 30), rng.normal(0, 1.5, 60), rng.uniform(0.1, 0.6)
+    p_weight, u_weight = rng.dirichlet(np.ones(30)), rng.dirichlet(np.ones(60))
+    most = 8.0
+    steepest = most / max(np.abs(p).max(), np.abs(u).max())
+
+    def risk(slope):
+        return u_weight @ np.logaddexp(0, slope * u) - prior * slope * (p_weight @ p)
+
+    slow = minimize_scalar(risk, bounds=(0, steepest), method="bounded", options={"xatol": 1e-10}).x
+    found = pu_slope(p, p_weight, u, u_weight, prior, most)
+    assert found == pytest.approx(max(slow, 1e-3 * steepest), rel=1e-4)
+    assert found * max(np.abs(p).max(), np.abs(u).max()) <= most * (1 + 1e-12)
+
+
+def test_pu_slopes_at_the_limits():
+    one = np.ones(1)
+    assert pu_slope(np.zeros(1), one, np.zeros(1), one, 0.5, 4.0) == 0
+    assert pu_slope(one, one, -one, one, 0.5, 4.0) == 4.0  # separated: as steep as is allowed
+    assert pu_slope(-one, one, one, one, 0.5, 4.0) == 4e-3  # the wrong way around: nearly flat
+
+
+def test_the_log_odds_at_the_threshold_are_the_share_of_the_positives():
+    rng = np.random.default_rng(0)
+    positive = rng.random(200) < 0.2
+    offset, (slope, intercept) = calibrate(rng.normal(size=200) + 2 * positive, positive)
+    assert slope > 0
+    assert intercept == pytest.approx(logit(positive.mean()))
+    assert -2 < offset < 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_calibrations_do_not_depend_on_the_order_of_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    scores, positive, weight = rng.normal(size=50), rng.random(50) < 0.4, rng.uniform(0.1, 2.0, 50)
+    order = rng.permutation(50)
+    for found, again in (
+        (calibrate(scores, positive, weight), calibrate(scores[order], positive[order], weight[order])),
+        (
+            calibrate_pu(scores, positive, 0.3, weight),
+            calibrate_pu(scores[order], positive[order], 0.3, weight[order]),
+        ),
+    ):
+        assert found.offset == again.offset
+        np.testing.assert_array_equal(found.log_odds, again.log_odds)
+
+
+def test_a_shift_of_the_scores_moves_the_threshold_only():
+    rng = np.random.default_rng(0)
+    scores, positive = np.round(rng.normal(size=50), 3), rng.random(50) < 0.4
+    for one, other in (
+        (calibrate(scores, positive), calibrate(scores + 8, positive)),
+        (calibrate_pu(scores, positive, 0.3), calibrate_pu(scores + 8, positive, 0.3)),
+    ):
+        assert other.offset == pytest.approx(one.offset - 8)
+        np.testing.assert_allclose(other.log_odds, one.log_odds, rtol=1e-6)
+
+
+def test_constant_scores_give_the_prior():
+    offset, (slope, intercept) = calibrate_pu(np.full(5, 3.0), np.arange(5) < 2, 0.2)
+    assert expit(slope * (3.0 + offset) + intercept) == pytest.approx(0.2)
+
+
+def test_without_the_prior_the_cut_is_zero():
+    scores, positive = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, False, True])
+    assert calibrate_pu(scores, positive, 0.5, at_prior=False).offset == 0
