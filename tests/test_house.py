@@ -1,0 +1,90 @@
+"""The structure of the source tree: who may import what, how large things may be, and that the maps of it are right."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "fewlabel"
+MODULES = sorted(SOURCE.rglob("*.py"))
+PARTS = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+PARTS -= {"__init__", "__main__"}
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+
+
+def part_of(module):
+    """The package or top-level module that a dotted name belongs to, "" for fewlabel itself."""
+    return (module.split(".") + [""])[1]
+
+
+def is_private(name):
+    return name.startswith("_") and not name.endswith("__")
+
+
+def private_imports(source, own_part):
+    """Dotted private names of other parts that a module imports, or reaches through a module it imports."""
+    tree, found, modules = ast.parse(source), [], {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names = {alias.asname or alias.name.split(".")[0]: alias.name for alias in node.names}
+        else:
+            continue
+        ours = {bound: name for bound, name in names.items() if name.split(".")[0] == "fewlabel"}
+        found += ours.values()
+        modules |= {bound: bound if bound == "fewlabel" else name for bound, name in ours.items()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            base = modules[node.value.id]
+            if base.split(".")[-1].islower():  # a module or a package, not a class
+                found.append(f"{base}.{node.attr}")
+    return [name for name in found if part_of(name) != own_part and any(map(is_private, name.split(".")))]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from fewlabel.graph._neighbors import Search", ["fewlabel.graph._neighbors.Search"]),
+        ("def f():\n    from fewlabel.graph import _neighbors", ["fewlabel.graph._neighbors"]),
+        ("import fewlabel.labels as names\nnames._read()", ["fewlabel.labels._read"]),
+        ("import fewlabel\nfewlabel._MODULES", ["fewlabel._MODULES"]),
+        ("import fewlabel\nfewlabel.__version__", []),
+        ("from fewlabel.boosting._loop import boost", []),
+        ("from numpy import _core", []),
+    ],
+)
+def test_private_imports_are_found(source, expected):
+    assert private_imports(source, "boosting") == expected
+
+
+def test_import_linter_names_every_part():
+    [layers] = [c["layers"] for c in SETTINGS["importlinter"]["contracts"] if c["type"] == "layers"]
+    named = [part_of(name.strip()) for layer in layers for name in layer.split("|")]
+    assert sorted(named) == sorted(PARTS)
+
+
+def test_every_kernel_file_is_kept_apart_from_the_others():
+    [named] = [c["modules"] for c in SETTINGS["importlinter"]["contracts"] if c["type"] == "independence"]
+    files = {f"fewlabel.kernels.{path.stem}" for path in (SOURCE / "kernels").glob("*.py")} - {
+        "fewlabel.kernels.__init__"
+    }
+    assert set(named) == files
+
+
+def test_the_tree_in_contributing_is_the_tree():
+    block = re.search(
+        r"^```\nsrc/fewlabel/\n(.*?)^\S", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    named = []
+    for line in block[1].splitlines():
+        entries, description = re.fullmatch(r"  (\S+(?: \S+)*)(?:  +(.*))?", line).groups()
+        for entry in entries.split():
+            assert (SOURCE / entry).exists(), f"CONTRIBUTING.md names {entry}, which is not in src/fewlabel"
+            named.append(entry.rstrip("/").removesuffix(".py"))
+        for file in re.findall(r"\w+\.py\b", description or ""):
+            assert (SOURCE / entries / file).exists(), f"CONTRIBUTING.md names {file}, which is not in {entries}"
+    assert sorted(named) == sorted(PARTS)
