@@ -1,7 +1,6 @@
 """The exact solver: Newton's method on a smoothed hinge that sharpens, with a certificate at every step."""
 
 import contextlib
-import functools
 import math
 from typing import NamedTuple
 
@@ -9,9 +8,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import issparse
-from threadpoolctl import ThreadpoolController
 
 from fewlabel.linear._pairs import PairRisk
+from fewlabel.thread_limits import blas_threads
 
 _WIDEST = 2.0  # at w = 0 every pair is then in the curved part, and the first step is that of least squares
 _SHARPEN = 0.125  # the least factor of the width from one step to the next
@@ -185,12 +184,7 @@ def _sparse_newton(X, risk, accuracy=0.1, max_iter=250):
     return direction
 
 
-@functools.cache
-def _controller():
-    return ThreadpoolController()
-
-
 def linear_algebra_threads(n_jobs, X):
     """Context in which products with large `X` use `n_jobs` threads; on small ones threads cost more than they save."""
     n_threads = effective_n_jobs(n_jobs) if math.prod(X.shape) > _CELLS_WORTH_THREADS else 1
-    return _controller().limit(limits=n_threads, user_api="blas")
+    return blas_threads(n_threads)

@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fewlabel import estimate_class_prior, make_pu, prior
+from fewlabel import estimate_class_prior, make_pu
 from fewlabel.exceptions import LabelError, PriorWarning
+from fewlabel.prior import _estimate, largest_prior
+from fewlabel.prior._kernel_embedding import distance_to_hull, onto_simplex
+from fewlabel.prior._score_methods import bbe, dedpul, density
 
 pytestmark = pytest.mark.filterwarnings("ignore::fewlabel.exceptions.PriorWarning")
 
@@ -39,41 +42,41 @@ def test_bbe_equals_its_definition(seed, ties):
     p, u = rng.beta(3, 2, rng.integers(1, 40)), rng.beta(2, 2, rng.integers(1, 60))
     if ties:
         p, u = np.round(p, 1), np.round(u, 1)
-    assert prior._bbe(p, u) == pytest.approx(slow_bbe(p, u))
+    assert bbe(p, u) == pytest.approx(slow_bbe(p, u))
     counts = rng.integers(0, 3, len(p)), rng.integers(0, 3, len(u))
     if counts[0].any() and counts[1].any():  # counts are repetition, but for the group sizes in the error bar
         counts = tuple(c * 0 + 1 for c in counts)
-        assert prior._bbe(p, u, *counts) == prior._bbe(p, u)
+        assert bbe(p, u, *counts) == bbe(p, u)
 
 
 def test_bbe_by_hand():
     """Half of the unlabeled rows score like the positives, the rest below them all."""
     p, u = np.full(100, 0.9), np.r_[np.full(500, 0.9), np.full(500, 0.1)]
-    assert prior._bbe(p, u) == pytest.approx(0.5)
+    assert bbe(p, u) == pytest.approx(0.5)
 
 
 def test_dedpul_finds_the_fixed_point_of_expectation_maximization():
     rng = np.random.default_rng(0)
     p = 1 / (1 + np.exp(-rng.normal(3, 1, 500)))
     u = 1 / (1 + np.exp(-np.r_[rng.normal(3, 1, 300), rng.normal(-3, 1, 700)]))
-    assert prior._dedpul(p, u) == pytest.approx(0.3, abs=0.03)
+    assert dedpul(p, u) == pytest.approx(0.3, abs=0.03)
 
 
 def test_density_integrates_to_one_and_equals_the_kernel_sum():
     x = np.random.default_rng(0).normal(size=200)
     grid = np.linspace(-6, 6, 2001)
-    density = prior._density(x, None, grid, 0.3)
+    fast = density(x, None, grid, 0.3)
     width = 0.3 * x.std()
     slow = np.exp(-0.5 * ((grid[:, None] - x) / width) ** 2).mean(axis=1) / (width * np.sqrt(2 * np.pi))
-    assert np.trapezoid(density, grid) == pytest.approx(1.0, abs=1e-3)
-    np.testing.assert_allclose(density, slow, atol=0.01)
+    assert np.trapezoid(fast, grid) == pytest.approx(1.0, abs=1e-3)
+    np.testing.assert_allclose(fast, slow, atol=0.01)
 
 
 def test_projection_onto_the_simplex():
     v = np.array([0.4, 1.2, -3.0])
-    w = prior._onto_simplex(v)
+    w = onto_simplex(v)
     np.testing.assert_allclose(w, [0.1, 0.9, 0.0], atol=1e-12)
-    np.testing.assert_allclose(prior._onto_simplex(w), w, atol=1e-12)
+    np.testing.assert_allclose(onto_simplex(w), w, atol=1e-12)
 
 
 def test_distance_to_the_hull_equals_a_general_solver():
@@ -81,7 +84,7 @@ def test_distance_to_the_hull_equals_a_general_solver():
     X = rng.normal(size=(12, 2))
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
     point = np.r_[np.full(6, 2 / 6), np.full(6, -1 / 6)]
-    _, distance = prior._distance_to_hull(K, point, np.full(12, 1 / 12), 1 / np.linalg.norm(K, 2), 5000)
+    _, distance = distance_to_hull(K, point, np.full(12, 1 / 12), 1 / np.linalg.norm(K, 2), 5000)
     slow = minimize(
         lambda v: (v - point) @ K @ (v - point),
         np.full(12, 1 / 12),
@@ -103,7 +106,7 @@ def test_known_mixtures(method, share):
     assert set(estimate.methods) >= ({"bbe", "dedpul", "km2"} if method == "auto" else {method})
 
 
-def test_elkan_noto_is_right_when_the_classes_are_apart_in_either_setting():
+def test_elkan_noto_is_accurate_when_the_classes_do_not_overlap_in_either_setting():
     X, y, true = mixture(0.3, apart=12.0)
     assert estimate_class_prior(X, y, "en", random_state=0).prior == pytest.approx(true, abs=0.06)
     X, y, labels = make_pu(1500, prior=0.4, labeled=0.5, separation=12.0, return_true=True, random_state=0)
@@ -138,9 +141,9 @@ def test_reproducible_with_a_seed_and_takes_sparse_and_missing_values():
         estimate_class_prior(gaps, y, "km2")
 
 
-def test_disagreement_and_few_rows_are_told(monkeypatch):
+def test_disagreement_and_few_rows_give_warnings(monkeypatch):
     X, y, _ = mixture(0.3)
-    monkeypatch.setattr(prior, "_km2", lambda *arguments: 0.9)
+    monkeypatch.setattr(_estimate, "km2", lambda *arguments: 0.9)
     with pytest.warns(PriorWarning, match=r"methods disagree .*km2 0\.90"):
         estimate_class_prior(X, y, random_state=0)
     with pytest.warns(PriorWarning, match="too few rows"):
@@ -163,14 +166,14 @@ def test_labeled_negatives_beside_unlabeled_rows_are_an_error():
 @pytest.mark.parametrize("seed", range(10))
 def test_the_ceiling_is_above_the_prior(seed):
     X, y, true = mixture(0.3, seed=seed, apart=3.0)
-    ceiling = prior.largest_prior(X, y == 1)
+    ceiling = largest_prior(X, y == 1)
     assert true < ceiling < 0.75
-    assert prior.largest_prior(sp.csr_array(X), y == 1) > true
+    assert largest_prior(sp.csr_array(X), y == 1) > true
 
 
 def test_the_ceiling_is_one_without_evidence():
     X = np.random.default_rng(0).normal(size=(20, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert prior.largest_prior(X, np.arange(20) < 5) == 1.0
-        assert prior.largest_prior(np.full((20, 2), np.nan), np.arange(20) < 5) == 1.0
+        assert largest_prior(X, np.arange(20) < 5) == 1.0
+        assert largest_prior(np.full((20, 2), np.nan), np.arange(20) < 5) == 1.0

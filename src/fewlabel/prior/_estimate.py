@@ -1,0 +1,215 @@
+"""Estimation of the class prior: the choice of the method, the interval, and the warnings."""
+
+import warnings
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+
+from fewlabel.exceptions import PriorWarning
+from fewlabel.labels import read_binary, read_pu
+from fewlabel.prior._energy import energy
+from fewlabel.prior._kernel_embedding import km2
+from fewlabel.prior._rows import has_missing, subsample
+from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto
+from fewlabel.prior._scores import out_of_fold_scores
+
+_METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
+_SETTINGS = ("case-control", "censoring")
+_DISAGREE = 0.1
+_N_BOOTSTRAP = 60
+_N_KM2_ROWS = 30  # with fewer rows per group the kernel method is not informative
+
+
+class PriorEstimate(NamedTuple):
+    """An estimate of the class prior.
+
+    Attributes
+    ----------
+    prior : float
+        P(y = positive) among the unlabeled rows.
+    low, high : float
+        A 90% bootstrap interval of the out-of-fold scores, widened to include the estimates of all methods that
+        `prior` is based on. It covers the sampling error of the scores, not the upward bias where the classes overlap
+        everywhere.
+    methods : dict
+        The estimate of each method.
+    population : float
+        P(y = positive) in the population: equal to `prior` in the case-control setting; in the censoring setting the
+        labeled positives are included.
+    """
+
+    prior: float
+    low: float
+    high: float
+    methods: dict
+    population: float
+
+
+def estimate_class_prior(X, y, method="auto", *, setting="case-control", random_state=None):
+    r"""Estimate the share of positives among the unlabeled rows.
+
+    Only the largest prior that is consistent with the data can be identified: if every positive could also be a
+    negative, any smaller prior explains the rows as well. All methods therefore assume that some region contains
+    (almost) only positives, and overestimate the prior if there is none.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows. NaN is allowed except for "km2" and "energy".
+    y : array-like of shape (n_samples,)
+        Positive-unlabeled labels: positives and markers (``-1``, ``None``, ``NaN``), or two classes of which the last
+        is positive and the other unlabeled. For ``method="energy"`` rows of both classes and markers.
+    method : {"auto", "bbe", "dedpul", "km2", "en", "energy"}, default="auto"
+        - "bbe" (best bin estimation [1]_): the smallest ratio, with its error bar, of unlabeled to labeled rows above
+          a score;
+        - "dedpul" [2]_: expectation maximization with the ratio of the densities of the scores;
+        - "km2" [3]_: how far the unlabeled rows can be moved away from the positives before they leave the convex hull
+          of the rows, in a kernel space; no classifier, at most 150 rows per group;
+        - "en" (Elkan and Noto [4]_): from the mean score of the positives; too large if the classes overlap;
+        - "energy" [5]_: energy distances; needs labeled negatives and is then the most accurate;
+        - "auto": the mean of "bbe" and "dedpul", with a warning if these and "km2" differ by more than 0.1.
+    setting : {"case-control", "censoring"}, default="case-control"
+        How the sample was drawn: positives drawn separately from the unlabeled rows, or one sample in which some
+        positives were labeled. It affects "en" and `population` only; for the other methods the unlabeled rows are a
+        mixture in both settings.
+    random_state : int, RandomState instance or None, default=None
+        Draws folds, subsamples and the bootstrap.
+
+    Returns
+    -------
+    PriorEstimate
+        The estimate, its interval and the estimate of each method.
+
+    Warns
+    -----
+    PriorWarning
+        If the methods differ by more than 0.1, or there are too few rows for any of them.
+
+    See Also
+    --------
+    fewlabel.prior.largest_prior : Upper bound of the prior.
+
+    Notes
+    -----
+    Scores are out of fold (5 folds, or the size of the smaller group), from logistic regression or, with 200 rows or
+    more, boosted trees, whichever has the smaller balanced log loss. At most 10,000 rows per group are used.
+
+    References
+    ----------
+    .. [1] Garg, S., Wu, Y., Smola, A., Balakrishnan, S. and Lipton, Z. C. "Mixture proportion estimation and PU
+       learning: a modern approach." Advances in Neural Information Processing Systems 34, 2021.
+    .. [2] Ivanov, D. "DEDPUL: difference-of-estimated-densities-based positive-unlabeled learning." IEEE International
+       Conference on Machine Learning and Applications, 2020.
+    .. [3] Ramaswamy, H. G., Scott, C. and Tewari, A. "Mixture proportion estimation via kernel embeddings of
+       distributions." International Conference on Machine Learning, 2016.
+    .. [4] Elkan, C. and Noto, K. "Learning classifiers from only positive and unlabeled data." ACM SIGKDD International
+       Conference on Knowledge Discovery and Data Mining, 2008.
+    .. [5] Kawakubo, H., du Plessis, M. C. and Sugiyama, M. "Computationally efficient class-prior estimation under
+       class balance change using energy distance." IEICE Transactions on Information and Systems E99-D(1), 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import estimate_class_prior, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y_pu = hide_labels(y, labeled=100, mechanism="positives-only", random_state=0)
+    >>> estimate = estimate_class_prior(X, y_pu, random_state=0)
+    >>> bool(abs(estimate.prior - y[y_pu == -1].mean()) < 0.1)
+    True
+    """
+    for name, value, choices in (("method", method, _METHODS), ("setting", setting, _SETTINGS)):
+        if value not in choices:
+            raise ValueError(f"{name}={value!r} is not known: use one of {', '.join(map(repr, choices))}")
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
+    rng = check_random_state(random_state)
+    if method == "energy":
+        signs = read_binary(y).signs
+        check_consistent_length(X, signs)
+        prior, error = energy(X, signs, rng)
+        population = _population(prior, np.count_nonzero(signs > 0), np.count_nonzero(signs == 0), setting)
+        return PriorEstimate(prior, max(prior - error, 0.0), min(prior + error, 1.0), {"energy": prior}, population)
+    positive = read_pu(y).positive
+    check_consistent_length(X, positive)
+    P, U = (subsample(X[rows], rng) for rows in (positive, ~positive))
+    counts = np.count_nonzero(positive), np.count_nonzero(~positive)
+    answers, interval = _answers(P, U, counts, method, setting, rng)
+    prior = float(np.mean([answers["bbe"], answers["dedpul"]])) if method == "auto" else answers[method]
+    if max(answers.values()) - min(answers.values()) > _DISAGREE:
+        listed = ", ".join(f"{name} {value:.2f}" for name, value in answers.items())
+        warnings.warn(
+            f"methods disagree on the class prior ({listed}), so any of them may be far off: there may be no region "
+            "with positives only, or too few rows. Try a range of priors; too small is safer than too large",
+            PriorWarning,
+            stacklevel=2,
+        )
+    members = answers.values() if method == "auto" else [prior]
+    low, high = min(interval[0], *members), max(interval[1], *members)
+    return PriorEstimate(prior, float(low), float(high), answers, _population(prior, *counts, setting))
+
+
+def class_prior(X, positive, random_state):
+    """Estimate the prior as ``method="auto"`` does, without interval and warnings.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The rows.
+    positive : ndarray of bool of shape (n_samples,)
+        The labeled positives; all other rows are unlabeled.
+    random_state : int, RandomState instance or None
+        Draws folds and subsamples.
+
+    Returns
+    -------
+    float
+        The prior; 0.5 if there are too few rows to estimate it.
+
+    Examples
+    --------
+    >>> from fewlabel.datasets import make_pu
+    >>> from fewlabel.prior import class_prior
+    >>> X, y = make_pu(500, prior=0.4, labeled=50, separation=4.0, random_state=0)
+    >>> bool(0.2 < class_prior(X, y == 1, random_state=0) < 0.5)
+    True
+    """
+    rng = check_random_state(random_state)
+    scores = out_of_fold_scores(subsample(X[positive], rng), subsample(X[~positive], rng), rng)
+    return 0.5 if scores is None else 0.5 * (bbe(*scores) + dedpul(*scores))
+
+
+def _answers(P, U, counts, method, setting, rng):
+    """Estimates of the requested methods (and of km2 for "auto"), and the bootstrap interval of the requested ones."""
+    scores = out_of_fold_scores(P, U, rng)
+    names = ("bbe", "dedpul") if method == "auto" else (method,)
+    if scores is None:
+        warnings.warn("too few rows to estimate the class prior; 0.5 is used instead", PriorWarning, stacklevel=3)
+        return dict.fromkeys(names, 0.5), (0.0, 1.0)
+    if method == "km2":
+        answer = km2(P, U, rng)
+        return {"km2": answer}, (answer, answer)
+    of_scores = {"bbe": bbe, "dedpul": dedpul, "en": partial(elkan_noto, counts=counts, setting=setting)}
+    chosen = [of_scores[name] for name in names]
+    answers = {name: of_scores[name](*scores) for name in names}
+    point = np.mean(list(answers.values()))
+    if method == "auto" and min(counts) >= _N_KM2_ROWS and not has_missing(P, U):
+        answers["km2"] = km2(P, U, rng)
+    return answers, _bootstrap_interval(*scores, chosen, point, rng)
+
+
+def _bootstrap_interval(p, u, methods, point, rng):
+    """90% interval of the mean of the methods."""
+    draws = []
+    for _ in range(_N_BOOTSTRAP):
+        counts = [rng.multinomial(len(x), np.full(len(x), 1 / len(x))) for x in (p, u)]
+        draws.append(np.mean([method(p, u, *counts) for method in methods]))
+    # The best of many noisy bins is biased downward, and again in each resample: use the spread of the draws only.
+    low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95])
+    return np.clip((point + low - middle, point + high - middle), 0.0, 1.0)
+
+
+def _population(prior, n_positive, n_unlabeled, setting):
+    if setting == "case-control":
+        return prior
+    return (n_positive + prior * n_unlabeled) / (n_positive + n_unlabeled)

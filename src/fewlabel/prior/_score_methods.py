@@ -1,0 +1,90 @@
+"""Priors from out-of-fold scores: best bin estimation, DEDPUL, and Elkan and Noto's method.
+
+Each function takes the scores `p` of the labeled positives and `u` of the unlabeled rows and, for the bootstrap, how
+many times each row was drawn.
+"""
+
+import math
+
+import numpy as np
+from scipy import ndimage
+from scipy.optimize import bisect
+from scipy.special import logit
+
+_DEDPUL_POINTS = 2000
+
+
+def bbe(p, u, p_count=None, u_count=None, delta=0.1, gamma=0.01):
+    """Best bin estimation: minimize the ratio of unlabeled to labeled rows above a score, with its error bar."""
+    pooled = np.concatenate([p, u])
+    order = np.argsort(-pooled, kind="stable")
+    of_p = np.r_[np.ones(len(p)) if p_count is None else p_count, np.zeros(len(u))][order]
+    of_u = np.r_[np.zeros(len(p)), np.ones(len(u)) if u_count is None else u_count][order]
+    last = np.r_[np.diff(pooled[order]) < 0, True]  # a threshold includes all rows of equal score
+    q_p, q_u = np.cumsum(of_p)[last] / len(p), np.cumsum(of_u)[last] / len(u)
+    q_p, q_u = q_p[q_p > 0], q_u[q_p > 0]
+    bar = (1 + gamma) * (math.sqrt(math.log(4 / delta) / (2 * len(u))) + math.sqrt(math.log(4 / delta) / (2 * len(p))))
+    k = np.argmin((q_u + bar) / q_p)
+    return float(min(1.0, q_u[k] / q_p[k]))
+
+
+def dedpul(p, u, p_count=None, u_count=None):
+    """Run expectation maximization with the density ratio of positives to unlabeled rows along the score."""
+    ratio, share = _density_ratio(p, u, p_count, u_count)
+    order = np.argsort(ratio, kind="stable")
+    ratio, share = ratio[order], share[order]
+    sum_share, sum_ratio = np.r_[0.0, np.cumsum(share)], np.r_[0.0, np.cumsum(share * ratio)]
+
+    def gap(prior):  # prior less the mean of min(1, prior * ratio): convex, zero at zero and at the fixed point
+        k = np.searchsorted(ratio, 1.0 / prior)
+        return prior - prior * sum_ratio[k] - (1.0 - sum_share[k])
+
+    prior = 1.0 if gap(1.0) <= 1e-5 else bisect(lambda x: gap(x) - 1e-5, 1e-9, 1.0, xtol=1e-6)
+    grid = np.arange(0.001, 1.0, 0.001)
+    gap = gap(grid)
+    bend = np.where(gap[1:-1] < 0.05, np.diff(gap, 2), -np.inf)
+    other = float(grid[1 + np.argmax(bend)])
+    return prior if prior > other and prior > 0.002 else other
+
+
+def _density_ratio(p, u, p_count, u_count):
+    """Smoothed density ratio at a sample of the unlabeled rows, and the share of each of them."""
+    x_p, x_u = logit(p), np.sort(logit(u))
+    u_count = np.ones(len(u)) if u_count is None else u_count[np.argsort(u, kind="stable")]
+    x_u, u_count = x_u[u_count > 0], u_count[u_count > 0]
+    every = max(1, len(x_u) // _DEDPUL_POINTS)
+    all_u, all_counts, x_u, u_count = x_u, u_count, x_u[::every], u_count[::every]
+    f_p, f_u = density(x_p, p_count, x_u, 0.1), density(all_u, all_counts, x_u, 0.05)
+    ratio = np.minimum(f_p / np.maximum(f_u, 1e-300), 50.0)
+    ratio = ndimage.median_filter(ratio, 11, mode="nearest")
+    above = x_u > logit(0.5 * (p.mean() + u.mean()))
+    ratio[above] = np.maximum.accumulate(ratio[above])
+    ratio = ndimage.median_filter(ratio, 2 * (len(x_u) // 20) + 1, mode="nearest")
+    return ratio, u_count / u_count.sum()
+
+
+def density(x, count, at, factor):
+    """Estimate a density by Gaussian kernels on a grid, with linear interpolation.
+
+    The bandwidth is `factor` standard deviations.
+    """
+    count = np.ones(len(x)) if count is None else count
+    mean = np.average(x, weights=count)
+    width = factor * max(math.sqrt(np.average((x - mean) ** 2, weights=count)), 1e-6)
+    low, high = min(x.min(), at.min()) - 3 * width, max(x.max(), at.max()) + 3 * width
+    n = int(np.clip(4 * (high - low) / width, 512, 8192))
+    counts, edges = np.histogram(x, bins=n, range=(low, high), weights=count)
+    step = edges[1] - edges[0]
+    smooth = ndimage.gaussian_filter1d(counts, width / step, mode="constant", truncate=6)
+    return np.interp(at, edges[:-1] + step / 2, smooth / (count.sum() * step))
+
+
+def elkan_noto(p, u, p_count=None, u_count=None, *, counts, setting):
+    """Use the mean score c of the positives, which is P(labeled | positive) if the classes do not overlap."""
+    n_p, n_u = counts
+    if setting == "case-control":
+        c = float(np.average(p, weights=p_count))
+        return min(1.0, (1 - c) / c)
+    labeled = p * n_p / (p * n_p + (1 - p) * n_u)  # from balanced scores to the probability of a label
+    n_positive = n_p / float(np.average(labeled, weights=p_count))
+    return float(np.clip((n_positive - n_p) / n_u, 0.0, 1.0))

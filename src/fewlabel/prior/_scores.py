@@ -1,0 +1,65 @@
+"""Out-of-fold scores of a classifier of labeled against unlabeled rows."""
+
+import math
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from fewlabel.prior._rows import has_missing
+from fewlabel.thread_limits import one_thread
+
+_N_TREES_ROWS = 200  # boosted trees need at least this many rows
+
+
+def out_of_fold_scores(P, U, rng):
+    """Return probabilities of being labeled, with balanced groups, by the better of two models.
+
+    Parameters
+    ----------
+    P, U : {ndarray, sparse matrix}
+        Labeled positives and unlabeled rows.
+    rng : RandomState
+
+    Returns
+    -------
+    tuple of ndarray, or None
+        Scores of the positives and of the unlabeled rows; None if a group has a single row.
+    """
+    n_p, n_u = P.shape[0], U.shape[0]
+    n_folds = min(5, n_p, n_u)
+    if n_folds < 2:
+        return None
+    X = sp.vstack([P, U], format="csr") if sp.issparse(P) else np.vstack([P, U])
+    s = np.r_[np.ones(n_p), np.zeros(n_u)]
+    weight = np.where(s > 0, 0.5 / n_p, 0.5 / n_u)
+    seed = rng.randint(np.iinfo(np.int32).max)
+    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, s))
+    best, best_loss = None, math.inf
+    for model in _models(X, seed):
+        p = np.empty(len(s))
+        with one_thread():  # the fits are small, and sums must not depend on the number of threads
+            for train, test in folds:
+                p[test] = model.fit(X[train], s[train]).predict_proba(X[test])[:, 1]
+        p = np.clip(p, 1e-6, 1 - 1e-6)
+        loss = -float(weight @ np.where(s > 0, np.log(p), np.log1p(-p)))
+        if loss < best_loss:
+            best, best_loss = p, loss
+    return best[:n_p], best[n_p:]
+
+
+def _models(X, seed):
+    balanced = {"class_weight": "balanced"}
+    steps = [MaxAbsScaler()] if sp.issparse(X) else [StandardScaler()]
+    if has_missing(X):
+        steps.insert(0, SimpleImputer(strategy="median", keep_empty_features=True))
+    yield make_pipeline(*steps, LogisticRegression(max_iter=300, **balanced))
+    if not sp.issparse(X) and len(X) >= _N_TREES_ROWS:
+        yield HistGradientBoostingClassifier(
+            max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, early_stopping=False, random_state=seed, **balanced
+        )
