@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -220,6 +221,25 @@ def test_time_budget_keeps_what_was_tried(cancer):
     X, _, few = cancer
     model = AutoClassifier(FEW, time_budget=1e-6, **QUICK).fit(X, few)
     assert list(model.ensemble_weights_) == ["extra trees"]
+
+
+def test_the_callback_reports_every_step_in_the_callers_thread(cancer):
+    X, _, few = cancer
+    steps, threads = [], set()
+
+    def callback(*step):
+        steps.append(step)
+        threads.add(threading.get_ident())
+
+    AutoClassifier(FEW, n_jobs=2, **QUICK).fit(X, few, callback=callback)
+    assert [done for done, _, _ in steps] == list(range(1, len(FEW) + 3))
+    assert {total for _, total, _ in steps} == {len(FEW) + 2}
+    assert {name for _, _, name in steps[1:-1]} == set(FEW)
+    assert threads == {threading.get_ident()}
+
+
+def test_the_callback_is_no_routed_metadata():
+    assert AutoClassifier().get_metadata_routing().fit.requests == {}
 
 
 @pytest.mark.parametrize(

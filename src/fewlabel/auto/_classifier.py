@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -50,14 +51,6 @@ class UnlabeledEffect(NamedTuple):
     pvalue: float
     method: str
     supervised: str
-
-
-class Step(NamedTuple):
-    """Progress of a fit: `done` of `total` steps, the last of which was `name`."""
-
-    done: int
-    total: int
-    name: str
 
 
 class AutoClassifier(RankingClassifier):
@@ -190,8 +183,10 @@ class AutoClassifier(RankingClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    __metadata_request__fit = {"callback": UNUSED}
+
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y, *, callback=None):
         """Try the portfolio, choose, and fit the chosen members to all rows.
 
         Parameters
@@ -200,27 +195,12 @@ class AutoClassifier(RankingClassifier):
             The table; labeled and unlabeled rows. NaN marks a gap.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+        callback : callable, default=None
+            Progress: ``callback(done, total, name)`` is called after each step, in the thread that called `fit`.
 
         Returns
         -------
         self : object
-        """
-        for _ in self.fit_steps(X, y):
-            pass
-        return self
-
-    def fit_steps(self, X, y):
-        """The same as `fit`, step by step, for a progress bar. The model is fitted once the steps have come to their
-        end.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-
-        Yields
-        ------
-        Step
         """
         start = time.monotonic()
         labels.require_y(y, self)
@@ -229,20 +209,22 @@ class AutoClassifier(RankingClassifier):
         codes, kept = self._read(X, y, seed)
         members = self._members(codes[kept])
         total, evidence = len(members) + 2, {}
+        report = callback or (lambda done, total, name: None)
         with quietly():
             job = Job(X[kept], codes[kept], _LETTERS[self.task_], members, seed, self.prior_)
-            yield Step(1, total, "features of all rows")
+            report(1, total, "features of all rows")
             for number, (member, found) in enumerate(self._try(job, members, start), 2):
                 if found is not None:
                     evidence[member] = found
-                yield Step(number, total, member.name)
+                report(number, total, member.name)
             evidence = {m: evidence[m] for m in members if m in evidence}
             self.labeled_rows_ = kept[job.labeled]
             self._choose(job, evidence)
             chosen = [m for m in evidence if m.name in self.ensemble_weights_]
             fitted = map_in_threads(lambda m: job.finish(m, evidence[m]), chosen, self.n_jobs)
             self.members_ = {m.name: one for m, one in zip(chosen, fitted)}
-        yield Step(total, total, "the chosen members on all rows")
+        report(total, total, "the chosen members on all rows")
+        return self
 
     def _read(self, X, y, seed):
         """Set what is known of the classes; the code of each row, and the rows that are learned from."""

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fewlabel.cli.fit import show
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, follow, print_json, say, writable_file
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, print_json, progress, say, writable_file
 
 
 def _share(value: float) -> float:
@@ -50,7 +50,8 @@ def demo(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--labeled") from error
     model = TableClassifier(AutoClassifier(n_repeats=2, n_jobs=-1, random_state=seed), random_state=seed)
-    follow(model.fit_steps(table.X_train, table.y_train), quiet)
+    with progress(quiet) as tell:
+        model.fit(table.X_train, table.y_train, callback=tell)
     say("writing the report", quiet)
     summary = report.summarize(
         model,

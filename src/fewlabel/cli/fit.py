@@ -17,7 +17,6 @@ from fewlabel.cli.options import (
     Seed,
     Target,
     check_columns,
-    follow,
     print_json,
     print_table,
     progress,
@@ -105,7 +104,8 @@ def fit(
     X, y, notes = read_labeled(table, target, drop)
     estimator = AutoClassifier(portfolio, scoring=scoring, time_budget=time_budget, n_jobs=jobs, random_state=seed)
     model = TableClassifier(estimator, positive=positive, random_state=seed)
-    follow(model.fit_steps(X, y), quiet)
+    with progress(quiet) as tell:
+        model.fit(X, y, callback=tell)
     for note in [*notes, *report.notes_of(model)]:
         say(f"note: {note}", quiet)
     command = _command(table, target, positive, method, out, drop, scoring, time_budget, seed)

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fewlabel import labels
 from fewlabel.exceptions import TableError
@@ -75,7 +76,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.positive = positive
         self.random_state = random_state
 
-    def fit(self, X, y):
+    __metadata_request__fit = {"callback": UNUSED}
+
+    def fit(self, X, y, *, callback=None):
         """Learn what the columns are, and fit the classifier.
 
         Parameters
@@ -83,27 +86,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         X : DataFrame of shape (n_samples, n_columns)
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+        callback : callable, default=None
+            Progress of the estimator, if its `fit` takes a callback: ``callback(done, total, name)`` is called after
+            each step.
 
         Returns
         -------
         self : object
-        """
-        for _ in self.fit_steps(X, y):
-            pass
-        return self
-
-    def fit_steps(self, X, y):
-        """The same as `fit`, step by step, for a progress bar.
-
-        Parameters
-        ----------
-        X : DataFrame of shape (n_samples, n_columns)
-        y : array-like of shape (n_samples,)
-
-        Yields
-        ------
-        object
-            The steps of the estimator, if it has any.
         """
         features, codes = self.encode(X, y)
         hidden = pd.Series(codes, dtype="Int64").mask(codes < 0)
@@ -113,10 +102,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.estimator_ = default if self.estimator is None else clone(self.estimator)
         if isinstance(self.estimator_, AutoClassifier):
             check_counts(self.classes_, codes)  # which knows the classes by number only
-        if hasattr(self.estimator_, "fit_steps"):
-            yield from self.estimator_.fit_steps(features, hidden)
-        else:
-            self.estimator_.fit(features, hidden)
+        followed = {"callback": callback} if has_fit_parameter(self.estimator_, "callback") else {}
+        self.estimator_.fit(features, hidden, **followed)
+        return self
 
     def encode(self, X, y):
         """Learn what the columns are; the table as numbers, and the labels as codes.
