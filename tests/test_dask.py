@@ -95,6 +95,17 @@ def test_data_frames_with_names_and_text_labels():
     assert (lazy.compute() == local.predict(frame)).all()
 
 
+def test_columns_of_parquet_files_keep_their_partitions_together(tmp_path):
+    X, y, _ = table()
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]).assign(label=y)
+    for k, rows in enumerate(np.array_split(np.arange(len(y)), 6)):
+        frame.iloc[rows].to_parquet(tmp_path / f"{k}.parquet")
+    rows = dd.read_parquet(tmp_path / "*.parquet")  # Dask's optimizer joins partitions, unlike for X and for y
+    model = spread.PNUAUCBoostClassifier(5, random_state=0).fit(rows.drop(columns="label"), rows["label"])
+    alone = fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit(frame.drop(columns="label"), y)
+    assert_same(model.model_, alone, frame.drop(columns="label"))
+
+
 def test_prediction_is_lazy_and_keeps_the_blocks():
     X, y, _ = table()
     rows, labels = in_blocks(X, y, (700, 500))

@@ -110,7 +110,8 @@ def _delayed_blocks(X, y):
             raise TypeError(
                 f"{name} must be a Dask array or DataFrame, got {type(value).__name__}: without Dask use fewlabel's own"
             )
-    rows, labels = (np.ravel(np.asarray(v.to_delayed(), dtype=object)).tolist() for v in (X, y))
+    # Not optimized: the optimizer joins partitions of Parquet files, more of them for y, a single column, than for X.
+    rows, labels = (np.ravel(np.asarray(v.to_delayed(optimize_graph=False), dtype=object)).tolist() for v in (X, y))
     if len(rows) != len(labels):
         raise ValueError(f"X has {len(rows)} partitions and y has {len(labels)}: give both the same")
     return list(zip(rows, labels))
