@@ -77,7 +77,7 @@ class TestInput:
                 paired_auc_test([1, 0], [3, 1], [3, 1], confidence=confidence)
 
     def test_unknown_choices(self):
-        with pytest.raises(ValueError, match="method='delong' is not known: use one of 'auto', 'newcombe'"):
+        with pytest.raises(ValueError, match="method='delong' is not known: use one of 'score', 'newcombe'"):
             auc_confidence_interval([1, 0], [3, 1], method="delong")
         with pytest.raises(ValueError, match="pairs='np' is not known: use one of 'pn', 'pu'"):
             auc_confidence_interval([1, 0], [3, 1], pairs="np")

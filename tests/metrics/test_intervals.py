@@ -16,6 +16,7 @@ from reference.auc import (
     newcombe_gap,
     pair_auc,
     samples,
+    score_gap,
     tied_scores,
 )
 
@@ -34,7 +35,8 @@ class TestConfidenceInterval:
     @given(high=tied_scores, low=tied_scores, confidence=st.sampled_from([0.5, 0.95, 0.999]))
     def test_newcombe_bounds_solve_its_equation(self, high, low, confidence):
         y = np.repeat([1, 0], [len(high), len(low)])
-        result = auc_confidence_interval(y, np.concatenate([high, low]), confidence=confidence)
+        score = np.concatenate([high, low])
+        result = auc_confidence_interval(y, score, confidence=confidence, method="newcombe")
         z = stats.norm.isf((1 - confidence) / 2)
         assert result.method == "newcombe"
         assert 0 <= result.low <= result.auc <= result.high <= 1
@@ -46,20 +48,20 @@ class TestConfidenceInterval:
 
     def test_newcombe_of_one_pair_is_wilsons_interval(self):
         for auc, score in ((1, [1, 0]), (0, [0, 1])):
-            result = auc_confidence_interval([1, 0], score)
+            result = auc_confidence_interval([1, 0], score, method="newcombe")
             wilson = stats.binomtest(auc, 1).proportion_ci(method="wilson")
             assert result.low == pytest.approx(wilson.low, abs=1e-9)
             assert result.high == pytest.approx(wilson.high, abs=1e-9)
 
-    def test_newcombe_mirrors_when_scores_are_negated(self):
+    @pytest.mark.parametrize("method", ["score", "newcombe", "logit-delong"])
+    def test_intervals_mirror_when_scores_are_negated(self, method):
         y, score = binormal(np.random.default_rng(0), 0.8, 6, 9)
-        one, other = auc_confidence_interval(y, score), auc_confidence_interval(y, -score)
+        one, other = (auc_confidence_interval(y, s, method=method) for s in (score, -score))
         assert (one.low, one.high) == pytest.approx((1 - other.high, 1 - other.low))
 
     def test_perfect_ranking_of_many_rows_has_a_bound_below_one(self):
         y = np.repeat([0, 1], 20_000)
-        result = auc_confidence_interval(y, y)
-        assert result.method == "newcombe"  # DeLong's variance is zero
+        result = auc_confidence_interval(y, y)  # DeLong's variance is zero
         assert 0.999 < result.low < 0.99999
         assert result.high == 1
 
@@ -83,17 +85,28 @@ class TestConfidenceInterval:
         assert result.low == pytest.approx(max(0, result.auc - half), abs=1e-9)
         assert result.high == pytest.approx(min(1, result.auc + half), abs=1e-9)
 
-    def test_auto_method_follows_the_smaller_sample(self):
-        rng = np.random.default_rng(1)
-        assert auc_confidence_interval(*binormal(rng, 0.8, 29, 500)).method == "newcombe"
-        assert auc_confidence_interval(*binormal(rng, 0.8, 500, 29)).method == "newcombe"
-        assert auc_confidence_interval(*binormal(rng, 0.8, 30, 30)).method == "logit-delong"
-        assert auc_confidence_interval(np.arange(80) % 2, np.zeros(80)).method == "newcombe"
+    @settings(max_examples=100)
+    @given(high=tied_scores, low=tied_scores, confidence=st.sampled_from([0.5, 0.95, 0.999]))
+    def test_score_bounds_solve_their_equation(self, high, low, confidence):
+        y = np.repeat([1, 0], [len(high), len(low)])
+        result = auc_confidence_interval(y, np.concatenate([high, low]), confidence=confidence)
+        assert 0 <= result.low <= result.auc <= result.high <= 1
+        assert score_gap(result.low, high, low, confidence) == pytest.approx(0, abs=1e-9)
+        mirrored = [-v for v in high], [-v for v in low]
+        assert score_gap(1 - result.high, *mirrored, confidence) == pytest.approx(0, abs=1e-9)
+
+    def test_score_interval_of_binomial_placements_is_wilsons(self):
+        # Placements are 0 or 1, and the negatives are one point: n_P Bernoulli trials, up to Student's t.
+        high, low = np.repeat([1.0, -1.0], [300, 100]), np.zeros(100_000)
+        y = np.repeat([1, 0], [len(high), len(low)])
+        result = auc_confidence_interval(y, np.concatenate([high, low]))
+        wilson = stats.binomtest(300, 400).proportion_ci(method="wilson")
+        assert (result.low, result.high) == pytest.approx((wilson.low, wilson.high), abs=5e-4)
 
     def test_degenerate_delong_interval_is_a_point_and_one_row_an_error(self):
         for method in ("wald-delong", "logit-delong"):
             assert auc_confidence_interval([0, 0, 1, 1], [1, 2, 3, 4], method=method)[:3] == (1, 1, 1)
-            with pytest.raises(ValueError, match="two rows in each sample, got 1 and 2: use method='newcombe'"):
+            with pytest.raises(ValueError, match="two rows in each sample, got 1 and 2: use method='score'"):
                 auc_confidence_interval([0, 0, 1], [1, 3, 2], method=method)
 
     def test_unlabeled_rows_are_left_out_of_pn(self):
@@ -135,7 +148,7 @@ class TestConfidenceInterval:
 
 class TestIntervalsFromUnlabeledRows:
     @pytest.mark.parametrize("pairs", ["pu", "un"])
-    @pytest.mark.parametrize("method", ["newcombe", "logit-delong", "wald-delong"])
+    @pytest.mark.parametrize("method", ["score", "newcombe", "logit-delong", "wald-delong"])
     def test_interval_is_that_of_the_observed_auc_mapped_linearly(self, pairs, method):
         prior = 0.3
         y, score = binormal(np.random.default_rng(0), 0.7, 40, 50, n_u=200, prior=prior)

@@ -10,10 +10,8 @@ from sklearn.metrics import roc_auc_score
 from fewlabel.metrics import paired_auc_test
 from reference.auc import (
     binormal,
-    delong_difference_variance,
+    delong_difference_variances,
 )
-
-Z95 = stats.norm.isf(0.025)
 
 
 class TestPairedTest:
@@ -24,15 +22,18 @@ class TestPairedTest:
             np.array(data.draw(st.lists(st.integers(0, 5), min_size=n_p + n_n, max_size=n_p + n_n))) for _ in range(2)
         )
         y = np.repeat([1, 0], [n_p, n_n])
-        variance = delong_difference_variance([a[:n_p], b[:n_p]], [a[n_p:], b[n_p:]])
+        of_p, of_n = delong_difference_variances([a[:n_p], b[:n_p]], [a[n_p:], b[n_p:]])
+        variance = of_p + of_n
         result = paired_auc_test(y, a, b)
         assert result.auc_a == pytest.approx(roc_auc_score(y, a))
         assert result.auc_b == pytest.approx(roc_auc_score(y, b))
         assert result.difference == pytest.approx(result.auc_a - result.auc_b, abs=1e-12)
         if variance > 1e-12:
-            z = result.difference / math.sqrt(variance)
-            assert result.pvalue == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-6)
-            half = Z95 * math.sqrt(variance)
+            student = stats.t(variance**2 / (of_p**2 / (n_p - 1) + of_n**2 / (n_n - 1)))
+            assert result.pvalue == pytest.approx(
+                2 * student.sf(abs(result.difference) / math.sqrt(variance)), rel=1e-6
+            )
+            half = student.isf(0.025) * math.sqrt(variance)
             assert result.low == pytest.approx(max(-1, result.difference - half), abs=1e-9)
             assert result.high == pytest.approx(min(1, result.difference + half), abs=1e-9)
         assert 0 <= result.pvalue <= 1

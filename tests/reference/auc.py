@@ -33,13 +33,12 @@ def delong_variance(high, low):
     return sample_variance(psi_high) / len(high) + sample_variance(psi_low) / len(low)
 
 
-def delong_difference_variance(highs, lows):
-    """Variance of the difference of two AUCs as L S L', with S = S10/m + S01/n and L = (1, -1)."""
+def delong_difference_variances(highs, lows):
+    """Variance of the difference of two AUCs by sample: L S10 L'/m and L S01 L'/n with L = (1, -1)."""
     psi = [pair_placements(high, low) for high, low in zip(highs, lows)]
-    s10 = np.cov([psi[0][0], psi[1][0]])
-    s01 = np.cov([psi[0][1], psi[1][1]])
     contrast = np.array([1.0, -1.0])
-    return contrast @ (s10 / len(highs[0]) + s01 / len(lows[0])) @ contrast
+    of_high, of_low = (contrast @ np.cov([psi[0][k], psi[1][k]]) @ contrast for k in (0, 1))
+    return of_high / len(highs[0]), of_low / len(lows[0])
 
 
 def newcombe_gap(t, auc, n_high, n_low, z):
@@ -47,6 +46,23 @@ def newcombe_gap(t, auc, n_high, n_low, z):
     size = (n_high + n_low) / 2 - 1
     spread = t * (1 - t) * (1 + size * (1 - t) / (2 - t) + size * t / (1 + t))
     return (auc - t) ** 2 - z**2 * spread / (n_high * n_low)
+
+
+def score_gap(t, high, low, confidence):
+    """The equation of the score interval's lower end, left side minus right side: 0 at the bound."""
+    auc = pair_auc(high, low)
+    kappa, freedom = [], []
+    for psi in pair_placements(high, low):
+        n = len(psi)
+        largest = auc * (1 - auc)
+        observed = min(sample_variance(psi) / largest, 1) if n > 1 and 0 < auc < 1 else 1
+        d = n * (1 - auc)
+        kappa.append((0.5 * 0.7 + d**3 * observed) / (0.5 + d**3) / n)
+        freedom.append(3 * max(n - 1, 1))
+    if sum(kappa) == 0:
+        return t - auc
+    welch = sum(kappa) ** 2 / sum(k**2 / f for k, f in zip(kappa, freedom))
+    return (auc - t) ** 2 - stats.t.isf((1 - confidence) / 2, welch) ** 2 * sum(kappa) * t * (1 - t)
 
 
 def from_pu(p, u, prior):

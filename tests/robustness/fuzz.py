@@ -202,7 +202,7 @@ def numbers(X):
 
 def interval(X, y, rng):
     pairs, prior = str(rng.choice(["pn", "pu", "un", "auto"])), rng.choice([None, 0.0, 0.3, 1.0, np.nan])
-    method = str(rng.choice(["auto", "newcombe", "logit-delong", "wald-delong"]))
+    method = str(rng.choice(["score", "newcombe", "logit-delong", "wald-delong"]))
     return fewlabel.auc_confidence_interval(y, numbers(X), pairs=pairs, prior=prior, method=method)[:3]
 
 

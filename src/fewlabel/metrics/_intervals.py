@@ -10,12 +10,10 @@ from scipy import special
 from fewlabel.metrics._estimates import read_estimate
 from fewlabel.metrics._inputs import normal_quantile
 from fewlabel.metrics._newcombe import newcombe_interval
+from fewlabel.metrics._score import score_interval
 
-_METHODS = ("auto", "newcombe", "logit-delong", "wald-delong")
+_METHODS = ("score", "newcombe", "logit-delong", "wald-delong")
 _PAIRS = ("pn", "pu", "un", "auto")
-
-# With fewer rows in the smaller sample, DeLong's variance is too noisy for its interval to reach its coverage.
-_FEW = 30
 
 
 class AUCInterval(NamedTuple):
@@ -28,7 +26,7 @@ class AUCInterval(NamedTuple):
     low, high : float
         The ends of the interval, in [0, 1].
     method : str
-        The method that was used: ``"newcombe"``, ``"logit-delong"`` or ``"wald-delong"``.
+        The method that was used: ``"score"``, ``"newcombe"``, ``"logit-delong"`` or ``"wald-delong"``.
     pairs : str
         The pairs that were compared: ``"pn"``, ``"pu"`` or ``"un"``.
     """
@@ -40,7 +38,7 @@ class AUCInterval(NamedTuple):
     pairs: str
 
 
-def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", pairs="pn", prior=None, prior_sd=0.0):
+def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="score", pairs="pn", prior=None, prior_sd=0.0):
     """Compute the AUC with a confidence interval that stays valid with few labels.
 
     Only the order of the scores matters; infinite scores are allowed.
@@ -53,9 +51,8 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
         Scores; larger means more likely positive.
     confidence : float, default=0.95
         Nominal coverage.
-    method : {"auto", "newcombe", "logit-delong", "wald-delong"}, default="auto"
-        How to compute the interval, see Notes. ``"auto"`` uses Newcombe's method if the smaller of the two samples has
-        fewer than 30 rows or DeLong's variance is zero (as it is when the AUC is 0 or 1), and logit-DeLong otherwise.
+    method : {"score", "newcombe", "logit-delong", "wald-delong"}, default="score"
+        How to compute the interval, see Notes. The others have too low a coverage for some distributions of the scores.
     pairs : {"pn", "pu", "un", "auto"}, default="pn"
         The samples to compare: labeled positives (p), labeled negatives (n), unlabeled rows (u). ``"pn"`` ignores
         unlabeled rows. ``"pu"`` and ``"un"`` estimate the same AUC, converted with `prior`; ``"pu"`` also accepts
@@ -86,8 +83,22 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
     -----
     With placements :math:`\\psi`, DeLong's variance [1]_ is :math:`V = s^2(\\psi_P)/n_P + s^2(\\psi_N)/n_N`.
 
+    - ``"score"``: Wilson's interval with an effective sample size. Its lower end is the root :math:`t < A` of
+
+      .. math::
+          (A-t)^2 = q^2 t(1-t) \\left[\\frac{\\kappa_P}{n_P} + \\frac{\\kappa_N}{n_N}\\right], \\qquad
+          \\kappa_G = \\frac{0.35 + d_G^3\\, \\hat\\kappa_G}{0.5 + d_G^3}, \\quad
+          \\hat\\kappa_G = \\frac{s^2(\\psi_G)}{A(1-A)}, \\quad d_G = n_G (1 - A),
+
+      and the upper end is that of the negated scores. :math:`\\hat\\kappa_G` relates the variance of the placements to
+      the largest possible one. It is known only as far as there are placements well below 1, of which
+      :math:`d_G` is the number; without them the interval assumes 0.7, so that a sample that happens to miss the hard
+      rows does not yield a short interval. :math:`q` is a quantile of Student's t. In simulations with 10 or more rows
+      per sample the coverage at 95% is between 92% and 98.5% for every distribution tried, with 2 to 9 rows at least
+      93%.
     - ``"wald-delong"``: :math:`A \\pm z\\sqrt V`. Its coverage is too low with few labels.
-    - ``"logit-delong"``: :math:`\\operatorname{logit} A \\pm z \\sqrt V / (A(1-A))`, mapped back.
+    - ``"logit-delong"``: :math:`\\operatorname{logit} A \\pm z \\sqrt V / (A(1-A))`, mapped back. Its coverage falls
+      below 20% where a sample often lacks the rows that make the AUC differ from 1.
     - ``"newcombe"``: Newcombe's method 5 [2]_, the roots :math:`t` of
 
       .. math::
@@ -95,7 +106,8 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
           \\left[1 + N^* \\frac{1-t}{2-t} + N^* \\frac{t}{1+t}\\right],
           \\qquad N^* = \\frac{n_P+n_N}{2} - 1 .
 
-      It needs no variance estimate, so it is valid for one row of a class and for an AUC of 0 or 1.
+      It needs no variance estimate. Its coverage falls to 77% where one sample is much larger than the other and the
+      smaller one varies more.
 
     DeLong's methods need two rows in each sample, and the interval shrinks to a point if :math:`V = 0`.
     The interval of :math:`A_{PU}` is mapped linearly by :math:`A_{PN} = (A_{PU} - \\theta_P/2)/\\theta_N`, that of
@@ -123,16 +135,13 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
     >>> score = [0.1, 0.3, 0.2, 0.6, 0.5, 0.8, 0.9, 0.4, 0.7]
     >>> interval = auc_confidence_interval(y, score)
     >>> print(f"{interval.auc:.2f} ({interval.low:.2f} to {interval.high:.2f}, {interval.method})")
-    0.92 (0.46 to 0.99, newcombe)
+    0.92 (0.30 to 0.99, score)
     """
     _check_choice("method", method, _METHODS)
     _check_choice("pairs", pairs, _PAIRS)
     z = normal_quantile(confidence)
     estimate = read_estimate(y_true, y_score, pairs, prior, prior_sd)
-    if method == "auto":
-        few = min(estimate.sizes) < _FEW
-        method = "newcombe" if few or estimate.delong_variance() == 0 else "logit-delong"
-    ends = np.array(_observed_interval(estimate, method, z))
+    ends = np.array(score_interval(estimate, confidence) if method == "score" else _z_interval(estimate, method, z))
     ends = (ends - estimate.shift) / estimate.scale
     # Each side is widened separately, as the sum of two independent errors (Zou and Donner 2008).
     low, high = estimate.auc + np.hypot(ends - estimate.auc, z * estimate.prior_error) * [-1, 1]
@@ -147,15 +156,15 @@ def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="auto", 
     return AUCInterval(auc, low, high, method, estimate.pairs)
 
 
-def _observed_interval(estimate, method, z):
-    """Interval of the observed AUC, before conversion."""
+def _z_interval(estimate, method, z):
+    """Interval of the observed AUC by a method that is based on a normal quantile."""
     auc = estimate.observed
     if method == "newcombe":
         return newcombe_interval(auc, *estimate.sizes, z)
     if min(estimate.sizes) < 2:
         n_high, n_low = estimate.sizes
         raise ValueError(
-            f"method={method!r} needs two rows in each sample, got {n_high} and {n_low}: use method='newcombe'"
+            f"method={method!r} needs two rows in each sample, got {n_high} and {n_low}: use method='score'"
         )
     error = z * math.sqrt(estimate.delong_variance())
     if method == "wald-delong":

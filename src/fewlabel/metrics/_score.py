@@ -1,0 +1,45 @@
+"""Score interval of an AUC: Wilson's interval with the effective sample sizes of the two samples."""
+
+import math
+
+import numpy as np
+from scipy import stats
+
+# Chosen on simulated scores (normal, exponential, unequal spread, tied, contaminated; AUC .5 to .99; 2 to 50 positives,
+# 1 to 100 times as many negatives): the coverage of 95% intervals with 10 rows or more per sample is .92 to .98.
+_RATIO_UNSEEN = 0.7  # variance of the placements over A(1-A) while too few of them lie on the side to be bounded
+_WEIGHT_UNSEEN = 0.5  # weight of that ratio, where the data weigh (number of such placements)^3
+_FREEDOM = 3.0  # degrees of freedom per row: the ratio is partly given, so that it has less noise than a variance
+
+
+def score_interval(estimate, confidence):
+    """Return both ends of the interval of the observed AUC."""
+    low = _low_end(estimate.observed, estimate.psi_high, estimate.psi_low, confidence)
+    # Negated scores mirror the interval about 1/2.
+    high = 1 - _low_end(1 - estimate.observed, 1 - estimate.psi_high, 1 - estimate.psi_low, confidence)
+    return low, high
+
+
+def _low_end(auc, psi_high, psi_low, confidence):
+    """Lower root t of (A-t)^2 = q^2 K t(1-t), with K = sum of ratio/size over the samples."""
+    parts, freedom = [], []
+    for psi in (psi_high, psi_low):
+        size = len(psi)
+        evidence = (size * (1 - auc)) ** 3
+        ratio = (_WEIGHT_UNSEEN * _RATIO_UNSEEN + evidence * _ratio(psi, auc)) / (_WEIGHT_UNSEEN + evidence)
+        parts.append(ratio / size)
+        freedom.append(_FREEDOM * max(size - 1, 1))
+    spread = sum(parts)
+    if spread == 0:  # every placement is the same and none is unseen: a constant score
+        return auc
+    # Welch's degrees of freedom of a sum of two variances.
+    q = stats.t.isf((1 - confidence) / 2, spread**2 / sum(part**2 / f for part, f in zip(parts, freedom)))
+    k = q**2 * spread
+    return max((auc + k / 2 - math.sqrt(k * auc * (1 - auc) + k**2 / 4)) / (1 + k), 0.0)
+
+
+def _ratio(psi, auc):
+    """Variance of the placements over A(1-A), its largest possible value; 1 where it cannot be estimated."""
+    if len(psi) < 2 or auc in (0, 1):
+        return 1.0
+    return min(np.var(psi, ddof=1) / (auc * (1 - auc)), 1.0)
