@@ -1,6 +1,6 @@
 """fewlabel: learning from tables whose labels are few, skewed, or only positive.
 
-Public names are imported when they are first used, so that ``import fewlabel`` costs next to nothing.
+Public names are imported on first use, which keeps ``import fewlabel`` fast.
 """
 
 from importlib import import_module
@@ -9,33 +9,35 @@ __version__ = "0.1.0"
 UNLABELED = -1
 
 _ESTIMATORS = {
-    "BalancedMultiviewClassifier": "fewlabel.multiview",
-    "MultiviewKernelClassifier": "fewlabel.multiview",
-    "QuasiBaggingClassifier": "fewlabel.multiview",
-    "VariableClusterer": "fewlabel.multiview",
+    "AssembleClassifier": "fewlabel.boosting",
     "AutoClassifier": "fewlabel.auto",
+    "BalancedMultiviewClassifier": "fewlabel.multiview",
     "CoTrainingClassifier": "fewlabel.wrappers",
-    "CrossTrainingClassifier": "fewlabel.wrappers",
-    "TriTrainingClassifier": "fewlabel.wrappers",
     "ConsistencySubsetSelector": "fewlabel.selection",
     "CorrelationSubsetSelector": "fewlabel.selection",
-    "ReliefFSelector": "fewlabel.selection",
-    "SubsetReliefSelector": "fewlabel.selection",
+    "CrossTrainingClassifier": "fewlabel.wrappers",
     "LeastSquaresAUCClassifier": "fewlabel.linear",
-    "AssembleClassifier": "fewlabel.boosting",
     "LinearAUCClassifier": "fewlabel.linear",
     "LinearAUCClassifierCV": "fewlabel.linear",
     "LinearPUClassifier": "fewlabel.linear",
+    "MultiviewKernelClassifier": "fewlabel.multiview",
     "NeuralPUClassifier": "fewlabel.neural",
     "PNUAUCBoostClassifier": "fewlabel.boosting",
     "PNUAdaBoostClassifier": "fewlabel.boosting",
     "PUAdaBoostClassifier": "fewlabel.boosting",
     "PathNeighborsClassifier": "fewlabel.graph",
+    "QuasiBaggingClassifier": "fewlabel.multiview",
     "RankBoostClassifier": "fewlabel.boosting",
+    "ReliefFSelector": "fewlabel.selection",
     "SemiSupervisedAdaBoostClassifier": "fewlabel.boosting",
-}
-_FUNCTIONS = {
+    "SubsetReliefSelector": "fewlabel.selection",
     "TableClassifier": "fewlabel.tables",
+    "TableEncoder": "fewlabel.tables",
+    "TriTrainingClassifier": "fewlabel.wrappers",
+    "VariableClusterer": "fewlabel.multiview",
+}
+_SPLITTERS = {"LabeledStratifiedKFold": "fewlabel.model_selection"}
+_FUNCTIONS = {
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
     "list_datasets": "fewlabel.datasets",
@@ -46,7 +48,6 @@ _FUNCTIONS = {
     "make_two_moons": "fewlabel.datasets",
     "make_pu_scorer": "fewlabel.model_selection",
     "hide_labels": "fewlabel.model_selection",
-    "LabeledStratifiedKFold": "fewlabel.model_selection",
     "estimate_class_prior": "fewlabel.prior",
     "linear_auc_path": "fewlabel.linear",
     "auc_confidence_interval": "fewlabel.metrics",
@@ -62,7 +63,6 @@ _MODULES = (
     "auto",
     "bench",
     "boosting",
-    "dask",
     "datasets",
     "exceptions",
     "graph",
@@ -79,12 +79,14 @@ _MODULES = (
     "tables",
     "wrappers",
 )
+_EXTRAS = ("dask",)  # modules that need a package which may not be installed: not imported by `import *`
+_HOME = {**_ESTIMATORS, **_SPLITTERS, **_FUNCTIONS}
 
-__all__ = ["UNLABELED", "all_estimators", *_ESTIMATORS, *_FUNCTIONS, *_MODULES]  # noqa: PLE0604
+__all__ = ["UNLABELED", "all_estimators", *_HOME, *_MODULES]  # noqa: PLE0604
 
 
 def all_estimators():
-    """All estimators of the library.
+    """List all estimators of the library.
 
     Returns
     -------
@@ -101,16 +103,15 @@ def all_estimators():
 
 
 def __getattr__(name):
-    module = _ESTIMATORS.get(name) or _FUNCTIONS.get(name)
-    if module is not None:
-        value = getattr(import_module(module), name)
-    elif name in _MODULES:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in (*_MODULES, *_EXTRAS):
         value = import_module(f"fewlabel.{name}")
     else:
         raise AttributeError(f"module 'fewlabel' has no attribute {name!r}")
-    globals()[name] = value  # the next access does not come here
+    globals()[name] = value  # the next access finds it without this function
     return value
 
 
 def __dir__():
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__, *_EXTRAS})

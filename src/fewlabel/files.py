@@ -1,4 +1,4 @@
-"""Files: CSV, TSV, Parquet, Arrow and Feather in, whole or in pieces; and writes that are whole or not at all."""
+"""Files: tables read from CSV, TSV, Parquet, Arrow and Feather, whole or in chunks; atomic writes."""
 
 import contextlib
 import csv
@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from fewlabel.exceptions import TableError
+from fewlabel.text import distinct
 
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
@@ -27,17 +28,17 @@ def read_table(path):
     Returns
     -------
     DataFrame
-        Columns of the same name are told apart by a number, as in ``name.1``.
+        Of columns with the same name, the second is called ``name.1``, and so on.
 
     Raises
     ------
     TableError
-        If the file is empty, damaged, or of another kind; the message says what to do.
+        If the file is empty, damaged or of an unknown format; the message says what to do.
 
     Examples
     --------
     >>> import os, tempfile
-    >>> from fewlabel.tables import read_table
+    >>> from fewlabel.files import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "rows.csv")
     ...     _ = open(path, "w").write("a,b\\n1,x\\n2,\\n")
@@ -47,29 +48,29 @@ def read_table(path):
     path = Path(path)
     kind = _kind(path)
     if kind in _TEXT:
-        with _told(path):
+        with _readable_errors(path):
             table = pd.read_csv(path, sep=_separator(path, kind), low_memory=False, encoding="utf-8-sig")
     else:
-        with _told(path):
+        with _readable_errors(path):
             table = _arrow_table(path, kind).to_pandas()
-            table.columns = _distinct(table.columns)
+            table.columns = distinct(table.columns.map(str))
     if len(table) == 0 or table.shape[1] == 0:
-        raise TableError(f"{path} has no rows: expected a line of column names, and rows below it")
+        raise TableError(f"{path} has no rows: expected a line of column names and rows below it")
     table.columns = table.columns.map(str)
     return table
 
 
 def read_chunks(path, rows, text_columns=()):
-    """Read a table in pieces, so that memory does not grow with the file.
+    """Read a table in chunks, so that memory does not grow with the file.
 
     Parameters
     ----------
     path : str or path-like
         As in :func:`read_table`.
     rows : int
-        Rows of a piece; the last may have fewer.
+        Rows per chunk; the last may have fewer.
     text_columns : sequence of str, default=()
-        Columns of a text file that are to be read as text, whatever they look like in a piece.
+        Columns of a text file to read as text, whatever their values look like in one chunk.
 
     Yields
     ------
@@ -77,26 +78,26 @@ def read_chunks(path, rows, text_columns=()):
     """
     path = Path(path)
     kind = _kind(path)
-    with _told(path):
-        pieces = _text_pieces(path, kind, rows, text_columns) if kind in _TEXT else _arrow_pieces(path, kind, rows)
-        for piece in pieces:
-            piece.columns = piece.columns.map(str)
-            if len(piece):
-                yield piece
+    with _readable_errors(path):
+        chunks = _text_chunks(path, kind, rows, text_columns) if kind in _TEXT else _arrow_chunks(path, kind, rows)
+        for chunk in chunks:
+            chunk.columns = chunk.columns.map(str)
+            if len(chunk):
+                yield chunk
 
 
 def column_names(path):
-    """Names of the columns as they are in the file, before equal ones are told apart."""
+    """Return the column names as they stand in the file, duplicates included."""
     path = Path(path)
     kind = _kind(path)
-    with _told(path):
+    with _readable_errors(path):
         if kind in _TEXT:
             return next(csv.reader([_first_line(path)], delimiter=_separator(path, kind)), [])
         return list(_arrow_schema(path, kind).names)
 
 
 def whole_numbers(y):
-    """Gaps make floats of a file's whole numbers: 1.0 is 1 again."""
+    """Undo pandas' cast of integers with missing values to float."""
     if not pd.api.types.is_float_dtype(y.dtype):
         return y
     present = y.dropna()
@@ -113,8 +114,8 @@ def _kind(path):
     raise TableError(f"{path}: tables are read from .csv, .tsv (also .gz), .parquet, .feather and .arrow files")
 
 
-class _told:
-    """Turns what the readers raise into one line that says what is wrong with the file."""
+class _readable_errors:
+    """Turn the exceptions of the readers into one line that says what is wrong with the file."""
 
     def __init__(self, path):
         self.path = path
@@ -125,10 +126,10 @@ class _told:
     def __exit__(self, kind, error, _):
         if kind is None or issubclass(kind, (TableError, OSError, MemoryError, KeyboardInterrupt, GeneratorExit)):
             if kind is not None and issubclass(kind, gzip.BadGzipFile):
-                raise TableError(f"{self.path} is not a gzip file, though its name says so") from error
+                raise TableError(f"{self.path} is not a gzip file: rename it without .gz, or compress it") from error
             return False
         if issubclass(kind, (pd.errors.EmptyDataError, StopIteration)):
-            raise TableError(f"{self.path} is empty: expected a line of column names, and rows below it") from error
+            raise TableError(f"{self.path} is empty: expected a line of column names and rows below it") from error
         if issubclass(kind, UnicodeDecodeError):
             raise TableError(f"{self.path} is not UTF-8 text: save it as UTF-8, or as Parquet") from error
         if issubclass(kind, ImportError):
@@ -144,25 +145,25 @@ def _first_line(path):
     with opener(path, "rt", encoding="utf-8-sig") as file:
         line = file.readline(10_000_000)
     if not line.strip():
-        raise TableError(f"{path} is empty: expected a line of column names, and rows below it")
+        raise TableError(f"{path} is empty: expected a line of column names and rows below it")
     return line
 
 
 def _separator(path, kind):
-    """A file called .csv may be parted by semicolons, as spreadsheets of many countries write it."""
+    """Find the separator: spreadsheets of many countries write .csv files with semicolons."""
     if kind != ".csv":
         return _TEXT[kind]
     line = _first_line(path)
     return max(_SEPARATORS, key=lambda s: (len(next(csv.reader([line], delimiter=s), [])), s == ","))
 
 
-def _text_pieces(path, kind, rows, text_columns):
+def _text_chunks(path, kind, rows, text_columns):
     separator = _separator(path, kind)
     names = pd.read_csv(path, sep=separator, nrows=0, encoding="utf-8-sig").columns
     dtype = {name: str for name in text_columns if name in names}
     options = dict(sep=separator, chunksize=rows, dtype=dtype, low_memory=False, encoding="utf-8-sig")
-    with pd.read_csv(path, **options) as pieces:
-        yield from pieces
+    with pd.read_csv(path, **options) as chunks:
+        yield from chunks
 
 
 def _arrow_schema(path, kind):
@@ -182,8 +183,8 @@ def _arrow_table(path, kind):
     return pq.ParquetFile(path).read() if kind in _PARQUET else pyarrow.feather.read_table(path)
 
 
-def _arrow_pieces(path, kind, rows):
-    """Pieces of exactly `rows` rows, whatever the batches of the file are."""
+def _arrow_chunks(path, kind, rows):
+    """Chunks of exactly `rows` rows, whatever the batches of the file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -206,23 +207,13 @@ def _arrow_pieces(path, kind, rows):
 
 def _as_frame(table):
     frame = table.to_pandas()
-    frame.columns = _distinct(frame.columns)
+    frame.columns = distinct(frame.columns.map(str))
     return frame
-
-
-def _distinct(names):
-    """Names with a number added where one comes again, as pandas does for text files."""
-    seen, distinct = {}, []
-    for name in map(str, names):
-        count = seen.get(name, 0)
-        seen[name] = count + 1
-        distinct.append(f"{name}.{count}" if count else name)
-    return distinct
 
 
 @contextlib.contextmanager
 def atomic_write(path):
-    """Open a file for writing that appears under its name only once it is complete.
+    """Open a file for writing that appears under its name once it is complete, or not at all.
 
     The bytes go to a temporary file in the same folder, are flushed to the disk, and the file is renamed. If the
     block fails, the temporary file is removed and an older file of that name is untouched.
@@ -247,11 +238,11 @@ def atomic_write(path):
     ['note.txt']
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        # A folder gives the usual error; a device or a pipe cannot be replaced and takes the bytes as they come.
+        # A folder raises the usual error; a device or a pipe cannot be replaced: write to it directly.
         with open(path, "wb") as file:
             yield file
         return
-    target = Path(os.path.realpath(path))  # through a link, so that the link itself survives
+    target = Path(os.path.realpath(path))  # follow a symbolic link, so that the link itself stays
     temporary = target.with_name(f".fewlabel-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
@@ -268,7 +259,7 @@ def atomic_write(path):
 
 
 def _sync_folder(folder):
-    """Make the new name itself last through a power cut, where the system can do that."""
+    """Flush the new name to the disk, too, on systems that can."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -31,7 +31,6 @@ _OUR_PARTS = (
     "fewlabel.auto._features.ScaledView",
     "fewlabel.auto._features.SpectralView",
     "fewlabel.model_selection.LabeledStratifiedKFold",
-    "fewlabel.tables._classifier.TableClassifier",
 )
 # What skrub's TableVectorizer is made of: settings and plain arrays again. The functions among them only ask for the
 # type of a column.

@@ -1,10 +1,10 @@
-"""Names and values in messages: short enough for a line, and the one that was probably meant."""
+"""Texts and names: shortening, suggestions for a misspelled name, names made distinct."""
 
 import difflib
 
 
 def short(text, most=60):
-    """A text of at most `most` characters.
+    """Cut a text to at most `most` characters.
 
     Examples
     --------
@@ -17,7 +17,7 @@ def short(text, most=60):
 
 
 def did_you_mean(name, names):
-    """The name that was probably meant, or None.
+    """Return the name that was probably meant, or None.
 
     Examples
     --------
@@ -28,3 +28,26 @@ def did_you_mean(name, names):
     by_lower = {other.lower(): other for other in names}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None
+
+
+def distinct(names):
+    """Append a number to a name that occurs again, as pandas does for the columns of text files.
+
+    Examples
+    --------
+    >>> from fewlabel.text import distinct
+    >>> distinct(["a", "b", "a"])
+    ['a', 'b', 'a.1']
+    """
+    taken, found = set(names), []
+    counts: dict[str, int] = {}
+    for name in names:
+        count = counts.get(name, 0)
+        counts[name] = count + 1
+        unique = name
+        while count and unique in taken:
+            unique = f"{name}.{count}"
+            count += 1
+        taken.add(unique)
+        found.append(unique)
+    return found

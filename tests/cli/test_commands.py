@@ -80,8 +80,8 @@ def test_fit_then_predict_in_new_processes_is_the_python_api_bit_for_bit(table, 
     y = rows.pop("outcome")
     model = TableClassifier(AutoClassifier("small", random_state=0), positive="bad", random_state=0).fit(rows, y)
     for scores in (pd.read_csv("scores.csv"), pd.read_parquet("scores.parquet")):
-        np.testing.assert_array_equal(scores["score"], model.decision_function(rows))
-        np.testing.assert_array_equal(scores["probability"], model.predict_proba(rows)[:, 1])
+        np.testing.assert_array_equal(scores["score"], -model.decision_function(rows))  # of "bad", which is classes_[0]
+        np.testing.assert_array_equal(scores["probability"], model.predict_proba(rows)[:, model.positive_])
         np.testing.assert_array_equal(scores["label"], model.predict(rows))
     assert list(pd.read_csv("scores.csv")["id"]) == list(rows["id"])
     found = json.loads((tmp_path / "here" / "metrics.json").read_text())
@@ -126,25 +126,25 @@ def test_columns_in_any_order_more_or_fewer(table, capsys):
     assert run(["predict", "model.skops", "other.csv"]) == 0
     captured = capsys.readouterr()
     assert captured.out == expected
-    assert "note: 1 column(s) that the model does not know are ignored: another" in captured.err
+    assert "note: ignored 1 column(s) that the model does not know: another" in captured.err
     table.rename(columns={"age": "Age", "city": "town"}).to_csv("fewer.csv", index=False)
     assert run(["predict", "model.skops", "fewer.csv", "--out", "x.csv"]) == 1
     assert "lacks 2 column(s) of the model: 'age' (is it 'Age'?), 'city'" in one_line(capsys)
     assert not os.path.exists("x.csv")
 
 
-def test_notes_name_what_is_left_out_and_what_leaks(table, capsys):
+def test_notes_name_dropped_columns_and_suspected_leaks(table, capsys):
     table["secret"] = np.where(table["outcome"] == "bad", 10.0, 1.0) + np.arange(160) / 1000
     table.to_csv("rows.csv", index=False)
     assert run(["fit", "rows.csv", "--target", "outcome", "--method", "logistic-regression"]) == 0
     captured = capsys.readouterr()
-    assert "note: left out (numbers the rows): id" in captured.err
-    assert "note: left out (one value): constant" in captured.err
-    assert "note: the column 'secret' alone separates the labels" in captured.err
+    assert "note: dropped (looks like an identifier): id" in captured.err
+    assert "note: dropped (constant): constant" in captured.err
+    assert "note: column 'secret' alone separates the classes" in captured.err
     assert "Report:  report.html" in captured.out
     assert run(["fit", "rows.csv", "--target", "outcome", "--drop", "secret", "--json", *QUICK]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["data"]["leaks"] == []
+    assert found["data"]["leaks"] == ["note"]  # which says the label in words
     assert "--drop secret" in found["command"]
 
 
@@ -161,7 +161,7 @@ def test_many_classes_positives_only_and_whole_numbers(table, capsys):
     assert run(["predict", "model.skops", "rows.parquet"]) == 0
     assert {line.rsplit(",", 1)[1] for line in capsys.readouterr().out.splitlines()[1:]} <= {"0", "1"}
     assert run(["fit", "rows.parquet", "-t", "grade", "-p", "2", "--drop", "outcome", "--drop", "fraud", *QUICK]) == 0
-    assert fewlabel.load("model.skops").classes_.tolist() == ["not 2", 2]
+    assert fewlabel.load("model.skops").classes_.tolist() == ["2", "not 2"]
 
 
 def test_prior_select_and_methods(table, capsys):
@@ -261,9 +261,9 @@ def test_all_labeled_mixed_types_and_duplicate_names(capsys):
     write("t.csv", "mixed,a,a,y\n" + "\n".join(rows) + "\n")
     assert run(["fit", "t.csv", "--target", "y", "--method", "logistic-regression"]) == 0
     captured = capsys.readouterr()
-    assert "columns of the same name are numbered: 'a'" in captured.err
-    assert "Every method here learns from the labeled rows alone" in captured.out
-    assert fewlabel.load("model.skops").columns_ == {"mixed": "text", "a": "number", "a.1": "number"}
+    assert "columns with the same name are numbered: 'a'" in captured.err
+    assert "Every method here learns from the labeled rows only" in captured.out
+    assert fewlabel.load("model.skops").encoder_.columns_ == {"mixed": "text", "a": "number", "a.1": "number"}
     assert run(["predict", "model.skops", "t.csv"]) == 0
     write("t.csv", "y,a,y\n" + "1,2,0\n" * 20)
     assert run(["fit", "t.csv", "--target", "y"]) == 2

@@ -53,11 +53,11 @@ def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
     assert fit(*files, "--positive", "bad", scheduler=scheduler) == 0
     told = capsys.readouterr()
     assert "dashboard: " in told.err
-    assert "labeled rows held out" in told.out
+    assert "labeled rows that were held out" in told.out
     model = fewlabel.load("here/model.skops")
     whole = TableClassifier(fewlabel.PNUAUCBoostClassifier(random_state=0), positive="bad", random_state=0)
     whole.fit(rows.drop(columns="outcome"), rows["outcome"])
-    assert model.columns_ == whole.columns_ == {"age": "number", "income": "number", "city": "text"}
+    assert model.encoder_.columns_ == whole.encoder_.columns_ == {"age": "number", "income": "number", "city": "text"}
     np.testing.assert_allclose(model.decision_function(rows), whole.decision_function(rows), atol=1e-9)
     np.testing.assert_array_equal(model.predict(rows), whole.predict(rows))
     with open("here/metrics.json") as file:
@@ -77,7 +77,7 @@ def test_one_labeled_class_is_learned_by_ada_pu(rows, scheduler):
         found = json.load(file)
     assert found["method"] == "ada-pu"
     assert 0.05 < found["prior"] < 0.95
-    assert fewlabel.load("here/model.skops").classes_.tolist() == ["not bad", "bad"]
+    assert fewlabel.load("here/model.skops").classes_.tolist() == ["bad", "not bad"]
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_debug_shows_the_traceback(quick, monkeypatch):
 
 
 def test_an_interrupt_is_one_line_and_leaves_no_file(quick, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(TableClassifier, "fit", _failing(KeyboardInterrupt()))
+    monkeypatch.setattr(TableClassifier, "fit_encoded", _failing(KeyboardInterrupt()))
     assert run(["demo", "--model-out", "model.skops"]) == 130
     assert "interrupted" in _one_line(capsys.readouterr().err)
     assert os.listdir(tmp_path) == []

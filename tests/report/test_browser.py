@@ -34,7 +34,10 @@ def page(tmp_path_factory):
     X["text"] = np.where(rng.random(120) < 0.5, HOSTILE[0], HOSTILE[1])
     few = pd.Series(np.where(rng.random(120) < 0.5, np.array(HOSTILE[:2], dtype=object)[y], None), name=HOSTILE[1])
     model = TableClassifier(AutoClassifier(["logistic regression", "naive Bayes"], n_repeats=1, random_state=0))
-    summary = summarize(model.fit(X, few), X, few, title=HOSTILE[1], command=HOSTILE[0], notes=[HOSTILE[0]])
+    encoded = model.encode(X, few)
+    summary = summarize(
+        model.fit_encoded(encoded), X, encoded, title=HOSTILE[1], command=HOSTILE[0], notes=[HOSTILE[0]]
+    )
     path = tmp_path_factory.mktemp("report") / "report.html"
     write(summary, path)
     return path

@@ -14,10 +14,12 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import roc_curve
 
 from fewlabel import AutoClassifier, TableClassifier, hide_labels
+from fewlabel.labels import read_positive
 from fewlabel.report import advice, curves, metrics, render, summarize, write
 from fewlabel.report.charts import Scale, _shown, learning_panel, roc_panel, shape_panels, tick_texts, ticks, whiskers
 from fewlabel.report.demo import breast_cancer
 from fewlabel.report.summarize import signed
+from fewlabel.tables import EncodedTable
 
 HOSTILE = '</title><script>alert("1")</script><img src=x onerror=alert(2)>\'&'
 QUICK = dict(n_repeats=1, random_state=0)
@@ -27,8 +29,12 @@ def fitted(X, y, portfolio=("logistic regression", "naive Bayes", "path neighbor
     return TableClassifier(AutoClassifier(list(portfolio), **QUICK, **parameters), random_state=0).fit(X, y)
 
 
+def encoded(model, X, y):
+    return EncodedTable(model.encoder_.transform(X), read_positive(y, model.positive))
+
+
 def summed_up(model, X, y, **more):
-    return summarize(model, X, y, title="A table", command="fewlabel fit", **more)
+    return summarize(model, X, encoded(model, X, y), title="A table", command="fewlabel fit", **more)
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +102,24 @@ def test_numbers_are_those_of_the_model(model, summary, table):
     assert 0.9 < summary["test"]["auc"] <= 1
 
 
+def test_the_report_is_about_the_positive_class(table):
+    X, y = table.X_train, table.y_train
+    model = TableClassifier(AutoClassifier(["logistic regression"], **QUICK), positive="benign", random_state=0)
+    summary = summed_up(model.fit(X, y), X, y, test=(table.X_test, table.y_test))
+    assert model.classes_.tolist() == ["benign", "malignant"]
+    data = summary["data"]
+    assert data["positive"] == "benign"
+    assert data["labeled_by_class"] == y.value_counts().loc[["malignant", "benign"]].to_dict()
+    assert summary["roc"][0]["name"] == "benign"
+    assert [group["name"] for group in summary["scores"]] == ["labeled benign", "labeled malignant", "unlabeled"]
+    assert summary["test"]["auc"] > 0.9
+    assert summary["test"]["accuracy"] > 0.8
+    likely = max(summary["next_rows"], key=lambda row: row["probability"])
+    row = X.iloc[[likely["row"] - 1]]
+    assert likely["probability"] == pytest.approx(model.predict_proba(row)[0, model.positive_])
+    assert likely["label"] == model.classes_[model.predict_proba(row)[0].argmax()]
+
+
 @pytest.mark.parametrize("kind", ["summary", "additive", "iris", "positives_only"])
 def test_summaries_are_plain_json_and_render(kind, request):
     summary = request.getfixturevalue(kind)
@@ -108,7 +132,7 @@ def test_summaries_are_plain_json_and_render(kind, request):
 def test_the_verdict_says_what_the_interval_says(model, table):
     auto, kept = model.estimator_, model.estimator_._effect
     try:
-        for low, high, kind, words in ((0.1, 0.3, "helped", "help"), (-0.3, -0.1, "hurt", "do harm")):
+        for low, high, kind, words in ((0.1, 0.3, "helped", "help"), (-0.3, -0.1, "hurt", "hurt")):
             auto._effect = [(low + high) / 2, low, high, 0.01, *kept[4:]]
             verdict = summed_up(model, table.X_train, table.y_train)["verdict"]
             assert verdict["kind"] == kind
@@ -193,7 +217,7 @@ def test_rows_to_label_next_are_unlabeled_distinct_and_explained(summary, table)
 
 
 def test_no_unlabeled_row_no_advice(table, model):
-    assert advice.next_rows(model, model.transform(table.X_test), np.zeros(len(table.X_test), int)) == []
+    assert advice.next_rows(model, model.encoder_.transform(table.X_test), np.zeros(len(table.X_test), int)) == []
 
 
 # The page ---------------------------------------------------------------------------------------------------

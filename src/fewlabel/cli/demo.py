@@ -1,4 +1,4 @@
-"""``fewlabel demo``: the main job on data that ships with scikit-learn."""
+"""``fewlabel demo``: fit, report and test on data that ships with scikit-learn."""
 
 import shlex
 from pathlib import Path
@@ -6,28 +6,34 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.fit import show
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, print_json, progress, say, writable_file
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed
+from fewlabel.cli.paths import writable_file
+from fewlabel.cli.terminal import print_json, progress, say
 
 
 def _share(value: float) -> float:
     if not 0 < value < 1:
-        raise typer.BadParameter(f"{value:g} is not a share of the labels: choose one between 0 and 1, such as 0.1")
+        raise typer.BadParameter(
+            f"{value:g} is not a share of the labels: choose a number between 0 and 1, such as 0.1"
+        )
     return value
 
 
 def demo(
+    *,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", callback=writable_file, help="The report to write.", metavar="FILE"),
+        typer.Option("--out", "-o", callback=writable_file, help="Where to write the report.", metavar="FILE"),
     ] = Path("report.html"),
     model_out: Annotated[
         Path | None,
-        typer.Option("--model-out", callback=writable_file, help="Also save the model.", metavar="FILE"),
+        typer.Option("--model-out", callback=writable_file, help="Where to save the model, if wanted.", metavar="FILE"),
     ] = None,
     labeled: Annotated[
         float,
-        typer.Option("--labeled", callback=_share, help="Share of the training labels to keep.", metavar="SHARE"),
+        typer.Option(
+            "--labeled", callback=_share, help="Share of the training labels to keep, between 0 and 1.", metavar="SHARE"
+        ),
     ] = 0.1,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -36,12 +42,13 @@ def demo(
 ) -> None:
     """Learn from a table with 90% of its labels hidden, and write a report.
 
-    The data is scikit-learn's breast-cancer table. The model is checked on rows that nothing was fitted to.
+    The data is scikit-learn's breast-cancer table. The model is tested on rows that were held out.
     """
     if model_out is not None and model_out.resolve() == out.resolve():
-        raise typer.BadParameter("--out and --model-out name the same file")
+        raise typer.BadParameter("--out and --model-out name the same file: choose two names")
     from fewlabel import persistence, report
     from fewlabel.auto import AutoClassifier
+    from fewlabel.cli.fit_memory import show
     from fewlabel.report.demo import breast_cancer
     from fewlabel.tables import TableClassifier
 
@@ -51,12 +58,13 @@ def demo(
         raise typer.BadParameter(str(error), param_hint="--labeled") from error
     model = TableClassifier(AutoClassifier(n_repeats=2, n_jobs=-1, random_state=seed), random_state=seed)
     with progress(quiet) as tell:
-        model.fit(table.X_train, table.y_train, callback=tell)
+        encoded = model.encode(table.X_train, table.y_train)
+        model.fit_encoded(encoded, callback=tell)
     say("writing the report", quiet)
     summary = report.summarize(
         model,
         table.X_train,
-        table.y_train,
+        encoded,
         title=table.name,
         source=table.source,
         command=_command(out, model_out, labeled, seed),
@@ -73,8 +81,7 @@ def demo(
         show(summary)
         found = summary["test"]
         print(
-            f"On {found['rows']} test rows that nothing was fitted to: AUC {found['auc']:.3f} "
-            f"({found['low']:.3f} to {found['high']:.3f})"
+            f"On {found['rows']} held-out test rows: AUC {found['auc']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
         )
         print(f"\nReport: {out}")
         if model_out is not None:

@@ -1,10 +1,11 @@
-"""``fewlabel methods``: what `--method` may name."""
+"""``fewlabel methods``: the values of `--method`."""
 
 import difflib
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, print_json, print_table
+from fewlabel.cli.options import AsJson, Debug
+from fewlabel.cli.terminal import print_json, print_table
 
 _KINDS = {"b": "two classes", "m": "many classes", "p": "positives only"}
 
@@ -14,7 +15,7 @@ def _slug(name: str) -> str:
 
 
 def find_method(name: str) -> str | list[str]:
-    """The portfolio that a name stands for; wrong use if there is none."""
+    """Portfolio for a value of --method; wrong use if there is none."""
     from fewlabel.auto import portfolio
 
     if name in ("auto", "small"):

@@ -1,4 +1,4 @@
-"""``fewlabel predict``: score a table of any length with a saved model, in bounded memory."""
+"""``fewlabel predict``: score a table of any length with a saved model, in constant memory."""
 
 import sys
 from collections.abc import Iterator
@@ -8,125 +8,111 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fewlabel.cli.options import Debug, Quiet, TableFile, no_such_column, say, writable_file
+from fewlabel.cli.options import Debug, Quiet, TableFile
+from fewlabel.cli.paths import TEXT_SEPARATORS, require_column, result_file
+from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_TEXT = {".csv": ",", ".tsv": "\t"}
-
-
-def _result_file(path: Path | None) -> Path | None:
-    """Check, before any work, that the result can be written."""
-    if path is not None and path.suffix.lower() not in (*_TEXT, ".parquet"):
-        raise typer.BadParameter(f"{path}: results are written as .csv, .tsv or .parquet")
-    return writable_file(path)
-
 
 def predict(
-    model: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="From `fewlabel fit`.")],
+    model: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.skops file of `fewlabel fit`.")
+    ],
     table: TableFile,
+    *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", callback=_result_file, metavar="FILE", help="A .csv, .tsv or .parquet file."),
+        typer.Option(
+            "--out", "-o", callback=result_file, metavar="FILE", help="Result: a .csv, .tsv or .parquet file."
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="COLUMN", help="Copy this column; may be given again."),
+        typer.Option("--keep", metavar="COLUMN", help="Copy this column to the result; can be repeated."),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the score, the probability and the label of each row, in the table's own order.
+    """Write the score, the probability and the label of each row, in the order of the table.
 
-    The table is read in pieces, so that its size does not matter. Columns may come in any order, and further ones are
-    ignored. Without --out the result goes to standard output as CSV.
+    The table is read in chunks, so it may be larger than memory. Columns may come in any order; columns unknown to
+    the model are ignored. Without --out, the result is printed as CSV.
     """
     if out is not None and out.resolve() == table.resolve():
-        raise typer.BadParameter("--out names the table itself", param_hint="--out")
-    from fewlabel import persistence
+        raise typer.BadParameter("it is the table itself: name another file", param_hint="--out")
     from fewlabel.auto import BLOCK
-    from fewlabel.tables import TableClassifier, read_chunks
-    from fewlabel.tables._columns import NUMBER
+    from fewlabel.files import read_chunks
+    from fewlabel.tables import NUMBER
 
-    fitted = persistence.load(model)
-    if not isinstance(fitted, TableClassifier):
-        raise ValueError(
-            f"{model} holds a {type(fitted).__name__}, which does not know its columns by name: score with it in "
-            "Python, or make a model with `fewlabel fit`"
-        )
-    # What looks like a number in one piece may be text in another: the model knows which it is.
-    text = [name for name, kind in fitted.columns_.items() if kind != NUMBER]
-    pieces = read_chunks(table, BLOCK, [*text, *(keep or ())])
+    fitted = _load(model)
+    # A column may look like numbers in one chunk and text in another: the model knows which it is.
+    text = [name for name, kind in fitted.encoder_.columns_.items() if kind != NUMBER]
     n_rows = 0
-    with _writer(out) as write:
-        for piece in _followed(pieces, quiet):
+    with _writer(out) as write, progress(quiet, lines=False) as report:
+        for chunk in read_chunks(table, BLOCK, [*text, *(keep or ())]):
             for name in keep or ():
-                if name not in piece.columns:
-                    raise typer.BadParameter(no_such_column(name, list(piece.columns)), param_hint="--keep")
-            scored = _scored(fitted, piece, keep)
+                require_column(name, list(chunk.columns), "--keep")
+            scored = _scored(fitted, chunk, keep)
             if n_rows == 0:
-                _note_extra(fitted, piece, keep, quiet)
+                _note_unknown(fitted, chunk, keep, quiet)
             write(scored)
-            n_rows += len(piece)
+            n_rows += len(chunk)
+            report(n_rows, None, "rows scored")
         if n_rows == 0:
-            raise ValueError(f"{table} has no rows: expected a line of column names, and rows below it")
+            raise ValueError(f"{table} has no rows: expected a line of column names and rows below it")
     if out is not None:
         say(f"{n_rows} rows: {out}", quiet)
 
 
-def _scored(model: Any, piece: "pd.DataFrame", keep: list[str] | None) -> "pd.DataFrame":
-    """One piece of the result."""
+def _load(path: Path) -> Any:
+    from fewlabel import persistence
+    from fewlabel.tables import TableClassifier
+
+    model = persistence.load(path)
+    if not isinstance(model, TableClassifier):
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}, which does not know its columns by name: score with it in "
+            "Python, or make a model with `fewlabel fit`"
+        )
+    return model
+
+
+def _scored(model: Any, chunk: "pd.DataFrame", keep: list[str] | None) -> "pd.DataFrame":
+    """One chunk of the result."""
     import pandas as pd
 
     from fewlabel.tables import score_table
 
-    result = score_table(model, piece)
-    kept = {name: piece[name].to_numpy() for name in keep or ()}
+    result = score_table(model, chunk)
+    kept = {name: chunk[name].to_numpy() for name in keep or ()}
     return pd.DataFrame({**kept, **result})
 
 
-def _note_extra(model: Any, piece: "pd.DataFrame", keep: list[str] | None, quiet: bool) -> None:
-    known = {*model.columns_, *model.dropped_, model.target_, *(keep or ())}
-    extra = [short(name) for name in piece.columns if name not in known]
-    if extra:
-        say(f"note: {len(extra)} column(s) that the model does not know are ignored: {', '.join(extra[:5])}", quiet)
-
-
-def _followed(pieces: "Iterator[pd.DataFrame]", quiet: bool) -> "Iterator[pd.DataFrame]":
-    """The pieces; rows done are shown on a terminal, and nothing in a pipe, which may hold the result."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield from pieces
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} rows"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("rows", total=None)
-        for piece in pieces:
-            yield piece
-            progress.update(task, advance=len(piece))
+def _note_unknown(model: Any, chunk: "pd.DataFrame", keep: list[str] | None, quiet: bool) -> None:
+    known = {*model.encoder_.columns_, *model.encoder_.dropped_, model.target_, *(keep or ())}
+    unknown = [short(name) for name in chunk.columns if name not in known]
+    if unknown:
+        say(f"note: ignored {len(unknown)} column(s) that the model does not know: {', '.join(unknown[:5])}", quiet)
 
 
 @contextmanager
 def _writer(out: Path | None) -> Iterator[Any]:
-    """A function that takes the pieces; the file appears under its name once all of them are there."""
+    """A function that writes one chunk; the file appears under its name once it is complete."""
     from fewlabel.files import atomic_write
 
     if out is None:
         yield _text_writer(sys.stdout, ",")
         return
     with atomic_write(out) as file:
-        if out.suffix.lower() in _TEXT:
+        if out.suffix.lower() in TEXT_SEPARATORS:
             import io
 
             wrapped = io.TextIOWrapper(file, encoding="utf-8", newline="")
             try:
-                yield _text_writer(wrapped, _TEXT[out.suffix.lower()])
+                yield _text_writer(wrapped, TEXT_SEPARATORS[out.suffix.lower()])
                 wrapped.flush()
             finally:
                 wrapped.detach()
@@ -138,10 +124,10 @@ def _writer(out: Path | None) -> Iterator[Any]:
 def _text_writer(file: Any, separator: str) -> Any:
     first = True
 
-    def write(piece: "pd.DataFrame") -> None:
+    def write(chunk: "pd.DataFrame") -> None:
         nonlocal first
-        # Numbers with all their digits: they are read back as they were.
-        piece.to_csv(file, sep=separator, index=False, header=first, lineterminator="\n")
+        # All digits, so that the numbers are read back exactly.
+        chunk.to_csv(file, sep=separator, index=False, header=first, lineterminator="\n")
         first = False
 
     return write
@@ -154,9 +140,9 @@ def _parquet_writer(file: Any) -> Iterator[Any]:
 
     writer = None
 
-    def write(piece: "pd.DataFrame") -> None:
+    def write(chunk: "pd.DataFrame") -> None:
         nonlocal writer
-        table = pa.Table.from_pandas(piece, preserve_index=False)
+        table = pa.Table.from_pandas(chunk, preserve_index=False)
         if writer is None:
             writer = pq.ParquetWriter(file, table.schema)
         writer.write_table(table.cast(writer.schema))

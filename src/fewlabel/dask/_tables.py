@@ -11,9 +11,10 @@ from dask import delayed
 from fewlabel.dask import _models
 from fewlabel.exceptions import TableError
 from fewlabel.files import whole_numbers
+from fewlabel.labels import read_positive
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.prior import estimate_class_prior
-from fewlabel.tables import TableClassifier
+from fewlabel.tables import TableClassifier, TableEncoder, suspected_leaks
 
 METHODS = {
     "pnu-aucboost": _models.PNUAUCBoostClassifier,
@@ -54,31 +55,28 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
     """
     start = time.perf_counter()
     parts = table.to_delayed()
-    model = TableClassifier(positive=positive, random_state=random_state)
     distinct = pd.Series(table[target].unique().compute(), name=target)
-    codes = model._read_labels(whole_numbers(distinct))
-    known = {value: code for value, code in zip(distinct.tolist(), codes.tolist()) if code >= 0}
-    if len(model.classes_) > 2:
+    labels = read_positive(whole_numbers(distinct), positive)
+    known = {value: code for value, code in zip(distinct.tolist(), labels.codes.tolist()) if code >= 0}
+    if len(labels.classes) > 2:
         raise TableError(
-            f"the label column has {len(model.classes_)} classes and boosters on Dask tell two apart: name one with "
-            "--positive"
+            f"the label column has {len(labels.classes)} classes, and the boosters on Dask are binary: name the class "
+            "to find with --positive"
         )
     sample = pd.concat(dask.compute(*[delayed(_sample)(p, target, known, len(parts), k) for k, p in enumerate(parts)]))
     few = _codes(sample, target, known)
-    cleaned = model._learn_columns(sample.drop(columns=target), few)
-    model._learn_encoding(cleaned)
-    rows = dask.persist(*[delayed(_numbers)(part, model, target, known) for part in parts])
+    encoder = TableEncoder(random_state=random_state)
+    encoded = np.asarray(encoder.fit_transform(sample.drop(columns=target)))
+    rows = dask.persist(*[delayed(_numbers)(part, encoder, target, known) for part in parts])
     counts = np.sum(dask.compute(*[delayed(_count)(block) for block in rows]), axis=0)
     name = method if method != "auto" else "pnu-aucboost" if counts[0] else "ada-pu"
     options = {"random_state": random_state}
     if name == "ada-pu":
-        options["prior"] = estimate_class_prior(
-            model._numbers(cleaned), np.where(few == 1, 1, -1), random_state=random_state
-        ).prior
+        options["prior"] = estimate_class_prior(encoded, np.where(few == 1, 1, -1), random_state=random_state).prior
 
     def fit(held_out, saved, told):
         kept = [delayed(_kept, nout=2)(block, held_out, random_state, k) for k, block in enumerate(rows)]
-        shapes = (np.nan, len(model.features_)), (np.nan,)
+        shapes = (np.nan, len(encoder.features_)), (np.nan,)
         X, y = (
             da.concatenate([da.from_delayed(pair[k], shapes[k], kind) for pair in kept], allow_unknown_chunksizes=True)
             for k, kind in enumerate((np.float64, np.int64))
@@ -86,21 +84,22 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
         tell = None if callback is None else lambda done, total: callback(done, total, told)
         return METHODS[name](**options).fit(X, y, checkpoint=saved, callback=tell).model_
 
-    model.estimator_ = fit(False, checkpoint, name)
-    model.estimator = METHODS[name]._ordinary(**options)
+    model = TableClassifier(METHODS[name]._ordinary(**options), positive=positive, random_state=random_state)
+    leaks = suspected_leaks(encoded, few, encoder.sources_)
+    model.set_parts(encoder, labels, leaks=leaks, estimator=fit(False, checkpoint, name), target=target)
     trial = fit(True, None if checkpoint is None else f"{checkpoint}.trial", f"{name}, a fifth held out")
     judged = dask.compute(*[delayed(_judge)(block, trial, random_state, k) for k, block in enumerate(rows)])
     scores, truth = (np.concatenate(both) for both in zip(*judged))
     metrics = {
         "method": name,
         "target": target,
-        "classes": [str(c) for c in model.classes_],
+        "classes": [str(c) for c in labels.classes],
         "rows": int(counts.sum()),
-        "labeled_by_class": {str(c): int(n) for c, n in zip(model.classes_, counts)},
+        "labeled_by_class": {str(c): int(n) for c, n in zip(labels.classes, counts)},
         "unlabeled": int(counts[2]),
         "partitions": len(parts),
-        "columns": len(model.columns_),
-        "dropped": model.dropped_,
+        "columns": len(encoder.columns_),
+        "dropped": encoder.dropped_,
         "leaks": model.leaks_,
         "prior": options.get("prior"),
         "rounds": len(model.estimator_.stumps_),
@@ -124,8 +123,8 @@ def _sample(part, target, known, n_parts, seed):
     return part.iloc[np.sort(np.concatenate(chosen))]
 
 
-def _numbers(part, model, target, known):
-    return model.transform(part), _codes(part, target, known)
+def _numbers(part, encoder, target, known):
+    return np.asarray(encoder.transform(part)), _codes(part, target, known)
 
 
 def _count(block):
@@ -166,5 +165,10 @@ def _score(scores, truth, prior):
 
 
 def _importances(model, most=20):
-    shares = pd.Series(model.estimator_.feature_importances_).groupby(model.sources_).sum().sort_values(ascending=False)
+    shares = (
+        pd.Series(model.estimator_.feature_importances_)
+        .groupby(model.encoder_.sources_)
+        .sum()
+        .sort_values(ascending=False)
+    )
     return [{"column": str(name), "share": float(share)} for name, share in shares[:most].items() if share > 0]

@@ -52,8 +52,8 @@ def read(y) -> Labels:
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,)
-        List, NumPy array, pandas, polars or Arrow column.
+    y : array-like of shape (n_samples,) or Labels
+        List, NumPy array, pandas, polars or Arrow column. Labels that were read before are returned as they are.
 
     Returns
     -------
@@ -67,6 +67,8 @@ def read(y) -> Labels:
     >>> read([0, 1, -1]).classes
     array([0, 1])
     """
+    if isinstance(y, Labels):
+        return y
     series = as_series(y)
     hidden = ()
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -249,6 +251,8 @@ def read_classes(y, estimator) -> Labels:
 
 def warn_positive_unlabeled(y, labels: Labels, stacklevel) -> None:
     """Warn that a numeric `y` with one class and -1 is read as positive-unlabeled: -1 may be meant as a class."""
+    if isinstance(y, Labels):  # whoever read them has seen the markers
+        return
     if labels.classes.dtype.kind in "iuf" and not as_series(y).isna().any():
         warnings.warn(
             f"only one labeled class ({show(labels.classes)}): read as positive-unlabeled. If -1 is your negative "

@@ -1,4 +1,4 @@
-"""Reports: what was learned from a table, summed up as a plain dict and rendered as one self-contained page."""
+"""Reports on a fitted model and its table: a summary as a plain dict, and a self-contained HTML page."""
 
 from fewlabel.report.render import render, write
 from fewlabel.report.summarize import metrics, notes_of, summarize

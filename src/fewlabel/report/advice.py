@@ -1,40 +1,40 @@
-"""What the model rests on, and which rows to label next."""
+"""Importance of the columns, and which rows to label next."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-_MOST_COLUMNS = 60  # columns that are shuffled: each costs a scoring of all the rows below
+_MOST_COLUMNS = 60  # columns to shuffle: each costs one scoring of the rows
 _MOST_ROWS = 400
-_CANDIDATES = 300  # unlabeled rows among which the most different ones are picked
+_CANDIDATES = 300  # best unlabeled rows, of which distant ones are chosen
 _POOL = 5000
 
 
 def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12) -> list[dict[str, Any]]:
-    """How far rows move in the ranking, on average, when a column is shuffled.
+    """Permutation importance: the mean move of a row in the ranking when a column is shuffled.
 
-    No label is used: rows that the members were fitted to would flatter them.
+    It uses no labels, so rows that the model was fitted to do not bias it.
 
     Parameters
     ----------
     model : TableClassifier
         Fitted.
     features : ndarray of shape (n_rows, n_features)
-        Rows as the estimator sees them.
+        The encoded rows.
     seed : int, default=0
     most : int, default=12
-        Columns to give back.
+        Columns to return.
 
     Returns
     -------
     list of dict
-        Column and importance, a share of all rows, the largest first.
+        Column and importance (a share of all rows), the largest first.
     """
     rng = np.random.default_rng(seed)
     rows = features[rng.permutation(len(features))[:_MOST_ROWS]]
     before = _ranks(model.estimator_, rows)
-    sources = np.array(model.sources_, dtype=object)
+    sources = np.array(model.encoder_.sources_, dtype=object)
     found: list[dict[str, Any]] = []
     for name in _promising(rows, before, sources):
         own = np.flatnonzero(sources == name)
@@ -47,7 +47,7 @@ def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12)
 
 
 def _promising(rows: np.ndarray, ranks: np.ndarray, sources: np.ndarray) -> list[str]:
-    """All columns, or those that go best with the ranking if there are too many to try."""
+    """All columns or, if there are too many, those with the highest rank correlation with the scores."""
     names = list(dict.fromkeys(sources))
     if len(names) <= _MOST_COLUMNS:
         return names
@@ -64,22 +64,23 @@ def _ranks(estimator: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def next_rows(model: Any, features: np.ndarray, codes: np.ndarray, seed: int = 0, n: int = 20) -> list[dict[str, Any]]:
-    """Unlabeled rows whose labels would teach most: members disagree, or the case is open; unlike each other.
+    """Choose unlabeled rows to label: uncertain ones, or ones the members disagree on, unlike each other.
 
     Parameters
     ----------
     model : TableClassifier
         Fitted.
     features : ndarray of shape (n_rows, n_features)
+        The encoded rows.
     codes : ndarray of int
-        Position of each row's class, ``-1`` where it is not known.
+        Class of each row, ``-1`` if unlabeled.
     seed : int, default=0
     n : int, default=20
 
     Returns
     -------
     list of dict
-        Position of the row, its probability (of the likeliest class if there are more than two), and why.
+        Position of the row, its probability (of the most likely class if there are more than two), and the reason.
     """
     pool = np.flatnonzero(codes < 0)
     if len(pool) == 0:
@@ -92,22 +93,22 @@ def next_rows(model: Any, features: np.ndarray, codes: np.ndarray, seed: int = 0
     probability = estimator.predict_proba(rows)
     top = np.sort(probability, axis=1)
     if len(model.classes_) == 2:
-        openness = 1 / (1 + np.abs(np.asarray(estimator.decision_function(rows))))
+        uncertainty = 1 / (1 + np.abs(np.asarray(estimator.decision_function(rows))))
     else:
-        openness = 1 - (top[:, -1] - top[:, -2])
+        uncertainty = 1 - (top[:, -1] - top[:, -2])
     names = list(estimator.members_)
     ranks = np.array([estimator.members_[name].ranks(rows).mean(axis=1) for name in names])
     if len(model.classes_) > 2:
         ranks = np.array([estimator.members_[name].ranks(rows)[:, 0] for name in names])
     spread = ranks.std(axis=0) if len(names) > 1 else np.zeros(len(pool))
-    worth = _scaled(openness) + _scaled(spread)
+    worth = _scaled(uncertainty) + _scaled(spread)
     chosen = _different(rows, worth, n)
     return [
         {
             "row": int(pool[k]),
             "probability": float(probability[k, 1] if len(model.classes_) == 2 else top[k, -1]),
-            "label": str(model.classes_[int(probability[k].argmax())]),
-            "why": _why(k, names, ranks, spread, openness),
+            "label": str(model.names_of(probability[k].argmax())),
+            "why": _why(k, names, ranks, spread, uncertainty),
         }
         for k in chosen
     ]
@@ -119,7 +120,7 @@ def _scaled(values: np.ndarray) -> np.ndarray:
 
 
 def _different(rows: np.ndarray, worth: np.ndarray, n: int) -> list[int]:
-    """The best rows, each next one far from those before: two of a kind teach little more than one."""
+    """The best rows, each far from those chosen before it, since similar rows add little information."""
     candidates = np.argsort(-worth, kind="stable")[:_CANDIDATES]
     z = np.nan_to_num(rows[candidates])
     z = (z - z.mean(axis=0)) / np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
@@ -133,11 +134,11 @@ def _different(rows: np.ndarray, worth: np.ndarray, n: int) -> list[int]:
     return [int(candidates[k]) for k in chosen]
 
 
-def _why(k: int, names: list[str], ranks: np.ndarray, spread: np.ndarray, openness: np.ndarray) -> str:
-    if len(names) > 1 and (spread < spread[k]).mean() >= (openness < openness[k]).mean():
+def _why(k: int, names: list[str], ranks: np.ndarray, spread: np.ndarray, uncertainty: np.ndarray) -> str:
+    if len(names) > 1 and (spread < spread[k]).mean() >= (uncertainty < uncertainty[k]).mean():
         high, low = int(ranks[:, k].argmax()), int(ranks[:, k].argmin())
         return (
-            f"methods disagree: above {ranks[high, k]:.0%} of the rows for {names[high]}, "
-            f"above {ranks[low, k]:.0%} for {names[low]}"
+            f"methods disagree: {names[high]} ranks it above {ranks[high, k]:.0%} of the rows, "
+            f"{names[low]} above {ranks[low, k]:.0%}"
         )
-    return "near the threshold between the classes"
+    return "close to the threshold"

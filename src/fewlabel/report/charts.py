@@ -1,4 +1,4 @@
-"""Geometry of the report's pictures: numbers in, SVG coordinates out; colors and words are the template's."""
+"""Geometry of the report's figures: numbers in, SVG coordinates out. Colors are in the template."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Scale(NamedTuple):
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers within a range, about as many as asked for.
+    """Choose about as many round numbers within a range as asked for.
 
     Examples
     --------
@@ -33,13 +33,13 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    if last - first < 1 and about < 20:  # fewer than two: no scale could be read off
+    if last - first < 1 and about < 20:  # an axis needs two ticks
         return ticks(low, high, about + 1)
     return [float(f"{k * step:.10g}") for k in range(first, last + 1)]
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """Tick labels with the same number of decimals, as few as keep them exact; powers of ten where that is long.
+    """Format ticks with the same, smallest exact number of decimals; in scientific notation if that is long.
 
     Examples
     --------
@@ -62,18 +62,18 @@ def _marks(scale: Scale, about: int) -> list[dict[str, Any]]:
 
 
 class Panel:
-    """A plot: axes with ticks, and marks in the coordinates of the page.
+    """A plot: axes with ticks, and marks in page coordinates.
 
     Parameters
     ----------
     x, y : (float, float)
         Ranges of the values.
     labels : (str, str)
-        What the axes show.
+        Titles of the axes.
     width, height : float
-        Of the area inside the axes.
+        Size of the area inside the axes.
     x_values : sequence of float, default=None
-        Where the ticks of the horizontal axis are, if not at round numbers.
+        Ticks of the horizontal axis; round numbers by default.
     """
 
     def __init__(
@@ -98,30 +98,30 @@ class Panel:
         return [{"at": self.x(v), "text": text} for v, text in zip(values, tick_texts(values))]
 
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> "Panel":
-        """A line through points."""
+        """Add a line through points."""
         points = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(xs, ys))
         self.marks.append({"shape": "path", "kind": kind, "path": f"M{points}"})
         return self
 
     def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str = "band") -> "Panel":
-        """The area between two lines."""
+        """Add the area between two lines."""
         there = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(xs, low))
         back = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(reversed(xs), reversed(high)))
         self.marks.append({"shape": "path", "kind": kind, "path": f"M{there}L{back}Z"})
         return self
 
     def whisker(self, at: float, low: float, high: float, kind: str) -> "Panel":
-        """A vertical line from low to high."""
+        """Add a vertical line from low to high."""
         self.marks.append({"shape": "path", "kind": kind, "path": f"M{self.x(at)} {self.y(low)}V{self.y(high)}"})
         return self
 
     def dot(self, at: float, value: float, kind: str) -> "Panel":
-        """A point."""
+        """Add a point."""
         self.marks.append({"shape": "dot", "kind": kind, "x": self.x(at), "y": self.y(value)})
         return self
 
     def steps(self, edges: Sequence[float], values: Sequence[float], kind: str, fill: bool = False) -> "Panel":
-        """A histogram as one outline, from the base line and back to it."""
+        """Add the outline of a histogram."""
         path = f"M{self.x(edges[0])} {self.y(self.y.low)}"
         for right, value in zip(edges[1:], values):
             path += f"V{self.y(value)}H{self.x(right)}"
@@ -131,15 +131,15 @@ class Panel:
 
 
 def roc_panel(curves: Sequence[dict[str, Any]]) -> Panel:
-    """ROC curves; a single one with its band."""
-    panel = Panel((0.0, 1.0), (0.0, 1.0), ("others wrongly flagged", "found of the class"))
+    """ROC curves; a single one with its confidence band."""
+    panel = Panel((0.0, 1.0), (0.0, 1.0), ("false positive rate", "true positive rate (recall)"))
     panel.line([0.0, 1.0], [0.0, 1.0], "chance")
     return _curves(panel, curves)
 
 
 def precision_panel(curves: Sequence[dict[str, Any]]) -> Panel:
-    """Precision over recall."""
-    panel = Panel((0.0, 1.0), (0.0, 1.0), ("found of the class", "right among those flagged"))
+    """Precision-recall curves; a single one with its confidence band."""
+    panel = Panel((0.0, 1.0), (0.0, 1.0), ("recall", "precision"))
     if len(curves) == 1:
         panel.line([0.0, 1.0], [curves[0]["chance"]] * 2, "chance")
     return _curves(panel, curves)
@@ -154,7 +154,7 @@ def _curves(panel: Panel, curves: Sequence[dict[str, Any]]) -> Panel:
 
 
 def learning_panel(curve: dict[str, Any]) -> Panel:
-    """Score over the number of labels, on a logarithmic axis, and the power law beyond it."""
+    """Score against the number of labels (logarithmic axis), and its extrapolation by a power law."""
     logs = [math.log10(max(n, 1)) for n in curve["labels"]]
     ahead = [math.log10(n) for n in curve["ahead_labels"]]
     values = [*curve["low"], *curve["high"], *curve["ahead_scores"]]
@@ -164,7 +164,7 @@ def learning_panel(curve: dict[str, Any]) -> Panel:
     panel = Panel(
         (first - 0.04, max(last, first + 0.1) + 0.04),
         (max(low - room, 0.0), min(high + room, 1.0)),
-        ("labeled rows (logarithmic)", curve["score_name"]),
+        ("labeled rows (log scale)", curve["score_name"]),
         width=420.0,
         height=240.0,
         x_values=[],
@@ -179,7 +179,7 @@ def learning_panel(curve: dict[str, Any]) -> Panel:
 
 
 def _apart(numbers: Sequence[int]) -> list[int]:
-    """Numbers far enough apart on a logarithmic axis for their texts."""
+    """Numbers far enough apart on a logarithmic axis for their labels not to overlap."""
     kept: list[int] = []
     for n in numbers:
         if not kept or n >= 1.3 * kept[-1]:
@@ -188,8 +188,8 @@ def _apart(numbers: Sequence[int]) -> list[int]:
 
 
 def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
-    """Share of positives over the probability that was given; on the diagonal they agree."""
-    panel = Panel((0.0, 1.0), (0.0, 1.0), ("probability given", "share that was of the class"))
+    """Observed share of positives against the predicted probability."""
+    panel = Panel((0.0, 1.0), (0.0, 1.0), ("predicted probability", "observed share of positives"))
     panel.line([0.0, 1.0], [0.0, 1.0], "chance")
     for b in bins:
         panel.whisker(b["probability"], b["low"], b["high"], "stem").dot(b["probability"], b["share"], "f0")
@@ -197,9 +197,9 @@ def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
 
 
 def score_panel(histograms: Sequence[dict[str, Any]]) -> Panel:
-    """Histograms of probabilities, each as shares of its own rows."""
+    """Histograms of probabilities, each normalized to its own rows."""
     highest = max([v for h in histograms for v in h["shares"]], default=1.0) or 1.0
-    panel = Panel((0.0, 1.0), (0.0, highest * 1.05), ("probability", "share of the rows"))
+    panel = Panel((0.0, 1.0), (0.0, highest * 1.05), ("predicted probability", "share of rows"))
     for number, h in enumerate(histograms):
         edges = [k / len(h["shares"]) for k in range(len(h["shares"]) + 1)]
         panel.steps(edges, h["shares"], f"curve c{number % 6}")
@@ -207,7 +207,7 @@ def score_panel(histograms: Sequence[dict[str, Any]]) -> Panel:
 
 
 def whiskers(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Intervals of all rows on one axis, for drawing inside a table."""
+    """Confidence intervals on a common axis, to be drawn inside a table."""
     lowest, highest = min(row["low"] for row in rows), max(row["high"] for row in rows)
     room = max(highest - lowest, 0.01) * 0.06
     low = max(lowest - room, 0.0)
@@ -221,9 +221,9 @@ def whiskers(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def shape_panels(functions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One step function a panel, all on the same vertical scale so that their heights compare.
+    """One panel per step function, on a common vertical scale.
 
-    A panel shows the part of the axis where nearly all training values lie, and all cuts of the function.
+    The horizontal axis covers nearly all training values and every cut of the function.
     """
     if not functions:
         return []
@@ -266,7 +266,7 @@ def _shown(function: dict[str, Any]) -> tuple[float, float]:
 
 
 def point_scale(columns: Sequence[dict[str, Any]]) -> Scale:
-    """Where the bars of a scorecard begin and end, in per cent of their cell."""
+    """Scale of a scorecard's bars, in percent of their cell."""
     points = [row["points"] for column in columns for row in column["rows"]]
     low, high = min([0.0, *points]), max([0.0, *points])
     return Scale(low, high if high > low else low + 1.0, 0.0, 100.0)

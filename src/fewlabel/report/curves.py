@@ -1,4 +1,4 @@
-"""Curves of out-of-fold scores, with bands: how rows that no model was fitted to are ranked, and how sure that is."""
+"""ROC, precision-recall and calibration curves of out-of-fold scores, with confidence bands."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ _LEVELS = (0.025, 0.975)
 
 
 def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
-    """True-positive rate over a grid of false-positive rates, and its pointwise 95% band.
+    """Compute the true positive rate on a grid of false positive rates, and its pointwise 95% band.
 
     Parameters
     ----------
     positive : ndarray of bool
     score : ndarray of float
     prior : float or None
-        If given, the rows that are not positive are unlabeled, and this share of them is positive.
+        Share of positives among the unlabeled rows, if the other rows are unlabeled; None if they are negative.
     seed : int, default=0
-        Of the bootstrap.
+        Seed of the bootstrap.
     """
-    grid = np.linspace(0, 1, _GRID + 1) ** 2  # denser where good curves bend
+    grid = np.linspace(0, 1, _GRID + 1) ** 2  # denser on the left, where good curves bend
     middle = _true_positive_rate(positive, score, prior, grid)
     drawn = [_true_positive_rate(positive[r], score[r], prior, grid) for r in _resamples(positive, seed)]
     low, high = np.quantile(drawn, _LEVELS, axis=0)
@@ -29,9 +29,9 @@ def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int 
 
 
 def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
-    """Precision over a grid of recalls, its pointwise 95% band, and the precision of a random order.
+    """Compute the precision on a grid of recalls, its pointwise 95% band, and the precision of a random order.
 
-    For positive-unlabeled rows it is the precision among unlabeled rows.
+    With a `prior`, it is the precision among the unlabeled rows.
     """
     grid = np.linspace(0, 1, _GRID + 1)[1:]
     middle = _precision(positive, score, prior, grid)
@@ -42,7 +42,7 @@ def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | Non
 
 
 def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) -> list[dict[str, float]]:
-    """Bins of about equally many rows: mean probability, share of positives, and its 95% interval (Wilson)."""
+    """Compute mean probability, share of positives and its 95% Wilson interval in bins of equal size."""
     n_bins = int(np.clip(len(positive) // 10, 2, most))
     bins = []
     for rows in np.array_split(np.argsort(probability, kind="stable"), n_bins):
@@ -63,15 +63,15 @@ def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) ->
 
 
 def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:
-    """Share of the rows in each of equally wide bins of [0, 1]."""
+    """Compute the share of rows in each of `n_bins` bins of equal width on [0, 1]."""
     counts = np.histogram(probability, bins=n_bins, range=(0, 1))[0]
     return [float(c) for c in counts / max(counts.sum(), 1)]
 
 
 def _sorted_rates(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Shares of positives and of other rows above each threshold, and the number of rows."""
+    """Share of positives and of other rows above each threshold, and the number of rows."""
     order = np.argsort(-score, kind="stable")
-    ends = np.r_[np.flatnonzero(np.diff(score[order]) < 0), len(score) - 1]  # a threshold takes in all equal scores
+    ends = np.r_[np.flatnonzero(np.diff(score[order]) < 0), len(score) - 1]  # rows with equal scores share a threshold
     true = np.cumsum(positive[order])[ends] / max(positive.sum(), 1)
     false = np.cumsum(~positive[order])[ends] / max((~positive).sum(), 1)
     return np.r_[0.0, true], np.r_[0.0, false], np.r_[0, ends + 1]
@@ -79,7 +79,7 @@ def _sorted_rates(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, 
 
 def _true_positive_rate(positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray) -> np.ndarray:
     true, false, _ = _sorted_rates(positive, score)
-    if prior is not None:  # unlabeled rows above a threshold are negatives and positives in known proportion
+    if prior is not None:  # remove the positives among the unlabeled rows
         false = np.maximum.accumulate(np.clip((false - prior * true) / (1 - prior), 0, 1))
         false[-1] = 1.0
     return np.interp(grid, false, true)

@@ -1,4 +1,4 @@
-"""The demonstration: a table that ships with scikit-learn, most of its labels hidden."""
+"""Data of the demo: a table that ships with scikit-learn, most of its labels hidden."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ TEST_SHARE = 0.3
 
 
 class Table(NamedTuple):
-    """Rows to learn from, their labels mostly empty, and rows to test on, whose labels are all known."""
+    """Training rows with mostly hidden labels, and test rows with all labels."""
 
     name: str
     source: str
@@ -19,7 +19,7 @@ class Table(NamedTuple):
 
 
 def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
-    """Wisconsin breast-cancer data with most training labels hidden.
+    """Load the Wisconsin breast-cancer data with most training labels hidden.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
     Returns
     -------
     Table
-        Training rows, whose hidden labels are nowhere in the table, and test rows.
+        Training rows, which do not contain the hidden labels, and test rows.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
     from fewlabel.model_selection import hide_labels
 
     data = load_breast_cancer(as_frame=True)
-    # As text the classes are "benign" < "malignant": the tumours to find are the positive class.
+    # In sorted order "malignant" is the last class, so it is the positive one.
     y = pd.Series(data.target_names[data.target], name="diagnosis", dtype=object)
     X_train, X_test, y_train, y_test = train_test_split(
         data.data, y, test_size=TEST_SHARE, stratify=y, random_state=seed
@@ -54,7 +54,7 @@ def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
     y_train = hide_labels(y_train, labeled=labeled, random_state=seed)
     return Table(
         "Breast cancer (Wisconsin, diagnostic)",
-        "569 tumours, 30 measurements of cell nuclei each; scikit-learn's load_breast_cancer",
+        "569 tumors, 30 measurements of cell nuclei each; scikit-learn's load_breast_cancer",
         X_train.reset_index(drop=True),
         y_train.reset_index(drop=True),
         X_test.reset_index(drop=True),

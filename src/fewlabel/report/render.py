@@ -1,4 +1,4 @@
-"""The summary as one page that needs nothing else: no network, no scripts, pictures inside."""
+"""Render a summary as one self-contained HTML page: no network, no scripts, figures inside."""
 
 import json
 import os
@@ -8,16 +8,16 @@ from fewlabel.files import atomic_write
 from fewlabel.report import charts
 from fewlabel.report.summarize import signed
 
-_LONGEST = 80  # characters of a name that are shown; the whole name is its tooltip
+_LONGEST = 80  # characters of a name; the tooltip shows more
 
 
 def render(summary: dict[str, Any]) -> str:
-    """The page of a summary.
+    """Render a summary as a page.
 
     Parameters
     ----------
     summary : dict
-        As :func:`fewlabel.report.summarize` gives it.
+        As returned by :func:`fewlabel.report.summarize`.
 
     Returns
     -------
@@ -28,14 +28,14 @@ def render(summary: dict[str, Any]) -> str:
 
     environment = Environment(
         loader=PackageLoader("fewlabel.report"),
-        autoescape=True,  # names of columns and classes come from the user's table
+        autoescape=True,  # names of columns and classes come from the user
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["signed"] = signed
     environment.filters["short"] = _short
-    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)  # as Python source, too
+    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)  # valid Python source, too
     card = summary["scorecard"]
     return environment.get_template("report.html.j2").render(
         **summary,
@@ -57,7 +57,7 @@ def _short(text: object, most: int = _LONGEST) -> str:
 
 
 def write(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write the page of a summary to a file, whole or not at all."""
+    """Write the page of a summary to a file, atomically."""
     page = render(summary).encode()
     with atomic_write(path) as file:
         file.write(page)

@@ -1,4 +1,4 @@
-"""A fitted model and its table as a plain dict that JSON can hold: everything a report says."""
+"""Summary of a fitted model and its table: everything a report shows, as a plain dict that JSON can hold."""
 
 import platform
 from importlib.metadata import version
@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import fewlabel
 from fewlabel.auto import AutoClassifier, learning_curve
 from fewlabel.inspection import scorecard
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves
-from fewlabel.tables import TableClassifier
+from fewlabel.tables import EncodedTable, TableClassifier, score_table
 from fewlabel.text import short
 
 CONFIDENCE = 0.95
-_PACKAGES = ("fewlabel", "scikit-learn", "numpy", "pandas", "numba", "skrub")
+_PACKAGES = ("scikit-learn", "numpy", "pandas", "numba", "skrub")
 _GAIN = 0.01
 _MOST_CLASSES = 6
 _SCORE_NAMES = {"roc_auc": "AUC", "average_precision": "average precision"}
@@ -24,7 +25,7 @@ _SCORE_NAMES = {"roc_auc": "AUC", "average_precision": "average precision"}
 def summarize(
     model: TableClassifier,
     X: pd.DataFrame,
-    y: pd.Series,
+    encoded: EncodedTable,
     *,
     title: str,
     command: str,
@@ -34,43 +35,47 @@ def summarize(
     source: str | None = None,
     test: tuple[pd.DataFrame, pd.Series] | None = None,
 ) -> dict[str, Any]:
-    """Everything a report says, as a plain dict.
+    """Summarize a fitted model and its table as a plain dict.
 
     Parameters
     ----------
     model : TableClassifier
-        Fitted to these rows, with an AutoClassifier in it.
+        Fitted to these rows, with an AutoClassifier as its estimator.
     X : DataFrame
         The rows.
-    y : Series
-        Their labels, mostly missing.
+    encoded : EncodedTable
+        The rows as numbers and their labels, as `model.encode` returned them.
     title, command : str
-        What the table is called, and the command that makes the same report again.
+        Name of the table, and the command that makes the same report again.
     seed : int, default=0
-        Of the bands and of the rows that are drawn for pictures.
+        Seed of the confidence bands, and of the sample of rows that the importances are computed on.
     notes : list of str, default=None
-        Remarks on the table, besides those of :func:`notes_of`.
+        Notes on the table, in addition to those of :func:`notes_of`.
     model_file : str, default=None
         Where the model was saved.
     source : str, default=None
-        Where the table is from.
+        Where the table comes from.
     test : (DataFrame, Series), default=None
-        Rows that nothing was fitted to, with their labels, for a last check.
+        Held-out rows and their labels, to test the model on.
 
     Returns
     -------
     dict
-        Made of dicts, lists, texts, finite numbers, booleans and None only.
+        Of dicts, lists, texts, finite numbers, booleans and None only.
     """
     auto = model.estimator_
-    features, codes = model.transform(X), _codes(model, y)
-    data = _describe(model, X, y, codes, source)
+    features, codes = encoded.features, encoded.labels.codes
+    data = _describe(model, X, codes, source)
     probability = auto.predict_proba(features)
     return {
         "title": title,
         "command": command,
         "seed": seed,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        "versions": {
+            "python": platform.python_version(),
+            "fewlabel": fewlabel.__version__,
+            **{name: version(name) for name in _PACKAGES},
+        },
         "task": auto.task_,
         "score_name": _score_name(auto),
         "data": data,
@@ -83,7 +88,7 @@ def summarize(
         **_curves_of(model, codes, seed),
         "learning_curve": _learning_curve(auto, features, codes, data, seed),
         "scores": _histograms(model, codes, probability),
-        **_explained(model, X, features, seed),
+        **_explained(model, features, seed),
         "next_rows": _next_rows(model, X, features, codes, seed),
         "test": _tested(model, test),
         "model_file": model_file,
@@ -91,28 +96,28 @@ def summarize(
 
 
 def metrics(summary: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of a summary, without what only pictures need."""
+    """Return the numbers of a summary, without the data of the figures."""
     left_out = ("roc", "precision_recall", "scores", "shape_functions", "scorecard", "next_rows")
     return {name: value for name, value in summary.items() if name not in left_out}
 
 
 def notes_of(model: TableClassifier) -> list[str]:
-    """Remarks on the columns: which are left out, and which know too much."""
-    notes = []
-    for reason in dict.fromkeys(model.dropped_.values()):
-        names = [short(name) for name, why in model.dropped_.items() if why == reason]
+    """Notes on the columns: those that were dropped, and suspected leaks."""
+    notes, dropped = [], model.encoder_.dropped_
+    for reason in dict.fromkeys(dropped.values()):
+        names = [short(name) for name, why in dropped.items() if why == reason]
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        notes.append(f"left out ({reason}): {', '.join(names[:5])}{more}")
+        notes.append(f"dropped ({reason}): {', '.join(names[:5])}{more}")
     for name in model.leaks_[:5]:
         notes.append(
-            f"the column {short(name)!r} alone separates the labels: if it is not known before the label is, fit "
+            f"column {short(name)!r} alone separates the classes: if it is filled in after the label is known, fit "
             "again without it (--drop)"
         )
     return notes
 
 
 def signed(number: float, digits: int = 3) -> str:
-    """A number with its sign, a true minus, and no sign on zero.
+    """Format a number with its sign, a minus sign rather than a hyphen, and no sign on zero.
 
     Examples
     --------
@@ -130,15 +135,17 @@ def _score_name(auto: AutoClassifier) -> str:
     return "AUC" if auto.prior_ is not None else _SCORE_NAMES.get(str(auto.scoring), "score")
 
 
-def _codes(model: TableClassifier, y: pd.Series) -> np.ndarray:
-    return TableClassifier(positive=model.positive)._read_labels(y)
+def _class_names(model: TableClassifier) -> list[str]:
+    """Classes in the order of the estimator: of two, the positive one is the last."""
+    return [str(name) for name in model.names_of(range(len(model.classes_)))]
 
 
-def _describe(model: TableClassifier, X: pd.DataFrame, y: pd.Series, codes: np.ndarray, source: str | None) -> dict:
-    names = [str(c) for c in model.classes_]
+def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source: str | None) -> dict[str, Any]:
+    names, encoder = _class_names(model), model.encoder_
     counts = {name: int((codes == k).sum()) for k, name in enumerate(names)}
-    gaps = X[list(model.columns_)].isna().mean().sort_values(ascending=False)
-    kinds = pd.Series(model.columns_).value_counts()
+    missing = X.set_axis(X.columns.map(str), axis=1)[list(encoder.columns_)].isna()
+    gaps = missing.mean().sort_values(ascending=False, kind="stable")
+    kinds = pd.Series(encoder.columns_).value_counts()
     return {
         "source": source,
         "target": model.target_,
@@ -148,11 +155,11 @@ def _describe(model: TableClassifier, X: pd.DataFrame, y: pd.Series, codes: np.n
         "labeled": int((codes >= 0).sum()),
         "labeled_by_class": {name: count for name, count in counts.items() if count},
         "unlabeled": int((codes < 0).sum()),
-        "columns": len(model.columns_),
+        "columns": len(encoder.columns_),
         "columns_by_kind": {str(kind): int(n) for kind, n in kinds.items()},
-        "dropped": {str(name): why for name, why in model.dropped_.items()},
+        "dropped": dict(encoder.dropped_),
         "leaks": list(model.leaks_),
-        "gap_share": float(X[list(model.columns_)].isna().to_numpy().mean()),
+        "gap_share": float(missing.to_numpy().mean()),
         "gaps": [{"column": str(name), "share": float(g)} for name, g in gaps[:8].items() if g > 0],
         "columns_with_gaps": int((gaps > 0).sum()),
         "prior": model.estimator_.prior_,
@@ -166,57 +173,56 @@ def _leaderboard(auto: AutoClassifier) -> list[dict[str, Any]]:
 
 
 def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
-    """Whether the unlabeled rows help, in one sentence with its evidence."""
+    """Whether the unlabeled rows help, and the evidence."""
     n, effect = data["unlabeled"], auto.unlabeled_effect_
     if auto.prior_ is not None:
         text = (
-            f"Only {data['positive']} is labeled, so every method here needs the {n} unlabeled rows; about "
-            f"{auto.prior_:.0%} of them are estimated to be {data['positive']}."
+            f"Only {data['positive']} is labeled, so every method needs the {n} unlabeled rows. An estimated "
+            f"{auto.prior_:.0%} of them are {data['positive']}."
         )
-        return {"kind": "none", "answer": "They are all there is to compare with.", "text": text}
+        return {"kind": "none", "answer": "They are required.", "text": text}
     if effect is None:
-        text = "Every method here learns from the labeled rows alone."
-        return {"kind": "none", "answer": "Not asked." if n else "There are none.", "text": text}
+        text = "Every method here learns from the labeled rows only."
+        return {"kind": "none", "answer": "Not measured." if n else "There are none.", "text": text}
     if effect.low <= 0 <= effect.high:
         kind, answer, says = "none", "No measurable difference.", "make no measurable difference"
     elif effect.difference > 0:
         kind, answer, says = "helped", "Yes.", "help"
     else:
-        kind, answer, says = "hurt", "No, they do harm.", "do harm"
+        kind, answer, says = "hurt", "No, they hurt.", "hurt"
     name, board = _score_name(auto), auto.leaderboard_.set_index("method")["score"]
     text = (
-        f"On this table the {n} unlabeled rows {says}: out of fold, the best method that uses them ({effect.method}) "
-        f"has {name} {board[effect.method]:.3f}, the best without them ({effect.supervised}) "
-        f"{board[effect.supervised]:.3f}; difference {signed(effect.difference)}, 95% interval {signed(effect.low)} to "
+        f"On this table the {n} unlabeled rows {says}. Out of fold, the best method that uses them ({effect.method}) "
+        f"has {name} {board[effect.method]:.3f}, and the best one that does not ({effect.supervised}) "
+        f"{board[effect.supervised]:.3f}: difference {signed(effect.difference)}, 95% interval {signed(effect.low)} to "
         f"{signed(effect.high)}."
     )
     return {"kind": kind, "answer": answer, "text": text, **effect._asdict()}
 
 
 def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str, Any]:
-    """ROC, precision-recall and calibration of the cross-fitted out-of-fold scores."""
-    auto = model.estimator_
+    """ROC, precision-recall and calibration curves of the out-of-fold scores."""
+    auto, names = model.estimator_, _class_names(model)
     y, decision = codes[auto.labeled_rows_], np.asarray(auto.out_of_fold_)
     if decision.ndim == 1:
         positive = y == 1
         slope, intercept = auto.calibration_
         probability = 1 / (1 + np.exp(-(slope * decision + intercept)))
-        name = {"name": str(model.classes_[1])}
+        name = {"name": names[1]}
         return {
             "roc": [{**name, **curves.roc(positive, decision, auto.prior_, seed)}],
             "precision_recall": [{**name, **curves.precision_recall(positive, decision, auto.prior_, seed)}],
-            # Which unlabeled rows are positive is not known: there is nothing to compare probabilities with.
+            # With positives and unlabeled rows only, the true share of positives at a probability is not known.
             "calibration": curves.calibration(positive, probability) if auto.prior_ is None else [],
         }
     largest = np.argsort(-np.bincount(y), kind="stable")[:_MOST_CLASSES]
-    likeliest = decision.argmax(axis=1)
+    predicted = decision.argmax(axis=1)
     return {
-        "roc": [{"name": str(model.classes_[k]), **curves.roc(y == k, decision[:, k], None, seed)} for k in largest],
+        "roc": [{"name": names[k], **curves.roc(y == k, decision[:, k], None, seed)} for k in largest],
         "precision_recall": [
-            {"name": str(model.classes_[k]), **curves.precision_recall(y == k, decision[:, k], None, seed)}
-            for k in largest
+            {"name": names[k], **curves.precision_recall(y == k, decision[:, k], None, seed)} for k in largest
         ],
-        "calibration": curves.calibration(likeliest == y, decision.max(axis=1)),
+        "calibration": curves.calibration(predicted == y, decision.max(axis=1)),
     }
 
 
@@ -232,11 +238,11 @@ def _learning_curve(
         ahead = sorted({int(v) for v in np.geomspace(n, max(furthest, n + 1), 12)})
     name = _score_name(auto)
     if curve.error <= _GAIN:
-        text = f"By this curve the {name} is within {_GAIN} of 1 already: more labels can hardly add to it."
+        text = f"By this curve, the {name} is already within {_GAIN} of 1: more labels can hardly improve it."
     elif more is None:
-        text = "More labels did not raise the score here in a way that could be carried forward."
+        text = "The score does not rise steadily with the number of labels, so no forecast is made."
     else:
-        text = f"By this curve about {_rough(more)} more labels are needed for {signed(_GAIN, 2)} {name}."
+        text = f"By this curve, {signed(_GAIN, 2)} {name} takes about {_rough(more)} more labels."
     return {
         "labels": curve.labels,
         "scores": [float(np.clip(s, 0, 1)) for s in curve.scores],
@@ -252,39 +258,39 @@ def _learning_curve(
 
 
 def _rough(number: int) -> str:
-    """A number with two digits that count: it comes from a rough curve."""
+    """Round to two significant digits."""
     digits = max(len(str(number)) - 2, 0)
     return f"{round(number, -digits):,}"
 
 
 def _histograms(model: TableClassifier, codes: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
-    """Probabilities of labeled rows, out of fold, by class, and of unlabeled rows."""
-    auto = model.estimator_
+    """Histograms of the probabilities of labeled rows (out of fold, by class) and of unlabeled rows."""
+    auto, names = model.estimator_, _class_names(model)
     y, decision = codes[auto.labeled_rows_], np.asarray(auto.out_of_fold_)
     groups = []
     if decision.ndim == 1:
         slope, intercept = auto.calibration_
         held_out = 1 / (1 + np.exp(-(slope * decision + intercept)))
         for k in (1, 0) if auto.prior_ is None else (1,):
-            groups.append((f"labeled {model.classes_[k]}", held_out[y == k]))
+            groups.append((f"labeled {names[k]}", held_out[y == k]))
         hidden = probability[codes < 0, 1]
     else:
-        groups.append(("labeled, probability of the likeliest class", decision.max(axis=1)))
+        groups.append(("labeled, probability of the most likely class", decision.max(axis=1)))
         hidden = probability[codes < 0].max(axis=1)
     if len(hidden):
         groups.append(("unlabeled", hidden))
     return [{"name": name, "rows": len(values), "shares": curves.histogram(values)} for name, values in groups]
 
 
-def _explained(model: TableClassifier, X: pd.DataFrame, features: np.ndarray, seed: int) -> dict[str, Any]:
-    """Shape functions and a scorecard if one additive member is all there is, permutation importance otherwise."""
+def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> dict[str, Any]:
+    """Shape functions and a scorecard if the only member is additive, permutation importance otherwise."""
     auto = model.estimator_
     empty: dict[str, Any] = {"shape_functions": [], "scorecard": None, "importances": []}
     names = list(auto.members_)
     booster = auto.members_[names[0]].model if len(names) == 1 else None
     if booster is None or not hasattr(booster, "shape_functions_") or not len(booster.shape_functions_):
         return {**empty, "explained": None, "importances": advice.importances(model, features, seed)}
-    table = pd.DataFrame(features, columns=model.features_)
+    table = pd.DataFrame(features, columns=model.encoder_.features_)
     return {
         **empty,
         "explained": names[0],
@@ -304,7 +310,7 @@ def _shapes(booster: Any, table: pd.DataFrame, most: int = 6) -> list[dict[str, 
             "quantiles": [float(q) for q in table.iloc[:, f.column].quantile(shares).dropna()],
             "edges": [float(e) for e in f.edges if np.isfinite(e)],
             "values": [float(v) for v in f.values[: int(np.isfinite(f.edges).sum()) + 1]],
-            # Where no training value was missing, what a missing one would add was not learned.
+            # Without missing values in training, the effect of one was not learned.
             "missing": float(f.missing) if table.iloc[:, f.column].isna().any() else None,
         }
         for f in functions[:most]
@@ -314,7 +320,7 @@ def _shapes(booster: Any, table: pd.DataFrame, most: int = 6) -> list[dict[str, 
 def _card(booster: Any, table: pd.DataFrame, most: int = 4) -> dict[str, Any]:
     points, base = 20, 600
     card = scorecard(booster, points=points, base=base)
-    # The booster knows its columns by number: x3 is the fourth.
+    # The booster was fitted to an array: x3 is the fourth column.
     names = {f"x{k}": str(name) for k, name in enumerate(table.columns)}
     blocks: dict[str, list[dict[str, Any]]] = {}
     for row in card.iloc[1:].itertuples(index=False):
@@ -335,13 +341,13 @@ def _card(booster: Any, table: pd.DataFrame, most: int = 4) -> dict[str, Any]:
 
 
 def _next_rows(model: TableClassifier, X: pd.DataFrame, features: np.ndarray, codes: np.ndarray, seed: int) -> list:
-    """Unlabeled rows worth labeling next, with a few of their values to know them by."""
+    """Unlabeled rows worth labeling next, with the values of their first columns."""
     found = advice.next_rows(model, features, codes, seed)
     shown = list(X.columns[:4])
     for row in found:
         values = X.iloc[row["row"]]
         row["values"] = [{"column": str(name), "value": short(_plain(values[name]), 24)} for name in shown]
-        row["row"] += 1  # people count from one
+        row["row"] += 1  # rows are counted from 1
     return found
 
 
@@ -355,7 +361,8 @@ def _tested(model: TableClassifier, test: tuple[pd.DataFrame, pd.Series] | None)
     if test is None:
         return None
     X, y = test
-    truth = (y.astype(str) == str(model.classes_[1])).astype(int).to_numpy()
-    found = auc_confidence_interval(truth, model.decision_function(X), confidence=CONFIDENCE)
-    accuracy = float(np.mean(model.predict(X).astype(str) == y.astype(str).to_numpy()))
+    result = score_table(model, X)
+    truth = (y.astype(str) == _class_names(model)[-1]).astype(int).to_numpy()
+    found = auc_confidence_interval(truth, result["score"], confidence=CONFIDENCE)
+    accuracy = float(np.mean(result["label"].astype(str) == y.astype(str).to_numpy()))
     return {"rows": len(X), "auc": found.auc, "low": found.low, "high": found.high, "accuracy": accuracy}

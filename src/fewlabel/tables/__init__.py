@@ -1,6 +1,20 @@
-"""Tables as people have them: files, text, dates, categories and gaps in; a model that remembers its columns out."""
+"""Tables with text, dates, categories, booleans and missing values: an encoder, and a classifier that uses it."""
 
 from fewlabel.files import read_chunks, read_table
-from fewlabel.tables._classifier import TableClassifier, score_table
+from fewlabel.tables.classifier import EncodedTable, TableClassifier, score_table
+from fewlabel.tables.encoder import TableEncoder
+from fewlabel.tables.kinds import NUMBER, Columns, read_columns
+from fewlabel.tables.leaks import suspected_leaks
 
-__all__ = ["TableClassifier", "read_chunks", "read_table", "score_table"]
+__all__ = [
+    "NUMBER",
+    "Columns",
+    "EncodedTable",
+    "TableClassifier",
+    "TableEncoder",
+    "read_chunks",
+    "read_columns",
+    "read_table",
+    "score_table",
+    "suspected_leaks",
+]

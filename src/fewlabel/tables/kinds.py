@@ -1,26 +1,85 @@
-"""What the columns of a table are: numbers, booleans, dates or text; which are of no use, and which know too much."""
+"""Kinds of columns: number, boolean, date or text; conversion to a kind; columns without information."""
 
 import math
 import re
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+
+from fewlabel.exceptions import TableError
 
 NUMBER, BOOLEAN, DATE, TEXT = "number", "boolean", "date", "text"
 _TRUE, _FALSE = {"true", "yes", "t", "y"}, {"false", "no", "f", "n"}
 _ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|rowid|row_number)$|^unnamed: ?\d+$", re.IGNORECASE)
 _LEAST_ID_ROWS = 20
-_SURE = 0.01  # chance of a false alarm over all columns, below which a leak is worth a warning
+IDENTIFIER = "looks like an identifier"
 
 
-def kind_of(column):
-    """The kind of a column, by its type and, if that says nothing, by its values.
+class Columns(NamedTuple):
+    """The useful columns of a table, each converted to its kind.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Floats for numbers and booleans, dates, or text; missing values where a value does not fit the kind.
+    kinds : dict
+        Kind of each column: "number", "boolean", "date" or "text".
+    dropped : dict
+        The other columns, each with the reason why it was dropped.
+    """
+
+    table: pd.DataFrame
+    kinds: dict
+    dropped: dict
+
+
+def read_columns(X):
+    """Find the kind of each column and drop the columns without information.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_samples, n_columns)
+
+    Returns
+    -------
+    Columns
+
+    Raises
+    ------
+    TableError
+        If two columns have the same name, or no column is left.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from fewlabel.tables._columns import kind_of
+    >>> from fewlabel.tables import read_columns
+    >>> found = read_columns(pd.DataFrame({"paid": ["yes", "no"], "when": ["2024-01-31", "2024-02-01"], "x": [3, 3]}))
+    >>> found.kinds, found.dropped
+    ({'paid': 'boolean', 'when': 'date'}, {'x': 'constant'})
+    """
+    X = X.set_axis(X.columns.map(str), axis=1)
+    if X.columns.has_duplicates:
+        name = X.columns[X.columns.duplicated()][0]
+        raise TableError(f"the table has several columns named {name!r}: give each column a name of its own")
+    kinds = {name: kind_of(X[name]) for name in X.columns}
+    converted = {name: as_kind(X[name], kind) for name, kind in kinds.items()}
+    reasons = {name: why_dropped(name, converted[name], kinds[name]) for name in kinds}
+    kept = {name: kind for name, kind in kinds.items() if reasons[name] is None}
+    if not kept:
+        raise TableError("no column is left to learn from: every column is empty, constant or looks like an identifier")
+    dropped = {name: reason for name, reason in reasons.items() if reason is not None}
+    return Columns(pd.DataFrame({name: converted[name] for name in kept}, index=X.index), kept, dropped)
+
+
+def kind_of(column):
+    """Kind of a column, by its dtype or, for objects and text, by its values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel.tables.kinds import kind_of
     >>> [kind_of(pd.Series(v)) for v in ([1, 2], ["yes", None], ["2024-01-31", "2024-02-01"], ["a", "b"])]
     ['number', 'boolean', 'date', 'text']
     """
@@ -45,7 +104,7 @@ def kind_of(column):
 
 def _are_dates(texts):
     sample = texts.iloc[:200]
-    if not sample.str.contains(r"\d{1,4}[-/.:]\d{1,2}").all():  # what pandas would take for a date is more than we want
+    if not sample.str.contains(r"\d{1,4}[-/.:]\d{1,2}").all():  # pandas reads more than this as dates
         return False
     return bool(_to_dates(texts).notna().all())
 
@@ -58,14 +117,14 @@ def _to_dates(texts):
 
 
 def as_kind(column, kind):
-    """The column as numbers (floats), dates or text, whatever type a file gave it; what does not fit becomes a gap."""
+    """Convert a column of any dtype to floats (numbers, booleans), dates or text; what does not fit becomes missing."""
     if kind == NUMBER:
         if not pd.api.types.is_numeric_dtype(column.dtype):
             column = pd.to_numeric(column.astype(object), errors="coerce")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return pd.Series(np.where(np.isfinite(values), values, np.nan), index=column.index)
     if kind == BOOLEAN:
-        return _as_truth(column)
+        return _as_boolean(column)
     if kind == DATE:
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             return column.dt.tz_localize(None) if column.dt.tz is None else column.dt.tz_convert(None)
@@ -73,7 +132,7 @@ def as_kind(column, kind):
     return column.astype(object).map(str, na_action="ignore").astype(object).where(column.notna(), None)
 
 
-def _as_truth(column):
+def _as_boolean(column):
     if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return column.astype("float64")
     texts = column.map(lambda v: str(v).strip().lower(), na_action="ignore")
@@ -81,58 +140,21 @@ def _as_truth(column):
     return truth.astype("float64")
 
 
-def useless(name, column, kind):
-    """Why a column is left out, or None: it is empty, has one value, or numbers the rows."""
+def why_dropped(name, column, kind):
+    """Reason to drop a column (empty, constant, looks like an identifier), or None to keep it."""
     values = column.to_numpy()
     present = values[~pd.isna(values)]
     if len(present) == 0:
         return "empty"
     n_distinct = len(pd.unique(present))
     if n_distinct == 1 and len(present) == len(values):
-        return "one value"
+        return "constant"
     if len(values) < _LEAST_ID_ROWS or n_distinct < len(values):
         return None
     if kind == NUMBER and (present == np.round(present)).all():
         steps = np.abs(np.diff(present))
         if _ID_NAME.search(name) or (steps == 1).all():
-            return "numbers the rows"
+            return IDENTIFIER
     if kind == TEXT and (_ID_NAME.search(name) or not any(re.search(r"\s", text) for text in present)):
-        return "names the rows"
+        return IDENTIFIER
     return None
-
-
-def leaks(columns, codes):
-    """Names of the columns that alone separate the labeled classes, and can hardly do so by chance.
-
-    Parameters
-    ----------
-    columns : DataFrame
-        Cleaned columns.
-    codes : ndarray of int
-        Class of each row, -1 where it is not known.
-    """
-    labeled = codes >= 0
-    y = codes[labeled]
-    if len(np.unique(y)) < 2:
-        return []
-    counts = np.bincount(y)
-    counts = counts[counts > 0]
-    # Chance that a column of no meaning keeps the classes apart: orders of the classes over orders of the rows.
-    log_chance = math.lgamma(len(counts) + 1) + sum(math.lgamma(c + 1) for c in counts) - math.lgamma(len(y) + 1)
-    if log_chance + math.log(max(columns.shape[1], 1)) > math.log(_SURE):
-        return []
-    return [str(name) for name in columns if _separates(columns[name].to_numpy()[labeled], y, len(counts))]
-
-
-def _separates(values, y, n_classes):
-    if pd.isna(values).any():
-        return False
-    groups = pd.factorize(values, sort=values.dtype.kind != "O")[0]
-    order = np.argsort(groups, kind="stable")
-    groups, y = groups[order], y[order]
-    new_group, new_class = np.diff(groups) > 0, np.diff(y) != 0
-    if (new_class & ~new_group).any():
-        return False
-    if values.dtype.kind == "O":
-        return groups[-1] + 1 <= len(y) / 5
-    return int(new_class.sum()) == n_classes - 1

@@ -1,0 +1,120 @@
+"""``fewlabel fit`` on a table in memory: read, encode, fit, report; each once."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from fewlabel import persistence, report
+from fewlabel.auto import AutoClassifier
+from fewlabel.cli.fit import METRICS, MODEL, REPORT, FitOptions
+from fewlabel.cli.methods import find_method
+from fewlabel.cli.paths import read_labeled, write_json
+from fewlabel.cli.terminal import print_json, print_table, progress, say
+from fewlabel.tables import TableClassifier
+from fewlabel.text import short
+
+
+def fit_memory(options: FitOptions) -> None:
+    """Fit a model to one file, and write the model, the report and the metrics."""
+    path = _only_file(options)
+    X, y, notes = read_labeled(path, options.target, options.drop)
+    model = _new_model(options)
+    with progress(options.quiet) as tell:
+        encoded = model.encode(X, y)
+        model.fit_encoded(encoded, callback=tell)
+    for note in [*notes, *report.notes_of(model)]:
+        say(f"note: {note}", options.quiet)
+    say("writing the report", options.quiet)
+    summary = report.summarize(
+        model,
+        X,
+        encoded,
+        title=path.name,
+        command=_command(options),
+        seed=options.seed,
+        notes=notes,
+        model_file=str(options.out / MODEL),
+    )
+    _write_all(options.out, model, summary)
+    if options.as_json:
+        print_json(report.metrics(summary))
+    elif not options.quiet:
+        show(summary)
+        print(f"\nModel:   {options.out / MODEL}\nReport:  {options.out / REPORT}\nMetrics: {options.out / METRICS}")
+
+
+def _only_file(options: FitOptions) -> Path:
+    first, *others = options.tables
+    if others or first.is_dir():
+        raise typer.BadParameter(
+            f"{others[0] if others else first}: only --engine dask reads several files or a folder; name one file"
+        )
+    return first
+
+
+def _new_model(options: FitOptions) -> TableClassifier:
+    if options.scoring not in ("roc_auc", "average_precision"):
+        raise typer.BadParameter(f"{options.scoring!r} is not roc_auc or average_precision", param_hint="--scoring")
+    estimator = AutoClassifier(
+        find_method(options.method),
+        scoring=options.scoring,
+        time_budget=options.time_budget,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+    )
+    return TableClassifier(estimator, positive=options.positive, random_state=options.seed)
+
+
+def _command(options: FitOptions) -> str:
+    """The command that gives the same result."""
+    parts = ["fewlabel", "fit", str(options.tables[0]), "--target", options.target]
+    for option, value, default in (
+        ("--positive", options.positive, None),
+        ("--method", options.method, "auto"),
+        ("--scoring", options.scoring, "roc_auc"),
+        ("--time-budget", options.time_budget, None),
+        ("--seed", options.seed, 0),
+        ("--out", str(options.out), "."),
+    ):
+        if value != default:
+            parts += [option, f"{value:g}" if isinstance(value, float) else str(value)]
+    for name in options.drop:
+        parts += ["--drop", name]
+    return shlex.join(parts)
+
+
+def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any]) -> None:
+    """Write the three files, each atomically; if one fails, remove them and the folder if it is new."""
+    is_new = not out.exists()
+    out.mkdir(exist_ok=True)
+    try:
+        report.write(summary, out / REPORT)
+        write_json(report.metrics(summary), out / METRICS)
+        persistence.save(model, out / MODEL)
+    except BaseException:
+        if is_new:
+            for name in (MODEL, REPORT, METRICS):
+                (out / name).unlink(missing_ok=True)
+            out.rmdir()
+        raise
+
+
+def show(summary: dict[str, Any]) -> None:
+    """Print the leaderboard and whether the unlabeled rows help."""
+    data, score = summary["data"], summary["score_name"]
+    rows = [
+        [
+            short(row["method"], 40),
+            "all rows" if row["uses_unlabeled"] else "labeled",
+            f"{row['score']:.3f}",
+            f"{row['low']:.3f} to {row['high']:.3f}",
+            f"{row['weight']:.2f}" if row["weight"] and row["family"] != "ensemble" else "",
+            f"{row['fit_seconds']:.2f}",
+        ]
+        for row in summary["leaderboard"]
+    ]
+    title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
+    print_table(title, ["method", "learns from", score, "95% interval", "weight", "seconds"], rows, left=2)
+    print(summary["verdict"]["text"].replace("\N{MINUS SIGN}", "-"))  # some terminals lack the sign

@@ -1,0 +1,100 @@
+"""Checks of the files and columns that a command names, made before any work."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from fewlabel.text import did_you_mean, short
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+def writable_file(path: Path | None) -> Path | None:
+    """Check that a file can be written."""
+    if path is None:
+        return None
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder: name a file in it")
+    _require_writable(path if path.exists() else path.parent, path.parent)
+    return path
+
+
+def writable_folder(path: Path) -> Path:
+    """Check that files can be written to a folder, which may not exist yet."""
+    if path.exists() and not path.is_dir():
+        raise typer.BadParameter(f"{path} is a file: name a folder")
+    nearest = path if path.exists() else path.absolute().parent
+    _require_writable(nearest, nearest)
+    return path
+
+
+def result_file(path: Path | None) -> Path | None:
+    """Check that a table of results can be written."""
+    if path is not None and path.suffix.lower() not in (*TEXT_SEPARATORS, ".parquet"):
+        raise typer.BadParameter(f"{path}: results are written as .csv, .tsv or .parquet")
+    return writable_file(path)
+
+
+def _require_writable(path: Path, folder: Path) -> None:
+    if not folder.is_dir():
+        raise typer.BadParameter(f"there is no folder {folder}: make it first, or name another")
+    if not os.access(path, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written: choose another place")
+
+
+def read_labeled(
+    path: Path, target: str, drop: Iterable[str] | None = None
+) -> "tuple[pd.DataFrame, pd.Series, list[str]]":
+    """Read the columns and the label column of a table, and make notes on it; wrong use if a column is not there."""
+    from fewlabel.files import column_names, read_table, whole_numbers
+
+    table = read_table(path)
+    notes = []
+    names = [str(n) for n in column_names(path)]
+    repeated = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
+    if target in repeated:
+        raise typer.BadParameter(
+            f"{path} has {names.count(target)} columns called {short(target)!r}: rename all but one",
+            param_hint="--target",
+        )
+    if repeated:
+        notes.append(f"columns with the same name are numbered: {', '.join(repr(short(n)) for n in repeated[:5])}")
+    check_columns(list(table.columns), target, drop)
+    y = table.pop(target)
+    return table.drop(columns=list(drop or ())), whole_numbers(y), notes
+
+
+def check_columns(columns: list[str], target: str, drop: Iterable[str] | None) -> None:
+    """Wrong use if --target or --drop names a column that is not there."""
+    require_column(target, columns, "--target")
+    for name in drop or ():
+        require_column(name, columns, "--drop")
+
+
+def require_column(name: str, columns: list[str], option: str) -> None:
+    """Wrong use if a column is not there; the message suggests the nearest name."""
+    if name in columns:
+        return
+    near = did_you_mean(name, columns)
+    hint = f"did you mean {short(near)!r}?" if near is not None else f"the columns are {_listed(columns)}"
+    raise typer.BadParameter(f"there is no column {short(name)!r}; {hint}", param_hint=option)
+
+
+def _listed(columns: list[str]) -> str:
+    return ", ".join(repr(short(c)) for c in columns[:6]) + (", ..." if len(columns) > 6 else "")
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write results to a file, atomically."""
+    import json
+
+    from fewlabel.files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())

@@ -1,0 +1,79 @@
+"""What the commands print: results on stdout; notes and progress on stderr."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fewlabel.text import short
+
+Reporter = Callable[[int, int | None, str], None]
+_MOST_LINES = 50  # progress lines in a pipe; with more steps, only one in several is printed
+
+
+def say(text: str, quiet: bool) -> None:
+    """Print one line about the work to stderr."""
+    if not quiet:
+        print(" ".join(text.split()), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress(quiet: bool, lines: bool = True) -> Iterator[Reporter]:
+    """Progress reporter ``report(done, total, name)``: a bar on a terminal, lines in a pipe, both on stderr.
+
+    Parameters
+    ----------
+    quiet : bool
+        Report nothing.
+    lines : bool, default=True
+        Whether to print lines in a pipe. The total may be None if it is not known.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield _line_reporter(quiet or not lines)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns: list[ProgressColumn] = [BarColumn(), MofNCompleteColumn()]
+    if console.width >= 60:
+        columns = [TextColumn("{task.description}", markup=False), *columns, TimeRemainingColumn()]
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("reading the columns", total=None)
+        yield lambda done, total, name: bar.update(task, completed=done, total=total, description=short(name, 30))
+
+
+def _line_reporter(silent: bool) -> Reporter:
+    def report(done: int, total: int | None, name: str) -> None:
+        every = 1 if total is None or total <= _MOST_LINES else total // 20
+        if done % every == 0 or done == total:
+            say(f"{done}/{total} {name}", silent)
+
+    return report
+
+
+def print_json(value: Any) -> None:
+    """Print results for other programs."""
+    import json
+
+    print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=True))
+
+
+def print_table(title: str | None, headings: list[str], rows: list[list[str]], left: int = 1) -> None:
+    """Print a table of texts; the first `left` columns are left-aligned, the others right-aligned."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:
+        console.width = 120  # a pipe has no width
+    if title:
+        console.print(title)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for k, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if k < left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)

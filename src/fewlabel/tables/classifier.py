@@ -1,0 +1,315 @@
+"""TableClassifier: an encoder of tables and a classifier."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from fewlabel import labels
+from fewlabel.auto import AutoClassifier, check_counts
+from fewlabel.labels import Labels
+from fewlabel.tables.encoder import TableEncoder
+from fewlabel.tables.leaks import suspected_leaks
+
+
+class EncodedTable(NamedTuple):
+    """A table as numbers, and its labels.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_samples, n_features)
+        Floats, NaN where a value is missing.
+    labels : Labels
+        Classes and the code of each row. With two classes, the positive one has code 1.
+    """
+
+    features: np.ndarray
+    labels: Labels
+
+
+def _if_estimator_has(name):
+    return available_if(lambda self: hasattr(getattr(self, "estimator_", None) or self._estimator(), name))
+
+
+class TableClassifier(ClassifierMixin, BaseEstimator):
+    """Classifier for tables with text, dates, categories, booleans and missing values.
+
+    A `TableEncoder` turns the table into numbers, and any classifier learns from them.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Classifier of the encoded table: floats, NaN where a value is missing. None stands for
+        ``AutoClassifier(random_state=random_state)``.
+    positive : str, int or bool, default=None
+        The class to find; with more than two classes, the others become one. By default the last in sorted order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the encoder and of the default estimator.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    positive_ : int or None
+        Position of the positive class in `classes_`; None with more than two classes.
+    encoder_ : TableEncoder
+        The fitted encoder. Its `columns_` and `dropped_` say how the table was read.
+    estimator_ : estimator
+        The fitted classifier. It knows the classes as 0, 1, ...; with two classes, 1 is the positive one.
+    leaks_ : list of str
+        Columns that separate the labeled classes by themselves, see :func:`fewlabel.tables.suspected_leaks`.
+    target_ : str
+        Name of the label column, "label" if it had none.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, if `X` had any.
+
+    See Also
+    --------
+    fewlabel.AutoClassifier : The default estimator.
+    fewlabel.TableEncoder : The encoder.
+
+    Notes
+    -----
+    As in scikit-learn, positive values of `decision_function` favor ``classes_[1]``. The probability of the positive
+    class is ``predict_proba(X)[:, positive_]``, and :func:`fewlabel.tables.score_table` gives its score.
+
+    References
+    ----------
+    .. [1] Caruana, Niculescu-Mizil, Crew, Ksikes. Ensemble selection from libraries of models. ICML, 2004. The
+       default estimator.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel import AutoClassifier, TableClassifier
+    >>> rows = pd.DataFrame({"city": list("aabb") * 10, "row": range(40), "age": [1.5, None] * 20})
+    >>> y = pd.Series(["no", "no", "yes", None] * 10, name="bought")
+    >>> model = TableClassifier(AutoClassifier("small", random_state=0)).fit(rows, y)
+    >>> model.encoder_.columns_
+    {'city': 'text', 'age': 'number'}
+    >>> model.encoder_.dropped_
+    {'row': 'looks like an identifier'}
+    >>> model.predict(rows[["age", "city"]][:3])  # in any order
+    array(['no', 'no', 'yes'], dtype=object)
+    """
+
+    __metadata_request__fit = {"callback": UNUSED}
+
+    def __init__(self, estimator=None, *, positive=None, random_state=None):
+        self.estimator = estimator
+        self.positive = positive
+        self.random_state = random_state
+
+    def fit(self, X, y, *, callback=None):
+        """Fit the encoder and the classifier.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+        y : array-like of shape (n_samples,)
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` if it is unlabeled.
+        callback : callable, default=None
+            Progress of an `AutoClassifier`: ``callback(done, total, name)`` is called after each step.
+
+        Returns
+        -------
+        self : object
+        """
+        return self.fit_encoded(self.encode(X, y), callback=callback)
+
+    def encode(self, X, y):
+        """Read the labels and fit the encoder: the first half of `fit`.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        EncodedTable
+        """
+        labels.require_y(y, self)
+        read = labels.read_positive(y, self.positive)
+        encoder = TableEncoder(random_state=self.random_state)
+        features = np.asarray(encoder.fit_transform(X))  # the user may have set another output
+        check_consistent_length(features, read.codes)
+        leaks = suspected_leaks(features, read.codes, encoder.sources_)
+        self.set_parts(encoder, read, leaks=leaks, target=getattr(y, "name", None))
+        return EncodedTable(features, read)
+
+    def fit_encoded(self, table, *, callback=None):
+        """Fit the classifier to an encoded table: the second half of `fit`.
+
+        Parameters
+        ----------
+        table : EncodedTable
+            What `encode` returned.
+        callback : callable, default=None
+            As in `fit`.
+
+        Returns
+        -------
+        self : object
+        """
+        features, (classes, codes, *_) = table
+        self.estimator_ = self._estimator()
+        if isinstance(self.estimator_, AutoClassifier):
+            check_counts(classes, codes)  # here, where the classes have their names
+            self.estimator_.fit(features, _numbered(codes), callback=callback)
+        else:
+            y = pd.Series(codes, dtype="Int64").mask(codes < 0) if (codes < 0).any() else codes
+            self.estimator_.fit(features, y)
+        return self
+
+    def set_parts(self, encoder, read, *, leaks=(), estimator=None, target=None):
+        """Set what was fitted elsewhere, for instance on the workers of a cluster.
+
+        Parameters
+        ----------
+        encoder : TableEncoder
+            Fitted.
+        read : Labels
+            What :func:`fewlabel.labels.read_positive` returned.
+        leaks : sequence of str, default=()
+            What :func:`fewlabel.tables.suspected_leaks` returned.
+        estimator : estimator, default=None
+            Fitted to the encoded table and the codes of `read`.
+        target : str, default=None
+            Name of the label column.
+
+        Returns
+        -------
+        self : object
+        """
+        self.encoder_, self.leaks_, self.target_ = encoder, list(leaks), str(target or "label")
+        self.n_features_in_ = encoder.n_features_in_
+        vars(self).pop("feature_names_in_", None)
+        if hasattr(encoder, "feature_names_in_"):
+            self.feature_names_in_ = encoder.feature_names_in_
+        self.classes_, positions = _sorted(read.classes)
+        self.positive_ = int(positions[1]) if len(positions) == 2 else None
+        if estimator is not None:
+            self.estimator_ = estimator
+        return self
+
+    @_if_estimator_has("decision_function")
+    def decision_function(self, X):
+        """Score of each row; with two classes, positive values favor ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+            Columns in any order; further ones are ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        features = self._features(X)
+        score = self.estimator_.decision_function(features)
+        return -score if self.positive_ == 0 else score
+
+    @_if_estimator_has("predict_proba")
+    def predict_proba(self, X):
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        features = self._features(X)
+        probability = self.estimator_.predict_proba(features)
+        return probability[:, ::-1] if self.positive_ == 0 else probability
+
+    def predict(self, X):
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        features = self._features(X)
+        return self.names_of(self.estimator_.predict(features))
+
+    def names_of(self, codes):
+        """Classes by the numbers under which `estimator_` knows them.
+
+        Parameters
+        ----------
+        codes : array-like of int
+
+        Returns
+        -------
+        ndarray
+        """
+        classes = self.classes_[::-1] if self.positive_ == 0 else self.classes_
+        return classes[np.asarray(codes).astype(np.intp)]
+
+    def _features(self, X):
+        check_is_fitted(self, "estimator_")
+        return np.asarray(self.encoder_.transform(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._estimator())
+        tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def _estimator(self):
+        return AutoClassifier(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
+
+
+def _sorted(names):
+    """Classes in sorted order, and the position of each of `names` there; a number beside a text becomes a text."""
+    if names.dtype == object and len({isinstance(name, str) for name in names}) > 1:
+        names = np.array([str(name) for name in names], dtype=object)
+    return np.unique(names, return_inverse=True)
+
+
+def _numbered(codes):
+    """Labels whose classes are their codes."""
+    present = np.unique(codes[codes >= 0])
+    return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))
+
+
+def score_table(model, table):
+    """Score, probabilities and class of each row.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+    table : DataFrame
+
+    Returns
+    -------
+    dict
+        Columns of the result: `score` and `probability` of the positive class, or one probability for each of more than
+        two classes; `label`.
+    """
+    features, inner = np.asarray(model.encoder_.transform(table)), model.estimator_
+    label = model.names_of(inner.predict(features))
+    probability = inner.predict_proba(features)
+    if model.positive_ is not None:
+        return {"score": inner.decision_function(features), "probability": probability[:, 1], "label": label}
+    named = {f"probability of {name}": probability[:, k] for k, name in enumerate(model.classes_)}
+    return {**named, "label": label}

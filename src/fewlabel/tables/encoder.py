@@ -1,0 +1,257 @@
+"""TableEncoder: a table with text, dates, categories, booleans and missing values as numbers."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from fewlabel.exceptions import TableError
+from fewlabel.tables.kinds import DATE, TEXT, as_kind, read_columns
+from fewlabel.text import did_you_mean, distinct, short
+
+_MANY = 8  # names that an error lists
+_TEXT_COMPONENTS = 30
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Encode a table with text, dates, categories, booleans and missing values as numbers.
+
+    Numbers and booleans stay as they are, missing values included. Dates and text are encoded by skrub's
+    `TableVectorizer`: the parts of a date; one feature per category; for text with many distinct values, the leading
+    components of its character n-grams [1]_. Columns that are empty, constant or look like an identifier are dropped.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None, default=None
+        Seed of the text components.
+
+    Attributes
+    ----------
+    columns_ : dict
+        Kind of each column in use: "number", "boolean", "date" or "text".
+    dropped_ : dict
+        The other columns, each with the reason: "empty", "constant" or "looks like an identifier".
+    features_ : list of str
+        Names of the features.
+    sources_ : list of str
+        The column that each feature comes from.
+    n_features_in_ : int
+        Number of columns seen by `fit`, dropped ones included.
+    feature_names_in_ : ndarray of str
+        Their names. Only if `fit` was given a table with column names.
+
+    See Also
+    --------
+    fewlabel.TableClassifier : This encoder and a classifier.
+
+    Notes
+    -----
+    New rows may have their columns in any order, and further columns, which are ignored; a column in use that is
+    missing is an error. A category that `fit` did not see has no feature of its own: its row holds zeros.
+
+    References
+    ----------
+    .. [1] Deerwester, Dumais, Furnas, Landauer, Harshman. Indexing by latent semantic analysis. Journal of the
+       American Society for Information Science 41(6), 1990.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel import TableEncoder
+    >>> rows = pd.DataFrame({"city": list("abc") * 10, "row": range(30), "age": [1.5, None] * 15})
+    >>> encoder = TableEncoder().fit(rows)
+    >>> encoder.dropped_
+    {'row': 'looks like an identifier'}
+    >>> encoder.get_feature_names_out()
+    array(['age', 'city_a', 'city_b', 'city_c'], dtype=object)
+    >>> encoder.transform(rows[["age", "city"]][:2])  # in any order
+    array([[1.5, 1. , 0. , 0. ],
+           [nan, 0. , 1. , 0. ]])
+    """
+
+    def __init__(self, *, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Learn the kinds of the columns and how to encode them.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+            pandas, polars or Arrow table, or a 2-D array.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Fit to a table and encode it, with one pass over its columns.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        return self._encode(self._learn(X))
+
+    def transform(self, X):
+        """Encode a table.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+            With the columns of `columns_`, in any order. A 2-D array has the same columns as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Floats, NaN where a value is missing.
+
+        Raises
+        ------
+        TableError
+            If columns are missing; the message names them.
+        """
+        check_is_fitted(self)
+        table = self._as_frame(X)
+        if not hasattr(self, "feature_names_in_"):
+            if table.shape[1] != self.n_features_in_:
+                raise TableError(
+                    f"X has {table.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                    "features as input"
+                )
+            table = table.set_axis(_numbered_names(table.shape[1]), axis=1)
+        missing = [name for name in self.columns_ if name not in table.columns]
+        if missing:
+            raise TableError(_missing_text(missing, [name for name in table.columns if name not in self.columns_]))
+        converted = {name: as_kind(table[name], kind) for name, kind in self.columns_.items()}
+        return self._encode(pd.DataFrame(converted, index=table.index))
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the features.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns, if `fit` was given an array. Otherwise they must be `feature_names_in_`.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        if input_features is None:
+            return np.array(self.features_, dtype=object)
+        if len(input_features) != self.n_features_in_:
+            raise ValueError(
+                f"input_features should have length equal to number of features ({self.n_features_in_}), got "
+                f"{len(input_features)}"
+            )
+        if hasattr(self, "feature_names_in_"):
+            if list(input_features) != list(self.feature_names_in_):
+                raise ValueError("input_features is not equal to feature_names_in_: leave it out, or pass the same")
+            return np.array(self.features_, dtype=object)
+        named = dict(zip(_numbered_names(self.n_features_in_), map(str, input_features)))
+        names = [named[source] + name[len(source) :] for name, source in zip(self.features_, self.sources_)]
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def _learn(self, X):
+        """Set the fitted attributes; returns the columns in use, converted to their kinds."""
+        table = self._as_frame(X, reset=True)
+        if len(table) < 2:
+            raise TableError(f"the table has {len(table)} row(s): at least 2 are needed")
+        found = read_columns(table)
+        self.columns_, self.dropped_ = found.kinds, found.dropped
+        plain, coded = self._split(found.table)
+        names, self.sources_ = list(plain.columns), list(plain.columns)
+        self._vectorizer = None
+        if coded.shape[1]:
+            self._vectorizer = _fit_vectorizer(coded, self.random_state)
+            for output, number in self._vectorizer.output_to_input_.items():
+                source = coded.columns[int(number[1:])]
+                names.append(source + output[len(number) :])
+                self.sources_.append(source)
+        self.features_ = distinct(names)
+        return found.table
+
+    def _as_frame(self, X, reset=False):
+        """Any table as a DataFrame with texts as column names; `reset` keeps its columns as those of the fit."""
+        if hasattr(X, "to_pandas"):  # polars and Arrow
+            X = X.to_pandas()
+        named = isinstance(X, pd.DataFrame)
+        if not named:
+            if not reset and hasattr(self, "feature_names_in_"):
+                raise TableError(
+                    "expected a table with named columns, as in fit, such as a pandas DataFrame, got "
+                    f"{type(X).__name__}"
+                )
+            X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2 if reset else 1)
+            X = pd.DataFrame(X, columns=_numbered_names(X.shape[1]))
+        X = X.set_axis(X.columns.map(str), axis=1)
+        if reset:
+            self.n_features_in_ = X.shape[1]
+            vars(self).pop("feature_names_in_", None)
+            if named:
+                self.feature_names_in_ = np.array(X.columns, dtype=object)
+        return X
+
+    def _split(self, converted):
+        """The columns that are numbers already, and those that have to be encoded."""
+        coded = [name for name in converted.columns if self.columns_[name] in (DATE, TEXT)]
+        return converted.drop(columns=coded), converted[coded]
+
+    def _encode(self, converted):
+        plain, coded = self._split(converted)
+        blocks = [plain.to_numpy(dtype=np.float64)]
+        if self._vectorizer is not None:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Found unknown categories")  # they are encoded as zeros
+                blocks.append(self._vectorizer.transform(_numbered(coded)).to_numpy(dtype=np.float64))
+        return np.hstack(blocks)
+
+
+def _fit_vectorizer(coded, random_state):
+    from skrub import StringEncoder, TableVectorizer
+
+    n_components = min(_TEXT_COMPONENTS, max(2, len(coded) - 1))
+    return TableVectorizer(high_cardinality=StringEncoder(n_components, random_state=random_state)).fit(
+        _numbered(coded)
+    )
+
+
+def _numbered(table):
+    """Columns under plain names, so that skrub need not handle the user's."""
+    return table.set_axis([f"c{k}" for k in range(table.shape[1])], axis=1).reset_index(drop=True)
+
+
+def _numbered_names(n):
+    return [f"x{k}" for k in range(n)]
+
+
+def _missing_text(missing, present):
+    shown = []
+    for name in missing[:_MANY]:
+        near = did_you_mean(name, present)
+        shown.append(f"{short(name)!r}" + (f" (is it {short(near)!r}?)" if near else ""))
+    more = f" and {len(missing) - _MANY} more" if len(missing) > _MANY else ""
+    return f"the table lacks {len(missing)} column(s) of the model: {', '.join(shown)}{more}"

@@ -1,0 +1,69 @@
+"""One `fewlabel fit`, report included, reads the labels once and encodes the table once."""
+
+import collections
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fewlabel.cli.main import run
+from fewlabel.labels import _reading
+from fewlabel.tables import TableEncoder, encoder, kinds
+
+N_ROWS = 90
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    """Counts of the calls, in a folder with a table."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    bad = rng.random(N_ROWS) < 0.4
+    table = pd.DataFrame(
+        {"age": rng.normal(size=N_ROWS) + bad, "city": rng.choice(["a", "b", "c"], N_ROWS), "row": range(N_ROWS)}
+    )
+    table["outcome"] = np.where(rng.random(N_ROWS) < 0.6, np.where(bad, "bad", "good"), None)
+    table["only_bad"] = np.where(table["outcome"] == "bad", "yes", None)
+    table.to_csv("rows.csv", index=False)
+    counts = collections.Counter()
+
+    def count(place, name, counts_if=lambda *_: True):
+        original = getattr(place, name)
+
+        def counted(*arguments, **more):
+            counts[name] += counts_if(*arguments)
+            return original(*arguments, **more)
+
+        monkeypatch.setattr(place, name, counted)
+
+    # Every reading of labels starts with as_series. Metrics read the codes of labeled rows with it, as arrays.
+    count(_reading, "as_series", lambda y: isinstance(y, pd.Series) or len(y) == len(table))
+    count(kinds, "kind_of")
+    count(kinds, "as_kind")
+    count(encoder, "as_kind")
+    count(TableEncoder, "_encode")
+    return counts
+
+
+@pytest.mark.parametrize("more", [[], ["--positive", "bad"]])
+def test_a_fit_reads_the_labels_once_and_encodes_the_table_once(calls, more):
+    command = ["fit", "rows.csv", "--target", "outcome", "--drop", "only_bad", "--method", "logistic-regression"]
+    assert run([*command, *more, "--quiet"]) == 0
+    assert calls == {"as_series": 1, "kind_of": 3, "as_kind": 3, "_encode": 1}
+
+
+def test_positives_only(calls, monkeypatch):
+    read = []
+    original = _reading.read
+    monkeypatch.setattr(_reading, "read", lambda y: read.append(y) or original(y))
+    command = ["fit", "rows.csv", "--target", "only_bad", "--drop", "outcome", "--method", "logistic-regression"]
+    assert run([*command, "--quiet"]) == 0
+    assert sum(isinstance(y, pd.Series) for y in read) == 1  # metrics read arrays, of all rows
+    assert calls["_encode"] == 1
+
+
+@pytest.mark.parametrize("command", ["prior", "select"])
+def test_prior_and_select_read_once_too(calls, command):
+    assert run([command, "rows.csv", "--target", "outcome", "--drop", "only_bad"]) == 0
+    assert calls["as_kind"] == 3
+    assert calls["_encode"] == (command == "prior")
