@@ -59,7 +59,7 @@ def measure(sizes, workers, rounds):
             for R in rounds:
                 seen, before, start = [], sent(), time.perf_counter()
                 spread.PNUAUCBoostClassifier(R, random_state=0, rho=0).fit(
-                    X, few, client=client, callback=lambda done, total, seen=seen: seen.append(sent())
+                    X, few, client=client, callback=lambda *step, seen=seen: seen.append(sent())
                 )
                 seconds, total = time.perf_counter() - start, sent() - before
                 size = {"rows": n, "columns": d, "workers": workers, "rounds": R}

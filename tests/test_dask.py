@@ -1,4 +1,5 @@
 import os
+import pickle
 import signal
 import time
 
@@ -141,18 +142,18 @@ def test_parameters_are_those_of_the_ordinary_model():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda X, y: (X, y), "must be a Dask array or DataFrame"),
         (lambda X, y: in_blocks(X, np.full(len(y), -1), (600, 600)), "label"),
         (lambda X, y: (in_blocks(X, y, (600, 600))[0], da.from_array(y[:-1], chunks=600)), "rows"),
         (lambda X, y: in_blocks(np.where(X == 3, np.inf, X), y, (600, 600)), "infinite"),
-        (lambda X, y: in_blocks(X[:0], y[:0], (0,)), "no row"),
+        (lambda X, y: in_blocks(X[:0], y[:0], (0,)), "no rows"),
     ],
 )
-def test_bad_input_is_told(change, told):
+def test_bad_input_is_reported(change, message):
     X, y, _ = table()
-    with pytest.raises((ValueError, TypeError), match=told):
+    with pytest.raises((ValueError, TypeError), match=message):
         spread.PNUAUCBoostClassifier(5).fit(*change(X, y))
 
 
@@ -165,7 +166,7 @@ def test_what_is_not_offered():
 
 
 @pytest.mark.parametrize("name", BOOSTERS)
-def test_warm_start_goes_on(name):
+def test_warm_start_continues(name):
     X, y, _ = table()
     y = labels_for(name, y)
     rows, labels = in_blocks(X, y, (600, 600))
@@ -175,33 +176,33 @@ def test_warm_start_goes_on(name):
     assert_same(getattr(fewlabel, name)(40, **options).fit(X, y), model, X)
 
 
-def test_a_fit_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+def test_a_fit_continues_from_its_checkpoint(tmp_path):
     X, y, _ = table()
     rows, labels = in_blocks(X, y, (600, 600))
     file = tmp_path / "fit.npz"
     form = dict(n_estimators=40, random_state=0)
-    model = spread.PNUAUCBoostClassifier(**form)
-    calls = stop_after(monkeypatch, model, 27)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(rows, labels, checkpoint=file, checkpoint_every=10)
+        spread.PNUAUCBoostClassifier(**form).fit(
+            rows, labels, checkpoint=file, checkpoint_every=10, callback=interrupt_at(28)
+        )
     with np.load(file) as saved:
         assert len(saved["stumps"]) == len(saved["losses"]) == 20
     again = spread.PNUAUCBoostClassifier(**form | {"random_state": None})  # the seed is in the file
-    calls = stop_after(monkeypatch, again, None)
-    again.fit(rows, labels, checkpoint=file, checkpoint_every=10)
-    assert calls == list(range(20, 40))
+    done = []
+    again.fit(rows, labels, checkpoint=file, checkpoint_every=10, callback=interrupt_at(None, done))
+    assert done == list(range(21, 41))
     assert not file.exists()
     assert_same(fewlabel.PNUAUCBoostClassifier(**form).fit(X, y), again, X)
 
 
-def test_a_warm_start_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+def test_a_warm_start_continues_from_its_checkpoint(tmp_path):
     X, y, _ = table()
     rows, labels = in_blocks(X, y, (600, 600))
     file = tmp_path / "fit.npz"
     model = spread.PNUAUCBoostClassifier(15, warm_start=True, random_state=0).fit(rows, labels)
-    stop_after(monkeypatch, model.set_params(n_estimators=40), 27)
+    model.set_params(n_estimators=40)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(rows, labels, checkpoint=file, checkpoint_every=10)
+        model.fit(rows, labels, checkpoint=file, checkpoint_every=10, callback=interrupt_at(28))
     with np.load(file) as saved:
         assert len(saved["stumps"]) == 20  # those of the first fit among them
     with pytest.raises(NotFittedError):
@@ -210,38 +211,38 @@ def test_a_warm_start_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert_same(fewlabel.PNUAUCBoostClassifier(40, random_state=0).fit(X, y), again, X)
 
 
-def test_constant_columns_are_told():
+def test_progress_is_reported_after_each_round():
+    X, y, _ = table()
+    calls = []
+    model = spread.PNUAUCBoostClassifier(3, random_state=0)
+    model.fit(*in_blocks(X, y, (600, 600)), callback=lambda *step: calls.append(step))
+    assert calls == [(1, 3, "round 1"), (2, 3, "round 2"), (3, 3, "round 3")]
+
+
+def test_constant_columns_are_reported():
     _, y, _ = table()
     with pytest.warns(UserWarning, match="constant"):
         spread.PNUAUCBoostClassifier(5, random_state=0).fit(*in_blocks(np.ones((1200, 2)), y, (600, 600)))
 
 
-def stop_after(monkeypatch, model, last):
-    """Interrupt a fit in a round; gives the list of the rounds that it runs."""
-    after_round, calls = model._after_round, []
+def interrupt_at(last, done_so_far=None):
+    """A callback that interrupts the fit after a round; it also appends the rounds to a list."""
 
-    def interrupting(stopper):
-        told = after_round(stopper)
+    def callback(done, total, name):
+        if done_so_far is not None:
+            done_so_far.append(done)
+        if done == last:
+            raise KeyboardInterrupt
 
-        def after(t, *rest):
-            calls.append(t)
-            if t == last:
-                raise KeyboardInterrupt
-            return told(t, *rest)
-
-        return after
-
-    monkeypatch.setattr(model, "_after_round", interrupting)
-    return calls
+    return callback
 
 
-def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     X, y, _ = table()
     file = tmp_path / "fit.npz"
     model = spread.PNUAUCBoostClassifier(20, random_state=0)
-    stop_after(monkeypatch, model, 12)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(*in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=5)
+        model.fit(*in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=5, callback=interrupt_at(13))
     with pytest.raises(ValueError, match="other rows or parameters"):
         spread.PNUAUCBoostClassifier(20).fit(*in_blocks(2 * X, y, (600, 600)), checkpoint=file)
     with pytest.raises(ValueError, match="other rows or parameters"):
@@ -308,25 +309,29 @@ def test_two_workers_give_the_model_of_one_machine(client):
 
 
 def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):
-    run, sent = SpreadRows._run, []
+    call, sent = SpreadRows._ask, []
 
-    def weigh(self, kernel, *args, **options):
-        found = run(self, kernel, *args, **options)
-        sent.append(found.nbytes + sum(getattr(value, "nbytes", 8) for value in args))
+    def weigh(self, *question, merge=None):
+        message = self._commands, question
+        found = call(self, *question, merge=merge)
+        if merge is np.add:  # the messages of a round
+            sent.append(len(pickle.dumps(message)) + found.nbytes)
         return found
 
-    monkeypatch.setattr(SpreadRows, "_run", weigh)
-    most = []
+    monkeypatch.setattr(SpreadRows, "_ask", weigh)
+    sizes = []
     for n in (500, 5000):
         sent.clear()
         X, y, _ = table(n)
         spread.PNUAUCBoostClassifier(10, max_features=1.0, random_state=0).fit(*in_blocks(X, y, (n // 2, n // 2)))
-        most.append(max(sent))
-    assert most[0] == most[1] < 2 * X.shape[1] * 256 * 8
+        assert len(sent) == 2 * 10
+        sizes.append(max(sent))
+    assert abs(sizes[0] - sizes[1]) < 100  # a pickled integer has one to four bytes
+    assert max(sizes) < 2 * X.shape[1] * 256 * 8
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this system")
-def test_a_killed_worker_ends_in_a_clear_error_and_the_fit_can_go_on(tmp_path):
+def test_a_killed_worker_ends_in_a_clear_error_and_the_fit_can_continue(tmp_path):
     from distributed import Client, LocalCluster
 
     X, y, _ = table()
@@ -336,23 +341,15 @@ def test_a_killed_worker_ends_in_a_clear_error_and_the_fit_can_go_on(tmp_path):
     ):
         pid = next(iter(client.run(os.getpid).values()))
         model = spread.PNUAUCBoostClassifier(10_000, random_state=0)
-        after_round = model._after_round
 
-        def kill(stopper):
-            told = after_round(stopper)
+        def kill(done, total, name):
+            if done == 6:
+                os.kill(pid, signal.SIGKILL)
+                time.sleep(1)
 
-            def after(t, *rest):
-                if t == 5:
-                    os.kill(pid, signal.SIGKILL)
-                    time.sleep(1)
-                return told(t, *rest)
-
-            return after
-
-        model._after_round = kill
         file = tmp_path / "fit.npz"
         with pytest.raises(RuntimeError, match="worker was lost"):
-            model.fit(*in_blocks(X, y, (600, 600)), client=client, checkpoint=file, checkpoint_every=3)
+            model.fit(*in_blocks(X, y, (600, 600)), client=client, checkpoint=file, checkpoint_every=3, callback=kill)
         client.wait_for_workers(2)  # the nanny has started another
         again = spread.PNUAUCBoostClassifier(20, random_state=0)
         again.fit(*in_blocks(X, y, (600, 600)), client=client, checkpoint=file)

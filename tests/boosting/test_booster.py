@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import fewlabel
 from fewlabel import threads as threads_module
 from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
-from fewlabel.boosting import _booster as booster_module
+from fewlabel.boosting import booster as booster_module
 from fewlabel.boosting import rows as rows_module
 
 BOOSTERS = [PNUAUCBoostClassifier, RankBoostClassifier, PNUAdaBoostClassifier]
@@ -124,7 +124,7 @@ def test_2000_rounds_on_separable_data_stay_finite(Booster, max_features, many_r
     assert np.isfinite(model.feature_importances_).all()
 
 
-def test_weights_computed_anew_change_nothing(cancer, monkeypatch):
+def test_recomputed_weights_change_nothing(cancer, monkeypatch):
     X, _, y = cancer
     model = PNUAUCBoostClassifier(60, random_state=0).fit(X, y)
     monkeypatch.setattr(rows_module, "_REFRESH", 0.05)  # in nearly every round
@@ -262,7 +262,7 @@ def test_columns_that_hold_nothing_do_not_end_the_fit():
 
 
 def test_constant_columns_give_no_stump_and_say_so():
-    with pytest.warns(UserWarning, match="No stump was worth a step"):
+    with pytest.warns(UserWarning, match="No stump improves the objective"):
         model = PNUAUCBoostClassifier().fit(np.ones((6, 2)), [0, 1, 0, 1, -1, -1])
     assert model.n_iter_ == 0
     assert len(set(model.decision_function([[1.0, 1.0], [2.0, np.nan]]))) == 1

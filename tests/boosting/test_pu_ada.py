@@ -17,7 +17,7 @@ from fewlabel.exceptions import LabelError, PriorWarning
 from reference import pu_ada
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:No stump was worth a step"),
+    pytest.mark.filterwarnings("ignore:No stump improves the objective"),
     pytest.mark.filterwarnings("ignore::fewlabel.exceptions.PriorWarning"),
 ]
 
@@ -222,7 +222,7 @@ def test_theorems_4_2_and_4_3_of_the_paper_do_not_hold():
 
 def test_positives_like_the_unlabeled_rows_teach_nothing():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    with pytest.warns(UserWarning, match="No stump was worth a step"):
+    with pytest.warns(UserWarning, match="No stump improves the objective"):
         model = PUAdaBoostClassifier(10, prior=0.5, correction=1.0).fit(np.vstack([X, X]), np.arange(100) < 50)
     assert model.n_iter_ == 0
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
-from fewlabel.boosting import _booster as booster_module
+from fewlabel.boosting import booster as booster_module
 from reference import ada, pnu_auc
 
-pytestmark = pytest.mark.filterwarnings("ignore:No stump was worth a step")
+pytestmark = pytest.mark.filterwarnings("ignore:No stump improves the objective")
 
 
 def to_y(signs):

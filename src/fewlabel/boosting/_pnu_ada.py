@@ -6,7 +6,7 @@ import numbers
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting._booster import StumpBooster
+from fewlabel.boosting.booster import StumpBooster
 from fewlabel.boosting.loop import Rule
 
 _LARGEST_EDGE = 1.0 - 1e-6
@@ -26,7 +26,7 @@ class PNUAdaRule(Rule):
             weights = [[labeled, rest, 0], [0, rest, labeled]]
         else:
             weights = [[rest, labeled, 0], [0, rest, labeled]]
-        with np.errstate(divide="ignore"):  # the log of 0 is -inf: no such rows
+        with np.errstate(divide="ignore"):  # log 0 = -inf: no such rows
             self._log_weight = np.log(weights)
 
     def coefficients(self, log_mass):
@@ -56,37 +56,37 @@ class PNUAdaBoostClassifier(StumpBooster):
         w_P\, \overline{e^{-F}}_P + w_{U+}\, \overline{e^{-F}}_U + w_N\, \overline{e^{F}}_N + w_{U-}\,
         \overline{e^{F}}_U .
 
-    It is the baseline of the PNU-AUCBoost paper: semi-supervised and boosted, but blind to AUC.
+    It is the baseline of the PNU-AUCBoost paper: semi-supervised boosting that does not optimize AUC.
 
     Parameters
     ----------
     n_estimators : int, default=150
         Number of rounds.
     gamma : float, default=0.95
-        What it weighs depends on `scheme`.
+        A weight in [0, 1]; its meaning depends on `scheme`.
     scheme : {"labeled", "pu-un"}, default="labeled"
-        "labeled": :math:`w_P = w_N = \gamma/2`, :math:`w_{U\pm} = (1-\gamma)/2`; at 1 it is AdaBoost with balanced
-        classes on the labeled rows. "pu-un": as the paper prints it, :math:`w_P = w_{U-} = (1-\gamma)/2`,
+        "labeled": :math:`w_P = w_N = \gamma/2`, :math:`w_{U\pm} = (1-\gamma)/2`; 1 is AdaBoost with balanced classes
+        on the labeled rows. "pu-un": as printed in the paper, :math:`w_P = w_{U-} = (1-\gamma)/2`,
         :math:`w_N = w_{U+} = \gamma/2`: from positives against unlabeled rows (0) to unlabeled rows against
         negatives (1).
     learning_rate : float, default=0.1
-        Factor of each step, in (0, 1].
+        Factor by which each step is multiplied, in (0, 1].
     max_bins : int, default=255
-        At most this many bins a column, 2 to 255. A column with no more distinct values is searched exactly.
+        Maximum number of bins per column, 2 to 255. A column with no more distinct values is searched exactly.
     max_features : int or float, default=0.3
-        Columns drawn at random for each round, as a number or as a fraction.
+        Columns drawn at random for each round, as a number (int) or a fraction (float).
     early_stopping : bool, default=False
         Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them.
     validation_fraction : float, default=0.1
-        Part of the labeled rows to hold out.
+        Fraction of the labeled rows to hold out.
     n_iter_no_change : int, default=10
-        Stop after so many rounds without a better validation AUC.
+        Stop after this many rounds without a better validation AUC.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the columns and the held-out rows.
     warm_start : bool, default=False
-        Go on from the last fit, up to `n_estimators` rounds in all.
+        Continue from the last fit, up to `n_estimators` rounds in total.
     verbose : int, default=0
         Print the objective after each round.
 
@@ -102,8 +102,9 @@ class PNUAdaBoostClassifier(StumpBooster):
 
     References
     ----------
-    .. [1] Boosting-Based Semi-Supervised AUC Optimization: Theory and Algorithm. Chinese Journal of Computers, 2022.
-       Section 5.2. The weights it prints are the "pu-un" scheme; its own notation suggests "labeled".
+    .. [1] Z. Yang, Q. Xu, Y. He, X. Cao, Q. Huang. Boosting-Based Semi-Supervised AUC Optimization: Theory and
+       Algorithm. Chinese Journal of Computers, 2022. Section 5.2. The printed weights are the "pu-un"
+       scheme; the paper's notation suggests "labeled".
 
     Examples
     --------

@@ -6,12 +6,12 @@ import numbers
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting._booster import StumpBooster
+from fewlabel.boosting.booster import StumpBooster
 from fewlabel.boosting.loop import Rule
 
 _LARGEST_EDGE = 1.0 - 1e-6  # keeps the bound step finite
 _LEAST_WRONG = 5e-7  # keeps the exact step finite
-_ROUNDING = 1e-12  # an edge is above rho if it is by more than this: after an exact step a stump's edge is rho itself
+_ROUNDING = 1e-12  # an edge must exceed rho by this: after an exact step a stump's edge is rho itself, up to rounding
 
 
 class PNUAUCRule(Rule):
@@ -27,7 +27,7 @@ class PNUAUCRule(Rule):
         self.least_edge = rho + _ROUNDING
         self._rho = rho
         self._exact = step == "exact"
-        with np.errstate(divide="ignore"):  # the log of 0 is -inf: no such pairs
+        with np.errstate(divide="ignore"):  # log 0 = -inf: no such pairs
             self._log_coef = np.log([gamma, (1 - gamma) / 2, (1 - gamma) / 2])
 
     def _log_pairs(self, log_mass):
@@ -64,7 +64,7 @@ class PNUAUCRule(Rule):
         return float(np.logaddexp.reduce(self._log_pairs(log_mass))) + self._rho * total_step
 
     def overfits(self, log_mass):
-        """Whether R_PU + R_UN - R_PN < 1: labeled rows have parted from unlabeled rows of their own class."""
+        """Whether R_PU + R_UN - R_PN < 1: labeled rows are ranked apart from unlabeled rows of their own class."""
         (up_p, up_u, _), (_, down_u, down_n) = log_mass
         pn, pu, un = np.exp(np.minimum((up_p + down_n, up_p + down_u, up_u + down_n), 700.0))
         return pu + un - pn < 1.0
@@ -82,11 +82,11 @@ class PNUAUCBoostClassifier(StumpBooster):
         \qquad f = \sum_t \alpha_t h_t,
 
     over sums of stumps :math:`h_t \in \{0, 1\}` of one column each. No pair is enumerated: a round costs one addition
-    for each row and column.
+    per row and column.
 
-    The unlabeled terms pull every unlabeled row toward one common center. This is a shrinkage that depends on the
-    data, not a cluster assumption: do not expect unlabeled rows to add much to the ranking by themselves.
-    `early_stopping="alarm"` watches for the sign that they have begun to mislead.
+    The unlabeled terms pull every unlabeled row toward a common center. This is data-dependent shrinkage, not a cluster
+    assumption: do not expect unlabeled rows alone to improve the ranking much. `early_stopping="alarm"` stops when they
+    begin to mislead.
 
     Parameters
     ----------
@@ -94,32 +94,32 @@ class PNUAUCBoostClassifier(StumpBooster):
         Number of rounds. More rounds can overfit when `gamma` < 1.
     gamma : float, default=0.95
         Weight of the labeled pairs, in [0, 1]. 1 is RankBoost: unlabeled rows are not used at all.
-        Without unlabeled rows the labeled pairs are all there is, whatever `gamma`.
+        Without unlabeled rows `gamma` has no effect.
     rho : float, default=0.0
-        Margin, in [0, 1): the least edge a stump must have, and the weight of the sum of steps in the objective.
+        Margin, in [0, 1): the minimum edge of a stump, and the weight of the sum of steps in the objective.
     step : {"exact", "bound"}, default="exact"
-        Length of a step: the minimizer of the objective along the stump, or of the paper's upper bound of it.
+        Length of a step: the minimizer of the objective along the stump, or of the paper's upper bound on it.
     learning_rate : float, default=0.1
-        Factor of each step, in (0, 1].
+        Factor by which each step is multiplied, in (0, 1].
     max_bins : int, default=255
-        At most this many bins a column, 2 to 255. A column with no more distinct values is searched exactly.
+        Maximum number of bins per column, 2 to 255. A column with no more distinct values is searched exactly.
     max_features : int or float, default=0.3
-        Columns drawn at random for each round, as a number or as a fraction.
+        Columns drawn at random for each round, as a number (int) or a fraction (float).
     early_stopping : bool or "alarm", default=False
         True holds out `validation_fraction` of the labeled rows and keeps the round with the best AUC on them.
-        "alarm" holds out nothing and stops when :math:`R_{PU} + R_{UN} - R_{PN}` falls below 1. In expectation over
-        fresh rows it cannot: labeled rows have then parted from unlabeled rows of their own class. A strict guard,
-        which with few labels can stop well before the ranking is best.
+        "alarm" holds out nothing and stops when :math:`R_{PU} + R_{UN} - R_{PN}` falls below 1. Its expectation over
+        new rows is at least 1, so labeled rows are then ranked apart from unlabeled rows of their own class. With few
+        labels it can stop well before the ranking is best.
     validation_fraction : float, default=0.1
-        Part of the labeled rows to hold out if `early_stopping` is True.
+        Fraction of the labeled rows to hold out if `early_stopping` is True.
     n_iter_no_change : int, default=10
-        Stop after so many rounds without a better validation AUC.
+        Stop after this many rounds without a better validation AUC.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the columns and the held-out rows.
     warm_start : bool, default=False
-        Go on from the last fit, up to `n_estimators` rounds in all.
+        Continue from the last fit, up to `n_estimators` rounds in total.
     verbose : int, default=0
         Print the objective after each round.
 
@@ -135,9 +135,9 @@ class PNUAUCBoostClassifier(StumpBooster):
     train_loss_ : ndarray of shape (n_iter,)
         The objective after each round.
     shape_functions_ : list of ShapeFunction
-        The model as one step function a column.
+        The model as one step function per column.
     feature_importances_ : ndarray of shape (n_features,)
-        Part of each column in the decrease of the log-objective.
+        Share of each column in the decrease of the log-objective.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
@@ -148,22 +148,23 @@ class PNUAUCBoostClassifier(StumpBooster):
     Notes
     -----
     The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labeled rows, and
-    `predict_proba` a sigmoid fitted to them. Both see the rows the model was fitted to, so probabilities are optimistic
+    `predict_proba` a sigmoid fitted to them. Both use the rows the model was fitted to, so probabilities are optimistic
     when labels are few.
 
-    We differ from the paper where it is in error or can be bettered: both polarities of a stump are searched and an
-    edge must exceed `rho` (the printed criterion accepts stumps without information), the edge has no factor 1/2 (its
-    equation 33), and the default takes the exact step with shrinkage and random columns, which ranked better on all
-    of eleven tables. `PNUAUCBoostClassifier.paper()` is the paper's form.
+    We differ from the paper where it is in error or can be improved: both polarities of a stump are searched and an
+    edge must exceed `rho` (the printed criterion accepts uninformative stumps), the edge has no factor 1/2 (its
+    equation 33), and the defaults are the exact step, shrinkage and random columns, which ranked better on all of
+    eleven tables. `PNUAUCBoostClassifier.paper()` is the paper's algorithm, as published.
 
-    Missing values of a column go to the side that lowers the objective most; those unseen in training go with most
-    rows.
+    Missing values of a column go to the side that lowers the objective most. If the column had none in training, they
+    go to the side with more rows.
 
     References
     ----------
-    .. [1] Boosting-Based Semi-Supervised AUC Optimization: Theory and Algorithm. Chinese Journal of Computers, 2022.
-       Objective: equation 17; step: 34; edge: 35 to 38.
-    .. [2] Freund, Iyer, Schapire, Singer. An efficient boosting algorithm for combining preferences. JMLR 4, 2003.
+    .. [1] Z. Yang, Q. Xu, Y. He, X. Cao, Q. Huang. Boosting-Based Semi-Supervised AUC Optimization: Theory and
+       Algorithm. Chinese Journal of Computers, 2022. Objective: equation 17; step: 34; edge: 35 to 38.
+    .. [2] Y. Freund, R. Iyer, R. E. Schapire, Y. Singer. An Efficient Boosting Algorithm for Combining Preferences.
+       Journal of Machine Learning Research 4, 2003.
 
     Examples
     --------
@@ -220,19 +221,19 @@ class PNUAUCBoostClassifier(StumpBooster):
 
     @classmethod
     def paper(cls, **parameters):
-        """The paper's form: the bound step at full length, and all columns in every round.
+        """The paper's algorithm, as published: the bound step at full length, and all columns in every round.
 
         Parameters
         ----------
         **parameters
-            Others, or other values; the paper tunes `gamma`, `rho` and `n_estimators` on validation rows.
+            Further parameters, or other values; the paper tunes `gamma`, `rho` and `n_estimators` on validation rows.
 
         Returns
         -------
         PNUAUCBoostClassifier
         """
-        form = {"n_estimators": 75, "rho": 0.02, "step": "bound", "learning_rate": 1.0, "max_features": 1.0}
-        return cls(**{**form, **parameters})
+        published = {"n_estimators": 75, "rho": 0.02, "step": "bound", "learning_rate": 1.0, "max_features": 1.0}
+        return cls(**{**published, **parameters})
 
     def _uses_unlabeled(self):
         return self.gamma < 1

@@ -6,12 +6,12 @@ import numbers
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting._booster import StumpBooster
+from fewlabel.boosting.booster import StumpBooster
 from fewlabel.boosting.loop import Rule
 from fewlabel.kernels.stumps import N_CODES, UNIT, best_guarded_stump
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 
-_TOLERANCE = 1e-12  # of the sum of all absolute weights: less is nothing
+_TOLERANCE = 1e-12  # relative to the sum of all absolute weights; less counts as zero
 _EPSILON = np.finfo(float).eps
 
 
@@ -23,7 +23,7 @@ class PUAdaRule(Rule):
     :math:`y h` with the signed weights, an ordinary edge.
     """
 
-    least_edge = 0.0  # `find` has its own
+    least_edge = 0.0  # `find` has its own minimum
     uses = np.array([[True, False, False], [True, True, False]])
 
     def __init__(self, prior, *, correction, non_negative, max_step, stop_risk, n_thresholds, seed):
@@ -38,8 +38,8 @@ class PUAdaRule(Rule):
         self._every_cut = None
 
     def _masses(self, log_mass):
-        """The sizes of the three weight sets, and what they were divided by so as to sum to one, as a logarithm."""
-        (up_p, _, _), (down_p, down_u, _) = log_mass.tolist()  # plain numbers: arrays of three would cost more
+        """The sizes of the three weight sets, scaled to sum to one, and the log of the factor they were divided by."""
+        (up_p, _, _), (down_p, down_u, _) = log_mass.tolist()  # Python floats: arrays of three are slower
         log_scale = max(self._log_prior + max(up_p, down_p), down_u)
         positives = math.exp(self._log_prior + up_p - log_scale)
         copies = self._correction * math.exp(self._log_prior + down_p - log_scale)
@@ -54,7 +54,7 @@ class PUAdaRule(Rule):
     def find(self, rows, hist, columns, t):
         as_positives = np.zeros((2, 3))
         as_positives[0, 0] = self._masses(rows.log_mass)[0][0]
-        positive = rows.histogram(as_positives, columns, n_groups=1)
+        positive = rows.histogram(as_positives, columns)
         binning = rows.binning
         slack = int(_TOLERANCE * UNIT)
         return best_guarded_stump(
@@ -69,7 +69,7 @@ class PUAdaRule(Rule):
         )
 
     def _allowed(self, binning, t):
-        """The cuts of round t: for each column some drawn in its range, each moved up to the next cut."""
+        """The cuts of round t: for each column, values drawn from its range, each moved up to the next cut."""
         n_features = len(binning.n_cuts)
         if self._n_thresholds is None or t is None:
             if self._every_cut is None:
@@ -99,7 +99,7 @@ class PUAdaRule(Rule):
         return math.log(max(up_p - down_p + down_u, _EPSILON)) + log_scale
 
     def finished(self, log_mass):
-        """Whether the risk of the negatives has fallen so far that it can only be noise."""
+        """Whether the risk of the negatives has fallen so far that the rest can only be noise."""
         (_, down_p, down_u), log_scale = self._masses(log_mass)
         return (down_u - down_p) * math.exp(min(log_scale, 700.0)) <= self._least_negative_risk
 
@@ -115,51 +115,51 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         R(H) = \pi\, \overline{e^{-H}}_P + \overline{e^{H}}_U - \lambda\pi\, \overline{e^{H}}_P ,
         \qquad H = \sum_t \alpha_t h_t ,
 
-    over sums of stumps :math:`h_t \in \{-1, 1\}`. The last two terms stand for the negatives, which nobody has
-    labeled: unlabeled rows count as negatives, and the positives among them are taken away by copies of the labeled
-    positives with *negative* weight. The risk is therefore not bounded below, and long runs sink into that hole; the
-    guards, the small learning rate and `stop_risk` keep out of it.
+    over sums of stumps :math:`h_t \in \{-1, 1\}`. The last two terms estimate the risk of the negatives, none of which
+    is labeled: unlabeled rows count as negatives, and the positives among them are canceled by copies of the labeled
+    positives with *negative* weight. The risk is therefore not bounded below, and long runs overfit by driving it down;
+    `non_negative`, `max_step`, the small learning rate and `stop_risk` prevent this.
 
-    Assumes that the labeled positives are drawn like the positives among the unlabeled rows, and a prior that is
-    about right; too small is safer than too large.
+    Assumes that the labeled positives are a random sample of the positives among the unlabeled rows, and a prior that
+    is about right; too small is safer than too large.
 
     Parameters
     ----------
     n_estimators : int, default=600
-        Most rounds; `stop_risk` often ends them earlier.
+        Maximum number of rounds; `stop_risk` often ends the fit earlier.
     prior : float, default=None
         P(y = positive) among the unlabeled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
     correction : float, default=0.7
         Weight of the negative copies, :math:`\lambda` in [0, 1]. 1: the paper's unbiased risk. 0: AdaBoost of the
-        positives against the unlabeled rows, with the prior in the weights. Less than 1 gives up unbiasedness, which
-        only moves the threshold, for a risk that is far less noisy.
+        positives against the unlabeled rows, with the prior in the weights. A value below 1 makes the risk biased,
+        which only moves the threshold, but far less noisy.
     learning_rate : float, default=0.1
-        Factor of each step, in (0, 1]. At 1 the fit collapses if `correction` is 1.
+        Factor by which each step is multiplied, in (0, 1]. At 1 the fit collapses if `correction` is 1.
     splitter : {"best", "random"}, default="best"
-        "best": look at all cuts of a column; "random": at `n_thresholds` random ones in each round, as the paper does.
+        "best": search all cuts of a column; "random": `n_thresholds` random ones in each round, as in the paper.
     n_thresholds : int, default=10
-        Cuts drawn a column and round if `splitter` is "random".
+        Cuts drawn per column and round if `splitter` is "random".
     max_bins : int, default=255
-        At most this many bins a column, 2 to 255. A column with no more distinct values is searched exactly.
+        Maximum number of bins per column, 2 to 255. A column with no more distinct values is searched exactly.
     max_features : int or float, default=0.1
-        Columns drawn at random for each round, as a number or as a fraction; few make the noise of the copies average
-        out over the columns.
+        Columns drawn at random for each round, as a number (int) or a fraction (float). With few of them the noise of
+        the copies averages out over the columns.
     non_negative : bool, default=True
-        Pass over stumps whose estimated error on the negatives is below zero.
+        Skip stumps whose estimated error on the negatives is below zero.
     max_step : float, default=0.5
         Longest step before `learning_rate`; None for no limit.
     stop_risk : float, default=0.1
         Stop when the estimated risk of the negatives, :math:`\overline{e^{H}}_U - \lambda\pi\overline{e^{H}}_P`, has
-        come down to this part of its first value :math:`1 - \lambda\pi`. 0 stops only where it vanishes.
+        come down to this fraction of its first value :math:`1 - \lambda\pi`. 0 stops only where it vanishes.
     threshold : {"prior", "zero"}, default="prior"
-        "prior": call as many of the unlabeled training rows positive as the prior says. "zero": the paper's, the sign
-        of :math:`H`; it tends to call everything positive.
+        "prior": the fraction of unlabeled training rows predicted positive equals the prior. "zero": the sign of
+        :math:`H`, as in the paper; it tends to predict everything positive.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the cuts, the columns, and the folds for the estimate of the prior.
+        Draws the cuts, the columns, and the folds used to estimate the prior.
     warm_start : bool, default=False
-        Go on from the last fit, up to `n_estimators` rounds in all, with its prior.
+        Continue from the last fit, up to `n_estimators` rounds in total, with its prior.
     verbose : int, default=0
         Print the risk after each round.
 
@@ -181,7 +181,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
 
     See Also
     --------
-    fewlabel.prior.estimate_class_prior : The prior, with an interval and every method's answer.
+    fewlabel.prior.estimate_class_prior : The prior, with an interval and the estimate of every method.
     LinearPUClassifier : The same risk with a linear model.
 
     Notes
@@ -189,22 +189,23 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
     `predict_proba` has its 1/2 at the threshold of `predict`; its slope minimizes the logistic PU risk of the training
     rows, so probabilities are optimistic when positives are few.
 
-    We differ from the paper where it is in error: errors are divided by the current risk (equations 8 and 9 lack it),
-    the negative copies and the unlabeled rows weigh :math:`e^{H}` (equation 12 prints :math:`e^{-H}`), both polarities
-    are searched, the target is maximized, and the learning rate is part of the weights. The defaults, unlike the paper,
-    look at all cuts of some columns, which did better on skewed columns, and weigh the negative copies less, which did
-    far better; `PUAdaBoostClassifier.paper()` is the paper's form. Its Theorem 4.2 does not hold, because :math:`e^{z}
-    \ge 1[z \ge 0]` turns round under a negative weight, and its Theorem 4.3 cannot, because every positive occurs with
-    both labels.
+    We differ from the paper where it is in error: errors are divided by the current risk (missing in equations 8 and
+    9), the negative copies and the unlabeled rows weigh :math:`e^{H}` (equation 12 prints :math:`e^{-H}`), both
+    polarities are searched, the target is maximized, and the learning rate is part of the weights. The defaults differ
+    from the paper in two ways: all cuts of some columns are searched, which is better on skewed columns, and the
+    negative copies weigh less, which is far better. `PUAdaBoostClassifier.paper()` is the paper's algorithm, as
+    published. Its Theorem 4.2 does not hold, because a negative weight reverses :math:`e^{z} \ge 1[z \ge 0]`, and its
+    Theorem 4.3 cannot hold, because every positive occurs with both labels.
 
-    What does hold, with :math:`\varepsilon_t` the error of round t divided by the risk: the risk is
+    What holds, with :math:`\varepsilon_t` the error of round t divided by the risk: the risk is
     :math:`\prod_t [(1-\varepsilon_t)e^{-\beta\alpha_t} + \varepsilon_t e^{\beta\alpha_t}]`, positive and falling.
 
     References
     ----------
-    .. [1] Zhao, Zhang, Zhang, Chen, Ye, Xu. A Boosting Algorithm for Positive-Unlabeled Learning. Weights: equation 7;
-       error: 8; step: 9; target: 11; Algorithms 1 and 2.
-    .. [2] du Plessis, Niu, Sugiyama. Analysis of Learning from Positive and Unlabeled Data. NIPS, 2014.
+    .. [1] Y. Zhao, M. Zhang, C. Zhang, T. Chen, N. Ye, M. Xu. A Boosting Algorithm for Positive-Unlabeled Learning.
+       arXiv preprint, 2022. Weights: equation 7; error: 8; step: 9; target: 11; Algorithms 1 and 2.
+    .. [2] M. C. du Plessis, G. Niu, M. Sugiyama. Analysis of Learning from Positive and Unlabeled Data. Advances in
+       Neural Information Processing Systems 27, 2014.
 
     Examples
     --------
@@ -272,18 +273,18 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
 
     @classmethod
     def paper(cls, **parameters):
-        """The paper's form: 100 rounds, random cuts of all columns, neither cap nor stop, and the threshold at zero.
+        """The paper's algorithm, as published: random cuts of all columns, no cap, no stop, and the threshold at zero.
 
         Parameters
         ----------
         **parameters
-            Others, or other values; the paper tunes `learning_rate`.
+            Further parameters, or other values; the paper tunes `learning_rate`.
 
         Returns
         -------
         PUAdaBoostClassifier
         """
-        form = {
+        published = {
             "n_estimators": 100,
             "correction": 1.0,
             "learning_rate": 0.1,
@@ -293,7 +294,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
             "stop_risk": 0.0,
             "threshold": "zero",
         }
-        return cls(**{**form, **parameters})
+        return cls(**{**published, **parameters})
 
     def _fit(self, X, signs, weight):
         if not (self.warm_start and hasattr(self, "stumps_")):

@@ -1,14 +1,14 @@
 """RankBoost on the labeled rows."""
 
-from fewlabel.boosting._booster import StumpBooster
 from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier, PNUAUCRule
+from fewlabel.boosting.booster import StumpBooster
 
 
 class RankBoostClassifier(StumpBooster):
     r"""RankBoost on the labeled rows: `PNUAUCBoostClassifier` with ``gamma=1`` and ``rho=0``.
 
-    Minimizes :math:`\overline{e^{-(f(p) - f(n))}}` over all pairs of a positive and a negative. Unlabeled rows are
-    left out, so this is the yardstick for what they add.
+    Minimizes :math:`\overline{e^{-(f(p) - f(n))}}` over all pairs of a positive and a negative. Unlabeled rows are not
+    used, so this is the baseline for what they add.
 
     Parameters
     ----------
@@ -18,23 +18,23 @@ class RankBoostClassifier(StumpBooster):
         Length of a step: the minimizer of the objective along the stump, or of an upper bound of it (RankBoost's third
         method).
     learning_rate : float, default=0.1
-        Factor of each step, in (0, 1].
+        Factor by which each step is multiplied, in (0, 1].
     max_bins : int, default=255
-        At most this many bins a column, 2 to 255. A column with no more distinct values is searched exactly.
+        Maximum number of bins per column, 2 to 255. A column with no more distinct values is searched exactly.
     max_features : int or float, default=0.3
-        Columns drawn at random for each round, as a number or as a fraction.
+        Columns drawn at random for each round, as a number (int) or a fraction (float).
     early_stopping : bool, default=False
         Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them.
     validation_fraction : float, default=0.1
-        Part of the labeled rows to hold out.
+        Fraction of the labeled rows to hold out.
     n_iter_no_change : int, default=10
-        Stop after so many rounds without a better validation AUC.
+        Stop after this many rounds without a better validation AUC.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the columns and the held-out rows.
     warm_start : bool, default=False
-        Go on from the last fit, up to `n_estimators` rounds in all.
+        Continue from the last fit, up to `n_estimators` rounds in total.
     verbose : int, default=0
         Print the objective after each round.
 
@@ -50,7 +50,8 @@ class RankBoostClassifier(StumpBooster):
 
     References
     ----------
-    .. [1] Freund, Iyer, Schapire, Singer. An efficient boosting algorithm for combining preferences. JMLR 4, 2003.
+    .. [1] Y. Freund, R. Iyer, R. E. Schapire, Y. Singer. An Efficient Boosting Algorithm for Combining Preferences.
+       Journal of Machine Learning Research 4, 2003.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The one boosting loop. Stump boosters differ only in the rule they pass to it."""
+"""The boosting loop. The stump boosters differ only in the rule they pass to it."""
 
 import math
 from abc import ABC, abstractmethod
@@ -8,7 +8,7 @@ import numpy as np
 from fewlabel.kernels.stumps import MISSING, UNIT, best_stump
 
 # A stump fires above its threshold if `sign` is +1, at or below it if `sign` is -1, and on missing values if
-# `on_missing`. `low` and `high` are what it adds to the score where it is silent and where it fires.
+# `on_missing`. It adds `low` to the score where it is silent and `high` where it fires.
 STUMP = np.dtype(
     [
         ("column", np.int64),
@@ -19,32 +19,32 @@ STUMP = np.dtype(
         ("high", np.float64),
     ]
 )
-_ROUNDING = 1e-12  # a step no longer than this is none
-_VANISHED = -600.0  # logarithm of an objective that no longer differs from zero: nothing is left to learn
+_ROUNDING = 1e-12  # a step of at most this length counts as none
+_VANISHED = -600.0  # log of an objective that is zero up to rounding: nothing is left to learn
 
 
 class Rule(ABC):
-    """What tells one stump booster from another; a subclass gives all but `find` and `finished`.
+    """What distinguishes one stump booster from another; a subclass defines all but `find` and `finished`.
 
     A mass is the weight of a group: ``log_mass[0]`` is log mean exp(-f) and ``log_mass[1]`` is log mean exp(f), each
     of the positives, the unlabeled rows and the negatives, in this order.
     """
 
     least_edge: float  # a stump must have an edge above this
-    uses = np.ones((2, 3), dtype=np.bool_)  # the masses it looks at
-    draws_cuts = False  # whether `find` looks at some cuts only
+    uses = np.ones((2, 3), dtype=np.bool_)  # the masses that the rule depends on
+    draws_cuts = False  # whether `find` tries only some of the cuts
 
     @abstractmethod
     def coefficients(self, log_mass) -> np.ndarray:
-        """Signed weight of each mass, shape (2, 3); absolute values sum to one."""
+        """Signed weight of each mass, shape (2, 3); the absolute values sum to one."""
 
     def find(self, rows, hist, columns, t):
-        """The best stump of a histogram, as `best_stump` gives it; `t` is None in a last search of everything."""
+        """The best stump of a histogram, as returned by `best_stump`; `t` is None in a last search of everything."""
         return best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing)
 
     @abstractmethod
     def step(self, edge, shares, log_mass) -> float:
-        """How far to go; `shares` (2, 3, 2) is the part of each mass where the stump is silent and where it fires."""
+        """Length of the step; `shares` (2, 3, 2) is the fraction of each mass where the stump is silent and fires."""
 
     @abstractmethod
     def moves(self, step) -> tuple[float, float]:
@@ -52,10 +52,10 @@ class Rule(ABC):
 
     @abstractmethod
     def log_objective(self, log_mass, total_step) -> float:
-        """Logarithm of what is minimized, `total_step` being the sum of all steps."""
+        """Log of the objective; `total_step` is the sum of all steps."""
 
     def finished(self, log_mass):
-        """Whether no further round should be run."""
+        """Whether to run no further round."""
         return False
 
 
@@ -64,7 +64,7 @@ def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, af
 
     Parameters
     ----------
-    rows : WeightedRows
+    rows : Rows
     rule : Rule
     rounds : range
         Numbers of the rounds to run.
@@ -72,7 +72,7 @@ def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, af
         ``draw_columns(t)`` gives the sorted columns to search in round t.
     learning_rate : float
     total_step : float, default=0.0
-        Sum of the steps of rounds that came before.
+        Sum of the steps of earlier rounds.
     after_round : callable, optional
         ``after_round(t, stump, fires, objective)``; boosting ends when it returns True.
 
@@ -81,7 +81,8 @@ def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, af
     ndarray of STUMP, ndarray of float
         The stumps, and the objective after each of them.
     """
-    all_columns = np.arange(rows.n_features)
+    binning = rows.binning
+    all_columns = np.arange(binning.n_features)
     stumps, objectives = [], []
     for t in rounds:
         if rule.finished(rows.log_mass):
@@ -89,33 +90,31 @@ def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, af
         columns = draw_columns(t)
         found = _search(rows, rule, columns, t)
         if found is None and (rule.draws_cuts or len(columns) < len(all_columns)):
-            found = _search(rows, rule, all_columns, None)  # before giving up, look at what was not drawn
+            found = _search(rows, rule, all_columns, None)  # before giving up, search what was not drawn
         if found is None:
             break
-        column, cut, sign, fires, shares, step = found
+        split, cut, sign, step = found
         step *= learning_rate
         low, high = rule.moves(step)
-        rows.move(column, fires, low, high, shares)
+        rows.reweight(split, low, high)
         total_step += step
         log_objective = rule.log_objective(rows.log_mass, total_step)
-        stump = (column, rows.binning.threshold(column, cut), sign, fires[MISSING], low, high)
+        stump = (split.column, binning.threshold(split.column, cut), sign, split.fires[MISSING], low, high)
         stumps.append(stump)
         objectives.append(math.exp(log_objective))
-        if log_objective < _VANISHED or (after_round and after_round(t, stump, fires, objectives[-1])):
+        if log_objective < _VANISHED or (after_round and after_round(t, stump, split.fires, objectives[-1])):
             break
     return np.array(stumps, dtype=STUMP), np.array(objectives)
 
 
 def _search(rows, rule, columns, t):
     """The best stump of the given columns and its step; None if no stump is worth a step."""
-    binning = rows.binning
     hist = rows.histogram(rule.coefficients(rows.log_mass), columns)
     position, cut, missing_above, edge = rule.find(rows, hist, columns, t)
     edge /= UNIT
     if abs(edge) <= rule.least_edge:
         return None
     column, sign = int(columns[position]), 1 if edge > 0 else -1
-    fires = binning.fires(column, cut, sign, missing_above)
-    shares = rows.shares(column, fires)
-    step = rule.step(abs(edge), shares, rows.log_mass)
-    return (column, cut, sign, fires, shares, step) if step > _ROUNDING else None
+    split = rows.split(column, rows.binning.fires(column, cut, sign, missing_above))
+    step = rule.step(abs(edge), split.shares, rows.log_mass)
+    return (split, cut, sign, step) if step > _ROUNDING else None

@@ -1,262 +1,314 @@
-"""The coded rows and their weights: everything a boosting loop asks of the data."""
+"""The training rows of the boosting loop: what it asks of them, and where their weights are kept.
+
+`Rows` is what the loop sees. `WeightedRows` and `KeptRows` implement it on top of `CodedRows`, which holds codes and
+weights in memory; `fewlabel.dask` gives `WeightedRows` an object with the methods of `CodedRows` whose rows are on
+workers.
+"""
 
 import math
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fewlabel.kernels import bins, stumps
-from fewlabel.kernels.stumps import MISSING, N_CODES, UNIT
+from fewlabel.boosting.binning import Binning
+from fewlabel.kernels import stumps
+from fewlabel.kernels.stumps import N_CODES, UNIT
 
 _INTEGER_UNIT = 2.0**57
-_LEAST_TOTAL, _LARGEST_TOTAL = 2**52, 2**62  # of integer weights, before they lose digits or overflow
-_INTEGER_REFRESH = 20.0  # a weight that falls and rises again by exp(10) has lost no digit that counts
-_REFRESH = 200.0  # weights move by at most exp(200) before they are computed anew: far from overflow and underflow
+_LEAST_TOTAL, _LARGEST_TOTAL = 2**52, 2**62  # integer weights lose digits below, and may overflow above
+_INTEGER_REFRESH = 20.0  # a weight that falls and rises again by exp(10) has lost no digit that matters
+_REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
 
 
-class Binning:
-    """Cuts of every column of a table, chosen on the given rows."""
+class Split(NamedTuple):
+    """A stump and the weight on its two sides.
 
-    def __init__(self, X, rows, max_bins, threads):
-        n_features = X.shape[1]
-        self.cuts = np.full((n_features, N_CODES), np.inf)
-        self.below = np.zeros((n_features, max_bins - 1), dtype=np.int64)
-        self.n_cuts = np.zeros(n_features, dtype=np.int64)
-        self.n_present = np.zeros(n_features, dtype=np.int64)
-        self.lowest = np.zeros(n_features)
-        self.highest = np.zeros(n_features)
+    Attributes
+    ----------
+    column : int
+    fires : ndarray of shape (256,), bool
+        Whether the stump fires, for each code of the column.
+    totals : ndarray of shape (2, 3), int64
+        Weight of each kind and group, in a unit of the rows' choice.
+    shares : ndarray of shape (2, 3, 2)
+        Fraction of that weight where the stump is silent and where it fires.
+    """
 
-        def cut_column(e):
-            column = np.sort(X[rows, e])  # NumPy sorts without the interpreter's lock, NaN last
-            self.n_cuts[e], self.n_present[e] = bins.find_cuts(column, max_bins, self.cuts[e], self.below[e])
-            if self.n_present[e]:
-                self.lowest[e], self.highest[e] = column[0], column[self.n_present[e] - 1]
+    column: int
+    fires: np.ndarray
+    totals: np.ndarray
+    shares: np.ndarray
 
-        threads.map(cut_column, range(n_features))
-        self.has_missing = self.n_present < len(rows)
 
-    def encode(self, X, rows, threads):
-        """Codes of the given rows, feature-major, uint8."""
-        codes = np.empty((X.shape[1], len(rows)), dtype=np.uint8)
-        cuts = bins.round_down(self.cuts, X.dtype)
-        threads.over_rows(
-            lambda start, stop: bins.encode(X, rows, cuts, self.n_cuts, codes, start, stop),
-            len(rows),
-            X.shape[1],
+class Rows(Protocol):
+    """What the boosting loop asks of the training rows.
+
+    Rows are in three groups: positives, unlabeled rows, negatives. A row of score f has two weights, exp(-f) as the
+    better and exp(f) as the worse member of its pairs. Arrays of shape (2, 3) are indexed by kind of weight and group.
+
+    Attributes
+    ----------
+    binning : Binning
+    log_mass : ndarray of shape (2, 3)
+        log mean exp(-f) and log mean exp(f) of each group.
+    table : ndarray of shape (n_features, 256)
+        Sum of the stumps so far, by column and code.
+    """
+
+    binning: Binning
+    log_mass: np.ndarray
+    table: np.ndarray
+
+    def histogram(self, coefficients, columns) -> np.ndarray:
+        """Histogram of the signed weights: ``coefficients[kind, group]`` times a row's fraction of its group's weight.
+
+        Returns
+        -------
+        ndarray of shape (len(columns), 256), int64
+            In units of 1 / `UNIT`.
+        """
+
+    def split(self, column, fires) -> Split:
+        """Weight on the two sides of a stump."""
+
+    def reweight(self, split, low, high) -> None:
+        """Add `low` to the scores where the stump is silent and `high` where it fires."""
+
+
+class CodedRows:
+    """Codes and weights of rows in memory.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_rows), uint8
+    bounds : ndarray of shape (4,), int64
+        Rows ``bounds[g]:bounds[g + 1]`` are group g.
+    sample_weight : list of float or ndarray
+        Weight of the rows of each group, one for all or one per row.
+    uses : ndarray of shape (2, 3), bool
+        The weights that are needed; the others are 0.
+    threads : RowThreads
+    start_scores : ndarray of shape (n_rows,), optional
+        Scores to start from.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (2, n_rows)
+    """
+
+    def __init__(self, codes, bounds, sample_weight, uses, threads, start_scores=None):
+        self.codes, self.bounds, self.threads = codes, bounds, threads
+        self.n_features, self.n_rows = codes.shape
+        self.weights = np.zeros((2, self.n_rows))
+        self._sample_weight, self._uses, self._start_scores = sample_weight, uses, start_scores
+
+    def scores(self, table):
+        """Scores of the rows: the start scores and the sum of the stumps."""
+        scores = np.zeros(self.n_rows) if self._start_scores is None else self._start_scores.copy()
+        columns = np.flatnonzero(table.any(axis=1))
+        self.threads.over_rows(
+            lambda start, stop: stumps.add_scores(self.codes, table, columns, scores, start, stop), self.n_rows
         )
-        return codes
+        return scores
 
-    def threshold(self, column, cut):
-        """The number behind a cut; +inf for the stump that asks whether the value is missing."""
-        return self.cuts[column, cut] if cut < self.n_cuts[column] else math.inf
+    def set_log_weights(self, table):
+        """Set the weights to -f and f, and return the largest of each kind and group."""
+        scores = self.scores(table)
+        self.weights[:] = -scores, scores
+        return np.array([[of_group.max(initial=-np.inf) for of_group in kind] for kind in self._by_group()])
 
-    def counts(self, n_rows):
-        """Number of the rows that chose the cuts with each code, shape (n_features, 256)."""
-        counts = np.zeros((len(self.n_cuts), N_CODES), dtype=np.int64)
-        for e, (n_cuts, n_present) in enumerate(zip(self.n_cuts, self.n_present)):
-            counts[e, : n_cuts + 1] = np.diff(self.below[e, :n_cuts], prepend=0, append=n_present)
-            counts[e, MISSING] += n_rows - n_present
-        return counts
+    def exponentiate(self, largest):
+        """Replace weights w by the sample weight times ``exp(w - largest)``, and return their sums."""
+        sums = np.zeros((2, 3))
+        for kind, groups in enumerate(self._by_group()):
+            for g, of_group in enumerate(groups):
+                if not self._uses[kind, g]:
+                    of_group[:] = 0.0
+                    continue
+                of_group -= largest[kind, g]
+                np.exp(of_group, out=of_group)
+                of_group *= self._sample_weight[g]
+                sums[kind, g] = np.sort(of_group).sum()  # sorted: does not depend on the order of the rows
+        return sums
 
-    def fires(self, column, cut, sign, missing_above):
-        """Whether a stump fires, for each code. Missing values unknown in training go with most of the rows."""
-        if not self.has_missing[column]:
-            missing_above = 2 * self.below[column, cut] < self.n_present[column]
-        above = cut < _CODES
-        above[MISSING] = missing_above
-        return above if sign > 0 else ~above
+    def divide(self, sums):
+        """Divide the weights by a number for each kind and group."""
+        for groups, of_kind in zip(self._by_group(), sums):
+            for of_group, total in zip(groups, of_kind):
+                of_group /= total
+
+    def reweight(self, column, factors):
+        """Multiply the weights by factors for each kind and code of a column, shape (2, 256)."""
+        self.threads.over_rows(
+            lambda start, stop: stumps.reweight(self.codes[column], factors, self.weights, start, stop), self.n_rows
+        )
+
+    def histogram(self, coefficients, columns):
+        """Histogram of the signed weights, ``coefficients[kind, group]`` times the weight."""
+        return self.threads.over_rows(
+            lambda start, stop: stumps.histogram(
+                self.codes, self.weights, self.bounds_within(start, stop), coefficients, columns
+            ),
+            self.n_rows,
+            len(columns),
+        )
+
+    def side_sums(self, column, fires, scales):
+        """Weight, times ``scales[kind, group]``, where a stump is silent and where it fires, shape (2, 3, 2)."""
+        return self.threads.over_rows(
+            lambda start, stop: stumps.side_sums(
+                self.codes[column], fires.view(np.uint8), self.weights, self.bounds_within(start, stop), scales
+            ),
+            self.n_rows,
+        )
+
+    def bounds_within(self, start, stop):
+        """Bounds of the groups within a range of rows."""
+        return self.bounds if stop - start == self.n_rows else np.clip(self.bounds, start, stop)
+
+    def _by_group(self):
+        return [[kind[self.bounds[g] : self.bounds[g + 1]] for g in range(3)] for kind in self.weights]
 
 
 class WeightedRows:
-    """Coded rows in three groups (positives, unlabeled rows, negatives) with the two weights that boosting needs.
+    """`Rows` that make histograms from the weights of the rows.
 
-    A row of score f weighs ``up`` ~ exp(-f) as the better and ``down`` ~ exp(f) as the worse member of its pairs. A
-    stump multiplies both by a constant on one of its sides, so nothing but the weights need be kept; they are
-    computed anew from the scores before they can leave the range of a double.
+    A stump multiplies both weights by a constant on one of its sides, so the scores are not needed in a round. The
+    weights are recomputed from the scores before they can leave the range of a double.
 
     Parameters
     ----------
     binning : Binning
-    codes : ndarray of shape (n_features, n_rows), uint8
-    bounds : ndarray of shape (4,), int64
-        Rows ``bounds[g]:bounds[g + 1]`` are group g.
-    weights : list of float or ndarray
-        Weight of the rows of each group, one for all or one a row; sums to one.
-    start_scores : ndarray of shape (n_rows,) or None
-        Scores to start from.
-    threads : RowThreads
+    coded : CodedRows
+        Or an object with its methods.
     uses : ndarray of shape (2, 3), bool
-        The weights, by kind and group, that the rule looks at; the others are 0.
-
-    Attributes
-    ----------
-    log_mass : ndarray of shape (2, 3)
-        log mean exp(-f) and log mean exp(f) of each group.
+        As in `CodedRows`.
     """
 
-    def __init__(self, binning, codes, bounds, weights, start_scores, threads, uses):
-        self.binning = binning
-        self.codes = codes
-        self.bounds = bounds
-        self.weights = weights
-        self.start_scores = start_scores
-        self.threads = threads
-        self.n_features, self.n_rows = codes.shape
-        self.table = np.zeros((self.n_features, N_CODES))  # what the stumps so far add to a row, by column and code
-        self._uses = uses & (np.diff(bounds) > 0)
-        # Weights that are not there are as good as silent under every stump.
-        self._absent = np.zeros((2, 3, 2), dtype=np.int64)
-        self._absent[:, :, 0] = np.where(self._uses, 0, int(UNIT))
-        self._compute_weights()
+    def __init__(self, binning, coded, uses):
+        self.binning, self._coded, self._uses = binning, coded, uses
+        self.table = np.zeros((binning.n_features, N_CODES))
+        self._set_weights()
 
-    def histogram(self, coefficients, columns, n_groups=3):
-        """Histogram of the signed weights, ``coefficients[kind, group]`` times the row's part of its group's weight.
-
-        With fewer than 3 groups only the rows of the first ones are looked at; the histogram of all must come before
-        it.
-        """
-        hist = self._run(
-            stumps.advance,
-            *self._pending,
-            self.up,
-            self.down,
-            self.bounds,
-            *(coefficients * (UNIT / self._sums)),
-            columns,
-            n_columns=len(columns),
-            n_groups=n_groups,
-        )
-        self._pending = _NO_CHANGE
-        return hist
-
-    def shares(self, column, fires):
-        """Part of each group's weight where a stump is silent and where it fires, shape (2, 3, 2)."""
-        side = self._run(
-            stumps.side_sums,
-            column,
-            fires.view(np.uint8),
-            self.up,
-            self.down,
-            self.bounds,
-            *(UNIT / self._sums),
-        )
-        side += self._absent
-        totals = side.sum(axis=2)
-        self._sums *= totals / UNIT  # repeated multiplication drifts: measured anew
-        return side / totals[:, :, None]
-
-    def move(self, column, fires, low, high, shares):
-        """Add `low` to the scores where the stump is silent and `high` where it fires."""
-        self.table[column] += np.where(fires, high, low)
-        self._since_computed += abs(high - low)
-        if self._since_computed > _REFRESH:
-            self._compute_weights()
-            return
-        jump = math.exp(high - low)
-        # Only the rows on which the stump fires are multiplied; what is common to all goes into the mass.
-        self._sums *= self._grow_mass(low, jump, shares)
-        self._pending = column, np.where(fires, 1.0 / jump, 1.0), np.where(fires, jump, 1.0)
-
-    def _grow_mass(self, low, jump, shares):
-        """Let the masses follow a stump; gives the growth of the weights if only the rows on which it fires change."""
-        growth = shares[:, :, 0] + shares[:, :, 1] * ((1.0 / jump,), (jump,))
-        self.log_mass = self.log_mass + np.log(growth) + ((-low,), (low,))
-        return growth
-
-    def _compute_weights(self):
-        """Weights and masses from the scores. Sorted sums do not depend on the order of the rows."""
-        scores = np.zeros(self.n_rows) if self.start_scores is None else self.start_scores.copy()
-        self._run(stumps.add_scores, self.table, np.flatnonzero(self.table.any(axis=1)), scores)
-        self.log_mass = np.zeros((2, 3))
-        self.up, self.down = np.empty(self.n_rows), np.empty(self.n_rows)
-        for kind, (sign, weights) in enumerate(((-1.0, self.up), (1.0, self.down))):
-            np.multiply(scores, sign, out=weights)
-            for g in range(3):
-                of_group = weights[self.bounds[g] : self.bounds[g + 1]]
-                if not self._uses[kind, g]:
-                    of_group[:] = 0.0
-                    continue
-                largest = of_group.max()
-                of_group -= largest
-                np.exp(of_group, out=of_group)
-                of_group *= self.weights[g]
-                total = np.sort(of_group).sum()
-                of_group /= total
-                self.log_mass[kind, g] = largest + math.log(total)
+    def _set_weights(self):
+        self.log_mass = _set_weights(self._coded, self.table, self._uses)
         self._sums = np.ones((2, 3))
-        self._pending = _NO_CHANGE
-        self._since_computed = 0.0
+        self._moved = 0.0
 
-    def _run(self, kernel, *args, n_columns=1, n_groups=3):
-        """Call a kernel on the rows of the first groups, and add up what it gives."""
-        n_rows = int(self.bounds[n_groups])
-        return self.threads.over_rows(lambda start, stop: kernel(self.codes, *args, start, stop), n_rows, n_columns)
+    def histogram(self, coefficients, columns):
+        return self._coded.histogram(coefficients * (UNIT / self._sums), columns)
+
+    def split(self, column, fires):
+        return _split(column, fires, self._coded.side_sums(column, fires, UNIT / self._sums), self._uses)
+
+    def reweight(self, split, low, high):
+        self.table[split.column] += np.where(split.fires, high, low)
+        self._moved += abs(high - low)
+        if self._moved > _REFRESH:
+            self._set_weights()
+            return
+        # Only the rows on which the stump fires are multiplied; the factor common to all goes into the mass.
+        jump = math.exp(high - low)
+        growth = _growth(split.shares, jump)
+        self.log_mass = _moved_mass(self.log_mass, growth, low)
+        self._sums = self._sums * (split.totals / UNIT) * growth  # measured totals: repeated multiplication drifts
+        self._coded.reweight(split.column, np.where(split.fires, ((1.0 / jump,), (jump,)), 1.0))
 
 
-class IncrementalRows(WeightedRows):
-    """Rows that keep the histograms of all columns, so that a round looks at the rows on one side of the stump only.
+class KeptRows:
+    """`Rows` that keep the histograms of all columns, so that a round reads the rows on one side of the stump only.
 
-    A stump changes the weights of the rows on which it fires; up to a factor common to all, that is to change the
-    others. The smaller side is changed, and its differences added to the histograms of both weights, from which the
-    histogram of any signed weights, and the weight on either side of any stump, follow without a look at the rows. It
-    pays when every round searches all columns: it is the histograms of columns not searched that would be kept for
-    nothing.
+    A stump changes the weights of the rows on which it fires; up to a common factor, this is the same as changing the
+    others. The smaller side is changed, and the differences are added to the histograms of both weights. The histogram
+    of any signed weights, and the weight on either side of any stump, follow from these without reading the rows. This
+    pays if every round searches all columns; otherwise most histograms are updated in vain.
 
-    Weights are integers in units of 2**-57 of a group's total, so repeated additions and subtractions lose nothing, and
-    the histograms are those of the weights at any time.
+    Weights are integers in units of 2**-57 of a group's total, so repeated additions and subtractions are exact, and
+    the histograms are always those of the weights.
+
+    Parameters
+    ----------
+    binning : Binning
+    coded : CodedRows
+    uses : ndarray of shape (2, 3), bool
+        As in `CodedRows`.
     """
 
-    def __init__(self, binning, codes, *rest):
-        self._counts = binning.counts(codes.shape[1])
-        super().__init__(binning, codes, *rest)
+    def __init__(self, binning, coded, uses):
+        self.binning, self._coded, self._uses = binning, coded, uses
+        self.table = np.zeros((binning.n_features, N_CODES))
+        self._counts = binning.counts()
+        ranges = coded.threads.ranges(coded.n_rows, coded.n_features)
+        self._parts = [coded.bounds_within(*ends) for ends in ranges]
+        self._set_weights()
 
-    def histogram(self, coefficients, columns, n_groups=3):
-        scaled = coefficients * (UNIT / np.maximum(self._totals, 1))
-        return stumps.combine(self._hists, scaled, columns, n_groups)
+    def _set_weights(self):
+        self.log_mass = _set_weights(self._coded, self.table, self._uses)
+        weights = self._coded.weights
+        self._weights = np.empty((self._coded.n_rows, 2), dtype=np.int64)
+        for kind in range(2):
+            weights[kind] *= _INTEGER_UNIT
+            self._weights[:, kind] = np.rint(weights[kind], out=weights[kind])
+        self._hists = np.zeros((len(self._parts), 3, self._coded.n_features, N_CODES, 2), dtype=np.int64)
+        self._on_parts(stumps.fill_histograms)
+        self._moved = 0.0
 
-    def shares(self, column, fires):
+    def histogram(self, coefficients, columns):
+        return stumps.combine(self._hists, coefficients * (UNIT / np.maximum(self._totals(), 1)), columns)
+
+    def split(self, column, fires):
         of_column = self._hists[:, :, column].sum(axis=0)  # group, code, kind
         fired = of_column[:, fires].sum(axis=1).T
-        side = np.stack([self._totals - fired, fired], axis=2)
-        side += self._absent
-        return side / side.sum(axis=2, keepdims=True)
+        return _split(column, fires, np.stack([self._totals() - fired, fired], axis=2), self._uses)
 
-    def move(self, column, fires, low, high, shares):
-        self.table[column] += np.where(fires, high, low)
-        self._since_computed += abs(high - low)
-        if self._since_computed > _INTEGER_REFRESH:
-            self._compute_weights()
+    def reweight(self, split, low, high):
+        self.table[split.column] += np.where(split.fires, high, low)
+        self._moved += abs(high - low)
+        if self._moved > _INTEGER_REFRESH:
+            self._set_weights()
             return
         jump = math.exp(high - low)
-        self._grow_mass(low, jump, shares)
-        if 2 * self._counts[column, fires].sum() > self.n_rows:
-            fires, jump = ~fires, 1.0 / jump
-        changes = fires.view(np.uint8)
-        self._on_parts(
-            stumps.reweigh, lambda r: (column, changes, 1.0 / jump, jump, self._weights, self.bounds, self._hists[r])
+        self.log_mass = _moved_mass(self.log_mass, _growth(split.shares, jump), low)
+        changes = split.fires
+        if 2 * self._counts[split.column, changes].sum() > self._coded.n_rows:
+            changes, jump = ~changes, 1.0 / jump
+        self._on_parts(stumps.update_histograms, split.column, changes.view(np.uint8), (1.0 / jump, jump))
+        totals = self._totals()
+        if totals[self._uses].min() < _LEAST_TOTAL or totals.max() > _LARGEST_TOTAL:
+            self._set_weights()
+
+    def _totals(self):
+        """Sum of the weights, shape (2, 3): that of the histograms of any column."""
+        return self._hists[:, :, 0].sum(axis=(0, 2)).T
+
+    def _on_parts(self, kernel, *change):
+        self._coded.threads.map(
+            lambda part: kernel(self._coded.codes, *change, self._weights, *part), list(zip(self._parts, self._hists))
         )
-        self._sum_totals()
-        known = self._totals[self._totals > 0]
-        if known.min() < _LEAST_TOTAL or known.max() > _LARGEST_TOTAL:
-            self._compute_weights()
-
-    def _compute_weights(self):
-        super()._compute_weights()
-        self._weights = np.empty((self.n_rows, 2), dtype=np.int64)
-        for kind, weights in enumerate((self.up, self.down)):
-            weights *= _INTEGER_UNIT
-            self._weights[:, kind] = np.rint(weights, out=weights)
-        self.up = self.down = None
-        self._parts = self.threads.ranges(self.n_rows, self.n_features)
-        self._hists = np.zeros((len(self._parts), 3, self.n_features, N_CODES, 2), dtype=np.int64)
-        self._on_parts(stumps.fill_histograms, lambda r: (self._weights, self.bounds, self._hists[r]))
-        self._sum_totals()
-
-    def _sum_totals(self):
-        self._totals = self._hists[:, :, 0].sum(axis=(0, 2)).T  # any column tells
-
-    def _on_parts(self, kernel, arguments):
-        self.threads.map(lambda r: kernel(self.codes, *arguments(r), *self._parts[r]), range(len(self._parts)))
 
 
-_CODES = np.arange(N_CODES)
-_NO_CHANGE = 0, np.ones(N_CODES), np.ones(N_CODES)
+def _set_weights(coded, table, uses):
+    """Weights from the scores, which sum to one in each kind and group; return the log masses."""
+    largest = coded.set_log_weights(table)
+    sums = np.where(uses, coded.exponentiate(largest), 1.0)
+    coded.divide(sums)
+    log_mass = np.zeros((2, 3))
+    for used in zip(*np.nonzero(uses)):
+        log_mass[used] = largest[used] + math.log(sums[used])
+    return log_mass
+
+
+def _split(column, fires, sides, uses):
+    """`Split` of the weights on both sides; kinds and groups without rows count as silent."""
+    sides[~uses, 0] = int(UNIT)
+    totals = sides.sum(axis=2)
+    return Split(column, fires, totals, sides / totals[:, :, None])
+
+
+def _growth(shares, jump):
+    """Factor by which a stump's step changes the weight of each kind and group, if the silent rows keep theirs."""
+    return shares[:, :, 0] + shares[:, :, 1] * ((1.0 / jump,), (jump,))
+
+
+def _moved_mass(log_mass, growth, low):
+    return log_mass + np.log(growth) + ((-low,), (low,))

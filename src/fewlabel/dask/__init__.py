@@ -1,4 +1,4 @@
-"""The boosters and least-squares AUC on Dask arrays and DataFrames: rows stay on the workers, sums travel."""
+"""The boosters and least-squares AUC on Dask arrays and DataFrames: only sums leave the workers."""
 
 try:
     import dask as _dask  # noqa: F401

@@ -1,4 +1,4 @@
-"""The estimators: the boosting loop is that of one machine, its rows are elsewhere."""
+"""The estimators: the boosting loop and the solver are those in memory, the rows are on the workers."""
 
 import contextlib
 
@@ -8,13 +8,13 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
-from fewlabel.boosting._booster import _AlarmStop
+from fewlabel.boosting.rows import WeightedRows
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._checkpoint import Checkpoint
-from fewlabel.dask._rows import SCORE_POINTS, SIGNS, Part, SpreadRows
-from fewlabel.dask._sketch import SketchedBinning, merge_sketches, sketch
+from fewlabel.dask._rows import SCORE_POINTS, SIGNS, SpreadRows, code_block, merge_scores
+from fewlabel.dask._sketch import bin_sketches, merge_sketches, sketch
 from fewlabel.exceptions import LabelError
-from fewlabel.linear.moments import Moments
+from fewlabel.linear.moments import group_moments
 
 
 def _look(X, y):
@@ -33,7 +33,7 @@ def _distinct(labels):
 
 
 class _Reader:
-    """Rows of a block as floats, and the sign of each by its label; a label that is missing is unlabeled."""
+    """Rows of a block as floats, and the sign of each by its label; rows with a missing label are unlabeled."""
 
     def __init__(self, known):
         self._known = known
@@ -48,18 +48,15 @@ class _Reader:
 
 
 class _DaskModel:
-    """Fit on Dask collections, predict lazily on them; the fitted attributes are those of the ordinary model."""
+    """Fit on Dask collections, predict lazily on them; the fitted attributes are those of the in-memory model."""
 
     @property
     def model_(self):
-        """The ordinary in-memory model."""
+        """The model as an in-memory estimator."""
         check_is_fitted(self)
-        return self._as_ordinary()
-
-    def _as_ordinary(self):
-        ordinary = self._ordinary(**self.get_params())
-        vars(ordinary).update({k: v for k, v in vars(self).items() if k not in ordinary.get_params()})
-        return ordinary
+        model = self._in_memory(**self.get_params())
+        vars(model).update({k: v for k, v in vars(self).items() if k not in model.get_params()})
+        return model
 
     def decision_function(self, X):
         """As the in-memory model's; lazy if `X` is a Dask collection."""
@@ -80,9 +77,9 @@ class _DaskModel:
         ----------
         X : dask array or DataFrame of shape (n_samples, n_features)
         y : dask array or Series of shape (n_samples,)
-            As in the in-memory model; in partitions like those of `X`.
+            As in the in-memory model, with the partitions of `X`.
         client : distributed.Client, default=None
-            Where to work; None: the current client if there is one, else threads of this process.
+            The cluster to use. By default the current client, or the threads of this process if there is none.
 
         Returns
         -------
@@ -93,13 +90,13 @@ class _DaskModel:
         return self
 
     def _begin(self, X, y, client):
-        """Check what can be checked on few rows, and read the classes: the blocks, and what reads one."""
+        """Check what can be checked on few rows, and read the classes; return the blocks, and a reader of blocks."""
         self._validate_params()
         vars(self).pop("calibration_", None)  # as in memory: an interrupted fit leaves no model
         blocks = Blocks(X, y, _current_client() if client is None else client)
         head, values = blocks.fold(_look, _look_at_both)
         if not head.shape[0]:
-            raise ValueError("there is no row: every partition is empty")
+            raise ValueError("X has no rows: every partition is empty")
         twice = [0, head.shape[0] - 1]
         self._validate(head.iloc[twice] if hasattr(head, "iloc") else head[twice], reset=True)
         values = values.to_numpy()
@@ -108,7 +105,7 @@ class _DaskModel:
         return blocks, _Reader(known)
 
     def _set_threshold_from(self, sketches):
-        """`_make_classifier` from a summary of the scores of each group."""
+        """Threshold and calibration from a sketch of the scores of each group."""
         scores, counts = (np.concatenate(part) for part in zip(*sketches))
         self._make_classifier(scores, np.repeat(SIGNS, [len(v) for v, _ in sketches]), counts.astype(float))
 
@@ -138,10 +135,10 @@ def _lazily(method, X, dtype, columns=None):
 
 
 def _summarize(X, y, read, uses_unlabeled):
-    """Number of rows of each group, and of each column its sketch with the number of missing values."""
+    """Number of rows of each group; and for each column its sketch and number of missing values."""
     X, signs = read(X, y)
     if np.isinf(X).any():
-        raise ValueError("X holds infinite values: only NaN may stand for what is missing")
+        raise ValueError("X holds infinite values: replace them by numbers, or by NaN if they are missing")
     used = X if uses_unlabeled else X[signs != 0]
     sketches = [sketch(column) for column in used.T]
     columns = [(values, counts, len(used) - counts.sum()) for values, counts in sketches]
@@ -153,28 +150,21 @@ def _merge_summaries(one, other):
     return one[0] + other[0], columns
 
 
-def _merge_scores(one, other):
-    return [merge_sketches(a, b, SCORE_POINTS) for a, b in zip(one, other)]
-
-
 class _DaskBooster(_DaskModel):
     def fit(self, X, y, *, client=None, checkpoint=None, checkpoint_every=50, callback=None):
         """Fit on a Dask array or DataFrame.
 
         Parameters
         ----------
-        X : dask array or DataFrame of shape (n_samples, n_features)
-        y : dask array or Series of shape (n_samples,)
-            As in the in-memory model; in partitions like those of `X`.
-        client : distributed.Client, default=None
-            Where to work; None: the current client if there is one, else threads of this process.
+        X, y, client
+            As in `LeastSquaresAUCClassifier.fit`.
         checkpoint : str or path-like, default=None
-            File for the rounds so far. If it is there, the fit goes on from it: it must be of the same rows and
-            parameters (`n_estimators` may differ), and its seed counts. It is removed when the fit is done.
+            File for the rounds so far. If it exists, the fit continues from it: it must be of the same rows and
+            parameters (`n_estimators` may differ), and its seed is used. It is removed when the fit is done.
         checkpoint_every : int, default=50
             Rounds between two writes of the checkpoint.
         callback : callable, default=None
-            ``callback(done, total)`` is called after each round.
+            Progress: ``callback(done, total, name)`` is called after each round.
 
         Returns
         -------
@@ -195,26 +185,25 @@ class _DaskBooster(_DaskModel):
             sizes[1] = 0
         if not sizes[0]:
             raise LabelError("no row is labeled positive")
-        binning = SketchedBinning(columns, self.max_bins)
+        binning = bin_sketches(columns, self.max_bins)
         saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, checkpoint_every, self, binning, sizes)
             previous, losses, self._seed = saved.start(previous, losses, self._seed)
-        rule = self._make_rule(bool(sizes[1]))
-        self.stumps_ = previous
-        start = self._as_ordinary() if len(previous) else None
-        call = blocks.keep(Part, read, binning, sizes, rule.uses & (sizes > 0), start)
-        rows = SpreadRows(call, binning, sizes, rule.uses)
-        stopper = _AlarmStop(rows, rule) if self.early_stopping == "alarm" and sizes[1] else None
+        has_unlabeled = bool(sizes[1])
+        rule = self._make_rule(has_unlabeled)
+        uses = rule.uses & (sizes > 0)
+        coded = SpreadRows(blocks.keep(code_block, read, binning, sizes, uses, previous))
+        rows = WeightedRows(binning, coded, uses)
 
         def note(t, stump, objective):
             if saved is not None:
                 saved.add(stump, objective, self._seed)
             if callback is not None:
-                callback(t + 1, self.n_estimators)
+                callback(t + 1, self.n_estimators, f"round {t + 1}")
 
-        self._boost(rows, rule, previous, losses, stopper, note)
-        self._set_threshold_from(call("score_sketches", rows.table, merge=_merge_scores))
+        self._boost(rows, rule, previous, losses, self._alarm(rows, rule, has_unlabeled), note)
+        self._set_threshold_from(coded.score_sketches(rows.table))
         if saved is not None:
             saved.remove()
 
@@ -236,7 +225,7 @@ class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
     'fewlabel.boosting._pnu_auc'
     """
 
-    _ordinary = boosting.PNUAUCBoostClassifier
+    _in_memory = boosting.PNUAUCBoostClassifier
 
 
 class RankBoostClassifier(_DaskBooster, boosting.RankBoostClassifier):
@@ -253,7 +242,7 @@ class RankBoostClassifier(_DaskBooster, boosting.RankBoostClassifier):
     True
     """
 
-    _ordinary = boosting.RankBoostClassifier
+    _in_memory = boosting.RankBoostClassifier
 
 
 class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
@@ -271,36 +260,39 @@ class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
     True
     """
 
-    _ordinary = boosting.PUAdaBoostClassifier
+    _in_memory = boosting.PUAdaBoostClassifier
 
     def _fit_blocks(self, blocks, read, *options):
         if self.prior is None:
-            raise ValueError("give the prior: estimate_class_prior on a sample of the rows finds one")
+            raise ValueError(
+                "prior=None is not supported with Dask: give a number, for example from estimate_class_prior on a "
+                "sample of the rows"
+            )
         self.prior_ = self.prior
         super()._fit_blocks(blocks, read, *options)
 
 
 def _block_moments(X, y, read):
     X, signs = read(X, y)
-    return [Moments.of(X[signs == sign].astype(np.float64)) for sign in linear._least_squares._SIGNS]
+    return group_moments(X.astype(np.float64), signs)
 
 
 def _merge_moments(one, other):
     return [a.merge(b) for a, b in zip(one, other)]
 
 
-def _labeled_scores(X, y, read, model):
-    """Summary of the scores of each group; unlabeled rows are not looked at."""
+def _labeled_scores(X, y, read, coef):
+    """Sketch of the scores of each group; unlabeled rows are not scored."""
     X, signs = read(X, y)
     scores = np.zeros(len(signs))
-    scores[signs != 0] = model._score(X[signs != 0])
+    scores[signs != 0] = X[signs != 0] @ coef
     return [sketch(scores[(signs == sign) & (signs != 0)], SCORE_POINTS) for sign in SIGNS]
 
 
 class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
     """Least-squares AUC on Dask collections; as `fewlabel.LeastSquaresAUCClassifier` with ``basis="linear"``.
 
-    The moments of blocks add up exactly; blocks may be SciPy sparse matrices, with up to some thousands of columns.
+    The moments of the blocks add up exactly. Blocks may be SciPy sparse matrices, with up to a few thousand columns.
 
     Examples
     --------
@@ -314,14 +306,10 @@ class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
     True
     """
 
-    _ordinary = linear.LeastSquaresAUCClassifier
+    _in_memory = linear.LeastSquaresAUCClassifier
 
     def _fit_blocks(self, blocks, read):
         if self.basis != "linear" or "cv" in (self.alpha, self.gamma):
-            raise ValueError("with Dask give basis='linear', and numbers for alpha and gamma")
-        moments = blocks.fold(_block_moments, _merge_moments, read)
-        self._settle(moments)
-        self.coef_, self.psd_fixed_ = linear._least_squares._solve(
-            self.risk, moments, self.gamma_, self.prior_, [self.alpha_]
-        )
-        self._set_threshold_from(blocks.fold(_labeled_scores, _merge_scores, read, self._as_ordinary()))
+            raise ValueError("with Dask, basis must be 'linear', and alpha and gamma must not be 'cv'")
+        self._fit_moments(blocks.fold(_block_moments, _merge_moments, read))
+        self._set_threshold_from(blocks.fold(_labeled_scores, merge_scores, read, self.coef_[0]))

@@ -1,24 +1,23 @@
-"""Summaries of numbers that merge: all values with their counts, or a fixed number of them if there are more."""
+"""Sketches, which are mergeable summaries of numbers, and the binning of columns by them."""
 
 import numpy as np
 
-from fewlabel.boosting.rows import Binning
+from fewlabel.boosting.binning import Binning
 from fewlabel.kernels import bins
-from fewlabel.kernels.stumps import N_CODES
 
-_POINTS = 2**15  # of a column: each stands for 1/128 of a bin's rows
-_EXPANDED = 1_000_000  # entries of a merged column when its cuts are chosen
+_POINTS = 2**15  # of a column: each represents 1/128 of the rows of a bin
+_EXPANDED = 1_000_000  # a sketch is expanded to about this many values to choose the cuts
 
 
 def sketch(numbers, points=_POINTS):
-    """Sorted values and the number of rows that each stands for: itself, and those between the one before and it.
+    """Sorted values, and the number of rows above the previous value and at or below it for each.
 
     Parameters
     ----------
     numbers : ndarray
-        NaN is left out.
+        NaN is ignored.
     points : int
-        With at most so many distinct numbers every one is there, with its count.
+        With at most this many distinct numbers the sketch is exact: every number and its count.
     """
     numbers = np.sort(numbers)  # NaN last
     numbers = numbers[: np.searchsorted(numbers, np.nan)]
@@ -32,9 +31,9 @@ def sketch(numbers, points=_POINTS):
 
 
 def merge_sketches(one, other, points=_POINTS):
-    """The sketch of all rows of two: exact while it is small, else each number is off by half a point at most."""
+    """Sketch of the rows of two sketches; exact while it is small, else off by at most half a point per number."""
     values, counts = (np.concatenate(pair) for pair in zip(one, other))
-    order = np.argsort(values, kind="stable")  # which merges two sorted halves in one pass
+    order = np.argsort(values, kind="stable")  # merges two sorted halves in one pass
     values = values[order]
     first = _starts(values)
     values, counts = values[first], np.add.reduceat(counts[order], first) if len(first) else counts
@@ -47,35 +46,31 @@ def merge_sketches(one, other, points=_POINTS):
 
 
 def _starts(numbers):
-    """Where runs of equal numbers begin."""
+    """Positions where runs of equal numbers begin."""
     return np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)])
 
 
-class SketchedBinning(Binning):
-    """Cuts of every column from its sketch; those of all rows if the sketch is exact.
+def bin_sketches(columns, max_bins):
+    """Binning of columns by their sketches; the one of all rows if the sketches are exact.
 
     Parameters
     ----------
-    columns : list of (values, counts, number of missing)
+    columns : list of (values, counts, number of missing values)
     max_bins : int
+
+    Returns
+    -------
+    Binning
     """
-
-    def __init__(self, columns, max_bins):
-        n_features = len(columns)
-        self.cuts = np.full((n_features, N_CODES), np.inf)
-        self.below = np.zeros((n_features, max_bins - 1), dtype=np.int64)
-        self.n_cuts, self.n_present = (np.zeros(n_features, dtype=np.int64) for _ in range(2))
-        self.lowest, self.highest = np.zeros(n_features), np.zeros(n_features)
-        self.has_missing = np.array([n_missing > 0 for *_, n_missing in columns])
-        for e, (values, counts, _) in enumerate(columns):
-            self.n_present[e] = counts.sum()
-            if len(values):
-                self.lowest[e], self.highest[e] = values[0], values[-1]
-                self._cut(e, values, counts, max_bins)
-
-    def _cut(self, e, values, counts, max_bins):
-        shrink = max(1.0, counts.sum() / _EXPANDED)
-        column = values if len(values) <= max_bins else np.repeat(values, np.ceil(counts / shrink).astype(np.int64))
-        self.n_cuts[e], _ = bins.find_cuts(column, max_bins, self.cuts[e], self.below[e])
-        cuts = self.cuts[e, : self.n_cuts[e]]
-        self.below[e, : len(cuts)] = np.cumsum(counts)[np.searchsorted(values, cuts, side="right") - 1]
+    _, counts, n_missing = columns[0]
+    binning = Binning(len(columns), max_bins, int(counts.sum() + n_missing))
+    for e, (values, counts, _) in enumerate(columns):
+        if len(values):
+            binning.n_present[e] = counts.sum()
+            binning.lowest[e], binning.highest[e] = values[0], values[-1]
+            shrink = max(1.0, counts.sum() / _EXPANDED)
+            column = values if len(values) <= max_bins else np.repeat(values, np.ceil(counts / shrink).astype(np.int64))
+            binning.n_cuts[e], _ = bins.find_cuts(column, max_bins, binning.cuts[e], binning.below[e])
+            cuts = binning.cuts[e, : binning.n_cuts[e]]
+            binning.below[e, : len(cuts)] = np.cumsum(counts)[np.searchsorted(values, cuts, side="right") - 1]
+    return binning

@@ -7,6 +7,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 from dask import delayed
+from sklearn.base import clone
 
 from fewlabel.dask import _models
 from fewlabel.exceptions import TableError
@@ -81,12 +82,13 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
             da.concatenate([da.from_delayed(pair[k], shapes[k], kind) for pair in kept], allow_unknown_chunksizes=True)
             for k, kind in enumerate((np.float64, np.int64))
         )
-        tell = None if callback is None else lambda done, total: callback(done, total, told)
+        tell = None if callback is None else lambda done, total, _: callback(done, total, told)
         return METHODS[name](**options).fit(X, y, checkpoint=saved, callback=tell).model_
 
-    model = TableClassifier(METHODS[name]._ordinary(**options), positive=positive, random_state=random_state)
+    fitted = fit(False, checkpoint, name)
+    model = TableClassifier(clone(fitted), positive=positive, random_state=random_state)
     leaks = suspected_leaks(encoded, few, encoder.sources_)
-    model.set_parts(encoder, labels, leaks=leaks, estimator=fit(False, checkpoint, name), target=target)
+    model.set_parts(encoder, labels, leaks=leaks, estimator=fitted, target=target)
     trial = fit(True, None if checkpoint is None else f"{checkpoint}.trial", f"{name}, a fifth held out")
     judged = dask.compute(*[delayed(_judge)(block, trial, random_state, k) for k, block in enumerate(rows)])
     scores, truth = (np.concatenate(both) for both in zip(*judged))

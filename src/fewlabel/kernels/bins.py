@@ -1,4 +1,4 @@
-"""Column edges and codes: every column becomes `uint8` codes once, and no float is looked at again.
+"""Cuts and codes: every column is turned into `uint8` codes once, and its floats are not read again.
 
 A code is the number of cuts below the value: code ``k`` holds the interval ``(cuts[k-1], cuts[k]]``. Missing values
 have the code `MISSING`, whatever the number of cuts.
@@ -11,8 +11,7 @@ from numba.types import Array, float32, float64, int64, uint8, void
 MAX_BINS = 255
 MISSING = 255
 _BLOCK = 512
-# Estimators meet arrays of any order, writable or not: the most general array type serves them all with one
-# compilation.
+# Estimators get arrays of any memory order, writable or not: the most general array type needs one compilation only.
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
@@ -20,9 +19,9 @@ _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 def find_cuts(column, max_bins, cuts, below):
     """Choose the cuts of one sorted column.
 
-    With at most `max_bins` distinct values the cuts are the mid-points of all neighbors, and nothing is lost.
-    Otherwise the bins hold about equally many rows, and a value that alone fills a bin gets one of its own, so that
-    the spike of a zero-inflated column does not swallow its neighbors.
+    With at most `max_bins` distinct values the cuts are the midpoints of all neighbors, and nothing is lost. Otherwise
+    the bins hold about equally many rows, and a value frequent enough to fill a bin gets one of its own, so that the
+    spike of a zero-inflated column does not absorb its neighbors.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def _count_runs(column, n, max_bins):
 def _add_cut(column, position, cuts, below, n_cuts):
     low, high = np.float64(column[position - 1]), np.float64(column[position])
     cut = 0.5 * low + 0.5 * high  # low + high could overflow
-    if not low <= cut < high:  # neighbors in floating point have nothing between them
+    if not low <= cut < high:  # there is no number between adjacent floats
         cut = low
     cuts[n_cuts] = cut
     below[n_cuts] = position
@@ -101,8 +100,8 @@ def _add_cut(column, position, cuts, below, n_cuts):
 def encode(X, rows, cuts, n_cuts, codes, start, stop):
     """Write the codes of rows ``start:stop`` of the coded table, feature-major.
 
-    A code is found by counting the cuts below the value, every sixteenth first and then the sixteen in between: loops
-    without branches, which the compiler turns into vector code. A binary search would mispredict half of its branches.
+    A code is found by counting the cuts below the value, first every sixteenth and then the sixteen in between. These
+    loops have no branches, so the compiler turns them into vector code; a binary search mispredicts half its branches.
 
     Parameters
     ----------
@@ -138,6 +137,6 @@ def encode(X, rows, cuts, n_cuts, codes, start, stop):
 
 
 def round_down(cuts, dtype):
-    """Cuts in the type of a table: the largest number of it at or below each, so that ``x > cut`` is unchanged."""
+    """Cast cuts to the type of a table, rounding down, so that ``x > cut`` keeps its value for every x of that type."""
     cast = cuts.astype(dtype)
     return np.where(cast > cuts, np.nextafter(cast, dtype.type(-np.inf)), cast)

@@ -1,7 +1,11 @@
-"""The stump engine: row weights, signed histograms, the best stump, and scoring by tables.
+"""Kernels of the stump boosters: row weights, signed histograms, the best stump, and scores of additive models.
 
 Weights are summed as 64-bit integers in units of 2**-60. Integer sums do not depend on their order, so a model does not
 depend, in any bit, on the number of threads, on how the rows are split, or on the order of the rows.
+
+Rows are in three groups: rows ``bounds[g]:bounds[g + 1]`` are group g. A kernel works on rows ``bounds[0]:bounds[3]``:
+to work on a range of rows, clip the bounds to it. Row i has two kinds of weight, ``weights[0, i]`` ~ exp(-f) as the
+better member of its pairs and ``weights[1, i]`` ~ exp(f) as the worse one.
 """
 
 import numpy as np
@@ -13,35 +17,42 @@ from numba.types import Array, float32, float64, int64, void
 UNIT = 2.0**60
 N_CODES = 256
 MISSING = 255
-# Edges that differ by less than 1e-12 of all weight are equal: rounding does not choose a stump, however small.
+# Edges that differ by less than 1e-12 of all weight are equal, so that rounding never chooses a stump.
 TIE = int(1e-12 * UNIT)
 _BLOCK = 4096  # weights of a block (32 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
-_REWEIGH_BLOCK = 4096
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
 @njit(cache=True, nogil=True)
-def advance(codes, column, up_factor, down_factor, up, down, bounds, up_coef, down_coef, columns, start, stop):
-    r"""Apply the last stump to the weights of rows ``start:stop`` and make the histogram of the signed weights.
+def reweight(code, factors, weights, start, stop):
+    """Multiply both weights of rows ``start:stop`` by the factor of the row's code.
 
-    Every row has a weight as the better and as the worse member of its pairs, ``up`` ~ exp(-f) and ``down`` ~ exp(f).
-    A stump multiplies both by a constant on one of its sides. The signed weight of row i in group g is
-    ``up_coef[g] * up[i] + down_coef[g] * down[i]``.
+    Parameters
+    ----------
+    code : ndarray of shape (n_rows,), uint8
+        Codes of one column.
+    factors : ndarray of shape (2, 256)
+    weights : ndarray of shape (2, n_rows)
+        Changed in place.
+    """
+    up_factor, down_factor, up, down = factors[0], factors[1], weights[0], weights[1]
+    for i in range(start, stop):
+        up[i] *= up_factor[code[i]]
+        down[i] *= down_factor[code[i]]
+
+
+@njit(cache=True, nogil=True)
+def histogram(codes, weights, bounds, coefficients, columns):
+    """Histogram of the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g.
 
     Parameters
     ----------
     codes : ndarray of shape (n_features, n_rows), uint8
-    column : int
-        Column of the last stump.
-    up_factor, down_factor : ndarray of shape (256,)
-        What the last stump multiplies the weights by, for each code of its column.
-    up, down : ndarray of shape (n_rows,)
-        Changed in place.
+    weights : ndarray of shape (2, n_rows)
     bounds : ndarray of shape (4,), int64
-        Rows ``bounds[g]:bounds[g + 1]`` are group g.
-    up_coef, down_coef : ndarray of shape (3,)
-        Coefficients of each group, times `UNIT`.
+    coefficients : ndarray of shape (2, 3)
+        Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
     columns : ndarray of int64
         Columns to make the histogram of.
 
@@ -51,25 +62,23 @@ def advance(codes, column, up_factor, down_factor, up, down, bounds, up_coef, do
     """
     hist = np.zeros((columns.size, N_CODES), dtype=np.int64)
     signed = np.empty(_BLOCK, dtype=np.int64)
-    last = codes[column]
-    for lo in range(start, stop, _BLOCK):
-        hi = min(lo + _BLOCK, stop)
-        for g in range(3):
-            cu, cd = up_coef[g], down_coef[g]
-            for i in range(max(lo, bounds[g]), min(hi, bounds[g + 1])):
-                u = up[i] * up_factor[last[i]]
-                d = down[i] * down_factor[last[i]]
-                up[i] = u
-                down[i] = d
-                signed[i - lo] = np.int64(np.rint(cu * u + cd * d))
-        _add_block(codes, columns, signed, lo, hi, hist)
+    up, down = weights[0], weights[1]
+    for g in range(3):
+        cu, cd = coefficients[0, g], coefficients[1, g]
+        if cu == 0.0 and cd == 0.0:
+            continue
+        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
+            hi = min(lo + _BLOCK, bounds[g + 1])
+            for i in range(lo, hi):
+                signed[i - lo] = np.int64(np.rint(cu * up[i] + cd * down[i]))
+            _add_block(codes, columns, signed, lo, hi, hist)
     return hist
 
 
 @njit(cache=True, nogil=True)
 def _add_block(codes, columns, signed, lo, hi, hist):
     quads = columns.size - columns.size % 4
-    for j in range(0, quads, 4):  # four columns a pass: a weight is loaded once for four additions
+    for j in range(0, quads, 4):  # four columns per pass: a weight is loaded once for four additions
         c0, c1 = codes[columns[j], lo:hi], codes[columns[j + 1], lo:hi]
         c2, c3 = codes[columns[j + 2], lo:hi], codes[columns[j + 3], lo:hi]
         h0, h1, h2, h3 = hist[j], hist[j + 1], hist[j + 2], hist[j + 3]
@@ -86,27 +95,31 @@ def _add_block(codes, columns, signed, lo, hi, hist):
 
 
 @njit(cache=True, nogil=True)
-def side_sums(codes, column, fires, up, down, bounds, up_scale, down_scale, start, stop):
-    """Weight of each group on the two sides of a stump, over rows ``start:stop``.
+def side_sums(code, fires, weights, bounds, scales):
+    """Weight of each group on the two sides of a stump.
 
     Parameters
     ----------
+    code : ndarray of shape (n_rows,), uint8
+        Codes of the stump's column.
     fires : ndarray of shape (256,), uint8
         1 for the codes on which the stump fires.
-    up_scale, down_scale : ndarray of shape (3,)
-        What makes the weights of a group sum to about `UNIT`.
+    weights : ndarray of shape (2, n_rows)
+    bounds : ndarray of shape (4,), int64
+    scales : ndarray of shape (2, 3)
+        Factors that make the weights of each kind and group sum to about `UNIT`.
 
     Returns
     -------
     ndarray of shape (2, 3, 2), int64
-        Indexed by kind (up, down), group, and side (does not fire, fires), in units of 1 / `UNIT`.
+        Indexed by kind, group, and side (does not fire, fires), in units of 1 / `UNIT`.
     """
     sums = np.zeros((2, 3, 2), dtype=np.int64)
-    code = codes[column]
+    up, down = weights[0], weights[1]
     for g in range(3):
-        su, sd = up_scale[g], down_scale[g]
+        su, sd = scales[0, g], scales[1, g]
         up_all, up_fired, down_all, down_fired = 0, 0, 0, 0
-        for i in range(max(start, bounds[g]), min(stop, bounds[g + 1])):
+        for i in range(bounds[g], bounds[g + 1]):
             fired = np.int64(fires[code[i]])
             u = np.int64(np.rint(su * up[i]))
             d = np.int64(np.rint(sd * down[i]))
@@ -124,9 +137,9 @@ def best_stump(hist, columns, n_cuts, has_missing):
     """The stump with the largest absolute edge, ``2 * (weight on which it fires) - (all weight)``.
 
     The stump fires above its cut; the one that fires at or below it has the negative edge, so both polarities are
-    searched at once. Where a column has missing values, both places for them are tried, and the stump that asks only
-    whether the value is missing (cut ``n_cuts``). Ties within `TIE` go to the first column, then the lowest cut, then
-    to missing values that do not fire.
+    searched at once. Where a column has missing values, both sides are tried for them, and so is the stump that tests
+    only whether the value is missing (cut ``n_cuts``). Ties within `TIE` go to the first column, then the lowest cut,
+    then to missing values that do not fire.
 
     Returns
     -------
@@ -146,7 +159,7 @@ def best_stump(hist, columns, n_cuts, has_missing):
 
 @njit(cache=True, nogil=True)
 def _scan(hist, n_cuts, has_missing, target):
-    """Scan the cuts of a column in order; stop at the first edge of size `target`, else give the largest."""
+    """Scan the cuts of a column in order; stop at the first edge of size `target`, else return the largest."""
     absent = hist[MISSING] if has_missing else 0
     total = absent
     for k in range(n_cuts + 1):
@@ -168,21 +181,21 @@ def _scan(hist, n_cuts, has_missing, target):
 
 @njit(cache=True, nogil=True)
 def best_guarded_stump(hist, positive, columns, n_cuts, has_missing, allowed, slack, guard):
-    """The stump with the largest edge whose error, and whose error on negatives, are not below zero.
+    """The stump with the largest edge among those whose error, and whose error on negatives, are not negative.
 
     With signed weights an error can be negative: such a stump fits the noise of the negative weights. `hist` holds the
-    weight of a row as a positive less its weight as a negative, so the weights as negatives are ``positive - hist``.
+    weight of a row as a positive minus its weight as a negative, so the weights as negatives are ``positive - hist``.
 
     Parameters
     ----------
     hist, positive : ndarray of shape (len(columns), 256), int64
         Histograms of the signed weights, and of the weights as positives alone.
     allowed : ndarray of shape (n_features, 256), uint8
-        The cuts to look at. Whether a value is missing may always be asked.
+        The cuts to try. A stump that tests whether the value is missing is always allowed.
     slack : int
-        Errors below this are zero, and edges must exceed twice as much.
+        Errors below this count as zero, and edges must exceed twice as much.
     guard : bool
-        Whether the error on negatives is looked at.
+        Whether to check the error on negatives.
 
     Returns
     -------
@@ -196,7 +209,7 @@ def best_guarded_stump(hist, positive, columns, n_cuts, has_missing, allowed, sl
         sizes[j] = abs(found[2])
     target = sizes.max() - TIE
     for j in range(columns.size):
-        if sizes[j] > 0 and sizes[j] >= target:  # the first column as good as the best: its first cut as good as that
+        if sizes[j] > 0 and sizes[j] >= target:  # the first column that ties with the best, and its first cut that does
             e = columns[j]
             return j, *_guarded_scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, target)
     return 0, 0, 0, 0
@@ -236,30 +249,47 @@ def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, ta
 
 
 @njit(cache=True, nogil=True)
-def reweigh(codes, column, changes, up_factor, down_factor, weights, bounds, hists, start, stop):
-    """Multiply the weights of some of the rows ``start:stop`` and keep the histograms of all columns up to date.
+def fill_histograms(codes, weights, bounds, hists):
+    """Add the weights of the rows to the histograms of all columns.
 
     Parameters
     ----------
-    changes : ndarray of shape (256,), uint8
-        1 for the codes of `column` whose rows change.
-    up_factor, down_factor : float
+    codes : ndarray of shape (n_features, n_rows), uint8
     weights : ndarray of shape (n_rows, 2), int64
-        Up and down weight of each row, in a unit of the caller's. Changed in place.
+        Both weights of each row, in a unit of the caller's choice.
     bounds : ndarray of shape (4,), int64
-        Rows ``bounds[g]:bounds[g + 1]`` are group g.
     hists : ndarray of shape (3, n_features, 256, 2), int64
         Sum of both weights by group, column and code. Changed in place.
     """
-    changed = np.empty(_REWEIGH_BLOCK, dtype=np.uint32)
-    change = np.empty((_REWEIGH_BLOCK, 2), dtype=np.int64)
-    code = codes[column]
+    every = np.arange(_BLOCK).astype(np.uint32)
     for g in range(3):
-        end = min(stop, bounds[g + 1])
-        for lo in range(max(start, bounds[g]), end, _REWEIGH_BLOCK):
-            hi = min(lo + _REWEIGH_BLOCK, end)
+        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
+            hi = min(lo + _BLOCK, bounds[g + 1])
+            _add_changes(codes, every[: hi - lo], weights[lo:hi], lo, hi, hists[g])
+
+
+@njit(cache=True, nogil=True)
+def update_histograms(codes, column, changes, factors, weights, bounds, hists):
+    """Multiply the weights of some rows, and update the histograms that `fill_histograms` made.
+
+    Parameters
+    ----------
+    column : int
+    changes : ndarray of shape (256,), uint8
+        1 for the codes of `column` whose rows change.
+    factors : tuple of two floats
+        One per kind.
+    codes, weights, bounds, hists
+        As in `fill_histograms`. `weights` and `hists` are changed in place.
+    """
+    changed = np.empty(_BLOCK, dtype=np.uint32)
+    change = np.empty((_BLOCK, 2), dtype=np.int64)
+    code, (up_factor, down_factor) = codes[column], factors
+    for g in range(3):
+        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
+            hi = min(lo + _BLOCK, bounds[g + 1])
             n_changed = 0
-            for i in range(lo, hi):  # no branch: a row that does not change is overwritten by the next
+            for i in range(lo, hi):  # no branch: a row that does not change is overwritten by the next one
                 changed[n_changed] = i - lo
                 n_changed += changes[code[i]]
             for j in range(n_changed):
@@ -271,22 +301,11 @@ def reweigh(codes, column, changes, up_factor, down_factor, weights, bounds, his
             _add_changes(codes, changed[:n_changed], change, lo, hi, hists[g])
 
 
-@njit(cache=True, nogil=True)
-def fill_histograms(codes, weights, bounds, hists, start, stop):
-    """Add the weights of rows ``start:stop`` to the histograms that `reweigh` keeps."""
-    every = np.arange(_REWEIGH_BLOCK).astype(np.uint32)
-    for g in range(3):
-        end = min(stop, bounds[g + 1])
-        for lo in range(max(start, bounds[g]), end, _REWEIGH_BLOCK):
-            hi = min(lo + _REWEIGH_BLOCK, end)
-            _add_changes(codes, every[: hi - lo], weights[lo:hi], lo, hi, hists[g])
-
-
 @intrinsic
 def _add_pair(typing_context, sums, i, pairs, j):
     """``sums[i, :] += pairs[j, :]`` for int64 arrays of two columns, as one vector instruction.
 
-    Numba's compiler does not join the two additions by itself; joined, they cost little more than one.
+    LLVM does not join the two additions by itself; joined, they cost little more than one.
     """
 
     def generate(context, builder, signature, arguments):
@@ -309,7 +328,7 @@ def _add_pair(typing_context, sums, i, pairs, j):
 @njit(cache=True, nogil=True)
 def _add_changes(codes, changed, change, lo, hi, hists):
     n_features = codes.shape[0]
-    for e in range(0, n_features - 1, 2):  # two columns a pass: a change is loaded once for both
+    for e in range(0, n_features - 1, 2):  # two columns per pass: a change is loaded once for both
         c0, c1, h0, h1 = codes[e, lo:hi], codes[e + 1, lo:hi], hists[e], hists[e + 1]
         for j in range(changed.size):
             i = changed[j]
@@ -322,15 +341,16 @@ def _add_changes(codes, changed, change, lo, hi, hists):
 
 
 @njit(cache=True, nogil=True)
-def combine(hists, coefficients, columns, n_groups):
-    """Histogram of the signed weights from the histograms of all weights.
+def combine(hists, coefficients, columns):
+    """Histogram of the signed weights from the histograms of both weights.
 
     Parameters
     ----------
     hists : ndarray of shape (n_parts, 3, n_features, 256, 2), int64
         Histograms of parts of the rows.
     coefficients : ndarray of shape (2, 3)
-        Of each kind and group, times `UNIT`.
+        Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
+    columns : ndarray of int64
 
     Returns
     -------
@@ -340,9 +360,11 @@ def combine(hists, coefficients, columns, n_groups):
     for j in range(columns.size):
         for b in range(N_CODES):
             total = 0.0
-            for g in range(n_groups):
+            for g in range(3):
+                if coefficients[0, g] == 0.0 and coefficients[1, g] == 0.0:
+                    continue
                 up, down = 0, 0
-                for part in range(hists.shape[0]):  # whole numbers first: the parts do not show in the result
+                for part in range(hists.shape[0]):  # integers first, so that the result does not depend on the parts
                     up += hists[part, g, columns[j], b, 0]
                     down += hists[part, g, columns[j], b, 1]
                 total += coefficients[0, g] * up + coefficients[1, g] * down
@@ -352,7 +374,7 @@ def combine(hists, coefficients, columns, n_groups):
 
 @njit(cache=True, nogil=True)
 def add_scores(codes, table, columns, scores, start, stop):
-    """Add the value of each row's code to its score, for the given columns of an additive `table` (n_features, 256)."""
+    """Add ``table[e, code]`` to the scores of rows ``start:stop``, for each of the given columns e."""
     for j in range(columns.size):
         code, values = codes[columns[j]], table[columns[j]]
         for i in range(start, stop):
@@ -371,7 +393,7 @@ def score(X, columns, edges, n_edges, values, scores, start, stop):
     """Add the step functions of an additive model to the scores of rows ``start:stop``.
 
     The interval of a value is found by counting the edges below it: a loop without branches that the compiler turns
-    into vector code, so that a stump costs a row a fraction of a cycle, and equal stumps cost nothing.
+    into vector code, so that an edge costs a fraction of a cycle per row. Stumps with equal edges share that cost.
 
     Parameters
     ----------

@@ -15,11 +15,10 @@ from sklearn.utils import check_random_state
 from fewlabel.base import Interval, RankingClassifier, StrOptions
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear.moments import Moments, pair_terms
+from fewlabel.linear.moments import SIGNS, Moments, group_moments, pair_terms
 
 _ALPHAS = np.logspace(-4, 2, 13)  # times the mean eigenvalue of the quadratic term
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
-_SIGNS = (1, -1, 0)
 
 
 class LeastSquaresAUCClassifier(RankingClassifier):
@@ -189,15 +188,13 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         if first:
             self._set_basis(X, check_random_state(self.random_state))
         F = self._features(X)
-        new = _group_moments(F, signs, None)
+        new = group_moments(F, signs)
         moments = new if first else [Moments(*a).merge(b) for a, b in zip(self._moments, new)]
         self._moments = [tuple(m) for m in moments]  # plain, so that a saved model can learn on
         if all(m.weight for m in moments[:2]):
-            self._settle(moments)
-            coef, self.psd_fixed_ = _solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha])
+            self._fit_moments(moments)
         else:  # nothing can be ranked before both classes have come
-            coef, self.psd_fixed_ = np.zeros((1, F.shape[1])), False
-        self.coef_ = coef
+            self.coef_, self.psd_fixed_ = np.zeros((1, F.shape[1])), False
         labeled = signs != 0
         seen = np.array([moments[1].weight, moments[0].weight])
         set_threshold(self, X[labeled], signs[labeled] > 0, seen)
@@ -214,7 +211,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         rotation = None
         if F.shape[1] > len(F):
             F, rotation = _rotate(F)
-        moments = _group_moments(F, signs, weight)
+        moments = group_moments(F, signs, weight)
         self._settle(moments)
         if "cv" in (self.alpha, self.gamma):
             self._choose(F, signs, weight, moments, rng.randint(np.iinfo(np.int32).max))
@@ -223,6 +220,11 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         vars(self).pop("_moments", None)
         if rotation is None:
             self._moments = [tuple(m) for m in moments]
+
+    def _fit_moments(self, moments):
+        """Set the coefficients from the moments of positives, negatives and unlabeled rows; no "cv"."""
+        self._settle(moments)
+        self.coef_, self.psd_fixed_ = _solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha_])
 
     def _settle(self, moments):
         """Set prior_, gamma_ and alpha_; "cv" may change the last two."""
@@ -241,7 +243,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         alphas = _ALPHAS * (np.trace(H) / len(H) or 1.0) if self.alpha == "cv" else [self.alpha]
         scores = []
         for train, test in labeled_folds(self.cv, signs, seed):
-            of_fold = _group_moments(F[train], signs[train], None if weight is None else weight[train])
+            of_fold = group_moments(F[train], signs[train], None if weight is None else weight[train])
             of_test = None if weight is None else weight[test]
             coefs = [_solve(self.risk, of_fold, gamma, self.prior_, alphas)[0] for gamma in gammas]
             scores.append(
@@ -258,11 +260,11 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         if "cv" in (self.alpha, self.gamma):
             raise ValueError("sparse rows are solved for one alpha and gamma: give numbers, or search by GridSearchCV")
         weight = np.ones(len(signs)) if weight is None else weight
-        groups = [_sparse_moments(X, np.where(signs == sign, weight, 0.0)) for sign in _SIGNS]
+        groups = [_sparse_moments(X, np.where(signs == sign, weight, 0.0)) for sign in SIGNS]
         self._settle(groups)
         shares, outer, h = pair_terms(self.risk, self.gamma_, self.prior_, *groups)
         of_row = np.select(
-            [signs == sign for sign in _SIGNS], [c / max(g.weight, 1e-300) for c, g in zip(shares, groups)]
+            [signs == sign for sign in SIGNS], [c / max(g.weight, 1e-300) for c, g in zip(shares, groups)]
         )
         outer = outer + [(-c, g.mean) for c, g in zip(shares, groups)]
         scale, D = np.array([c for c, _ in outer]), np.array([d for _, d in outer])
@@ -308,12 +310,6 @@ class LeastSquaresAUCClassifier(RankingClassifier):
 
     def _score(self, X):
         return self._features(X) @ self.coef_[0]
-
-
-def _group_moments(F, signs, weight):
-    """Moments of positives, negatives and unlabeled rows."""
-    rows = [signs == sign for sign in _SIGNS]
-    return [Moments.of(F[r], None if weight is None else weight[r]) for r in rows]
 
 
 def _sparse_moments(X, weight):

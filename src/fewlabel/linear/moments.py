@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+SIGNS = (1, -1, 0)  # of the groups: positives, negatives, unlabeled rows
+
 
 class Moments(NamedTuple):
     """Of a group of rows: sum of the weights and of their squares, mean, and scatter (squares about the mean)."""
@@ -46,6 +48,12 @@ class Moments(NamedTuple):
     def covariance(self):
         """Biased covariance."""
         return self.scatter / max(self.weight, 1e-300)
+
+
+def group_moments(F, signs, weight=None):
+    """Moments of positives, negatives and unlabeled rows."""
+    rows = [signs == sign for sign in SIGNS]
+    return [Moments.of(F[r], None if weight is None else weight[r]) for r in rows]
 
 
 def pair_terms(risk, gamma, prior, p, n, u):

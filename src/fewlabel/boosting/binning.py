@@ -1,0 +1,96 @@
+"""Cuts of the columns, and codes of the rows by them."""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from fewlabel.kernels import bins
+from fewlabel.kernels.stumps import MISSING, N_CODES
+
+_CODES = np.arange(N_CODES)
+
+
+class Binning:
+    """Cuts of every column of a table. A new binning has no cuts; its maker fills in the arrays.
+
+    Parameters
+    ----------
+    n_features : int
+    max_bins : int
+    n_rows : int
+        Number of rows that the cuts are chosen on.
+
+    Attributes
+    ----------
+    cuts : ndarray of shape (n_features, 256)
+        Ascending, padded with +inf.
+    n_cuts : ndarray of shape (n_features,), int64
+    below : ndarray of shape (n_features, max_bins - 1), int64
+        Number of rows at or below each cut.
+    n_present : ndarray of shape (n_features,), int64
+        Number of rows in which the column is not missing.
+    lowest, highest : ndarray of shape (n_features,)
+        Range of each column.
+    """
+
+    def __init__(self, n_features, max_bins, n_rows):
+        self.n_features, self.n_rows = n_features, n_rows
+        self.cuts = np.full((n_features, N_CODES), np.inf)
+        self.below = np.zeros((n_features, max_bins - 1), dtype=np.int64)
+        self.n_cuts, self.n_present = (np.zeros(n_features, dtype=np.int64) for _ in range(2))
+        self.lowest, self.highest = np.zeros(n_features), np.zeros(n_features)
+
+    @classmethod
+    def of_rows(cls, X, rows, max_bins, threads):
+        """Binning with cuts chosen on the given rows of a table."""
+        binning = cls(X.shape[1], max_bins, len(rows))
+
+        def cut_column(e):
+            column = np.sort(X[rows, e])  # NumPy sorts without the interpreter's lock, NaN last
+            n_cuts, n_present = bins.find_cuts(column, max_bins, binning.cuts[e], binning.below[e])
+            binning.n_cuts[e], binning.n_present[e] = n_cuts, n_present
+            if n_present:
+                binning.lowest[e], binning.highest[e] = column[0], column[n_present - 1]
+
+        threads.map(cut_column, range(binning.n_features))
+        return binning
+
+    @cached_property
+    def has_missing(self):
+        """Whether each column has missing values."""
+        return self.n_present < self.n_rows
+
+    def encode(self, X, rows, threads):
+        """Codes of the given rows, feature-major, uint8."""
+        codes = np.empty((X.shape[1], len(rows)), dtype=np.uint8)
+        cuts = bins.round_down(self.cuts, X.dtype)
+        threads.over_rows(
+            lambda start, stop: bins.encode(X, rows, cuts, self.n_cuts, codes, start, stop),
+            len(rows),
+            X.shape[1],
+        )
+        return codes
+
+    def threshold(self, column, cut):
+        """Value of a cut; +inf for the stump that tests whether the value is missing."""
+        return self.cuts[column, cut] if cut < self.n_cuts[column] else math.inf
+
+    def counts(self):
+        """Number of rows with each code, shape (n_features, 256)."""
+        counts = np.zeros((self.n_features, N_CODES), dtype=np.int64)
+        for e, (n_cuts, n_present) in enumerate(zip(self.n_cuts, self.n_present)):
+            counts[e, : n_cuts + 1] = np.diff(self.below[e, :n_cuts], prepend=0, append=n_present)
+            counts[e, MISSING] += self.n_rows - n_present
+        return counts
+
+    def fires(self, column, cut, sign, missing_above):
+        """Whether a stump fires, for each code.
+
+        Where training had no missing values, missing values go to the side with more rows.
+        """
+        if not self.has_missing[column]:
+            missing_above = 2 * self.below[column, cut] < self.n_present[column]
+        above = cut < _CODES
+        above[MISSING] = missing_above
+        return above if sign > 0 else ~above
