@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fewlabel.kernels.linear_auc import coordinate_steps, online_steps, pair_sums, stochastic_steps
+from fewlabel.kernels.linear_auc import (
+    Arrivals,
+    Reservoirs,
+    coordinate_steps,
+    online_steps,
+    pair_sums,
+    stochastic_steps,
+)
 from reference import linear_auc as reference
 
 both_layouts = pytest.mark.parametrize("layout", ["dense", "float32", "csr"])
@@ -118,6 +125,10 @@ def test_stochastic_steps_equal_the_paper(layout, squared):
     np.testing.assert_allclose(v / 200, reference.msgd(X, positive, 0.1, order, squared), atol=1e-12)
 
 
+def empty(capacity):
+    return Reservoirs(np.zeros((2, capacity), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64))
+
+
 @both_losses
 @both_layouts
 @pytest.mark.parametrize("gradual", [False, True])
@@ -126,9 +137,9 @@ def test_online_steps_equal_the_reference(layout, squared, gradual, capacity):
     X, positive, rng = table(7, n=30)
     order = rng.permutation(30)
     signs, draws = np.where(positive, 1, -1).astype(np.int8), rng.random(30)
-    buffers, filled, seen = np.zeros((2, capacity), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
+    reservoirs = buffers, filled, seen = empty(capacity)
     w = np.zeros(X.shape[1])
-    online_steps(as_rows(X, layout), order, signs[order], draws, buffers, filled, seen, w, 0.03, gradual, squared)
+    online_steps(as_rows(X, layout), Arrivals(order, signs[order], draws), reservoirs, w, 0.03, gradual, squared)
     if gradual and squared:
         return  # not offered: such steps diverge
     expected, kept = reference.oam(X[order], signs[order], 0.03, capacity, gradual, draws, squared)
@@ -142,10 +153,10 @@ def test_the_reservoir_is_fair():
     """Each of 20 rows stays in a buffer of 5 in a quarter of the runs."""
     X, rng, kept = np.zeros((20, 1)), np.random.default_rng(0), np.zeros(20)
     for _ in range(4000):
-        buffers, filled, seen = np.zeros((2, 5), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
-        signs = np.ones(20, np.int8)
-        online_steps(X, np.arange(20), signs, rng.random(20), buffers, filled, seen, np.zeros(1), 1.0, False, False)
-        kept[buffers[1]] += 1
+        reservoirs = empty(5)
+        arrivals = Arrivals(np.arange(20), np.ones(20, np.int8), rng.random(20))
+        online_steps(X, arrivals, reservoirs, np.zeros(1), 1.0, False, False)
+        kept[reservoirs.rows[1]] += 1
     np.testing.assert_allclose(kept / 4000, 0.25, atol=0.03)
 
 
@@ -166,6 +177,6 @@ def test_infinite_buffers_are_one_ordered_pass_of_coordinate_steps(squared):
     w = np.zeros(X.shape[1])
     coordinate_steps(X, P, N, np.array([pair for *_, pair in met]), np.zeros(k), w, 1 / (alpha * k), squared)
     signs = np.where(positive, 1, -1).astype(np.int8)
-    online, empty = np.zeros(X.shape[1]), (np.zeros((2, 16), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64))
-    online_steps(X, order, signs[order], np.zeros(16), *empty, online, 1 / (alpha * k), False, squared)
+    online, arrivals = np.zeros(X.shape[1]), Arrivals(order, signs[order], np.zeros(16))
+    online_steps(X, arrivals, empty(16), online, 1 / (alpha * k), False, squared)
     np.testing.assert_allclose(online, w, atol=1e-10)

@@ -191,8 +191,8 @@ def test_distances_by_subtraction(squared):
     expected = (difference**2 if squared else abs(difference)).sum(axis=2)
     dense = paths.distances(A, B, neighbors, squared)
     np.testing.assert_allclose(dense, expected, rtol=1e-13, atol=0)
-    a, b = csr_array(A), csr_array(B)
-    sparse = paths.sparse_distances(a.data, a.indices, a.indptr, b.data, b.indices, b.indptr, neighbors, squared)
+    a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
+    sparse = paths.distances(a, b, neighbors, squared)
     np.testing.assert_allclose(sparse, expected, rtol=1e-13, atol=0)
 
 
@@ -288,6 +288,6 @@ def test_distances_equal_plain_loops(n, d, squared, seed):
             gaps = [abs(A[i, f] - B[neighbors[i, m], f]) for f in range(d)]
             expected[i, m] = sum(gap**2 if squared else gap for gap in gaps)
     np.testing.assert_allclose(paths.distances(A, B, neighbors, squared), expected, rtol=1e-12)
-    a, b = csr_array(A), csr_array(B)
-    sparse = paths.sparse_distances(a.data, a.indices, a.indptr, b.data, b.indices, b.indptr, neighbors, squared)
+    a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
+    sparse = paths.distances(a, b, neighbors, squared)
     np.testing.assert_allclose(sparse, expected, rtol=1e-12)

@@ -72,15 +72,15 @@ class RowSearch:
     def _measure(self, new, found):
         found = np.ascontiguousarray(found, dtype=np.int32)
         squared = self.metric != "manhattan"
-        if issparse(new):
-            a, b = new, self.rows
-            arrays = (a.data, a.indices, a.indptr, b.data, b.indices, b.indptr)
-            total = paths.sparse_distances(*arrays, found, squared)
-        else:
-            total = paths.distances(new, self.rows, found, squared)
+        total = paths.distances(_arrays(new), _arrays(self.rows), found, squared)
         if self.metric == "cosine":
             return found, total / 2
         return found, np.sqrt(total) if squared else total
+
+
+def _arrays(rows):
+    """The rows as the kernel takes them."""
+    return (rows.data, rows.indices, rows.indptr) if issparse(rows) else rows
 
 
 def _without_self(found, k):

@@ -1,1 +1,1 @@
-"""Numba and NumPy only: arrays in, arrays out. No estimator, no `y`, and no file that imports another."""
+"""Numerical kernels in Numba and NumPy: arrays in, arrays out; no estimators, and no file imports another."""

@@ -1,23 +1,25 @@
-"""Linear AUC: sums over all pairs by sorting, and the coordinate, stochastic and online steps over single pairs.
+"""Linear AUC: sums over all pairs by sorting, and coordinate, stochastic and online steps over single pairs.
 
-A pair is a positive row i and a negative row j, ``z = x_i - x_j``, and its loss is that of ``1 - z.w``. The steps take
-the rows as a matrix or as the tuple (data, indices, indptr) of a CSR matrix whose indices are sorted.
+A pair is a positive row i and a negative row j with ``z = x_i - x_j``; its loss is a function of ``1 - z.w``. The steps
+take the rows as a matrix or as the tuple (data, indices, indptr) of a CSR matrix with sorted indices.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-_FAST = {"reassoc", "contract"}  # lets the compiler turn dot products into vector code
+_FAST = {"reassoc", "contract"}  # lets the compiler vectorize dot products
 
 
 @njit(cache=True, nogil=True)
 def pair_sums(s, u, t, v, width, squared):
-    r"""Sums of the loss and of its slope over all pairs, for sorted scores, in one walk.
+    r"""Sum the loss and its slope over all pairs in one pass over sorted scores.
 
     With :math:`x_{ij} = 1 - s_i + t_j` the loss of a pair is 0 where :math:`x \le 0`, and otherwise :math:`x^2` if
-    `squared`, else the smoothed hinge: :math:`x^2 / (2\,width)` below `width`, :math:`x - width / 2` above. The walk
-    goes from the largest `s` down, so that sums only grow where scores are far apart, and no digits cancel.
+    `squared`, else the smoothed hinge: :math:`x^2 / (2\,width)` below `width`, :math:`x - width / 2` above. The pass
+    starts at the largest `s`, so that sums only grow where scores are far apart, and no digits cancel.
 
     Parameters
     ----------
@@ -28,14 +30,15 @@ def pair_sums(s, u, t, v, width, squared):
     width : float
         Width of the smoothing; ``inf`` if `squared`.
     squared : bool
+        Squared hinge instead of hinge.
 
     Returns
     -------
     slopes : ndarray of shape (m,)
         :math:`\sum_j v_j \alpha_{ij}`, where :math:`\alpha_{ij}` is the slope of the loss in :math:`x_{ij}`.
     totals : ndarray of shape (3,)
-        :math:`\sum_{ij} u_i v_j` of the loss without smoothing, of the smoothed loss, and of :math:`x (1 - \alpha)`,
-        the price of the smoothing (0 if `squared`).
+        :math:`\sum_{ij} u_i v_j` of the unsmoothed loss, of the smoothed loss, and of :math:`x (1 - \alpha)`, the
+        duality gap due to the smoothing (0 if `squared`).
     lo, hi : ndarray of shape (m,), int64
         ``t[lo[i]:hi[i]]`` are the scores at which the loss of row i is curved.
     """
@@ -45,7 +48,7 @@ def pair_sums(s, u, t, v, width, squared):
     totals = np.zeros(3)
     lo = hi = n
     w0, w1, w2 = 0.0, 0.0, 0.0  # sums of v, v x, v x^2 over the curved part t[lo:hi]
-    l0, l1 = 0.0, 0.0  # sums of v, v x over the straight part t[hi:]
+    l0, l1 = 0.0, 0.0  # sums of v, v x over the linear part t[hi:]
     for i in range(m - 1, -1, -1):
         low = s[i] - 1.0
         high = low + width
@@ -90,25 +93,26 @@ def pair_sums(s, u, t, v, width, squared):
 
 @njit(cache=True, nogil=True)
 def coordinate_steps(X, positives, negatives, pairs, duals, w, scale, squared):
-    """Exact ascent in the dual variable of one pair after another (AUC-SDCD).
+    """Maximize the dual exactly in the variable of one pair after another (AUC-SDCD).
 
     Parameters
     ----------
     X : ndarray of shape (n, d), or tuple of CSR arrays
     positives, negatives : ndarray of int64
-        Rows of either class.
+        Rows of each class.
     pairs : ndarray of int
-        Pair ``i * len(negatives) + j`` is that of ``positives[i]`` and ``negatives[j]``.
+        Pair ``i * len(negatives) + j`` consists of ``positives[i]`` and ``negatives[j]``.
     duals : ndarray of shape (len(positives) * len(negatives),)
         Changed in place, as is `w`.
     scale : float
-        1 / (lambda k): ``w`` is `scale` times the sum of ``duals * z``.
+        1 / (lambda k) with k the number of pairs: ``w`` is `scale` times the sum of ``duals * z``.
     squared : bool
+        Squared hinge instead of hinge.
 
     Returns
     -------
     float
-        By how much the sum of ``duals`` (of ``duals - duals**2 / 4`` if `squared`) has grown.
+        Increase of the sum of ``duals`` (of ``duals - duals**2 / 4`` if `squared`).
     """
     growth = 0.0
     n = negatives.size
@@ -129,7 +133,7 @@ def coordinate_steps(X, positives, negatives, pairs, duals, w, scale, squared):
 
 @njit(cache=True, nogil=True)
 def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
-    """Steps of modified stochastic gradient descent (AUC-MSGD) on ``v = t w``, which needs no shrinking of the vector.
+    """Run modified stochastic gradient descent (AUC-MSGD) on ``v = t w``, so that the vector need not be scaled.
 
     Parameters
     ----------
@@ -138,7 +142,7 @@ def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
     v : ndarray of shape (d,)
         Changed in place.
     t : int
-        Number of steps done before.
+        Number of earlier steps.
     alpha : float
         The paper's lambda.
     """
@@ -153,67 +157,113 @@ def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
             _move(X, i, j, a / alpha, v)
 
 
+class Arrivals(NamedTuple):
+    """Rows of a stream, in the order in which they arrive.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        Positions of the rows.
+    signs : ndarray of int8
+        1 or -1 for each of them.
+    draws : ndarray of float64
+        A uniform number in [0, 1) for each of them, which chooses the slot in the reservoir.
+    """
+
+    rows: np.ndarray
+    signs: np.ndarray
+    draws: np.ndarray
+
+
+class Reservoirs(NamedTuple):
+    """Buffers of earlier rows, negatives first; changed in place.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (2, capacity), int64
+        Positions of the buffered rows.
+    filled, seen : ndarray of shape (2,), int64
+        Number of rows in each buffer, and number of rows of each class so far.
+    """
+
+    rows: np.ndarray
+    filled: np.ndarray
+    seen: np.ndarray
+
+
 @njit(cache=True, nogil=True)
-def online_steps(X, rows, signs, draws, buffers, filled, seen, w, scale, gradual, squared):
-    """Online AUC maximization (OAM): each row meets the buffered rows of the other class, then may enter its own.
+def online_steps(X, arrivals, reservoirs, w, scale, gradual, squared):
+    """Run online AUC maximization (OAM).
+
+    Each arriving row is paired with the buffered rows of the other class, then it may enter the buffer of its own.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), or tuple of CSR arrays
-        The rows that arrive and those in the buffers.
-    rows : ndarray of int64
-        The rows that arrive, in order.
-    signs : ndarray of int8
-        1 or -1 for each of them.
-    draws : ndarray of shape (len(rows),)
-        Uniform in [0, 1): the slots of the reservoirs.
-    buffers : ndarray of shape (2, capacity), int64
-        Buffered rows, negatives first. Changed in place, as are `filled`, `seen` and `w`.
-    filled, seen : ndarray of shape (2,), int64
-        Rows in either buffer; rows of either class that came so far.
+        The arriving and the buffered rows.
+    arrivals : Arrivals
+    reservoirs : Reservoirs
+        Changed in place, as is `w`.
+    w : ndarray of shape (d,)
     scale : float
         The constant C of the method.
     gradual : bool
         One joint gradient step (OAM-gra, hinge only) instead of one step after the other (OAM-seq).
     squared : bool
     """
+    buffers, filled, seen = reservoirs
     capacity = buffers.shape[1]
-    close = np.empty(capacity, np.int64)
-    for k in range(rows.size):
-        row, sign = rows[k], signs[k]
-        own, other = (1, 0) if sign > 0 else (0, 1)
+    violators = np.empty(capacity, np.int64)
+    for k in range(arrivals.rows.size):
+        row, positive = arrivals.rows[k], arrivals.signs[k] > 0
+        own, other = (1, 0) if positive else (0, 1)
         seen[own] += 1
         step = scale * max(1.0, seen[other] / max(filled[other], 1))
-        n_close = 0
-        for b in range(filled[other]):
-            i, j = (row, buffers[other, b]) if sign > 0 else (buffers[other, b], row)
-            margin, norm = _measure(X, i, j, w)
-            if not gradual:
-                a = _dual_step(0.0, margin, step * norm, squared)
-                if a != 0.0 and norm > 0.0:
-                    _move(X, i, j, step * a, w)
-            elif margin < 1.0:
-                close[n_close] = buffers[other, b]
-                n_close += 1
-        for b in range(n_close):
-            i, j = (row, close[b]) if sign > 0 else (close[b], row)
-            _move(X, i, j, step, w)
+        met = buffers[other, : filled[other]]
+        if gradual:
+            _joint_step(X, row, positive, met, step, w, violators)
+        else:
+            _sequential_steps(X, row, positive, met, step, w, squared)
         slot = filled[own]
         if slot < capacity:
             filled[own] += 1
         else:
-            slot = np.int64(draws[k] * seen[own])
+            slot = np.int64(arrivals.draws[k] * seen[own])
         if slot < capacity:
             buffers[own, slot] = row
 
 
 @njit(cache=True, nogil=True)
+def _sequential_steps(X, row, positive, met, step, w, squared):
+    for b in range(met.size):
+        i, j = (row, met[b]) if positive else (met[b], row)
+        margin, norm = _measure(X, i, j, w)
+        a = _dual_step(0.0, margin, step * norm, squared)
+        if a != 0.0 and norm > 0.0:
+            _move(X, i, j, step * a, w)
+
+
+@njit(cache=True, nogil=True)
+def _joint_step(X, row, positive, met, step, w, violators):
+    """One gradient step over all pairs with a margin below 1; `violators` is working memory."""
+    n_violators = 0
+    for b in range(met.size):
+        i, j = (row, met[b]) if positive else (met[b], row)
+        if _measure(X, i, j, w)[0] < 1.0:
+            violators[n_violators] = met[b]
+            n_violators += 1
+    for b in range(n_violators):
+        i, j = (row, violators[b]) if positive else (violators[b], row)
+        _move(X, i, j, step, w)
+
+
+@njit(cache=True, nogil=True)
 def _dual_step(old, margin, curvature, squared):
-    """The best dual variable of a pair, all others fixed; `curvature` is scale * |z|^2."""
+    """The optimal dual variable of a pair with all others fixed; `curvature` is scale * |z|^2."""
     if squared:
         return max(old + (1.0 - margin - 0.5 * old) / (curvature + 0.5), 0.0)
     if curvature == 0.0:
-        return 1.0  # equal rows: the loss is 1 whatever w, and so is its dual variable
+        return 1.0  # equal rows: the loss is 1 for any w, and so is its dual variable
     return min(max(old + (1.0 - margin) / curvature, 0.0), 1.0)
 
 
@@ -248,7 +298,7 @@ def _measure_sparse(X, i, j, w):
     data, indices, indptr = X
     margin = norm = 0.0
     p, q, p_end, q_end = indptr[i], indptr[j], indptr[i + 1], indptr[j + 1]
-    while p < p_end or q < q_end:  # both rows at once, so that equal rows are found equal to the last bit
+    while p < p_end or q < q_end:  # both rows at once, so that the difference of equal rows is exactly 0
         left = indices[p] if p < p_end else w.size
         right = indices[q] if q < q_end else w.size
         z = 0.0

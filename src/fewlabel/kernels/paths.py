@@ -1,15 +1,16 @@
 """Shortest paths on graphs of nearest neighbors, by length or by the sum of exponentials of the edges.
 
-The second cost is kept as its logarithm, so that it cannot overflow: an edge is its exponent, a path the log-sum-exp
-of its edges, and a row at the end of a path, without any edge, has the logarithm of 0.
+The second cost is stored as its logarithm, so that it cannot overflow: an edge is stored as its exponent, a path as the
+log-sum-exp of its edges, and a row at the end of a path, without any edge, has the logarithm of 0.
 """
 
 import math
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
-_WAITING, _SETTLED = -1, -2  # place in the heap of a row that has not been reached, and of one whose path is final
+_WAITING, _SETTLED = -1, -2  # place in the heap of a row that has not been reached, or whose path is final
 
 
 @njit(cache=True, nogil=True)
@@ -21,15 +22,16 @@ def log_add(a, b):
 
 @njit(cache=True, nogil=True)
 def adjacency(neighbors, lengths, directed):
-    """The rows from which each row is one step away, as lists one after the other.
+    """List the rows that lead to each row in one step, as concatenated lists.
 
     Parameters
     ----------
     neighbors : ndarray of shape (n_rows, k), int32
-        The rows to which a step leads from each row; -1 for none.
+        The rows that each row leads to; -1 for none.
     lengths : ndarray of shape (n_rows, k)
+        Lengths of the steps.
     directed : bool
-        If false, every step can also be taken backwards.
+        If False, every step can also be taken backward.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def adjacency(neighbors, lengths, directed):
         Length of each step.
     """
     n, k = neighbors.shape
-    indptr = np.zeros(n + 2, np.int64)  # counts are kept one place further on, and become the places to write to
+    indptr = np.zeros(n + 2, np.int64)  # counts are shifted by one place, and become the places to write to
     for i in range(n):
         for m in range(k):
             if neighbors[i, m] >= 0:
@@ -65,18 +67,19 @@ def adjacency(neighbors, lengths, directed):
 
 @njit(cache=True, nogil=True)
 def shortest_paths(indptr, rows, steps, sources, exponential):
-    r"""The cheapest path from every row to any of the sources: one run of Dijkstra's algorithm from all of them.
+    r"""Find the cheapest path from every row to any of the sources, by one run of Dijkstra's algorithm.
 
     The cost of a path is :math:`\sum_e d_e`, or, if `exponential`, :math:`\log \sum_e e^{d_e}`.
-    Of equal costs the path found first is kept: the one whose next row is cheaper, and between sources the earlier one.
+    Among equal costs the path found first is kept: the one whose next row is cheaper, then that of the earlier source.
 
     Parameters
     ----------
     indptr, rows, steps : ndarray
-        The graph, as `adjacency` gives it.
+        The graph, as returned by `adjacency`.
     sources : ndarray of int64
         Rows at which paths end.
     exponential : bool
+        Which cost to use.
 
     Returns
     -------
@@ -165,13 +168,14 @@ def _sink(heap, place, cost, found, size):
 
 @njit(cache=True, nogil=True)
 def path_costs(successor, step, order, delta):
-    r"""Logarithm of :math:`\sum_e e^{d_e / \delta}` along paths that were found by another cost.
+    r"""Compute the logarithm of :math:`\sum_e e^{d_e / \delta}` along paths that were found by another cost.
 
     Parameters
     ----------
     successor, step, order : ndarray
-        As `shortest_paths` gives them.
+        As returned by `shortest_paths`.
     delta : float
+        The scale :math:`\delta`.
 
     Returns
     -------
@@ -187,10 +191,10 @@ def path_costs(successor, step, order, delta):
 
 @njit(cache=True, nogil=True)
 def keep_cheaper(best, best_tree, cost, tree, successors, steps, delta, tolerance):
-    """Let the paths of a tree replace the best ones so far, where they cost less. `best` and `best_tree` are changed.
+    """Replace the best paths so far by those of a tree where they cost less; changes `best` and `best_tree`.
 
-    Where costs differ by less than `tolerance` their logarithms may have lost the digits that decide: the edges
-    that both paths have are left out, and what remains is compared.
+    If costs differ by less than `tolerance`, their logarithms may have lost the digits that matter: the edges that
+    both paths share are then left out, and the rest is compared.
 
     Parameters
     ----------
@@ -207,7 +211,7 @@ def keep_cheaper(best, best_tree, cost, tree, successors, steps, delta, toleranc
         if cost[i] == np.inf:
             continue
         cheaper = best_tree[i] < 0 or cost[i] < best[i]
-        # -inf, a source, differs from itself by NaN: it keeps its own tree.
+        # At a source, -inf minus -inf is NaN, the comparison is False, and the source keeps its own tree.
         if best_tree[i] >= 0 and abs(cost[i] - best[i]) <= tolerance * max(1.0, abs(best[i])):
             old = _edges(successors[best_tree[i]], steps[best_tree[i]], i)
             new = _edges(successors[tree], steps[tree], i)
@@ -248,18 +252,20 @@ def _cheaper(a, b, delta):
 
 @njit(cache=True, nogil=True)
 def extend(neighbors, lengths, cost, exponential):
-    """Cost of the paths of new rows, whose first step leads to one of their neighbors.
+    """Compute the costs of the paths of new rows, whose first step leads to one of their neighbors.
 
-    A neighbor at distance 0 is the row itself: no step is taken, and no other is looked at.
+    A neighbor at distance 0 is the row itself: no step is taken, and other neighbors are ignored.
 
     Parameters
     ----------
     neighbors : ndarray of shape (n_new, k), int32
-        -1 for none.
+        Neighbors of each new row; -1 for none.
     lengths : ndarray of shape (n_new, k)
+        Distances to them.
     cost : ndarray of shape (n_rows, n_kinds)
-        Costs of the rows, each kind on its own.
+        Costs of the rows, one column per kind of path.
     exponential : bool
+        Which cost to use.
 
     Returns
     -------
@@ -276,28 +282,33 @@ def extend(neighbors, lengths, cost, exponential):
             known |= neighbors[i, m] >= 0 and lengths[i, m] == 0
         for m in range(k):
             j, length = neighbors[i, m], lengths[i, m]
-            if j < 0 or (known and length > 0):
-                continue
-            for c in range(cost.shape[1]):
-                value = cost[j, c]
-                if value == np.inf:
-                    continue
-                if length > 0:
-                    value = log_add(length, value) if exponential else length + value
-                tie = value == new_cost[i, c] and j < through[i, c]
-                if value < new_cost[i, c] or tie:
-                    new_cost[i, c], through[i, c] = value, j
+            if j >= 0 and not (known and length > 0):
+                _take_step(i, j, length, cost, exponential, new_cost, through)
     return new_cost, through
+
+
+@njit(cache=True, nogil=True, inline="always")  # a call costs a third of the time of `extend`
+def _take_step(i, j, length, cost, exponential, new_cost, through):
+    """Lower the costs of new row i where the paths of its neighbor j are cheaper."""
+    for c in range(cost.shape[1]):
+        value = cost[j, c]
+        if value == np.inf:
+            continue
+        if length > 0:
+            value = log_add(length, value) if exponential else length + value
+        tie = value == new_cost[i, c] and j < through[i, c]
+        if value < new_cost[i, c] or tie:
+            new_cost[i, c], through[i, c] = value, j
 
 
 @njit(cache=True, nogil=True)
 def distances(A, B, neighbors, squared):
-    """Distance of each row of A to the given rows of B, by subtraction, so that equal rows are at distance 0.
+    """Compute the distance of each row of A to the given rows of B by subtraction: equal rows have distance 0.
 
     Parameters
     ----------
-    A : ndarray of shape (n, n_features)
-    B : ndarray of shape (m, n_features)
+    A, B : ndarray of shape (n, n_features) and (m, n_features), or tuples (data, indices, indptr)
+        Dense rows, or the arrays of two CSR matrices with sorted indices.
     neighbors : ndarray of shape (n, k), int32
         Rows of B; -1 for none.
     squared : bool
@@ -310,34 +321,42 @@ def distances(A, B, neighbors, squared):
     total = np.zeros(neighbors.shape)
     for i in range(neighbors.shape[0]):
         for m in range(neighbors.shape[1]):
-            j = neighbors[i, m]
-            if j < 0:
-                continue
-            for f in range(A.shape[1]):
-                difference = A[i, f] - B[j, f]
-                total[i, m] += difference * difference if squared else abs(difference)
+            if neighbors[i, m] >= 0:
+                total[i, m] = _distance(A, i, B, neighbors[i, m], squared)
     return total
 
 
-@njit(cache=True, nogil=True)
-def sparse_distances(a_data, a_columns, a_indptr, b_data, b_columns, b_indptr, neighbors, squared):
-    """As `distances`, of CSR matrices with sorted columns."""
-    total = np.zeros(neighbors.shape)
-    for i in range(neighbors.shape[0]):
-        for m in range(neighbors.shape[1]):
-            j = neighbors[i, m]
-            if j < 0:
-                continue
-            p, p_end, q, q_end = a_indptr[i], a_indptr[i + 1], b_indptr[j], b_indptr[j + 1]
-            while p < p_end or q < q_end:
-                if q == q_end or (p < p_end and a_columns[p] < b_columns[q]):
-                    difference = a_data[p]
-                    p += 1
-                elif p == p_end or b_columns[q] < a_columns[p]:
-                    difference = -b_data[q]
-                    q += 1
-                else:
-                    difference = a_data[p] - b_data[q]
-                    p, q = p + 1, q + 1
-                total[i, m] += difference * difference if squared else abs(difference)
+def _distance(A, i, B, j, squared):
+    """Distance of row i of A to row j of B."""
+
+
+@overload(_distance, inline="always", jit_options={"cache": True, "nogil": True})  # a call costs a quarter of the time
+def _distance_overload(A, i, B, j, squared):
+    return _dense_distance if isinstance(A, types.Array) else _sparse_distance
+
+
+def _dense_distance(A, i, B, j, squared):
+    total = 0.0
+    for f in range(A.shape[1]):
+        difference = A[i, f] - B[j, f]
+        total += difference * difference if squared else abs(difference)
+    return total
+
+
+def _sparse_distance(A, i, B, j, squared):
+    a_data, a_columns, a_indptr = A
+    b_data, b_columns, b_indptr = B
+    p, p_end, q, q_end = a_indptr[i], a_indptr[i + 1], b_indptr[j], b_indptr[j + 1]
+    total = 0.0
+    while p < p_end or q < q_end:
+        if q == q_end or (p < p_end and a_columns[p] < b_columns[q]):
+            difference = a_data[p]
+            p += 1
+        elif p == p_end or b_columns[q] < a_columns[p]:
+            difference = -b_data[q]
+            q += 1
+        else:
+            difference = a_data[p] - b_data[q]
+            p, q = p + 1, q + 1
+        total += difference * difference if squared else abs(difference)
     return total

@@ -1,14 +1,14 @@
 """Placements: where the scores of one sample fall among the scores of another, by sorting.
 
-The AUC, its variance and every test on it are means and variances of placements, so that all of them cost
-O(n log n) instead of a comparison of every pair.
+The AUC, its variance and the tests on it are means and variances of placements, so all of them cost O(n log n)
+instead of a comparison of every pair.
 """
 
 import numpy as np
 
 
 def placements(high, low):
-    """Mid-rank placements of two samples in each other; a tie counts one half.
+    """Compute the mid-rank placements of two samples in each other; a tie counts one half.
 
     .. math::
         \\psi_i = \\frac{1}{n} \\sum_{k=1}^{n} \\Big[1(l_k < h_i) + \\tfrac12 1(l_k = h_i)\\Big], \\qquad
@@ -26,14 +26,14 @@ def placements(high, low):
     Returns
     -------
     psi_high : ndarray of shape (m,)
-        For each row of `high`, the share of `low` that it beats.
+        For each row of `high`, the share of `low` that it exceeds.
     psi_low : ndarray of shape (n,)
-        For each row of `low`, the share of `high` that beats it.
+        For each row of `low`, the share of `high` that exceeds it.
 
     References
     ----------
-    .. [1] Sun and Xu (2014), Fast implementation of DeLong's algorithm, IEEE Signal Processing
-       Letters 21(11).
+    .. [1] Sun, X. and Xu, W. "Fast implementation of DeLong's algorithm for comparing the areas under correlated
+       receiver operating characteristic curves." IEEE Signal Processing Letters 21(11), 2014.
 
     Examples
     --------
@@ -46,15 +46,15 @@ def placements(high, low):
     by_high, by_low = np.argsort(high), np.argsort(low)
     sorted_high, sorted_low = high[by_high], low[by_low]
     psi_high, psi_low = np.empty(len(high)), np.empty(len(low))
-    # Looking up sorted values walks through memory in order: twice to five times faster on large samples.
+    # Looking up sorted values reads memory in order, which is two to five times faster on large samples.
     psi_high[by_high] = _twice_midrank(sorted_low, sorted_high) / (2 * len(low))
-    # The subtraction is done on integers, so that equal placements are equal to the last bit.
+    # Subtract integers, so that equal placements are exactly equal.
     psi_low[by_low] = (2 * len(high) - _twice_midrank(sorted_high, sorted_low)) / (2 * len(high))
     return psi_high, psi_low
 
 
 def variance_of_mean(psi):
-    """Squared standard error of the mean of `psi`, exactly 0 where all its values are equal.
+    """Compute the squared standard error of the mean of `psi`, exactly 0 if all its values are equal.
 
     Parameters
     ----------
@@ -64,6 +64,7 @@ def variance_of_mean(psi):
     Returns
     -------
     float
+        The variance with n - 1 in the denominator, divided by n.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def variance_of_mean(psi):
     >>> variance_of_mean(np.array([0.75, 1.0]))
     0.015625
     """
-    # Placements are multiples of 1 / 2n: a smaller spread is rounding, and must not pass for information.
+    # Placements are multiples of 1 / 2n: a smaller spread is rounding error, not information.
     if np.ptp(psi) < 1e-12:
         return 0.0
     return float(np.var(psi, ddof=1) / len(psi))

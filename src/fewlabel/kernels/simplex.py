@@ -1,13 +1,13 @@
-"""Coordinate descent on the dual of the simplex-cone support vector machine."""
+"""Dual coordinate descent for the simplex-cone support vector machine."""
 
 from numba import njit
 
-_FAST = {"reassoc", "contract"}  # lets the compiler turn dot products into vector code
+_FAST = {"reassoc", "contract"}  # lets the compiler vectorize dot products
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def pass_over(Z, squares, codes, S, bounds, order, alpha, W):
-    r"""One pass of exact steps over the dual variables of the rows in `order`.
+    r"""Run one pass of exact coordinate steps over the dual variables of the rows in `order`.
 
     The variable of row i and class :math:`k \ne y_i` lies between 0 and ``bounds[i]``. Its gradient is
     :math:`-(1 / (P - 1) + \langle s_k, W z_i \rangle)` and its curvature :math:`|z_i|^2 / 2`.
@@ -15,6 +15,7 @@ def pass_over(Z, squares, codes, S, bounds, order, alpha, W):
     Parameters
     ----------
     Z : ndarray of shape (n_rows, n_features)
+        The rows.
     squares : ndarray of shape (n_rows,)
         Squared lengths of the rows.
     codes : ndarray of shape (n_rows,), int64
@@ -22,12 +23,13 @@ def pass_over(Z, squares, codes, S, bounds, order, alpha, W):
     S : ndarray of shape (n_classes - 1, n_classes)
         The simplex code: unit vectors that sum to zero.
     bounds : ndarray of shape (n_rows,)
+        Upper bound of the dual variables of each row.
     order : ndarray of int64
         The rows to visit.
     alpha : ndarray of shape (n_rows, n_classes)
-        The dual variables; changed.
+        The dual variables; changed in place.
     W : ndarray of shape (n_classes - 1, n_features)
-        The weights, :math:`-\frac12 \sum_{ik} \alpha_{ik} s_k z_i^\top`; changed.
+        The weights, :math:`-\frac12 \sum_{ik} \alpha_{ik} s_k z_i^\top`; changed in place.
     """
     n_outputs, n_classes = S.shape
     n_features = Z.shape[1]
@@ -35,7 +37,7 @@ def pass_over(Z, squares, codes, S, bounds, order, alpha, W):
         for k in range(n_classes):
             if k == codes[i]:
                 continue
-            if squares[i] == 0.0:  # the row's loss does not depend on W: its dual variable costs nothing
+            if squares[i] == 0.0:  # the loss of a zero row does not depend on W, so the optimum is at the bound
                 alpha[i, k] = bounds[i]
                 continue
             value = 1.0 / (n_classes - 1)

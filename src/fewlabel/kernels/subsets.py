@@ -1,6 +1,6 @@
-"""Subset scores: incremental distances for Relief-type scores, and groups of equal rows for consistency.
+"""Scores of column subsets: incremental distances for Relief-type scores, groups of equal rows for consistency.
 
-Rows come sorted by class, class c is rows ``starts[c]:starts[c + 1]``. A column is numeric, scaled to [0, 1], or
+Rows are sorted by class; class c is rows ``starts[c]:starts[c + 1]``. A column is numeric, scaled to [0, 1], or
 nominal, with codes; NaN is a missing value in both.
 """
 
@@ -23,7 +23,7 @@ def add_column(column, nominal, queries, squared):
 
 @njit(cache=True, nogil=True)
 def column_scores(columns, nominal, starts, queries, n_neighbors):
-    """`subset_scores` of every column alone: neighbors in one column stand side by side once it is sorted."""
+    """Compute `subset_scores` of each single column: its neighbors are adjacent once it is sorted."""
     n_rows, n_classes = columns.shape[1], starts.size - 1
     total = np.zeros(columns.shape[0])
     for f in range(columns.shape[0]):
@@ -44,9 +44,9 @@ def column_scores(columns, nominal, starts, queries, n_neighbors):
 
 @njit(cache=True, nogil=True)
 def _mean_nearest(values, a, nominal, own, found):
-    """Mean difference of `a` from the nearest values, which are sorted; one equal to `a` is left out if `own`.
+    """Mean difference of `a` from the nearest of the sorted values; one equal to `a` is left out if `own`.
 
-    The values that `found` has in excess of them are missing.
+    If `found` exceeds the number of values, the rest are missing values.
     """
     if a != a:
         return 1.0
@@ -58,7 +58,7 @@ def _mean_nearest(values, a, nominal, own, found):
     for _ in range(found):
         below = a - values[left] if left >= 0 else np.inf
         above = values[right] - a if right < values.size else np.inf
-        total += min(below, above, 1.0)  # 1: of a missing value, more than any other
+        total += min(below, above, 1.0)  # 1 is the difference from a missing value, the largest possible
         if below <= above:
             left -= 1
         else:
@@ -68,28 +68,32 @@ def _mean_nearest(values, a, nominal, own, found):
 
 @njit(cache=True, nogil=True)
 def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neighbors):
-    r"""Sum over the query rows of miss - hit, for the present subset with each candidate column added to it.
+    r"""Sum miss - hit over the query rows, for the current subset with each candidate column added to it.
 
-    The squared distance to a row can only grow with a column. Rows are therefore visited by their distance in the
-    present subset, ring by ring, and the rest of a class is left out once a ring begins beyond the k-th neighbor.
+    Adding a column can only increase a squared distance. Rows are therefore visited by their distance in the current
+    subset, ring by ring, and the rest of a class is skipped once a ring begins beyond the k-th neighbor.
 
     Parameters
     ----------
     columns : ndarray of shape (n_features, n_rows)
+        All columns.
     nominal : ndarray of shape (n_features,), bool
+        Which of them are nominal.
     candidates : ndarray of int64
         The columns to try.
     starts : ndarray of shape (n_classes + 1,), int64
+        First row of each class, and the number of rows.
     queries : ndarray of int64
         Positions of the query rows.
     squared : ndarray of shape (n_queries, n_rows)
-        Squared distances in the present subset.
+        Squared distances in the current subset.
     n_neighbors : int
-        Neighbors of each class, fewer where a class has fewer.
+        Number of neighbors in each class, or as many as the class has.
 
     Returns
     -------
     ndarray of shape (len(candidates),)
+        The score of each candidate.
     """
     n_rows, n_classes = columns.shape[1], starts.size - 1
     rows, distances = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
@@ -118,17 +122,17 @@ def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neig
 @njit(cache=True, nogil=True)
 def _squared_difference(a, b, nominal):
     if nominal:
-        return 1.0 if a != b else 0.0  # NaN differs from all, from NaN too
+        return 1.0 if a != b else 0.0  # NaN differs from every value, including NaN
     d = (a - b) * (a - b)
     return d if d == d else 1.0
 
 
 @njit(cache=True, nogil=True)
 def _sort_into_rings(squared, start, stop, query, rows, distances, rings, ring_least):
-    """Order the rows ``start:stop`` without the query by rings of their distance: one counting sort.
+    """Sort the rows ``start:stop`` without the query into rings by their distance, with one counting sort.
 
-    Ring r is ``rows[rings[r]:rings[r + 1]]``, its least squared distance is ``ring_least[r]``. A ring's number does not
-    fall as the distance grows, in floating point too, so a whole ring can be left out safely.
+    Ring r is ``rows[rings[r]:rings[r + 1]]``, its least squared distance is ``ring_least[r]``. The ring number is
+    monotone in the distance even in floating point, so whole rings can be skipped safely.
     """
     low, high = np.inf, 0.0
     for j in range(start, stop):
@@ -151,14 +155,14 @@ def _sort_into_rings(squared, start, stop, query, rows, distances, rings, ring_l
             rows[rings[ring]] = j
             distances[rings[ring]] = squared[j]
             rings[ring] += 1
-    for r in range(_N_RINGS, 0, -1):  # the counts have moved one ring on
+    for r in range(_N_RINGS, 0, -1):  # the offsets have advanced by one ring
         rings[r] = rings[r - 1]
     rings[0] = 0
 
 
 @njit(cache=True, nogil=True)
 def _insert(nearest, found, d):
-    """Insert d in the sorted list, whose length is at most ``nearest.size``; returns the length."""
+    """Insert d into the sorted list, which holds at most ``nearest.size`` values; returns its length."""
     place = found if found < nearest.size else found - 1
     while place > 0 and nearest[place - 1] > d:
         nearest[place] = nearest[place - 1]
@@ -169,7 +173,7 @@ def _insert(nearest, found, d):
 
 @njit(cache=True, nogil=True)
 def _nearest(column, query, nominal, rows, distances, rings, ring_least, nearest):
-    """Fill `nearest` with the least squared distances, ascending; returns how many there are."""
+    """Fill `nearest` with the smallest squared distances, ascending; returns their number."""
     found, worst, a = 0, np.inf, column[query]
     for r in range(_N_RINGS):
         if ring_least[r] >= worst:
@@ -182,20 +186,21 @@ def _nearest(column, query, nominal, rows, distances, rings, ring_least, nearest
                 found = _insert(nearest, found, d)
                 if found == nearest.size:
                     worst = nearest[found - 1]
-                    if worst <= ring_least[r]:  # no row of this ring or of a later one is nearer
+                    if worst <= ring_least[r]:  # no other row of this or a later ring is nearer
                         return found
     return found
 
 
 @njit(cache=True, nogil=True)
 def relief_weights(table, n_values, starts, queries, n_neighbors):
-    """Sum over the query rows of ReliefF's update of each column's weight.
+    """Sum ReliefF's update of each column weight over the query rows.
 
-    Neighbors are by the sum of the columns' differences; of equally near rows the first are taken.
+    Neighbors minimize the sum of the differences of the columns; among equally near rows the first are used.
 
     Parameters
     ----------
     table : ndarray of shape (n_rows, n_features)
+        The rows.
     n_values : ndarray of shape (n_features,), int64
         Number of values of a nominal column, 0 for a numeric one.
     starts, queries, n_neighbors
@@ -204,6 +209,7 @@ def relief_weights(table, n_values, starts, queries, n_neighbors):
     Returns
     -------
     ndarray of shape (n_features,)
+        The sum of the updates of each column.
     """
     n_rows, n_features = table.shape
     distances = np.empty(n_rows)
@@ -230,7 +236,7 @@ def relief_weights(table, n_values, starts, queries, n_neighbors):
 
 @njit(cache=True, nogil=True)
 def _difference(a, b, n_values):
-    """Weka's difference of two values, which also says what a missing one is expected to differ by."""
+    """Difference of two values as in Weka, with the expected difference if a value is missing."""
     if n_values > 0:
         if a != a or b != b:
             return 1.0 - 1.0 / n_values
@@ -269,12 +275,16 @@ def split_groups(order, bounds, codes, n_codes):
     order : ndarray of shape (n_rows,), int64
         Group g is rows ``order[bounds[g]:bounds[g + 1]]``.
     bounds : ndarray of shape (n_groups + 1,), int64
+        Where each group begins in `order`.
     codes : ndarray of shape (n_rows,), int64
         Values of the column, 0 to ``n_codes - 1``.
+    n_codes : int
+        Number of codes.
 
     Returns
     -------
     order, bounds : ndarray
+        The smaller groups.
     """
     n_rows = order.size
     split, ends = np.empty(n_rows, dtype=np.int64), np.empty(n_rows + 1, dtype=np.int64)
@@ -306,7 +316,7 @@ def split_groups(order, bounds, codes, n_codes):
 
 @njit(cache=True, nogil=True)
 def count_inconsistent(order, bounds, codes, n_codes, y, n_classes):
-    """Rows outside the majority class of their group, once the groups are split by one more column."""
+    """Count the rows outside the majority class of their group, after splitting the groups by one more column."""
     counts = np.zeros((n_codes, n_classes), dtype=np.int64)
     wrong = 0
     for g in range(bounds.size - 1):
@@ -314,7 +324,7 @@ def count_inconsistent(order, bounds, codes, n_codes, y, n_classes):
             counts[codes[order[i]], y[order[i]]] += 1
         for i in range(bounds[g], bounds[g + 1]):
             row = counts[codes[order[i]]]
-            if row.sum() > 0:  # the first row of this code in the group
+            if row.sum() > 0:  # the first row with this code in the group
                 wrong += row.sum() - row.max()
                 row[:] = 0
     return wrong

@@ -1,19 +1,19 @@
-"""The solvers of the paper: steps over single pairs, in random, permuted or streaming order."""
+"""The solvers of Jiang et al. (2014): steps over single pairs, in random, permuted or streaming order."""
 
 import numpy as np
 from scipy import sparse
 
-from fewlabel.kernels.linear_auc import coordinate_steps, online_steps, stochastic_steps
+from fewlabel.kernels.linear_auc import Arrivals, Reservoirs, coordinate_steps, online_steps, stochastic_steps
 from fewlabel.linear._exact import Solution
 from fewlabel.linear._pairs import PairRisk
 
-MAX_PAIRS = 50_000_000  # dual variables and a permutation of them then take 0.6 GB
+MAX_PAIRS = 50_000_000  # the dual variables and a permutation of them then take 0.6 GB
 _CHUNK = 1 << 16
-_STEPS_A_ROW = 20  # a pass of "msgd" where there are more than MAX_PAIRS pairs
+_STEPS_PER_ROW = 20  # length of a pass of "msgd" if there are more than MAX_PAIRS pairs
 
 
 def sdcd(X, positive, alpha, *, squared, permuted, tol, max_iter, rng, after=None):
-    """Dual coordinate ascent over pairs drawn at random, or in a new random order in each pass.
+    """Run dual coordinate ascent over pairs drawn at random, or in a new random order in each pass.
 
     Parameters and result are those of `fewlabel.linear._exact.solve`.
     """
@@ -22,7 +22,7 @@ def sdcd(X, positive, alpha, *, squared, permuted, tol, max_iter, rng, after=Non
     if n_pairs > MAX_PAIRS:
         raise ValueError(
             f"this solver keeps a dual variable for each of the {len(positives)} x {len(negatives)} = {n_pairs} pairs, "
-            f"and {MAX_PAIRS} is the most it takes: use solver='exact', which needs no pairs, or 'msgd'"
+            f"but at most {MAX_PAIRS} are allowed: use solver='exact', which needs no pairs, or 'msgd'"
         )
     risk, scale = PairRisk(positive, None, squared), 1.0 / (alpha * n_pairs)
     w, duals, dual_sum = np.zeros(X.shape[1]), np.zeros(n_pairs), 0.0
@@ -40,13 +40,15 @@ def sdcd(X, positive, alpha, *, squared, permuted, tol, max_iter, rng, after=Non
 
 
 class Stream:
-    """Coefficients that learn from rows as they come, by "msgd" or by online AUC maximization.
+    """Coefficients that are updated as rows arrive, by "msgd" or by online AUC maximization.
 
     Parameters
     ----------
     solver : {"msgd", "oam-inf", "oam-seq", "oam-gra"}
     alpha : float
+        The penalty.
     squared : bool
+        Squared hinge instead of hinge.
     buffer_size : int
         Rows of each class that "oam-seq" and "oam-gra" keep; "oam-inf" keeps all.
     n_features : int
@@ -59,12 +61,12 @@ class Stream:
         self.w, self.scale = np.zeros(n_features), None
 
     def forget_rows(self):
-        """Empty the buffers, as before a new pass."""
+        """Empty the buffers before a new pass."""
         self.seen = np.zeros(2, dtype=np.int64)  # negatives, positives
         self.kept, self.n_kept = None, np.zeros(2, dtype=np.int64)  # buffered rows, negatives first
 
     def at_hand(self, X, positive):
-        """The buffered rows and their class; of a solver without buffers, the rows of the last batch."""
+        """Return the buffered rows and their class; for a solver without buffers, the rows of the last batch."""
         return (X, positive) if self.kept is None else (self.kept, np.arange(self.n_kept.sum()) >= self.n_kept[0])
 
     @property
@@ -73,7 +75,7 @@ class Stream:
         return self.sum / max(self.n_steps, 1) if self.solver == "msgd" else self.w
 
     def feed(self, X, positive, rng):
-        """Learn from labeled rows, in their order."""
+        """Update the coefficients with labeled rows, in their order."""
         counts = np.array([np.count_nonzero(~positive), np.count_nonzero(positive)])
         if self.solver == "msgd":
             self.seen += counts
@@ -87,26 +89,18 @@ class Stream:
         buffers = np.zeros((2, capacity), dtype=np.int64)
         buffers[0, : self.n_kept[0]] = np.arange(self.n_kept[0])
         buffers[1, : self.n_kept[1]] = np.arange(self.n_kept[0], n_kept)
-        online_steps(
-            as_rows(rows),
-            np.arange(n_kept, n_kept + len(positive)),
-            np.where(positive, np.int8(1), np.int8(-1)),
-            rng.random(len(positive)),
-            buffers,
-            self.n_kept,
-            self.seen,
-            self.w,
-            self.scale,
-            self.solver == "oam-gra",
-            self.squared,
-        )
+        signs = np.where(positive, np.int8(1), np.int8(-1))
+        arrivals = Arrivals(np.arange(n_kept, n_kept + len(positive)), signs, rng.random(len(positive)))
+        reservoirs = Reservoirs(buffers, self.n_kept, self.seen)
+        gradual = self.solver == "oam-gra"
+        online_steps(as_rows(rows), arrivals, reservoirs, self.w, self.scale, gradual, self.squared)
         self.kept = rows[np.concatenate([buffers[0, : self.n_kept[0]], buffers[1, : self.n_kept[1]]])]
 
     def _descend(self, X, positive, counts, rng):
         n_pairs = int(counts[0]) * int(counts[1])
         if n_pairs == 0:
             return
-        n_steps = n_pairs if n_pairs <= MAX_PAIRS else min(n_pairs, _STEPS_A_ROW * len(positive))
+        n_steps = n_pairs if n_pairs <= MAX_PAIRS else min(n_pairs, _STEPS_PER_ROW * len(positive))
         rows, positives, negatives = as_rows(X), np.flatnonzero(positive), np.flatnonzero(~positive)
         for pairs in _drawn(n_pairs, n_steps, rng):
             stochastic_steps(rows, positives, negatives, pairs, self.sum, self.n_steps, self.alpha, self.squared)
@@ -114,7 +108,7 @@ class Stream:
 
 
 def certificate(X, risk, w, alpha):
-    """Objective and duality gap of any coefficients, by the best of a few feasible points of the dual."""
+    """Return objective and duality gap of any coefficients, by the best of a few feasible points of the dual."""
     scores, lower = X @ w, 0.0
     for width in (1.0,) if risk.squared else (1.0, 0.1, 0.01):
         value = risk(scores, width)
@@ -129,7 +123,7 @@ def certificate(X, risk, w, alpha):
 
 
 def as_rows(X):
-    """The rows as the kernels take them."""
+    """Return the rows as the kernels take them."""
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
     if not X.has_sorted_indices:
@@ -138,7 +132,7 @@ def as_rows(X):
 
 
 def _drawn(n_pairs, n_steps, rng):
-    """Pairs drawn at random, in pieces: 64-bit draws, so that every pair can come."""
+    """Pairs drawn at random, in chunks; 64-bit draws, so that every pair can be drawn."""
     for begin in range(0, n_steps, _CHUNK):
         yield rng.integers(n_pairs, size=min(_CHUNK, n_steps - begin))
 
