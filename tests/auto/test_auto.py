@@ -3,12 +3,16 @@
 import subprocess
 import sys
 import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import fewlabel
 from fewlabel import AutoClassifier, hide_labels
@@ -16,6 +20,7 @@ from fewlabel.auto import _crossfit, learning_curve, portfolio
 from fewlabel.auto._members import available
 from fewlabel.exceptions import LabelError
 from fewlabel.metrics import auc_confidence_interval, pu_auc_score
+from fewlabel.persistence import FrozenTrees
 
 QUICK = dict(n_repeats=1, random_state=0)
 FEW = ["logistic regression", "extra trees", "extra trees + components", "path neighbors"]
@@ -46,20 +51,20 @@ def model(cancer):
 
 
 def test_the_portfolio_covers_the_ground():
-    families = {m.family for m in available("b")}
+    families = {m.family for m in available("binary")}
     assert {"linear", "kernel", "forest", "boosting", "neighbor", "graph"} <= families
-    assert any(m.view == "components" and m.learns == "all" for m in available("b"))
+    assert any(m.view == "components" and m.learns == "all" for m in available("binary"))
     assert len({m.name for m in portfolio()}) == len(portfolio())
-    for task in "bmp":
+    for task in ("binary", "multiclass", "positive-unlabeled"):
         assert len(available(task)) >= 5
-    assert not [m for m in available("b", has_unlabeled=False) if m.fits_unlabeled]
+    assert not [m for m in available("binary", has_unlabeled=False) if m.fits_unlabeled]
 
 
 def test_xgboost_and_lightgbm_join_when_installed(monkeypatch):
     from fewlabel.auto import _members
 
     monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: None if name == "xgboost" else object())
-    names = {m.name for m in available("b")}
+    names = {m.name for m in available("binary")}
     assert "XGBoost" not in names
     assert "LightGBM" in names
 
@@ -74,7 +79,7 @@ def test_weights_and_leaderboard(model):
     assert (board["fit_seconds"] > 0).all()
     single = board[board["family"] != "ensemble"].set_index("method")
     assert {name: w for name, w in single["weight"].items() if w > 0} == pytest.approx(weights)
-    assert set(single.index) == {m.name for m in available("b")}
+    assert set(single.index) == {m.name for m in available("binary")}
     uses = dict(zip(single.index, single["uses_unlabeled"]))
     assert not uses["logistic regression"]
     assert uses["path neighbors"]
@@ -238,6 +243,102 @@ def test_the_callback_reports_every_step_in_the_callers_thread(cancer):
     assert threads == {threading.get_ident()}
 
 
+def _process_state():
+    return list(warnings.filters), [(info["filepath"], info["num_threads"]) for info in threadpool_info()]
+
+
+def test_the_process_is_as_it_was_while_the_callers_code_runs(cancer):
+    X, _, few = cancer
+    found = []
+
+    def callback(*_):
+        found.append(_process_state())
+
+    def scoring(positive, score):
+        if len(found) < 50:  # it is called a thousand times
+            found.append(_process_state())
+        return roc_auc_score(positive, score)
+
+    with threadpool_limits(2):  # a limit that is left behind shows even where the machine has a single core
+        AutoClassifier(FEW, **QUICK).fit(X, few)  # loads the libraries
+        before = _process_state()
+        found.clear()
+        AutoClassifier(FEW, scoring=scoring, **QUICK).fit(X, few, callback=callback)
+        assert len(found) > 50
+        assert all(state == before for state in found)
+
+
+def test_concurrent_fits_leave_the_process_as_it_was(cancer):
+    X, _, few = cancer
+
+    def fit(n_jobs):
+        return AutoClassifier(FEW, n_jobs=n_jobs, **QUICK).fit(X, few).predict_proba(X)
+
+    with threadpool_limits(2):
+        expected, before = fit(None), _process_state()
+        with ThreadPoolExecutor(3) as pool:
+            found = list(pool.map(fit, [None, 2, None]))
+        assert _process_state() == before
+    for proba in found:
+        np.testing.assert_array_equal(proba, expected)
+
+
+def test_warnings_of_members_reach_the_caller(cancer, monkeypatch):
+    from sklearn.linear_model import LogisticRegression
+
+    X, _, few = cancer
+    monkeypatch.setattr(LogisticRegression, "fit", _warning_fit(LogisticRegression.fit))
+    with pytest.warns(UserWarning, match="from a member"):
+        AutoClassifier(["logistic regression"], **QUICK).fit(X, few)
+
+
+def _warning_fit(fit):
+    def wrapped(self, X, y):
+        warnings.warn("from a member", UserWarning, stacklevel=2)
+        return fit(self, X, y)
+
+    return wrapped
+
+
+def test_the_members_are_the_estimators_themselves(cancer, tmp_path):
+    X, _, few = cancer
+    names = ["extra trees", "random forest", "histogram boosting"]
+    model = AutoClassifier(names, **QUICK).fit(X, few)
+    kinds = {name: type(member.model).__name__ for name, member in model.members_.items()}
+    expected = dict(zip(names, ["ExtraTreesClassifier", "RandomForestClassifier", "HistGradientBoostingClassifier"]))
+    assert kinds == {name: expected[name] for name in kinds}
+    fewlabel.save(model, tmp_path / "model.skops")
+    assert {name: type(member.model).__name__ for name, member in model.members_.items()} == kinds
+    again = fewlabel.load(tmp_path / "model.skops")
+    assert {type(member.model) for member in again.members_.values()} == {FrozenTrees}
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_a_refit_that_fails_leaves_no_model(cancer):
+    X, _, few = cancer
+    model = AutoClassifier(FEW[:1], **QUICK).fit(X, few)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, few, callback=stop)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("package", ["xgboost", "lightgbm"])
+def test_boosters_rank_new_rows_among_scores_of_the_same_scale(package, cancer):
+    """Without unlabeled rows the reference is made of out-of-fold scores: sums of trees, like those of new rows."""
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    X, y, _ = cancer
+    name = {"xgboost": "XGBoost", "lightgbm": "LightGBM"}[package]
+    model = AutoClassifier([name], **QUICK).fit(X[::2], y[::2])
+    ranks = model.members_[name].ranks(X[1::2])
+    assert np.quantile(ranks, 0.25) < 0.35
+    assert np.quantile(ranks, 0.75) > 0.65
+
+
 def test_the_callback_is_no_routed_metadata():
     assert AutoClassifier().get_metadata_routing().fit.requests == {}
 
@@ -286,7 +387,7 @@ def test_every_member_is_saved_and_loaded_bit_for_bit(task, tmp_path, monkeypatc
     everyone = lambda ranks, *_: np.full(len(ranks), 1 / len(ranks))  # noqa: E731
     monkeypatch.setattr(_classifier, "choose", everyone)
     model = AutoClassifier(**QUICK).fit(X, pd.Series(few, dtype="Int64").mask(few < 0))
-    assert len(model.members_) == len(available(task[0]))
+    assert len(model.members_) == len(available(task))
     recwarn.clear()
     fewlabel.save(model, tmp_path / "model.skops")
     assert not [w for w in recwarn if "refuse" in str(w.message)]

@@ -1,6 +1,7 @@
-"""The choice between the methods, by out-of-fold evidence."""
+"""AutoClassifier: many methods compared out of fold, the better ones combined."""
 
-from fewlabel.auto._classifier import BLOCK, AutoClassifier, UnlabeledEffect, check_counts
+from fewlabel.auto._classifier import BLOCK, AutoClassifier, check_counts
+from fewlabel.auto._intervals import UnlabeledEffect
 from fewlabel.auto._learning_curve import LearningCurve, learning_curve
 from fewlabel.auto._members import portfolio
 

@@ -1,8 +1,7 @@
-"""AutoClassifier: the choice between the methods, by out-of-fold evidence."""
+"""AutoClassifier: labels -> features -> crossfit -> weights -> refit -> calibration."""
 
 import numbers
 import time
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,85 +9,63 @@ from scipy.special import expit, logit
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from fewlabel import labels
-from fewlabel.auto._crossfit import Job, quietly
-from fewlabel.auto._intervals import compare, interval
-from fewlabel.auto._members import PORTFOLIO, TRIED_FIRST, available
-from fewlabel.auto._weights import SCORERS, choose, cross_fitted
+from fewlabel.auto._crossfit import TrainingRows, crossfit, refit
+from fewlabel.auto._intervals import UnlabeledEffect, interval, unlabeled_effect
+from fewlabel.auto._members import BINARY, MULTICLASS, POSITIVE_UNLABELED, TRIED_FIRST, select_members
+from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted
 from fewlabel.base import Interval, RankingClassifier, StrOptions, fit_context
 from fewlabel.calibration import calibrate, calibrate_pu
 from fewlabel.exceptions import LabelError
 from fewlabel.prior import class_prior
+from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
-_LETTERS = {"binary": "b", "multiclass": "m", "positive-unlabeled": "p"}
-_LEAST = 2  # labeled rows of a class: one to learn from, one to check with
-_MOST_PU = 5000  # unlabeled rows of positive-unlabeled data: more of them only cost time
-_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where their log-odds are infinite
-_SHARE_OF_EVIDENCE = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
-
-
-class UnlabeledEffect(NamedTuple):
-    """What the unlabeled rows are worth: out of fold, the best method that uses them against the best that does not.
-
-    Attributes
-    ----------
-    difference : float
-        Of the scores; positive if the unlabeled rows help.
-    low, high : float
-        Its 95% interval, on the same rows.
-    pvalue : float
-    method, supervised : str
-        The two methods.
-    """
-
-    difference: float
-    low: float
-    high: float
-    pvalue: float
-    method: str
-    supervised: str
+_LEAST = 2  # labeled rows of a class: one to learn from, one to validate with
+_MOST_PU = 5000  # unlabeled rows of positive-unlabeled data; more cost time and do not change the choice
+_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
+_SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
+_COLUMNS = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabeled", "weight")
 
 
 class AutoClassifier(RankingClassifier):
-    r"""The best ranking that these labels can give: a small portfolio, judged out of fold, and a weighted few of it.
+    r"""Compare a portfolio of methods out of fold, combine the best ones by weighted ranks.
 
-    Which family of models ranks best with few labels changes from table to table, and so does whether unlabeled rows
+    Which family of models ranks best with few labels varies from table to table, and so does whether unlabeled rows
     help. Every member :math:`m` of a portfolio (linear, kernel, forest, boosting, neighbor and graph methods, with and
     without the unlabeled rows) therefore scores each labeled row by a model that was not fitted to it. Scores become
     ranks :math:`r_m(x) \in (0, 1)` among reference rows, and the ranks are averaged,
 
     .. math:: s(x) = \sum_m w_m r_m(x), \qquad w_m \ge 0, \quad \sum_m w_m = 1 ,
 
-    with weights that fall with a member's distance to the best out-of-fold score, as far as that is not chance. Greedy
-    picks are added until the ensemble's out-of-fold score on the labeled rows is not worse than that of the best
-    single member that uses labeled rows alone. The chosen members are then fitted to all rows.
+    with weights that decrease with a member's distance to the best out-of-fold score, beyond what sampling error
+    explains. Greedy picks are added until the out-of-fold score of the ensemble is not below that of the best single
+    member that uses labeled rows only. The chosen members are then fitted to all rows.
 
-    Binary, multi-class (one class against the rest, the mean over classes) and positive-unlabeled labels: if one class
-    alone is labeled, it is taken for the positive class, and members are judged by the AUC that positives and
-    unlabeled rows tell, with the estimated prior (:func:`fewlabel.metrics.pu_auc_score`).
+    Binary, multi-class (one class against the rest, averaged over classes) and positive-unlabeled labels. If only one
+    class is labeled, it is the positive class, and members are compared by the AUC estimated from positives and
+    unlabeled rows with the estimated prior (:func:`fewlabel.metrics.pu_auc_score`).
 
     Parameters
     ----------
     portfolio : "auto", "small" or list of str, default="auto"
-        Members to try: all that suit the labels and are installed; a few quick ones; or these, by the names in
+        Members to try: all that suit the labels and are installed; a few fast ones; or these, by the names in
         `leaderboard_`.
     scoring : {"roc_auc", "average_precision"} or callable, default="roc_auc"
-        What is maximized; a callable is ``scoring(positive, score)`` with an array of bool. Positive-unlabeled data
+        Score to maximize; a callable is ``scoring(positive, score)`` with an array of bool. Positive-unlabeled data
         always use the AUC.
     n_repeats : int or "auto", default="auto"
-        How often the labeled rows are dealt into 5 folds anew; "auto" takes more repeats the fewer labels there are.
+        Number of times that the labeled rows are split into 5 folds; "auto" uses more repeats with fewer labels.
     time_budget : float, default=None
         Seconds after which no further member is tried. Without it the result depends on `random_state` alone.
     prior : float, default=None
-        P(y = positive) among the unlabeled rows, for positive-unlabeled data. None has it estimated.
+        P(y = positive) among the unlabeled rows, for positive-unlabeled data. Estimated if None.
     n_jobs : int, default=None
-        Members that are fitted at the same time; -1 for all cores. The model does not depend on it.
+        Number of members fitted at the same time, in threads; -1 means all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws folds, and seeds the members.
+        Draws folds and seeds the members.
 
     Attributes
     ----------
@@ -96,25 +73,26 @@ class AutoClassifier(RankingClassifier):
     task_ : {"binary", "multiclass", "positive-unlabeled"}
         How `y` was read.
     leaderboard_ : DataFrame
-        One row for each member that was tried and one for the ensemble, the best first: `method`, `family`, `score`
-        (out of fold), `low` and `high` (95% interval), `fit_seconds`, `uses_unlabeled` and `weight`. The ensemble's
-        row is cross-fitted: its weights were chosen without the rows they are judged on.
+        One row per member that was tried and one for the ensemble, the best first: `method`, `family`, `score` (out of
+        fold), `low` and `high` (95% interval), `fit_seconds`, `uses_unlabeled` and `weight`. The row of the ensemble is
+        cross-fitted: its weights were chosen without the rows they are evaluated on.
     ensemble_weights_ : dict
         Weight of each chosen member.
     score_ : float
         Out-of-fold score of the ensemble with these weights.
     unlabeled_effect_ : UnlabeledEffect or None
         Difference between the best member that uses unlabeled rows and the best that does not. None for
-        positive-unlabeled data, or without unlabeled rows. Each is the best of several, so that small differences
-        mean little.
+        positive-unlabeled data, or without unlabeled rows. Each is the best of several, so small differences mean
+        little.
     out_of_fold_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
-        Cross-fitted decision function of the labeled rows, in their order; for honest curves.
+        Cross-fitted decision function of the labeled rows, in their order.
     labeled_rows_ : ndarray of int
-        Positions of these rows in `X`. For positive-unlabeled data unlabeled rows are among them.
+        Positions of these rows in `X`. For positive-unlabeled data they include unlabeled rows.
     prior_ : float or None
         The prior that was used, for positive-unlabeled data.
     members_ : dict
-        The fitted members, by name.
+        The fitted members by name; ``members_[name].model`` is the estimator. In a model that was loaded from a file,
+        forests and boosters of other libraries are :class:`fewlabel.persistence.FrozenTrees`.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray
@@ -124,20 +102,24 @@ class AutoClassifier(RankingClassifier):
 
     Notes
     -----
-    The objective has no threshold: with two classes `predict` uses the one with the best balanced accuracy on the
+    A ranking has no threshold. With two classes `predict` uses the one with the best balanced accuracy on the
     out-of-fold scores of the labeled rows, and `predict_proba` a sigmoid fitted to them. With more classes each has
-    its own sigmoid, and the probabilities are scaled to sum to 1.
+    its own sigmoid, and the probabilities are normalized.
 
-    Gaps (NaN) are filled with medians and marked, or left as they are for members that take them. Columns are scaled by
-    the labeled rows for members that use these alone; components and graph features are learned from all rows.
+    Missing values (NaN) are replaced by medians and flagged in extra columns, or left as they are for members that
+    accept them. Columns are scaled by the labeled rows for members that use only these; components and graph features
+    are learned from all rows.
+
+    While members are fitted, BLAS is limited to one thread. The limit is lifted before `callback` is called, unless
+    `n_jobs` has members running at that moment.
 
     References
     ----------
-    .. [1] Caruana, Niculescu-Mizil, Crew, Ksikes. Ensemble selection from libraries of models. ICML, 2004.
-    .. [2] Geurts, Ernst, Wehenkel. Extremely randomized trees. Machine Learning 63, 2006.
-    .. [3] Belkin, Niyogi. Semi-supervised learning on Riemannian manifolds. Machine Learning 56, 2004. Features from
-       the graph of all rows.
-    .. [4] Sakai, Niu, Sugiyama. Semi-supervised AUC optimization based on positive-unlabeled learning. Machine
+    .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes. Ensemble selection from libraries of models. ICML, 2004.
+    .. [2] P. Geurts, D. Ernst, L. Wehenkel. Extremely randomized trees. Machine Learning 63, 2006.
+    .. [3] M. Belkin, P. Niyogi. Semi-supervised learning on Riemannian manifolds. Machine Learning 56, 2004. Features
+       from the graph of all rows.
+    .. [4] T. Sakai, G. Niu, M. Sugiyama. Semi-supervised AUC optimization based on positive-unlabeled learning. Machine
        Learning 107, 2018. The AUC of positives against unlabeled rows.
 
     Examples
@@ -187,14 +169,14 @@ class AutoClassifier(RankingClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, *, callback=None):
-        """Try the portfolio, choose, and fit the chosen members to all rows.
+        """Compare the portfolio out of fold, choose weights, and fit the chosen members to all rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labeled and unlabeled rows. NaN marks a gap.
+            The table; labeled and unlabeled rows. NaN marks a missing value.
         y : array-like of shape (n_samples,)
-            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is unknown.
         callback : callable, default=None
             Progress: ``callback(done, total, name)`` is called after each step, in the thread that called `fit`.
 
@@ -205,29 +187,32 @@ class AutoClassifier(RankingClassifier):
         start = time.monotonic()
         labels.require_y(y, self)
         X = np.asarray(self._validate(X, reset=True, ensure_min_samples=2), dtype=np.float64)
+        vars(self).pop("calibration_", None)  # an interrupted fit leaves no model rather than a mixture of two
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         codes, kept = self._read(X, y, seed)
-        members = self._members(codes[kept])
-        total, evidence = len(members) + 2, {}
+        members = select_members(self.portfolio, self.task_, bool((codes[kept] < 0).any()))
         report = callback or (lambda done, total, name: None)
-        with quietly():
-            job = Job(X[kept], codes[kept], _LETTERS[self.task_], members, seed, self.prior_)
-            report(1, total, "features of all rows")
-            for number, (member, found) in enumerate(self._try(job, members, start), 2):
-                if found is not None:
-                    evidence[member] = found
-                report(number, total, member.name)
-            evidence = {m: evidence[m] for m in members if m in evidence}
-            self.labeled_rows_ = kept[job.labeled]
-            self._choose(job, evidence)
-            chosen = [m for m in evidence if m.name in self.ensemble_weights_]
-            fitted = map_in_threads(lambda m: job.finish(m, evidence[m]), chosen, self.n_jobs)
-            self.members_ = {m.name: one for m, one in zip(chosen, fitted)}
+        total = len(members) + 2
+
+        rows = TrainingRows(X[kept], codes[kept], self.task_, members, seed, self.prior_)
+        self.labeled_rows_ = kept[rows.labeled]
+        report(1, total, "features of all rows")
+        evidence = {}
+        for number, (member, found) in enumerate(self._crossfit(rows, members, start), 2):
+            if found is not None:
+                evidence[member] = found
+            report(number, total, member.name)
+        evidence = {m: evidence[m] for m in members if m in evidence}
+        out_of_fold = self._weigh(rows, evidence)
+        chosen = [m for m in evidence if m.name in self.ensemble_weights_]
+        fitted = map_in_threads(lambda m: refit(rows, m, evidence[m]), chosen, self.n_jobs)
+        self.members_ = {m.name: one for m, one in zip(chosen, fitted)}
+        self._calibrate(_log_odds(out_of_fold), rows.y)
         report(total, total, "the chosen members on all rows")
         return self
 
     def _read(self, X, y, seed):
-        """Set what is known of the classes; the code of each row, and the rows that are learned from."""
+        """Set classes, task and prior; return the code of each row and the rows to learn from."""
         found = labels.read(y)
         labels.require_labels(found)
         check_consistent_length(X, found.codes)
@@ -235,10 +220,10 @@ class AutoClassifier(RankingClassifier):
         self.prior_ = None
         if len(found.classes) > 1:
             self.classes_ = found.classes
-            self.task_ = "binary" if len(found.classes) == 2 else "multiclass"
+            self.task_ = BINARY if len(found.classes) == 2 else MULTICLASS
         else:
-            self.classes_, positive = labels.read_pu(y)  # says what is wrong if no row is unlabeled
-            self.task_ = "positive-unlabeled"
+            self.classes_, positive = labels.read_pu(y)  # raises if no row is unlabeled
+            self.task_ = POSITIVE_UNLABELED
             labels.warn_positive_unlabeled(y, found, stacklevel=4)
             codes = positive.astype(np.int64)
             prior = class_prior(X, positive, seed) if self.prior is None else self.prior
@@ -250,79 +235,61 @@ class AutoClassifier(RankingClassifier):
         check_counts(self.classes_, codes)
         return codes, kept
 
-    def _members(self, codes):
-        members = available(_LETTERS[self.task_], has_unlabeled=bool((codes < 0).any()))
-        if self.portfolio == "auto":
-            return members
-        if self.portfolio == "small":
-            return [m for m in members if m.quick]
-        known = {m.name for m in PORTFOLIO}
-        unknown = [name for name in self.portfolio if name not in known]
-        chosen = [m for m in members if m.name in self.portfolio]
-        if unknown or not chosen:
-            what = f"{unknown[0]!r} is not known" if unknown else f"none is for {self.task_} labels"
-            raise ValueError(f"portfolio: {what}; choose from {', '.join(repr(m.name) for m in members)}")
-        return chosen
-
-    def _try(self, job, members, start):
-        """Pairs of member and evidence as they come; the evidence is None where the time was over."""
-        n_repeats = _repeats(len(job.y)) if self.n_repeats == "auto" else self.n_repeats
-        deadline = np.inf if self.time_budget is None else start + _SHARE_OF_EVIDENCE * self.time_budget
+    def _crossfit(self, rows, members, start):
+        """Yield each member with its evidence, which is None if the time budget was spent."""
+        n_repeats = _repeats(len(rows.y)) if self.n_repeats == "auto" else self.n_repeats
+        deadline = np.inf if self.time_budget is None else start + _SHARE_OF_CROSSFIT * self.time_budget
         order = sorted(members, key=lambda m: TRIED_FIRST.index(m.name) if m.name in TRIED_FIRST else len(TRIED_FIRST))
 
         def one(member):
             late = member is not order[0] and time.monotonic() > deadline
-            return member, None if late else job.out_of_fold(member, n_repeats)
+            return member, None if late else crossfit(rows, member, n_repeats)
 
         return map_in_threads(one, order, self.n_jobs)
 
-    def _choose(self, job, evidence):
-        """Weights of the members, the leaderboard, what the unlabeled rows are worth, threshold and probabilities."""
+    def _weigh(self, rows, evidence):
+        """Set weights, leaderboard and effect of the unlabeled rows; return the ensemble's cross-fitted ranks."""
         members, ranks = list(evidence), np.array([found.ranks for found in evidence.values()])
-        scorer = self._scorer
-        uses = np.array([job.uses_unlabeled(m) for m in members])
+        scorer, y, seed = self._scorer, rows.y, rows.seed
+        uses = np.array([rows.uses_unlabeled(m) for m in members])
         supervised = ~uses if self.prior_ is None else np.ones(len(uses), dtype=bool)
-        weights = choose(ranks, job.y, scorer, supervised)
+        weights = choose(ranks, y, scorer, supervised)
         self.ensemble_weights_ = {m.name: float(w) for m, w in zip(members, weights) if w > 0}
-
-        def judged(of_rows):
-            return interval(job.y, of_rows, scorer, self.prior_, job.seed)
-
-        self.score_ = judged(np.tensordot(weights, ranks, axes=1))[0]
-        honest = cross_fitted(ranks, job.y, scorer, supervised, job.seed)
+        self.score_ = interval(y, combine(weights, ranks), scorer, self.prior_, seed)[0]
         board = [
-            (m.name, m.family, *judged(r), evidence[m].seconds, bool(u), float(w))
+            (m.name, m.family, *interval(y, r, scorer, self.prior_, seed), evidence[m].seconds, bool(u), float(w))
             for m, r, u, w in zip(members, ranks, uses, weights)
         ]
-        self._effect = None
-        if uses.any() and not uses.all() and self.prior_ is None:
-            scores = np.array([row[2] for row in board])
-            best, other = (int(np.flatnonzero(group)[scores[group].argmax()]) for group in (uses, ~uses))
-            found = compare(job.y, ranks[best], ranks[other], scorer, job.seed)
-            self._effect = [*map(float, found), members[best].name, members[other].name]
+        out_of_fold = cross_fitted(ranks, y, scorer, supervised, seed)
+        own = interval(y, out_of_fold, scorer, self.prior_, seed)
         seconds = float(sum(found.seconds for found in evidence.values()))
-        board.append(("AutoClassifier", "ensemble", *judged(honest), seconds, bool(weights[uses].any()), 1.0))
+        board.append(("AutoClassifier", "ensemble", *own, seconds, bool(weights[uses].any()), 1.0))
         self._board = [list(column) for column in zip(*sorted(board, key=lambda row: -row[2]))]
-        self._calibrate(_log_odds(honest), job.y)
+        effect = None
+        if self.prior_ is None:
+            effect = unlabeled_effect(y, ranks, uses, [m.name for m in members], scorer, seed)
+        self._effect = None if effect is None else list(effect)
+        return out_of_fold
 
     @property
     def _scorer(self):
         return SCORERS.get(self.scoring, self.scoring) if self.prior_ is None else SCORERS["roc_auc"]
 
     def _calibrate(self, scores, y):
-        """Threshold and probabilities from out-of-fold scores."""
+        """Set threshold, out-of-fold decision function and, last, the probabilities."""
         if self.prior_ is not None:
-            self.offset_, self.calibration_ = calibrate_pu(scores[:, 0], y == 1, self.prior_)
+            self.offset_, log_odds = calibrate_pu(scores[:, 0], y == 1, self.prior_)
         elif scores.shape[1] == 1:
-            self.offset_, self.calibration_ = calibrate(scores[:, 0], y == 1)
+            self.offset_, log_odds = calibrate(scores[:, 0], y == 1)
         else:
             found = [calibrate(scores[:, k], y == k) for k in range(scores.shape[1])]
-            self.offset_, self.calibration_ = (np.array(part) for part in zip(*found))
+            self.offset_, log_odds = (np.array(part) for part in zip(*found))
         decision = scores + self.offset_
-        self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else _normalized(decision, self.calibration_)
+        self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else _normalized(decision, log_odds)
+        self.calibration_ = log_odds
 
     def _score(self, X):
-        with threadpool_limits(1):  # sums in one order, on every machine
+        with one_thread():  # sums then have one order
             scores = np.vstack([self._score_block(X[i : i + BLOCK]) for i in range(0, max(len(X), 1), BLOCK)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -334,7 +301,7 @@ class AutoClassifier(RankingClassifier):
         return _log_odds(total)
 
     def decision_function(self, X):
-        """Score of each row, higher the surer.
+        """Score of each row; higher means more confident.
 
         Parameters
         ----------
@@ -381,8 +348,7 @@ class AutoClassifier(RankingClassifier):
 
     @property
     def leaderboard_(self):
-        columns = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabeled", "weight")
-        return pd.DataFrame(dict(zip(columns, self._board)))
+        return pd.DataFrame(dict(zip(_COLUMNS, self._board)))
 
     @property
     def unlabeled_effect_(self):
@@ -395,13 +361,13 @@ class AutoClassifier(RankingClassifier):
 
 
 def check_counts(classes, codes):
-    """Raise `LabelError` if a class has too few labeled rows to learn from and to check with.
+    """Raise `LabelError` if a class has too few labeled rows to learn from and to validate with.
 
     Parameters
     ----------
     classes : ndarray
     codes : ndarray of int
-        Position of each row's class, ``-1`` where it is not known.
+        Position of each row's class, ``-1`` where it is unknown.
     """
     counts = np.bincount(codes[codes >= 0])
     present = np.flatnonzero(counts)
@@ -409,13 +375,13 @@ def check_counts(classes, codes):
     if counts[rarest] < _LEAST:
         raise LabelError(
             f"class {classes[rarest : rarest + 1].tolist()[0]!r} has {counts[rarest]} labeled row(s): at least "
-            f"{_LEAST} rows of each class are needed, one to learn from and one to check with. Label more rows of it, "
-            "or leave the class out"
+            f"{_LEAST} rows of each class are needed, one to learn from and one to validate with. Label more rows of "
+            "it, or leave the class out"
         )
 
 
 def _repeats(n_rows):
-    """The fewer labels, the more a single deal of folds is chance."""
+    """With few labels the result of a single split into folds is noisy."""
     return 3 if n_rows <= 60 else 2 if n_rows <= 120 else 1
 
 

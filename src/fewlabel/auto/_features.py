@@ -1,24 +1,27 @@
-"""The table as the members see it: gaps filled, columns on one scale, and features learned from the rows themselves."""
+"""Views of a table: missing values filled, columns scaled, and features learned from the rows without their labels."""
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import eigsh
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
 
-_SOFT_LIMIT = 4.0  # standard deviations: beyond it a value counts less and less, so that an outlier is no lever
+from fewlabel.auto._members import ALL
+
+_SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
 _N_COMPONENTS = 10
 _N_SPECTRAL = 12
 _N_NEIGHBORS = 10
-_LARGEST_GRAPH = 3000  # rows of the neighborhood graph: more make it slower, and its smooth functions no better
+_LARGEST_GRAPH = 3000  # rows of the neighborhood graph; more make it slower but its eigenvectors no better
 
 
 class ScaledView:
-    """Gaps filled with the median and marked in columns of their own; then mean 0, variance 1, outliers drawn in.
+    """Missing values replaced by the median and flagged in extra columns; then mean 0, variance 1, outliers compressed.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        The rows to learn the medians and scales from; NaN marks a gap.
+        The rows to learn medians and scales from; NaN marks a missing value.
     """
 
     def __init__(self, X):
@@ -42,7 +45,7 @@ class ScaledView:
 
 
 class ComponentsView:
-    """The scaled columns, and the leading principal components of the rows.
+    """The scaled columns and the leading principal components of the rows.
 
     Parameters
     ----------
@@ -54,12 +57,12 @@ class ComponentsView:
     def __init__(self, scaled, rows):
         self.scaled = scaled
         self.center = rows.mean(axis=0)
-        # The eigenvectors of the covariance; exact, and cheap for as few columns as tables have.
+        # Eigenvectors of the covariance: exact, and cheap for the number of columns that tables have.
         covariance = np.cov(rows - self.center, rowvar=False).reshape(rows.shape[1], rows.shape[1])
         values, vectors = np.linalg.eigh(covariance)
         kept = [k for k in np.argsort(-values)[:_N_COMPONENTS] if values[k] > 1e-9 * max(values.max(), 1e-300)]
         vectors = vectors[:, kept]
-        # An eigenvector's sign is chance: the largest entry is made positive, so that every machine agrees.
+        # The sign of an eigenvector is arbitrary: the largest entry is made positive, on every machine.
         self.axes = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(kept))])
 
     def transform(self, X):
@@ -74,8 +77,8 @@ class SpectralView:
     r"""Scaled columns, principal components, and the smoothest functions on the neighborhood graph of the rows.
 
     With :math:`W` the symmetric graph of nearest neighbors and :math:`D` its degrees, the leading eigenvectors of
-    :math:`D^{-1/2} W D^{-1/2}` vary least between neighbors: where classes keep to clusters or manifolds, a few of
-    them nearly tell the classes. A new row takes the weighted mean over its neighbors.
+    :math:`D^{-1/2} W D^{-1/2}` vary least between neighbors. Where classes form clusters or manifolds, a few of them
+    nearly determine the class. A new row takes the weighted mean over its neighbors.
 
     Parameters
     ----------
@@ -83,7 +86,11 @@ class SpectralView:
     rows : ndarray
         Scaled rows to learn from.
     rng : RandomState
-        Draws the rows of the graph if there are too many, and the start of the eigensolver.
+        Samples the rows of the graph if there are too many, and starts the eigensolver.
+
+    References
+    ----------
+    .. [1] M. Belkin, P. Niyogi. Semi-supervised learning on Riemannian manifolds. Machine Learning 56, 2004.
     """
 
     def __init__(self, components, rows, rng):
@@ -102,7 +109,7 @@ class SpectralView:
         graph = graph.multiply(root[:, None]).multiply(root[None, :]).tocsr()
         n_functions = min(_N_SPECTRAL + 1, n - 1)
         values, vectors = eigsh(graph, k=n_functions, which="LA", v0=rng.uniform(-1, 1, n), tol=1e-6, maxiter=20 * n)
-        order = np.argsort(-values)[1:]  # the first is the same for all rows
+        order = np.argsort(-values)[1:]  # the first one is constant
         functions = vectors[:, order] * root[:, None]
         functions /= np.maximum(functions.std(axis=0), 1e-12)
         self.functions = functions * np.sign(functions[np.abs(functions).argmax(axis=0), np.arange(len(order))])
@@ -120,3 +127,37 @@ class SpectralView:
         weight[lengths <= 1e-7] = 1e-12
         weight /= weight.sum(axis=1, keepdims=True)
         return (weight[:, :, None] * self.functions[found]).sum(axis=1)
+
+
+def learn_views(X, labeled, wanted, seed):
+    """Learn the views that members ask for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labeled : ndarray of int
+        Positions of the labeled rows.
+    wanted : set of (str, str)
+        Pairs of `Member.view` and `Member.learns`.
+    seed : int
+
+    Returns
+    -------
+    dict
+        The view for each pair; None stands for the table itself.
+    """
+    views = {}
+    for source in sorted({source for _, source in wanted}):
+        names = {name for name, other in wanted if other == source}
+        if "raw" in names:
+            views["raw", source] = None
+        if names == {"raw"}:
+            continue
+        rows = X if source == ALL else X[labeled]
+        views["scaled", source] = scaled = ScaledView(rows)
+        z = scaled.transform(rows)
+        if names & {"components", "spectral"}:
+            views["components", source] = ComponentsView(scaled, z)
+        if "spectral" in names:
+            views["spectral", source] = SpectralView(views["components", source], z, check_random_state(seed))
+    return {key: view for key, view in views.items() if key in wanted}

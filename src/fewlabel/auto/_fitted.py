@@ -1,17 +1,22 @@
-"""A fitted member, as it is kept and saved: what it sees of a table, the model, and the ranks of its scores."""
+"""A fitted member: its view of the table, its model, and the ranks of its scores."""
 
 import numpy as np
 
+_FORESTS = ("ExtraTreesClassifier", "RandomForestClassifier")
+# How boosters of other libraries are asked for the sum of their trees, before it becomes a probability.
+_SUM_OF_TREES = {"XGBClassifier": {"output_margin": True}, "LGBMClassifier": {"raw_score": True}}
+_HUGE = 1e300
 
-class Reference:
-    """Scores as ranks among reference rows, in (0, 1); between two reference scores the rank is interpolated.
+
+class RankReference:
+    """Turns scores into ranks among reference rows, in (0, 1), interpolated between reference scores.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_outputs)
         Scores of the reference rows.
     most : int, default=1000
-        At most this many levels are kept of each output.
+        Number of levels kept per output.
     """
 
     def __init__(self, scores, most=1000):
@@ -29,9 +34,9 @@ class Reference:
 
 def _rank(column, values, ranks):
     inside = np.interp(column, values, ranks)
-    # Beyond the reference rows the order still counts: what is left of (0, 1) on either side is shared out.
+    # Beyond the reference rows the order still counts: scores share what is left of (0, 1) on either side.
     above, below = np.maximum(column - values[-1], 0.0), np.maximum(values[0] - column, 0.0)
-    width = values[-1] - values[0] + 1e-300  # equal reference scores have none
+    width = values[-1] - values[0] + 1e-300  # not 0 where all reference scores are equal
     return inside + (1 - ranks[-1]) * (above / (width + above)) - ranks[0] * (below / (width + below))
 
 
@@ -42,32 +47,58 @@ class FittedMember:
     ----------
     view : object or None
         Turns a table into what the member sees; None for the table itself.
-    model : object
-        The fitted model.
-    reference : Reference
+    model : estimator
+        The fitted estimator. In a model that was loaded from a file, forests and boosters of other libraries are
+        :class:`fewlabel.persistence.FrozenTrees` with the same scores.
+    reference : RankReference
     n_outputs : int
     """
+
+    _frozen_when_saved = ("model",)
 
     def __init__(self, view, model, reference, n_outputs):
         self.view, self.model, self.reference, self.n_outputs = view, model, reference, n_outputs
 
     def ranks(self, X):
-        """Rank of each row, one column for each output."""
+        """Rank of each row, one column per output."""
         seen = X if self.view is None else self.view.transform(X)
         return self.reference.ranks(raw_scores(self.model, seen, self.n_outputs))
 
 
 def raw_scores(model, table, n_outputs):
-    """Scores of a fitted model, one column for each output; higher means more likely of the (positive) class.
+    """Scores of a fitted model, one column per output; higher means more likely of the (positive) class.
 
-    A class that the model has not seen has the lowest score of all.
+    Parameters
+    ----------
+    model : estimator
+    table : ndarray of shape (n_rows, n_columns)
+    n_outputs : int
+        1, or the number of classes.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_outputs)
+        Finite: only the order matters, so infinite log-odds become large numbers.
     """
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(table), dtype=float)
-        if scores.ndim == 1:
-            scores = scores[:, None] if n_outputs == 1 else np.column_stack([-scores, scores])
+    kind = type(model).__name__
+    if kind in _FORESTS:
+        scores = _mean_of_trees(model, table)[:, 1 if n_outputs == 1 else 0 :]
+    elif kind in _SUM_OF_TREES:
+        scores = model.predict(table, **_SUM_OF_TREES[kind])
+    elif hasattr(model, "decision_function"):
+        scores = model.decision_function(table)
     else:
-        scores = np.asarray(model.predict_proba(table), dtype=float)
-        scores = scores[:, 1:] if n_outputs == 1 else scores
-    # Scores of a member may be infinite, as log-odds of certain rows are: the order is all that counts here.
-    return np.nan_to_num(scores, posinf=1e300, neginf=-1e300)
+        scores = model.predict_proba(table)[:, 1 if n_outputs == 1 else 0 :]
+    scores = np.asarray(scores, dtype=float)
+    if scores.ndim == 1:
+        scores = scores[:, None] if n_outputs == 1 else np.column_stack([-scores, scores])
+    return np.nan_to_num(scores, posinf=_HUGE, neginf=-_HUGE)
+
+
+def _mean_of_trees(forest, table):
+    """As the forest's own `predict_proba`, which replaces the warning filters of the process for each tree."""
+    table = np.asarray(table, dtype=np.float32)
+    total = np.zeros((len(table), forest.n_classes_))
+    for tree in forest.estimators_:
+        total += tree.predict_proba(table, check_input=False)
+    return total / len(forest.estimators_)

@@ -1,17 +1,18 @@
-"""What more labels would bring: the score over the number of labels, and a power law through it."""
+"""The score as a function of the number of labels, and a power law fitted to it."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from fewlabel.auto._crossfit import Job, quietly
+from fewlabel.auto._crossfit import TrainingRows, crossfit_with_fewer
 from fewlabel.auto._intervals import interval
 from fewlabel.auto._members import PORTFOLIO
+from fewlabel.auto._weights import combine
 
 _SHARES = (0.3, 0.45, 0.67, 1.0)
 _MOST_MEMBERS = 2  # the heaviest members stand for the ensemble
-_LEAST_SLOPE = 0.05  # a power law flatter than this promises labels without end
+_LEAST_SLOPE = 0.05  # below it the power law would need an unlimited number of labels
 
 
 class LearningCurve(NamedTuple):
@@ -20,13 +21,13 @@ class LearningCurve(NamedTuple):
     Attributes
     ----------
     labels : list of int
-        Labeled rows that were learned from.
+        Number of labeled rows in the training folds.
     scores, low, high : list of float
         Score and its 95% interval.
     slope : float
-        b of the error a n^(-b); not above 0 where more labels did not help.
+        b of the error a n^(-b); 0 or less if more labels did not help.
     error : float
-        1 - score by the power law, with all labels.
+        1 - score with all labels, by the power law.
     """
 
     labels: list
@@ -37,7 +38,7 @@ class LearningCurve(NamedTuple):
     error: float
 
     def needed(self, gain, n_labels):
-        """Labels beyond `n_labels` that a score higher by `gain` would take; None if that is not to be had."""
+        """Labels beyond `n_labels` for a score higher by `gain`; None if that is out of reach."""
         if self.slope < _LEAST_SLOPE or self.error <= gain:
             return None
         factor = (self.error / (self.error - gain)) ** (1 / self.slope)
@@ -64,22 +65,20 @@ def learning_curve(model, X, codes, *, seed=0):
     weights = sorted(model.ensemble_weights_.items(), key=lambda pair: -pair[1])[:_MOST_MEMBERS]
     by_name = {m.name: m for m in PORTFOLIO}
     members = [by_name[name] for name, _ in weights]
-    rows, pu = model.labeled_rows_, model.prior_ is not None
-    kept = rows if pu else np.arange(len(codes))
+    pu = model.prior_ is not None
+    kept = model.labeled_rows_ if pu else np.arange(len(codes))
     codes = (codes == 1).astype(np.int64) if pu else codes
-    letter = {"binary": "b", "multiclass": "m"}.get(model.task_, "p")
-    with quietly():
-        job = Job(X[kept], codes[kept], letter, members, seed, model.prior_)
-        ranks = [[job.with_fewer(member, share) for member in members] for share in _SHARES]
-    n_labels = int((job.y == 1).sum()) if pu else len(job.y)
+    rows = TrainingRows(X[kept], codes[kept], model.task_, members, seed, model.prior_)
+    n_labels = int((rows.y == 1).sum()) if pu else len(rows.y)
+    shares = np.array([weight for _, weight in weights]) / sum(weight for _, weight in weights)
     sizes, found = [], []
-    for share, of_members in zip(_SHARES, ranks):
-        combined = sum(w * r for r, (_, w) in zip(of_members, weights)) / sum(w for _, w in weights)
-        sizes.append(round(n_labels * share * (1 - 1 / job.n_splits)))
-        found.append(interval(job.y, combined, model._scorer, model.prior_, seed))
-    scores = [f[0] for f in found]
+    for share in _SHARES:
+        ranks = np.array([crossfit_with_fewer(rows, member, share) for member in members])
+        sizes.append(round(n_labels * share * (1 - 1 / rows.n_splits)))
+        found.append(interval(rows.y, combine(shares, ranks), model._scorer, model.prior_, seed))
+    scores, low, high = (list(column) for column in zip(*found))
     slope, error = _power_law(np.array(sizes), 1 - np.array(scores), n_labels)
-    return LearningCurve(sizes, scores, [f[1] for f in found], [f[2] for f in found], slope, error)
+    return LearningCurve(sizes, scores, low, high, slope, error)
 
 
 def _power_law(sizes, errors, n):

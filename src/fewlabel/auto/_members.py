@@ -1,4 +1,4 @@
-"""The members of the portfolio: what each is, what it sees, and for which labels it is meant."""
+"""The members of the portfolio: the estimator, what it sees of the table, and which labels it is for."""
 
 import importlib.util
 from collections.abc import Callable
@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 LABELED, ALL = "labeled", "all"
+BINARY, MULTICLASS, POSITIVE_UNLABELED = "binary", "multiclass", "positive-unlabeled"
+_CLASSES = (BINARY, MULTICLASS)
+_POSITIVES = (POSITIVE_UNLABELED,)
 
 
 class Member(NamedTuple):
@@ -17,15 +20,15 @@ class Member(NamedTuple):
     name : str
         As the leaderboard shows it.
     family : str
-        The ground it covers: "linear", "kernel", "forest", "boosting", "neighbor", "bayes" or "graph".
+        "linear", "kernel", "forest", "boosting", "neighbor", "bayes" or "graph".
     view : str
-        The table that it sees: "raw" (with gaps), "scaled", "components" or "spectral".
+        The table that it sees: "raw" (with missing values), "scaled", "components" or "spectral".
     learns : str
-        The rows that the view is learned from and, if `fits_unlabeled`, that it is fitted to: "labeled" or "all".
+        The rows that the view is learned from: "labeled" or "all".
     make : callable
         ``make(context)`` gives the unfitted estimator.
-    tasks : str
-        Letters of the tasks it is meant for: "b" binary, "m" multi-class, "p" positive-unlabeled.
+    tasks : tuple of str
+        Labels that it is for: "binary", "multiclass", "positive-unlabeled".
     fits_unlabeled : bool
         Whether `fit` is given the unlabeled rows, marked ``-1``.
     most_unlabeled : int
@@ -39,31 +42,42 @@ class Member(NamedTuple):
     view: str
     learns: str
     make: Callable
-    tasks: str
+    tasks: tuple
     fits_unlabeled: bool = False
     most_unlabeled: int = 10_000
     package: str = "sklearn"
 
     @property
     def quick(self):
-        """Whether it is of the small portfolio."""
+        """Whether it belongs to the small portfolio."""
         return self.name in _QUICK
 
 
 class Context(NamedTuple):
-    """What a member may know of the job: its seed, the number of trees, the task, labeled rows and classes."""
+    """What a member may adapt to.
+
+    Attributes
+    ----------
+    seed : int
+    n_trees : int
+        Size of forests.
+    task : str
+        See `Member`.
+    n_labeled : int
+    prior : float or None
+        Share of positives among the unlabeled rows, for positive-unlabeled data.
+    """
 
     seed: int
     n_trees: int
     task: str
     n_labeled: int
-    n_classes: int
     prior: float | None = None
 
     @property
     def balance(self):
-        """Class weights: positives against unlabeled rows count the same in total."""
-        return "balanced" if self.task == "p" else None
+        """Class weights: in positive-unlabeled data both groups have the same total weight."""
+        return "balanced" if self.task == POSITIVE_UNLABELED else None
 
 
 def _logistic(strength):
@@ -99,12 +113,15 @@ def _least_squares(risk, **parameters):
     return make
 
 
+_kernel_auc = _least_squares("pn", alpha="cv", cv=4)
+
+
 def _forest(name, **parameters):
     def make(context):
         from sklearn import ensemble
 
-        # Unlabeled rows are fitted as negatives, and scored later: a small leaf would know each of them by heart.
-        leaf = int(np.clip(context.n_labeled // 50, 5, 50)) if context.task == "p" else 1
+        # Unlabeled rows are fitted as negatives and scored later: small leaves would memorize them.
+        leaf = int(np.clip(context.n_labeled // 50, 5, 50)) if context.task == POSITIVE_UNLABELED else 1
         return getattr(ensemble, name)(
             context.n_trees,
             min_samples_leaf=leaf,
@@ -211,32 +228,40 @@ def _pu_linear(context):
 
 # From simple to complex: of two that do equally well, the upper one is preferred.
 PORTFOLIO = (
-    Member("logistic regression", "linear", "scaled", LABELED, _logistic(0.3), "bmp"),
-    Member("linear discriminant", "linear", "scaled", LABELED, _discriminant, "bm"),
-    Member("naive Bayes", "bayes", "scaled", LABELED, _bayes, "bm"),
-    Member("RankBoost", "boosting", "raw", LABELED, _rank_boosting, "b"),
-    Member("nearest neighbors", "neighbor", "scaled", LABELED, _neighbors, "bm"),
-    Member("quadratic SVM", "kernel", "scaled", LABELED, _svm(kernel="poly", degree=2, coef0=1.0), "bm"),
-    Member("RBF-SVM", "kernel", "scaled", LABELED, _svm(), "bm"),
-    Member("RBF least-squares AUC", "kernel", "scaled", LABELED, _least_squares("pn", alpha="cv", cv=4), "bp"),
-    Member("random forest", "forest", "scaled", LABELED, _forest("RandomForestClassifier"), "bm"),
-    Member("extra trees", "forest", "scaled", LABELED, _forest("ExtraTreesClassifier"), "bmp"),
-    Member("histogram boosting", "boosting", "raw", LABELED, _hist_boosting, "bmp"),
-    Member("XGBoost", "boosting", "raw", LABELED, _xgboost, "bm", package="xgboost"),
-    Member("LightGBM", "boosting", "raw", LABELED, _lightgbm, "bm", package="lightgbm"),
-    Member("PNU-AUCBoost", "boosting", "raw", ALL, _pnu_boosting, "b", fits_unlabeled=True),
-    Member("SAMULT", "kernel", "scaled", ALL, _least_squares("samult", n_components=100), "b", fits_unlabeled=True),
-    Member("path neighbors", "graph", "scaled", ALL, _paths, "bm", True, 3000),
-    Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), "bm"),
-    Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), "bm"),
-    Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), "bm"),
-    Member("extra trees + graph features", "graph", "spectral", ALL, _forest("ExtraTreesClassifier"), "bm"),
-    Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, "p", fits_unlabeled=True),
-    Member("nnPU", "linear", "scaled", ALL, _pu_linear, "p", fits_unlabeled=True),
+    Member("logistic regression", "linear", "scaled", LABELED, _logistic(0.3), _CLASSES + _POSITIVES),
+    Member("linear discriminant", "linear", "scaled", LABELED, _discriminant, _CLASSES),
+    Member("naive Bayes", "bayes", "scaled", LABELED, _bayes, _CLASSES),
+    Member("RankBoost", "boosting", "raw", LABELED, _rank_boosting, (BINARY,)),
+    Member("nearest neighbors", "neighbor", "scaled", LABELED, _neighbors, _CLASSES),
+    Member("quadratic SVM", "kernel", "scaled", LABELED, _svm(kernel="poly", degree=2, coef0=1.0), _CLASSES),
+    Member("RBF-SVM", "kernel", "scaled", LABELED, _svm(), _CLASSES),
+    Member(
+        "RBF least-squares AUC",
+        "kernel",
+        "scaled",
+        LABELED,
+        _least_squares("pn", alpha="cv", cv=4),
+        (BINARY, *_POSITIVES),
+    ),
+    Member("random forest", "forest", "scaled", LABELED, _forest("RandomForestClassifier"), _CLASSES),
+    Member("extra trees", "forest", "scaled", LABELED, _forest("ExtraTreesClassifier"), _CLASSES + _POSITIVES),
+    Member("histogram boosting", "boosting", "raw", LABELED, _hist_boosting, _CLASSES + _POSITIVES),
+    Member("XGBoost", "boosting", "raw", LABELED, _xgboost, _CLASSES, package="xgboost"),
+    Member("LightGBM", "boosting", "raw", LABELED, _lightgbm, _CLASSES, package="lightgbm"),
+    Member("PNU-AUCBoost", "boosting", "raw", ALL, _pnu_boosting, (BINARY,), fits_unlabeled=True),
+    Member(
+        "SAMULT", "kernel", "scaled", ALL, _least_squares("samult", n_components=100), (BINARY,), fits_unlabeled=True
+    ),
+    Member("path neighbors", "graph", "scaled", ALL, _paths, _CLASSES, True, 3000),
+    Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), _CLASSES),
+    Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), _CLASSES),
+    Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
+    Member("extra trees + graph features", "graph", "spectral", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
+    Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, _POSITIVES, fits_unlabeled=True),
+    Member("nnPU", "linear", "scaled", ALL, _pu_linear, _POSITIVES, fits_unlabeled=True),
 )
 
 
-# What a short time is best spent on.
 TRIED_FIRST = ("extra trees", "logistic regression", "extra trees + components", "RBF least-squares AUC")
 _QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbors", "nnPU")
 
@@ -256,8 +281,7 @@ def available(task, has_unlabeled=True):
 
     Parameters
     ----------
-    task : str
-        "b", "m" or "p", see `Member`.
+    task : {"binary", "multiclass", "positive-unlabeled"}
     has_unlabeled : bool, default=True
 
     Returns
@@ -265,4 +289,31 @@ def available(task, has_unlabeled=True):
     list of Member
     """
     members = [m for m in PORTFOLIO if task in m.tasks and importlib.util.find_spec(m.package) is not None]
-    return [m for m in members if has_unlabeled or task == "p" or not m.fits_unlabeled]
+    return [m for m in members if has_unlabeled or task == POSITIVE_UNLABELED or not m.fits_unlabeled]
+
+
+def select_members(wanted, task, has_unlabeled):
+    """The members that the parameter `portfolio` of `AutoClassifier` stands for.
+
+    Parameters
+    ----------
+    wanted : "auto", "small" or sequence of str
+    task : {"binary", "multiclass", "positive-unlabeled"}
+    has_unlabeled : bool
+
+    Returns
+    -------
+    list of Member
+    """
+    members = available(task, has_unlabeled)
+    if wanted == "auto":
+        return members
+    if wanted == "small":
+        return [m for m in members if m.quick]
+    known = {m.name for m in PORTFOLIO}
+    unknown = [name for name in wanted if name not in known]
+    chosen = [m for m in members if m.name in wanted]
+    if unknown or not chosen:
+        what = f"{unknown[0]!r} is not known" if unknown else f"none is for {task} labels"
+        raise ValueError(f"portfolio: {what}; choose from {', '.join(repr(m.name) for m in members)}")
+    return chosen

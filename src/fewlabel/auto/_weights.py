@@ -1,4 +1,4 @@
-"""Which members are combined, and how much each counts: by evidence, then by greedy selection on out-of-fold ranks."""
+"""Weights of the members: by their out-of-fold scores, then by greedy selection on out-of-fold ranks."""
 
 import numpy as np
 from sklearn.metrics import average_precision_score
@@ -6,12 +6,12 @@ from sklearn.model_selection import StratifiedKFold
 
 from fewlabel.kernels.ranks import placements
 
-# With few labels the scores of members are mostly chance, and a search that trusts them picks chance: weights by
-# shrunken evidence come first. Greedy picks are added only until the ensemble is as good as the best supervised member.
+# With few labels the scores of members are mostly noise, and a search that trusts them overfits. Weights by shrunken
+# scores come first; greedy picks are added only until the ensemble is as good as the best supervised member.
 _SPREAD, _CHANCE, _STEEPNESS = 0.05, 0.64, 80.0
-_LEAST_WEIGHT = 0.05  # fewer members are simpler, and quicker
-_ROUNDING = 1e-12  # scores are means of ranks: equal ones may differ in the last bit
-_N_START, _N_PICKS = 10, 10  # the weights by evidence count as so many picks; at most so many are added
+_LEAST_WEIGHT = 0.05  # smaller weights become 0: fewer members are simpler and faster
+_ROUNDING = 1e-12  # scores are means of ranks; equal ones may differ in the last bit
+_N_START, _N_PICKS = 10, 10  # the weights by score count as this many picks; at most this many are added
 
 
 def auc(positive, score):
@@ -42,13 +42,18 @@ def score_ranks(ranks, y, scorer):
     return float(np.mean([scorer(y == k, ranks[:, k]) for k in range(ranks.shape[1])]))
 
 
+def combine(weights, ranks):
+    """Weighted mean of the members' ranks, summed in one order whatever the threads of BLAS."""
+    return (weights[:, None, None] * ranks).sum(axis=0)
+
+
 def choose(ranks, y, scorer, supervised):
     """Weights of the members.
 
     Parameters
     ----------
     ranks : ndarray of shape (n_members, n_rows, n_outputs)
-        Out-of-fold ranks; members from simple to complex.
+        Out-of-fold ranks; members are ordered from simple to complex.
     y : ndarray of int
     scorer : callable
     supervised : ndarray of bool
@@ -58,36 +63,37 @@ def choose(ranks, y, scorer, supervised):
     -------
     ndarray of shape (n_members,)
         Not negative, sum 1.
+
+    References
+    ----------
+    .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes. Ensemble selection from libraries of models. ICML, 2004.
     """
     singles = np.array([score_ranks(r, y, scorer) for r in ranks])
-    weights = _by_evidence(singles, y)
+    weights = _by_score(singles, y)
     if not supervised.any():
         return weights
     alone = int(np.flatnonzero(supervised)[np.argmax(np.round(singles[supervised], 6))])
-    least, picks, total = (
-        singles[alone] - _ROUNDING,
-        np.zeros(len(ranks)),
-        _N_START * np.tensordot(weights, ranks, axes=1),
-    )
+    least, picks = singles[alone] - _ROUNDING, np.zeros(len(ranks))
+    total = _N_START * combine(weights, ranks)
     for _ in range(_N_PICKS):
         mixed = (_N_START * weights + picks) / (_N_START + picks.sum())
-        if score_ranks(np.tensordot(mixed, ranks, axes=1), y, scorer) >= least:
+        if score_ranks(combine(mixed, ranks), y, scorer) >= least:
             return mixed
         found = [score_ranks(total + r, y, scorer) for r in ranks]
-        best = int(np.argmax(np.round(found, 6)))  # of equal ones the first, which is the simplest
+        best = int(np.argmax(np.round(found, 6)))  # the first of equal ones, which is the simplest
         total, picks[best] = total + ranks[best], picks[best] + 1
     for share in (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1):
         mixed = share * weights + (1 - share) * np.eye(len(ranks))[alone]
-        if score_ranks(np.tensordot(mixed, ranks, axes=1), y, scorer) >= least:
+        if score_ranks(combine(mixed, ranks), y, scorer) >= least:
             return mixed
     return np.eye(len(ranks))[alone]
 
 
-def _by_evidence(singles, y):
-    """Weights that fall with the distance to the best score, as far as that is not chance; small ones are none.
+def _by_score(singles, y):
+    """Weights that decrease with the distance to the best score; small ones become 0.
 
-    Scores of members differ by `_SPREAD` or so, and by chance the more the fewer rows the smallest class has. The
-    distances are shrunken accordingly.
+    True scores of members differ by about `_SPREAD`; the sampling error grows as the smallest class shrinks. Distances
+    are shrunken by the ratio of the two variances.
     """
     counts = np.bincount(y)
     middle = float(np.clip(np.median(singles), 0.01, 0.99))
@@ -99,7 +105,7 @@ def _by_evidence(singles, y):
 
 
 def cross_fitted(ranks, y, scorer, supervised, seed, n_splits=5):
-    """Ranks by the ensemble, for each row with weights that were chosen without it.
+    """Ranks by the ensemble, with weights that were chosen without the row.
 
     Parameters
     ----------
@@ -116,5 +122,5 @@ def cross_fitted(ranks, y, scorer, supervised, seed, n_splits=5):
     n_splits = int(min(n_splits, np.bincount(y).min()))
     for kept, left in StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(y, y):
         weights = choose(ranks[:, kept], y[kept], scorer, supervised)
-        combined[left] = np.tensordot(weights, ranks[:, left], axes=1)
+        combined[left] = combine(weights, ranks[:, left])
     return combined

@@ -7,7 +7,7 @@ import typer
 from fewlabel.cli.options import AsJson, Debug
 from fewlabel.cli.terminal import print_json, print_table
 
-_KINDS = {"b": "two classes", "m": "many classes", "p": "positives only"}
+_KINDS = {"binary": "two classes", "multiclass": "many classes", "positive-unlabeled": "positives only"}
 
 
 def _slug(name: str) -> str:
@@ -41,7 +41,7 @@ def methods(as_json: AsJson = False, debug: Debug = False) -> None:
             "method": m.name,
             "family": m.family,
             "uses_unlabeled": m.learns == "all",
-            "labels": [_KINDS[letter] for letter in m.tasks],
+            "labels": [_KINDS[task] for task in m.tasks],
             "installed": importlib.util.find_spec(m.package) is not None,
         }
         for m in portfolio()

@@ -1,4 +1,4 @@
-"""Walking down the trees of a forest, kept as flat arrays."""
+"""Scores of tree ensembles that are stored as flat arrays."""
 
 import numpy as np
 from numba import njit
@@ -7,38 +7,43 @@ NO_CHILD = -1
 
 
 @njit(cache=True, nogil=True)
-def leaf_sums(X, roots, feature, threshold, left, right, gap_left, value):
-    """Sum over all trees of the value of the leaf that each row falls into.
+def leaf_sums(X, start, roots, feature, threshold, children, missing_left, value):
+    """Add up the values of the leaves that each row falls into, tree by tree.
 
-    The arrays are those of `fewlabel.auto._trees.TreeTable`, which checks that no index leads outside of them.
+    No index is checked here: the caller has to.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns), float64
-        NaN marks a gap.
+        NaN marks a missing value.
+    start : ndarray of shape (n_outputs,), float64 or float32
+        The sums begin with these values, and have this type.
     roots : ndarray of int32
         First node of each tree.
-    feature, left, right : ndarray of shape (n_nodes,), int32
-        Column to look at, and the nodes to go on to; `left` is ``NO_CHILD`` at a leaf.
+    feature : ndarray of shape (n_nodes,), int32
+        Column that a node compares.
     threshold : ndarray of shape (n_nodes,), float64
         A row goes left if its value is at most this.
-    gap_left : ndarray of shape (n_nodes,), bool
-        Whether a row with a gap goes left.
-    value : ndarray of shape (n_nodes, n_outputs), float64
+    children : ndarray of shape (2, n_nodes), int32
+        Left and right child; ``NO_CHILD`` at a leaf.
+    missing_left : ndarray of shape (n_nodes,), bool
+        Whether a row with a missing value goes left.
+    value : ndarray of shape (n_nodes, n_outputs), of the type of `start`
 
     Returns
     -------
     ndarray of shape (n_rows, n_outputs)
     """
     n_outputs = value.shape[1]
-    total = np.zeros((X.shape[0], n_outputs))
+    total = np.empty((X.shape[0], n_outputs), dtype=start.dtype)
     for i in range(X.shape[0]):
+        total[i] = start
         for root in roots:
             node = root
-            while left[node] != NO_CHILD:
+            while children[0, node] != NO_CHILD:
                 x = X[i, feature[node]]
-                goes_left = gap_left[node] if np.isnan(x) else x <= threshold[node]
-                node = left[node] if goes_left else right[node]
+                goes_left = missing_left[node] if np.isnan(x) else x <= threshold[node]
+                node = children[0, node] if goes_left else children[1, node]
             for k in range(n_outputs):
                 total[i, k] += value[node, k]
     return total

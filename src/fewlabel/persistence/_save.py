@@ -1,4 +1,4 @@
-"""Models in files: written whole or not at all, and read without running code from the file."""
+"""Writing and reading model files."""
 
 import io
 import json
@@ -8,79 +8,31 @@ import zipfile
 
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.files import atomic_write
+from fewlabel.persistence._trusted import trusted_types
+from fewlabel.persistence.forests import with_frozen_forests
 
-# Types outside fewlabel and beyond what skops trusts by itself. Each is plain Python or a NumPy type: no state that a
-# file could give it makes it run code or read memory out of bounds. scikit-learn's trees, k-d trees and SciPy's sparse
-# matrices are left out on purpose: compiled code follows the indices they hold without checking them.
-_HARMLESS_TYPES = (
-    "numpy.dtype",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.compose._column_transformer.make_column_selector",
-    "sklearn.feature_selection._univariate_selection.f_classif",
-    "sklearn.metrics._ranking.roc_auc_score",
-    "sklearn.metrics._scorer._PassthroughScorer",
-    "sklearn.metrics._scorer._Scorer",
-    "sklearn.model_selection._split.StratifiedKFold",
-)
-_OUR_PARTS = (
-    "fewlabel.auto._fitted.FittedMember",
-    "fewlabel.auto._fitted.Reference",
-    "fewlabel.auto._trees.TreeTable",  # which checks its indices itself
-    "fewlabel.auto._features.ComponentsView",
-    "fewlabel.auto._features.ScaledView",
-    "fewlabel.auto._features.SpectralView",
-    "fewlabel.model_selection.LabeledStratifiedKFold",
-)
-# What skrub's TableVectorizer is made of: settings and plain arrays again. The functions among them only ask for the
-# type of a column.
-_TABLE_PARTS = (
-    "skrub._apply_to_each_col.ApplyToEachCol",
-    "skrub._check_input.CheckInputDataFrame",
-    "skrub._clean_categories.CleanCategories",
-    "skrub._clean_null_strings.CleanNullStrings",
-    "skrub._dataframe._common.is_any_date",
-    "skrub._dataframe._common.is_categorical",
-    "skrub._dataframe._common.is_numeric",
-    "skrub._datetime_encoder.DatetimeEncoder",
-    "skrub._drop_uninformative.DropUninformative",
-    "skrub._duration_to_float.DurationToFloat",
-    "skrub._string_encoder.StringEncoder",
-    "skrub._table_vectorizer.PassThrough",
-    "skrub._table_vectorizer.ShortReprDict",
-    "skrub._table_vectorizer.TableVectorizer",
-    "skrub._table_vectorizer._created_by_predicate",
-    "skrub._to_datetime.ToDatetime",
-    "skrub._to_float.ToFloat",
-    "skrub._to_str.ToStr",
-    "skrub.selectors._base.All",
-    "skrub.selectors._base.And",
-    "skrub.selectors._base.Cols",
-    "skrub.selectors._base.Filter",
-    "skrub.selectors._base.Sub",
-    "skrub.selectors._selectors._cardinality_below",
-)
 _VERSIONS_ENTRY = "fewlabel.json"
 
 
 def save(model, path):
-    """Write a model to a file, whole or not at all.
+    """Write a model to a file, completely or not at all.
 
     The file holds data only: :func:`load` runs no code from it. Pipelines of scikit-learn and fewlabel estimators
-    are saved the same way.
+    are saved the same way. Forests and boosters among the members of an `AutoClassifier` are stored as
+    :class:`FrozenTrees`, with the same scores; the model in memory is not changed.
 
     Parameters
     ----------
     model : estimator
         An estimator of fewlabel, or of scikit-learn (a pipeline, a search, ...).
     path : str or path-like
-        Where to write; by convention the name ends in ``.skops``. A file of that name is replaced, and is left as
-        it was if anything goes wrong.
+        Where to write; by convention the name ends in ``.skops``. An existing file is replaced, and is left as it was
+        if writing fails.
 
     Warns
     -----
     UserWarning
-        If the model holds types that :func:`load` will not accept without being told to.
+        If the model holds types that :func:`load` accepts only if they are named in `trusted`.
 
     See Also
     --------
@@ -103,8 +55,8 @@ def save(model, path):
 
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save expects an estimator, got {type(model).__name__}: pass the fitted model itself")
-    content = skops.io.dumps(model)
-    unknown = [t for t in skops.io.get_untrusted_types(data=content) if t not in _trusted_types()]
+    content = skops.io.dumps(with_frozen_forests(model))
+    unknown = [t for t in skops.io.get_untrusted_types(data=content) if t not in trusted_types()]
     if unknown:
         warnings.warn(
             f"the model holds {_listed(unknown)}, which fewlabel.load will refuse unless it is called with "
@@ -120,14 +72,14 @@ def load(path, *, trusted=()):
     """Read a model that :func:`save` wrote, without running code from the file.
 
     The estimators of fewlabel and the types that skops knows to be safe are accepted, by their exact names.
-    Everything else is refused before anything is built.
+    Everything else is refused before any object is created.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     trusted : sequence of str, default=()
-        Full names of further types to accept. Only name types of a file whose maker you trust.
+        Full names of further types to accept. Name types only if you trust the author of the file.
 
     Returns
     -------
@@ -144,8 +96,8 @@ def load(path, *, trusted=()):
     Warns
     -----
     UserWarning
-        If a newer fewlabel, or another scikit-learn, wrote the file. scikit-learn's own estimators warn with
-        ``InconsistentVersionWarning`` besides.
+        If a newer fewlabel or another version of scikit-learn wrote the file. scikit-learn's own estimators also warn
+        with ``InconsistentVersionWarning``.
 
     See Also
     --------
@@ -164,7 +116,7 @@ def load(path, *, trusted=()):
     if isinstance(trusted, (str, bytes)):
         raise TypeError(f"trusted is a list of type names, got one text: write trusted=[{trusted!r}]")
     content = _read(path)
-    accepted = [*_trusted_types(), *trusted]
+    accepted = [*trusted_types(), *trusted]
     try:
         unknown = [t for t in skops.io.get_untrusted_types(data=content) if t not in accepted]
         versions = _read_versions(content)
@@ -172,7 +124,7 @@ def load(path, *, trusted=()):
         raise UntrustedFileError(_damaged(path, error)) from error
     if unknown:
         raise UntrustedFileError(
-            f"{path} holds types that are not known to be safe: {_listed(unknown)}. If you trust whoever made the "
+            f"{path} holds types that are not known to be safe: {_listed(unknown)}. If you trust the author of the "
             f"file, pass their names: fewlabel.load(path, trusted=[...]); otherwise do not open it"
         )
     _warn_of_versions(path, versions)
@@ -187,25 +139,18 @@ def load(path, *, trusted=()):
     return model
 
 
-def _trusted_types():
-    import fewlabel
-
-    ours = [f"{cls.__module__}.{cls.__name__}" for _, cls in fewlabel.all_estimators()]
-    return [*ours, *_OUR_PARTS, *_TABLE_PARTS, *_HARMLESS_TYPES]
-
-
 def _read(path):
     if os.path.isdir(path):
         raise UntrustedFileError(f"{path} is a folder, not a model file")
     with open(path, "rb") as file:
         content = file.read()
     if not content:
-        raise UntrustedFileError(f"{path} is empty: it is not a model file, or was not written to its end")
+        raise UntrustedFileError(f"{path} is empty: it is not a model file, or writing it was interrupted")
     return content
 
 
 def _with_versions(content):
-    """The archive with one more entry, which says what wrote it; skops ignores entries it does not know."""
+    """The archive with one more entry, the versions that wrote it; skops ignores entries it does not know."""
     buffer = io.BytesIO(content)
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr(_VERSIONS_ENTRY, json.dumps(_versions()))

@@ -36,7 +36,7 @@ from fewlabel import (
 )
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.files import atomic_write
-from fewlabel.persistence import _HARMLESS_TYPES, _OUR_PARTS
+from fewlabel.persistence._trusted import OURS, SCIKIT_LEARN, SKRUB
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +324,7 @@ def test_a_call_hidden_in_a_model_is_refused_and_not_made(tmp_path):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("fewlabel.persistence", "os"),
+        ("fewlabel.persistence._save", "os"),
         ("fewlabel.files", "atomic_write"),
         ("fewlabel.boosting", "PNUAUCBoostClassifier.fit"),
         ("fewlabel.boosting.evil", "PNUAUCBoostClassifier"),
@@ -378,7 +378,7 @@ def test_trees_need_the_users_word(data, tmp_path):
         load(path, trusted="sklearn.tree._tree.Tree")
 
 
-@pytest.mark.parametrize("name", [*_HARMLESS_TYPES, *_OUR_PARTS])
+@pytest.mark.parametrize("name", [*OURS, *SCIKIT_LEARN, *SKRUB])
 def test_every_trusted_name_exists(name):
     module, _, attribute = name.rpartition(".")
     assert hasattr(importlib.import_module(module), attribute)
@@ -424,5 +424,5 @@ def test_scikit_learns_own_estimators_warn_of_another_version(data, tmp_path):
 
 def test_the_file_is_an_ordinary_skops_file(model_file):
     trusted = skops.io.get_untrusted_types(data=model_file.read_bytes())
-    assert all(name.startswith("fewlabel.") or name in _HARMLESS_TYPES for name in trusted)
+    assert all(name.startswith("fewlabel.") or name in SCIKIT_LEARN for name in trusted)
     skops.io.load(io.BytesIO(model_file.read_bytes()), trusted=trusted)

@@ -1,0 +1,6 @@
+"""Models in files: written completely or not at all, and read without running code from the file."""
+
+from fewlabel.persistence._save import load, save
+from fewlabel.persistence.forests import FrozenTrees
+
+__all__ = ["FrozenTrees", "load", "save"]

@@ -1,0 +1,43 @@
+"""Keep the warning filters of the process when several threads run scikit-learn.
+
+Before Python 3.14 the filters belong to the process. scikit-learn replaces them for a moment in every check of an array
+and for every tree of a forest. If two threads do so at the same time, the one that finishes last restores what the
+other had put there. Here the filters are saved when the first block begins and restored when the last one ends.
+"""
+
+import contextlib
+import threading
+import warnings
+
+_lock = threading.Lock()
+_blocks = 0
+_saved: warnings.catch_warnings | None = None
+
+
+@contextlib.contextmanager
+def keep_filters():
+    """Leave the warning filters as they were at the end of a ``with`` block; blocks of several threads may overlap.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from fewlabel.warning_filters import keep_filters
+    >>> before = list(warnings.filters)
+    >>> with keep_filters():
+    ...     warnings.simplefilter("error")
+    >>> warnings.filters == before
+    True
+    """
+    global _blocks, _saved
+    with _lock:
+        if _blocks == 0:
+            _saved = warnings.catch_warnings()
+            _saved.__enter__()
+        _blocks += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _blocks -= 1
+            if _blocks == 0:
+                _saved.__exit__(None, None, None)
