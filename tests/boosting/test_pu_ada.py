@@ -392,7 +392,7 @@ def test_bad_parameters_are_named(parameters):
         PUAdaBoostClassifier(**parameters).fit(np.arange(8.0).reshape(4, 2), [1, -1, -1, -1])
 
 
-def test_a_prior_that_the_data_cannot_support_is_told():
+def test_a_prior_that_the_data_cannot_support_is_reported():
     X, y, _ = fewlabel.make_pu(2000, prior=0.2, labeled=200, separation=5.0, return_true=True, random_state=0)
     with pytest.warns(PriorWarning, match=r"prior=0\.8 is more than the data can support.*at most 0\.[1-5]"):
         PUAdaBoostClassifier(5, prior=0.8).fit(X, y)

@@ -50,7 +50,7 @@ def test_bins_hold_about_equally_many_rows():
 
 
 def test_a_spike_gets_a_bin_of_its_own():
-    """The zeros of a zero-inflated column are parted from both neighbors."""
+    """The zeros of a zero-inflated column have a bin of their own."""
     rng = np.random.default_rng(0)
     values = np.r_[np.zeros(6000), rng.exponential(size=3000), -rng.exponential(size=1000)]
     cuts, _, _ = cut(values, 32)

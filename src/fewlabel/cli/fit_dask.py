@@ -17,7 +17,7 @@ def fit_dask(options: FitOptions) -> None:
     try:
         import dask.dataframe as dd
 
-        from fewlabel.dask._tables import METHODS, fit_table
+        from fewlabel.dask.tables import METHODS, fit_table
     except ImportError as error:
         raise typer.BadParameter(
             "it needs Dask: run `pip install 'fewlabel[dask]'`", param_hint="--engine dask"

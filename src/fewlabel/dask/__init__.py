@@ -5,7 +5,7 @@ try:
 except ImportError as error:
     raise ImportError("fewlabel.dask needs Dask: run `pip install 'fewlabel[dask]'`") from error
 
-from fewlabel.dask._models import (
+from fewlabel.dask._estimators import (
     LeastSquaresAUCClassifier,
     PNUAUCBoostClassifier,
     PUAdaBoostClassifier,

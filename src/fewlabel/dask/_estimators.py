@@ -38,13 +38,11 @@ class _Reader:
     def __init__(self, known):
         self._known = known
 
-    def signs(self, y):
-        return pd.Series(np.asarray(y)).map(self._known).fillna(0).to_numpy(dtype=np.int8)
-
     def __call__(self, X, y):
         X = X if issparse(X) else np.asarray(X)
         kind = X.dtype if X.dtype == np.float32 else np.float64
-        return (X.tocsr().astype(kind) if issparse(X) else np.ascontiguousarray(X, dtype=kind)), self.signs(y)
+        X = X.tocsr().astype(kind) if issparse(X) else np.ascontiguousarray(X, dtype=kind)
+        return X, pd.Series(np.asarray(y)).map(self._known).fillna(0).to_numpy(dtype=np.int8)
 
 
 class _DaskModel:
@@ -59,15 +57,15 @@ class _DaskModel:
         return model
 
     def decision_function(self, X):
-        """As the in-memory model's; lazy if `X` is a Dask collection."""
+        """As in the in-memory model; lazy if `X` is a Dask collection."""
         return _lazily(self.model_.decision_function, X, float)
 
     def predict(self, X):
-        """As the in-memory model's; lazy if `X` is a Dask collection."""
+        """As in the in-memory model; lazy if `X` is a Dask collection."""
         return _lazily(self.model_.predict, X, self.classes_.dtype)
 
     def predict_proba(self, X):
-        """As the in-memory model's; lazy if `X` is a Dask collection."""
+        """As in the in-memory model; lazy if `X` is a Dask collection."""
         return _lazily(self.model_.predict_proba, X, float, columns=2)
 
     def fit(self, X, y, *, client=None):
