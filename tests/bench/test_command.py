@@ -41,7 +41,7 @@ def test_a_run_is_written_and_can_be_gone_on_with(capsys, tmp_path):
         (["bench", "nothing"], WRONG_USE, "name a suite"),
         (["bench", "few-labels", "--datasets", "wdbx"], WRONG_USE, "no dataset of this suite"),
         (["bench", "few-labels", "--methods", "nnPU, linear"], WRONG_USE, "no method of this suite"),
-        (["bench", "few-labels", "--datasets", "sick"], FAILED, "nothing can run"),
+        (["bench", "few-labels", "--datasets", "sick"], FAILED, "nothing to run"),
     ],
 )
 def test_wrong_use_is_one_clear_line(arguments, code, told, capsys):
