@@ -5,7 +5,9 @@ import csv
 import gzip
 import os
 import secrets
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 import pandas as pd
 
@@ -15,9 +17,10 @@ from fewlabel.text import distinct
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 _SEPARATORS = ",;\t|"
+AnyPath = str | os.PathLike[str]
 
 
-def read_table(path):
+def read_table(path: AnyPath) -> pd.DataFrame:
     """Read a whole table.
 
     Parameters
@@ -60,7 +63,7 @@ def read_table(path):
     return table
 
 
-def read_chunks(path, rows, text_columns=()):
+def read_chunks(path: AnyPath, rows: int, text_columns: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
     """Read a table in chunks, so that memory does not grow with the file.
 
     Parameters
@@ -86,7 +89,7 @@ def read_chunks(path, rows, text_columns=()):
                 yield chunk
 
 
-def column_names(path):
+def column_names(path: AnyPath) -> list[str]:
     """Return the column names as they stand in the file, duplicates included."""
     path = Path(path)
     kind = _kind(path)
@@ -96,7 +99,7 @@ def column_names(path):
         return list(_arrow_schema(path, kind).names)
 
 
-def whole_numbers(y):
+def whole_numbers(y: pd.Series) -> pd.Series:
     """Undo pandas' cast of integers with missing values to float."""
     if not pd.api.types.is_float_dtype(y.dtype):
         return y
@@ -104,7 +107,7 @@ def whole_numbers(y):
     return y.astype("Int64") if len(present) and (present == present.round()).all() else y
 
 
-def _kind(path):
+def _kind(path: Path) -> str:
     suffixes = [s.lower() for s in path.suffixes]
     if suffixes[-1:] == [".gz"] and suffixes[-2:-1] and suffixes[-2] in _TEXT:
         return suffixes[-2]
@@ -140,7 +143,7 @@ class _readable_errors:
         return False
 
 
-def _first_line(path):
+def _first_line(path: Path) -> str:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rt", encoding="utf-8-sig") as file:
         line = file.readline(10_000_000)
@@ -149,7 +152,7 @@ def _first_line(path):
     return line
 
 
-def _separator(path, kind):
+def _separator(path: Path, kind: str) -> str:
     """Find the separator: spreadsheets of many countries write .csv files with semicolons."""
     if kind != ".csv":
         return _TEXT[kind]
@@ -212,7 +215,7 @@ def _as_frame(table):
 
 
 @contextlib.contextmanager
-def atomic_write(path):
+def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears under its name once it is complete, or not at all.
 
     The bytes go to a temporary file in the same folder, are flushed to the disk, and the file is renamed. If the

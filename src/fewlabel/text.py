@@ -1,9 +1,10 @@
 """Texts and names: shortening, suggestions for a misspelled name, names made distinct."""
 
 import difflib
+from collections.abc import Iterable
 
 
-def short(text, most=60):
+def short(text: object, most: int = 60) -> str:
     """Cut a text to at most `most` characters.
 
     Examples
@@ -16,7 +17,7 @@ def short(text, most=60):
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def did_you_mean(name, names):
+def did_you_mean(name: str, names: Iterable[str]) -> str | None:
     """Return the name that was probably meant, or None.
 
     Examples
@@ -30,7 +31,7 @@ def did_you_mean(name, names):
     return by_lower[found[0]] if found else None
 
 
-def distinct(names):
+def distinct(names: Iterable[str]) -> list[str]:
     """Append a number to a name that occurs again, as pandas does for the columns of text files.
 
     Examples
@@ -39,6 +40,7 @@ def distinct(names):
     >>> distinct(["a", "b", "a"])
     ['a', 'b', 'a.1']
     """
+    names = list(names)
     taken, found = set(names), []
     counts: dict[str, int] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""The command line. Heavy imports are inside the commands, so that ``--help`` answers at once."""
+"""The command line. The commands import heavy packages themselves, which keeps ``--help`` fast."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line with some arguments and give its exit code.
+    """Run the command line and return its exit code.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def run(arguments: list[str]) -> int:
     0
     """
     try:
-        # Typer gives back the exit code of typer.Exit, and None when the command comes to its end.
+        # Typer returns the exit code of typer.Exit, and None if the command completes.
         code = app(arguments, standalone_mode=False, prog_name="fewlabel")
         if code == INTERRUPTED:
             raise KeyboardInterrupt
@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if "--debug" in arguments:
             raise
-        if hasattr(error, "format_message"):  # what Typer raises on wrong use
+        if hasattr(error, "format_message"):  # an error of Typer: wrong use
             _say_error(f"{error.format_message()} (see: {_help_command(error)})")
             return WRONG_USE
         _say_error(f"{_message(error)} (--debug shows where)")

@@ -30,7 +30,7 @@ def find_method(name: str) -> str | list[str]:
 
 
 def methods(as_json: AsJson = False, debug: Debug = False) -> None:
-    """List the methods that `fit --method` takes."""
+    """List the methods for `fewlabel fit --method`."""
     import importlib.util
 
     from fewlabel.auto import portfolio

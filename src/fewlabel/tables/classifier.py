@@ -1,6 +1,7 @@
 """TableClassifier: an encoder of tables and a classifier."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,8 @@ from fewlabel.auto import AutoClassifier, check_counts
 from fewlabel.labels import Labels
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.leaks import suspected_leaks
+
+Callback = Callable[[int, int, str], None]
 
 
 class EncodedTable(NamedTuple):
@@ -32,7 +35,7 @@ class EncodedTable(NamedTuple):
     labels: Labels
 
 
-def _if_estimator_has(name):
+def _if_estimator_has(name: str) -> Any:
     return available_if(lambda self: hasattr(getattr(self, "estimator_", None) or self._estimator(), name))
 
 
@@ -102,12 +105,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     __metadata_request__fit = {"callback": UNUSED}
 
-    def __init__(self, estimator=None, *, positive=None, random_state=None):
+    def __init__(self, estimator: Any = None, *, positive: Any = None, random_state: Any = None) -> None:
         self.estimator = estimator
         self.positive = positive
         self.random_state = random_state
 
-    def fit(self, X, y, *, callback=None):
+    def fit(self, X: Any, y: Any, *, callback: Callback | None = None) -> "TableClassifier":
         """Fit the encoder and the classifier.
 
         Parameters
@@ -124,7 +127,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         return self.fit_encoded(self.encode(X, y), callback=callback)
 
-    def encode(self, X, y):
+    def encode(self, X: Any, y: Any) -> EncodedTable:
         """Read the labels and fit the encoder: the first half of `fit`.
 
         Parameters
@@ -145,7 +148,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.set_parts(encoder, read, leaks=leaks, target=getattr(y, "name", None))
         return EncodedTable(features, read)
 
-    def fit_encoded(self, table, *, callback=None):
+    def fit_encoded(self, table: EncodedTable, *, callback: Callback | None = None) -> "TableClassifier":
         """Fit the classifier to an encoded table: the second half of `fit`.
 
         Parameters
@@ -169,7 +172,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             self.estimator_.fit(features, y)
         return self
 
-    def set_parts(self, encoder, read, *, leaks=(), estimator=None, target=None):
+    def set_parts(
+        self,
+        encoder: TableEncoder,
+        read: Labels,
+        *,
+        leaks: Sequence[str] = (),
+        estimator: Any = None,
+        target: str | None = None,
+    ) -> "TableClassifier":
         """Set what was fitted elsewhere, for instance on the workers of a cluster.
 
         Parameters
@@ -190,10 +201,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self : object
         """
         self.encoder_, self.leaks_, self.target_ = encoder, list(leaks), str(target or "label")
-        self.n_features_in_ = encoder.n_features_in_
-        vars(self).pop("feature_names_in_", None)
-        if hasattr(encoder, "feature_names_in_"):
-            self.feature_names_in_ = encoder.feature_names_in_
         self.classes_, positions = _sorted(read.classes)
         self.positive_ = int(positions[1]) if len(positions) == 2 else None
         if estimator is not None:
@@ -201,7 +208,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @_if_estimator_has("decision_function")
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Score of each row; with two classes, positive values favor ``classes_[1]``.
 
         Parameters
@@ -218,7 +225,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         return -score if self.positive_ == 0 else score
 
     @_if_estimator_has("predict_proba")
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class.
 
         Parameters
@@ -233,7 +240,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         probability = self.estimator_.predict_proba(features)
         return probability[:, ::-1] if self.positive_ == 0 else probability
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Class of each row.
 
         Parameters
@@ -247,7 +254,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         features = self._features(X)
         return self.names_of(self.estimator_.predict(features))
 
-    def names_of(self, codes):
+    def names_of(self, codes: Any) -> np.ndarray:
         """Classes by the numbers under which `estimator_` knows them.
 
         Parameters
@@ -261,11 +268,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         classes = self.classes_[::-1] if self.positive_ == 0 else self.classes_
         return classes[np.asarray(codes).astype(np.intp)]
 
-    def _features(self, X):
+    @property
+    def n_features_in_(self) -> int:
+        return self.encoder_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        return self.encoder_.feature_names_in_
+
+    def _features(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "estimator_")
         return np.asarray(self.encoder_.transform(X))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self._estimator())
         tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
@@ -274,24 +289,24 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         return tags
 
-    def _estimator(self):
+    def _estimator(self) -> Any:
         return AutoClassifier(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
 
 
-def _sorted(names):
+def _sorted(names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Classes in sorted order, and the position of each of `names` there; a number beside a text becomes a text."""
     if names.dtype == object and len({isinstance(name, str) for name in names}) > 1:
         names = np.array([str(name) for name in names], dtype=object)
     return np.unique(names, return_inverse=True)
 
 
-def _numbered(codes):
+def _numbered(codes: np.ndarray) -> Labels:
     """Labels whose classes are their codes."""
     present = np.unique(codes[codes >= 0])
     return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))
 
 
-def score_table(model, table):
+def score_table(model: TableClassifier, table: Any) -> dict[str, np.ndarray]:
     """Score, probabilities and class of each row.
 
     Parameters

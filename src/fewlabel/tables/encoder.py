@@ -1,6 +1,8 @@
 """TableEncoder: a table with text, dates, categories, booleans and missing values as numbers."""
 
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,10 +74,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [nan, 0. , 1. , 0. ]])
     """
 
-    def __init__(self, *, random_state=None):
+    def __init__(self, *, random_state: Any = None) -> None:
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Learn the kinds of the columns and how to encode them.
 
         Parameters
@@ -92,7 +94,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._learn(X)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit to a table and encode it, with one pass over its columns.
 
         Parameters
@@ -107,7 +109,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         return self._encode(self._learn(X))
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Encode a table.
 
         Parameters
@@ -140,7 +142,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         converted = {name: as_kind(table[name], kind) for name, kind in self.columns_.items()}
         return self._encode(pd.DataFrame(converted, index=table.index))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Names of the features.
 
         Parameters
@@ -168,14 +170,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = [named[source] + name[len(source) :] for name, source in zip(self.features_, self.sources_)]
         return np.array(names, dtype=object)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
 
-    def _learn(self, X):
+    def _learn(self, X: Any) -> pd.DataFrame:
         """Set the fitted attributes; returns the columns in use, converted to their kinds."""
         table = self._as_frame(X, reset=True)
         if len(table) < 2:
@@ -194,7 +196,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.features_ = distinct(names)
         return found.table
 
-    def _as_frame(self, X, reset=False):
+    def _as_frame(self, X: Any, reset: bool = False) -> pd.DataFrame:
         """Any table as a DataFrame with texts as column names; `reset` keeps its columns as those of the fit."""
         if hasattr(X, "to_pandas"):  # polars and Arrow
             X = X.to_pandas()
@@ -210,17 +212,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X = X.set_axis(X.columns.map(str), axis=1)
         if reset:
             self.n_features_in_ = X.shape[1]
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
             if named:
                 self.feature_names_in_ = np.array(X.columns, dtype=object)
         return X
 
-    def _split(self, converted):
+    def _split(self, converted: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The columns that are numbers already, and those that have to be encoded."""
         coded = [name for name in converted.columns if self.columns_[name] in (DATE, TEXT)]
         return converted.drop(columns=coded), converted[coded]
 
-    def _encode(self, converted):
+    def _encode(self, converted: pd.DataFrame) -> np.ndarray:
         plain, coded = self._split(converted)
         blocks = [plain.to_numpy(dtype=np.float64)]
         if self._vectorizer is not None:
@@ -230,7 +232,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.hstack(blocks)
 
 
-def _fit_vectorizer(coded, random_state):
+def _fit_vectorizer(coded: pd.DataFrame, random_state: Any) -> Any:
     from skrub import StringEncoder, TableVectorizer
 
     n_components = min(_TEXT_COMPONENTS, max(2, len(coded) - 1))
@@ -239,16 +241,16 @@ def _fit_vectorizer(coded, random_state):
     )
 
 
-def _numbered(table):
+def _numbered(table: pd.DataFrame) -> pd.DataFrame:
     """Columns under plain names, so that skrub need not handle the user's."""
     return table.set_axis([f"c{k}" for k in range(table.shape[1])], axis=1).reset_index(drop=True)
 
 
-def _numbered_names(n):
+def _numbered_names(n: int) -> list[str]:
     return [f"x{k}" for k in range(n)]
 
 
-def _missing_text(missing, present):
+def _missing_text(missing: list[str], present: list[str]) -> str:
     shown = []
     for name in missing[:_MANY]:
         near = did_you_mean(name, present)

@@ -31,11 +31,11 @@ class Columns(NamedTuple):
     """
 
     table: pd.DataFrame
-    kinds: dict
-    dropped: dict
+    kinds: dict[str, str]
+    dropped: dict[str, str]
 
 
-def read_columns(X):
+def read_columns(X: pd.DataFrame) -> Columns:
     """Find the kind of each column and drop the columns without information.
 
     Parameters
@@ -73,7 +73,7 @@ def read_columns(X):
     return Columns(pd.DataFrame({name: converted[name] for name in kept}, index=X.index), kept, dropped)
 
 
-def kind_of(column):
+def kind_of(column: pd.Series) -> str:
     """Kind of a column, by its dtype or, for objects and text, by its values.
 
     Examples
@@ -102,21 +102,21 @@ def kind_of(column):
     return DATE if _are_dates(texts) else TEXT
 
 
-def _are_dates(texts):
+def _are_dates(texts: pd.Series) -> bool:
     sample = texts.iloc[:200]
     if not sample.str.contains(r"\d{1,4}[-/.:]\d{1,2}").all():  # pandas reads more than this as dates
         return False
     return bool(_to_dates(texts).notna().all())
 
 
-def _to_dates(texts):
+def _to_dates(texts: pd.Series) -> pd.Series:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dates = pd.to_datetime(texts, errors="coerce", utc=True, format="mixed")
     return dates.dt.tz_localize(None)
 
 
-def as_kind(column, kind):
+def as_kind(column: pd.Series, kind: str) -> pd.Series:
     """Convert a column of any dtype to floats (numbers, booleans), dates or text; what does not fit becomes missing."""
     if kind == NUMBER:
         if not pd.api.types.is_numeric_dtype(column.dtype):
@@ -132,7 +132,7 @@ def as_kind(column, kind):
     return column.astype(object).map(str, na_action="ignore").astype(object).where(column.notna(), None)
 
 
-def _as_boolean(column):
+def _as_boolean(column: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return column.astype("float64")
     texts = column.map(lambda v: str(v).strip().lower(), na_action="ignore")
@@ -140,7 +140,7 @@ def _as_boolean(column):
     return truth.astype("float64")
 
 
-def why_dropped(name, column, kind):
+def why_dropped(name: str, column: pd.Series, kind: str) -> str | None:
     """Reason to drop a column (empty, constant, looks like an identifier), or None to keep it."""
     values = column.to_numpy()
     present = values[~pd.isna(values)]
@@ -151,10 +151,13 @@ def why_dropped(name, column, kind):
         return "constant"
     if len(values) < _LEAST_ID_ROWS or n_distinct < len(values):
         return None
-    if kind == NUMBER and (present == np.round(present)).all():
-        steps = np.abs(np.diff(present))
-        if _ID_NAME.search(name) or (steps == 1).all():
-            return IDENTIFIER
-    if kind == TEXT and (_ID_NAME.search(name) or not any(re.search(r"\s", text) for text in present)):
-        return IDENTIFIER
-    return None
+    return IDENTIFIER if _is_identifier(name, present, kind) else None
+
+
+def _is_identifier(name: str, distinct: np.ndarray, kind: str) -> bool:
+    """Whether a column with one distinct value per row is named or shaped like a row number or a code."""
+    named = bool(_ID_NAME.search(name))
+    if kind == NUMBER:
+        is_whole = (distinct == np.round(distinct)).all()
+        return bool(is_whole and (named or (np.abs(np.diff(distinct)) == 1).all()))
+    return kind == TEXT and (named or not any(re.search(r"\s", text) for text in distinct))

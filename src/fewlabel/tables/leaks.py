@@ -1,6 +1,7 @@
 """Leaks: columns that separate the classes by themselves."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,7 +9,7 @@ _FALSE_ALARM = 0.01  # highest chance, over all features, that one without infor
 _GROUP_SIZE = 5  # labeled rows per distinct value, on average, of a categorical column that can be reported
 
 
-def suspected_leaks(features, codes, sources):
+def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[str]) -> list[str]:
     """Columns that separate the labeled classes by themselves, where chance is no explanation.
 
     Such a column is often filled in after the label is known, and missing or different for new rows.
@@ -52,7 +53,7 @@ def suspected_leaks(features, codes, sources):
     return [name for name, numbers in columns.items() if _separates(rows[:, numbers], y, len(counts))]
 
 
-def _separates(values, y, n_classes):
+def _separates(values: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
     """Whether one number orders the classes, or few distinct values of several numbers each hold a single class."""
     if np.isnan(values).any():
         return False
@@ -65,13 +66,13 @@ def _separates(values, y, n_classes):
     return n_groups <= len(y) / _GROUP_SIZE and _pure(groups, y)
 
 
-def _orders(column, y, n_classes):
+def _orders(column: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
     groups = np.unique(column, return_inverse=True)[1]
     order = np.argsort(groups, kind="stable")
     return _pure(groups, y) and int((np.diff(y[order]) != 0).sum()) == n_classes - 1
 
 
-def _pure(groups, y):
+def _pure(groups: np.ndarray, y: np.ndarray) -> bool:
     """Whether each group holds rows of one class."""
     largest, smallest = np.full(groups.max() + 1, -1), np.full(groups.max() + 1, y.max() + 1)
     np.maximum.at(largest, groups, y)
