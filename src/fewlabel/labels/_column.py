@@ -88,8 +88,9 @@ def plain_values(present: pd.Series) -> np.ndarray:
     if kind in ("b", "i", "u", "U", "string", "empty"):
         return values
     if kind != "f":
+        unsupported = "Complex data not supported: " if kind in ("c", "complex") else ""  # scikit-learn's words
         raise LabelError(
-            f"y holds {_KIND_NAMES.get(kind, kind)} values, e.g. {show(values[:3])}: labels are ints, "
+            f"{unsupported}y holds {_KIND_NAMES.get(kind, kind)} values, e.g. {show(values[:3])}: labels are ints, "
             "floats that hold ints, bools or strings, of one kind; mark unlabeled rows with None"
         )
     if np.isinf(values).any():
