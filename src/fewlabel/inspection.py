@@ -1,11 +1,17 @@
 """Looking into additive models: one picture, or one block of a scorecard, per column."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import pandas as pd
 
 _LINE, _MISSING = "#0072B2", "#D55E00"  # a pair that color-blind readers can tell apart
 
 
-def plot_shape_functions(model, *, columns=None, max_columns=6, axes=None):
+def plot_shape_functions(
+    model: Any, *, columns: int | Sequence | None = None, max_columns: int = 6, axes: Any = None
+) -> Any:
     """Draw what each column adds to the decision function.
 
     A sum of stumps is a sum of step functions, one per column; each panel shows one of them. The dashed line is what
@@ -59,7 +65,7 @@ def plot_shape_functions(model, *, columns=None, max_columns=6, axes=None):
     return figure
 
 
-def scorecard(model, *, points=20, base=600):
+def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
     r"""Write an additive model as a scorecard: points for the interval that each column's value falls into.
 
     The points of a row sum to ``base + points * log2(odds)``, where the odds are the calibrated odds of the positive

@@ -2,15 +2,19 @@
 
 import numbers
 import warnings
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state, indexable
 
 from fewlabel import labels
 from fewlabel.metrics import pu_auc_score
+from fewlabel.types import Rows, Seed
 
 __all__ = ["LabeledStratifiedKFold", "hide_labels", "make_pu_scorer"]
 
@@ -49,14 +53,14 @@ class LabeledStratifiedKFold(BaseCrossValidator):
     [0 1 2 5] [3 4]
     """
 
-    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Seed = None) -> None:
         # Checked here, as scikit-learn's splitters do, and by the splitter that will be used.
         StratifiedKFold(n_splits, shuffle=shuffle, random_state=random_state)
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def split(self, X, y, groups=None):
+    def split(self, X: Rows, y: ArrayLike, groups: Any = None) -> Iterator:
         """Indices of the training and test rows of each fold.
 
         Parameters
@@ -98,7 +102,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
             in_training[labeled[test]] = False
             yield np.flatnonzero(in_training), labeled[test]
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Rows | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:
         """The number of folds.
 
         Parameters
@@ -113,7 +117,13 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         return self.n_splits
 
 
-def hide_labels(y, labeled=0.1, *, mechanism="scar", random_state=None):
+def hide_labels(
+    y: ArrayLike,
+    labeled: float = 0.1,
+    *,
+    mechanism: Literal["scar", "per-class", "positives-only"] = "scar",
+    random_state: Seed = None,
+) -> Any:
     """A copy of `y` in which most labels are hidden.
 
     Parameters
@@ -272,7 +282,7 @@ def _check_labeled(labeled):
     )
 
 
-def make_pu_scorer(prior):
+def make_pu_scorer(prior: float) -> Any:
     """A scorer for model selection without labeled negatives: the AUC that positives and unlabeled rows tell.
 
     Parameters

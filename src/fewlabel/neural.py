@@ -2,12 +2,14 @@
 
 import numbers
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
 from fewlabel.positive_unlabeled import PositiveUnlabeled
+from fewlabel.types import Seed
 
 __all__ = ["NeuralPUClassifier"]
 
@@ -113,21 +115,21 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
 
     def __init__(
         self,
-        risk="nnpu",
+        risk: Literal["nnpu", "upu"] = "nnpu",
         *,
-        loss="sigmoid",
-        prior=None,
-        hidden_layer_sizes=(100,),
-        activation="relu",
-        alpha=0.005,
-        beta=0.0,
-        gamma=1.0,
-        learning_rate=0.001,
-        batch_size=1000,
-        max_iter=100,
-        threshold="prior",
-        random_state=None,
-    ):
+        loss: Literal["sigmoid", "logistic", "squared"] = "sigmoid",
+        prior: float | None = None,
+        hidden_layer_sizes: tuple[int, ...] = (100,),
+        activation: Literal["relu", "softsign"] = "relu",
+        alpha: float = 0.005,
+        beta: float = 0.0,
+        gamma: float = 1.0,
+        learning_rate: float = 0.001,
+        batch_size: int = 1000,
+        max_iter: int = 100,
+        threshold: Literal["prior", "zero"] = "prior",
+        random_state: Seed = None,
+    ) -> None:
         self.risk = risk
         self.loss = loss
         self.prior = prior

@@ -12,8 +12,8 @@ import threading
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
-_limits = []  # those in force; the smallest one counts
-_saved = []  # libraries and their number of threads without a limit
+_limits: list = []  # those in force; the smallest one counts
+_saved: list = []  # libraries and their number of threads without a limit
 
 
 @functools.cache

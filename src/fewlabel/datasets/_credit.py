@@ -6,23 +6,24 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from fewlabel.labels import UNLABELED
+from fewlabel.types import Seed
 
 
 def make_multiview_credit(
-    n_samples=5000,
+    n_samples: int = 5000,
     *,
-    n_features=(12, 10, 8, 6),
-    n_nuisance=4,
-    imbalance=20.0,
-    separation=1.0,
-    noise=0.7,
-    overlap=0.2,
-    missing=0.02,
-    labeled=210,
-    return_true=False,
-    return_views=False,
-    random_state=None,
-):
+    n_features: tuple[int, ...] = (12, 10, 8, 6),
+    n_nuisance: int = 4,
+    imbalance: float = 20.0,
+    separation: float = 1.0,
+    noise: float = 0.7,
+    overlap: float = 0.2,
+    missing: float = 0.02,
+    labeled: int = 210,
+    return_true: bool = False,
+    return_views: bool = False,
+    random_state: Seed = None,
+) -> tuple:
     r"""Imbalanced two-class rows whose columns come in correlated blocks, one a view.
 
     A row of class y has in each view v three hidden factors,

@@ -1,15 +1,24 @@
 """Classes on curves, a few rows of each labeled."""
 
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.datasets import make_moons
 from sklearn.utils import check_random_state
 
 from fewlabel.labels import UNLABELED
+from fewlabel.types import Seed
 
 
-def make_two_moons(n_samples=(254, 246), *, noise=0.05, labeled=3, return_true=False, random_state=None):
+def make_two_moons(
+    n_samples: int | tuple[int, ...] = (254, 246),
+    *,
+    noise: float = 0.05,
+    labeled: int = 3,
+    return_true: bool = False,
+    random_state: Seed = None,
+) -> tuple:
     """Two interleaving half circles, with a few labeled rows of each.
 
     The sizes and labels are those of the thesis's Figure 6.3; it does not print its noise.
@@ -47,8 +56,14 @@ def make_two_moons(n_samples=(254, 246), *, noise=0.05, labeled=3, return_true=F
 
 
 def make_three_circles(
-    n_samples=1203, *, radii=(0.5, 1.0, 1.5), noise=0.05, labeled=4, return_true=False, random_state=None
-):
+    n_samples: int = 1203,
+    *,
+    radii: Sequence = (0.5, 1.0, 1.5),
+    noise: float = 0.05,
+    labeled: int = 4,
+    return_true: bool = False,
+    random_state: Seed = None,
+) -> tuple:
     """Circles with a common center, one for each class, with a few labeled rows of each.
 
     The sizes and labels are those of the thesis's Figure 6.4; it does not print its radii and its noise.

@@ -1,26 +1,29 @@
 """Positive-unlabeled data with a known prior."""
 
+from typing import Literal
+
 import numpy as np
 from sklearn.utils import check_random_state
 
 from fewlabel.labels import UNLABELED
+from fewlabel.types import Seed
 
 _SETTINGS = ("case-control", "censoring")
 
 
 def make_pu(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    n_features=10,
-    n_informative=5,
-    prior=0.3,
-    labeled=0.2,
-    separation=2.0,
-    setting="censoring",
-    bias=0.0,
-    return_true=False,
-    random_state=None,
-):
+    n_features: int = 10,
+    n_informative: int = 5,
+    prior: float = 0.3,
+    labeled: float = 0.2,
+    separation: float = 2.0,
+    setting: Literal["censoring", "case-control"] = "censoring",
+    bias: float = 0.0,
+    return_true: bool = False,
+    random_state: Seed = None,
+) -> tuple:
     r"""Positive-unlabeled rows from two groups of two Gaussian clusters each.
 
     Parameters

@@ -7,6 +7,7 @@ import warnings
 from functools import cache
 from importlib import resources, util
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ def registry():
     return tomllib.loads(resources.files("fewlabel.datasets").joinpath("registry.toml").read_text("utf-8"))
 
 
-def list_datasets(data_home=None):
+def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
     """All known datasets, and where each is to be had.
 
     Parameters
@@ -63,7 +64,7 @@ def list_datasets(data_home=None):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def load_dataset(name, data_home=None):
+def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Any:
     """Load a dataset: from a data home, else from an installed package, else from OpenML.
 
     Classes are text, also where they look like numbers: a class named -1 is not an unlabeled row.

@@ -3,8 +3,10 @@
 import numbers
 import time
 import warnings
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -16,6 +18,7 @@ from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear._exact import Solution, linear_algebra_threads, solve
 from fewlabel.linear._pairs import PairRisk
 from fewlabel.linear._steps import Stream, certificate, sdcd
+from fewlabel.types import Rows, Seed
 
 _ONLINE = ("msgd", "oam-inf", "oam-seq", "oam-gra")
 _MAX_ITER = {"exact": 300, "sdcd": 5, "sdcd-perm": 5}  # 1 for the others
@@ -30,7 +33,7 @@ class LinearRanker(RankingClassifier):
         return X @ self.coef_[0]
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Any:
         """The threshold, as scikit-learn's linear models have it."""
         check_is_fitted(self)
         return np.array([self.offset_])
@@ -159,19 +162,19 @@ class LinearAUCClassifier(LinearRanker):
 
     def __init__(
         self,
-        alpha=1e-3,
+        alpha: float = 1e-3,
         *,
-        solver="exact",
-        loss="hinge",
-        max_iter=None,
-        tol=1e-3,
-        buffer_size=100,
-        record_history=False,
-        n_jobs=None,
-        random_state=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        solver: Literal["exact", "sdcd", "sdcd-perm", "msgd", "oam-inf", "oam-seq", "oam-gra"] = "exact",
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        max_iter: int | None = None,
+        tol: float = 1e-3,
+        buffer_size: int = 100,
+        record_history: bool = False,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.alpha = alpha
         self.solver = solver
         self.loss = loss
@@ -185,7 +188,7 @@ class LinearAUCClassifier(LinearRanker):
         self.verbose = verbose
 
     @available_if(lambda self: self.solver in _ONLINE)
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from a batch of rows; for the online solvers only.
 
         Parameters
@@ -212,7 +215,8 @@ class LinearAUCClassifier(LinearRanker):
         self._stream.feed(X, positive, self._rng)
         self.coef_ = self._stream.coef[None].copy()
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        set_threshold(self, *self._stream.at_hand(X, positive), self._stream.seen)
+        rows, is_positive = self._stream.at_hand(X, positive)
+        set_threshold(self, rows, is_positive, self._stream.seen)
         return self
 
     def __getstate__(self):

@@ -1,9 +1,11 @@
 """The exact solution at many penalties, and the choice among them by cross-validation."""
 
 import numbers
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
@@ -13,22 +15,23 @@ from fewlabel.labels import read_binary
 from fewlabel.linear._auc import LinearRanker, warn_if_open
 from fewlabel.linear._exact import linear_algebra_threads, solve
 from fewlabel.model_selection import LabeledStratifiedKFold
+from fewlabel.types import Rows, Seed
 
 DEFAULT_ALPHAS = tuple(np.logspace(0, -6, 13).tolist())  # half-decades
 
 
 def linear_auc_path(
-    X,
-    y,
+    X: Rows,
+    y: ArrayLike,
     *,
-    alphas=DEFAULT_ALPHAS,
-    loss="hinge",
-    tol=1e-3,
-    max_iter=300,
-    sample_weight=None,
-    n_jobs=None,
-    random_state=None,
-):
+    alphas: ArrayLike = DEFAULT_ALPHAS,
+    loss: Literal["hinge", "squared_hinge"] = "hinge",
+    tol: float = 1e-3,
+    max_iter: int = 300,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> tuple:
     r"""Exact linear AUC solutions along a grid of penalties, each started from the one before.
 
     Parameters
@@ -153,8 +156,16 @@ class LinearAUCClassifierCV(LinearRanker):
     }
 
     def __init__(
-        self, alphas=DEFAULT_ALPHAS, *, loss="hinge", cv=5, max_iter=300, tol=1e-3, n_jobs=None, random_state=None
-    ):
+        self,
+        alphas: ArrayLike = DEFAULT_ALPHAS,
+        *,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        cv: Any = 5,
+        max_iter: int = 300,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.alphas = alphas
         self.loss = loss
         self.cv = cv

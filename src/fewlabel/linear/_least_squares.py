@@ -2,8 +2,10 @@
 
 import numbers
 import warnings
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, eigh, svd
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
@@ -16,6 +18,7 @@ from fewlabel.base import Interval, RankingClassifier, StrOptions
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear.moments import SIGNS, Moments, group_moments, pair_terms
+from fewlabel.types import Rows, Seed
 
 _ALPHAS = np.logspace(-4, 2, 13)  # times the mean eigenvalue of the quadratic term
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
@@ -139,17 +142,17 @@ class LeastSquaresAUCClassifier(RankingClassifier):
 
     def __init__(
         self,
-        risk="pn",
+        risk: Literal["pn", "samult", "pnu"] = "pn",
         *,
-        basis="linear",
-        gamma="auto",
-        alpha=0.1,
-        prior=None,
-        n_components=200,
-        length_scale="median",
-        cv=5,
-        random_state=None,
-    ):
+        basis: Literal["linear", "rbf", "nystroem"] = "linear",
+        gamma: float | Literal["auto", "cv"] = "auto",
+        alpha: float | Literal["cv"] = 0.1,
+        prior: float | None = None,
+        n_components: int = 200,
+        length_scale: float | Literal["median"] = "median",
+        cv: Any = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.risk = risk
         self.basis = basis
         self.gamma = gamma
@@ -160,7 +163,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         self.cv = cv
         self.random_state = random_state
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from a batch of rows: the moments of all batches together are those of all rows.
 
         Parameters
@@ -190,7 +193,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         F = self._features(X)
         new = group_moments(F, signs)
         moments = new if first else [Moments(*a).merge(b) for a, b in zip(self._moments, new)]
-        self._moments = [tuple(m) for m in moments]  # plain, so that a saved model can learn on
+        self._moments: list[tuple] = [tuple(m) for m in moments]  # plain, so that a saved model can learn on
         if all(m.weight for m in moments[:2]):
             self._fit_moments(moments)
         else:  # nothing can be ranked before both classes have come
@@ -219,7 +222,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         self.coef_ = coef if rotation is None else coef @ rotation.T
         vars(self).pop("_moments", None)
         if rotation is None:
-            self._moments = [tuple(m) for m in moments]
+            self._moments: list[tuple] = [tuple(m) for m in moments]
 
     def _fit_moments(self, moments):
         """Set the coefficients from the moments of positives, negatives and unlabeled rows; no "cv"."""

@@ -3,6 +3,7 @@
 import math
 import numbers
 import warnings
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
 from fewlabel.positive_unlabeled import PositiveUnlabeled
+from fewlabel.types import Seed
 
 _ADAM = 0.9, 0.999, 1e-8
 
@@ -168,17 +170,17 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
 
     def __init__(
         self,
-        risk="nnpu",
+        risk: Literal["nnpu", "upu"] = "nnpu",
         *,
-        loss="logistic",
-        prior=None,
-        alpha=0.001,
-        threshold="prior",
-        max_iter=500,
-        tol=1e-6,
-        learning_rate=0.01,
-        random_state=None,
-    ):
+        loss: Literal["logistic", "squared", "sigmoid"] = "logistic",
+        prior: float | None = None,
+        alpha: float = 0.001,
+        threshold: Literal["prior", "zero"] = "prior",
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        learning_rate: float = 0.01,
+        random_state: Seed = None,
+    ) -> None:
         self.risk = risk
         self.loss = loss
         self.prior = prior

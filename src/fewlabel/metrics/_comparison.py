@@ -1,6 +1,6 @@
 """Comparison of methods over many datasets: Friedman, Nemenyi, Wilcoxon and Holm; critical-difference diagram."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ class Comparison(NamedTuple):
     alpha: float
 
 
-def compare_methods(scores, *, higher_is_better=True, alpha=0.05):
+def compare_methods(scores: pd.DataFrame, *, higher_is_better: bool = True, alpha: float = 0.05) -> Comparison:
     r"""Compare methods by their scores on the same datasets.
 
     With :math:`r_j` the mean rank of method j of k over N datasets (ties get midranks), Friedman's statistic is
@@ -128,7 +128,7 @@ def _wilcoxon_holm(scores):
     return table
 
 
-def plot_critical_difference(comparison, *, ax=None):
+def plot_critical_difference(comparison: Any, *, ax: Any = None) -> Any:
     """Draw the mean ranks; a bar joins methods that do not differ significantly by Nemenyi's test.
 
     Parameters

@@ -2,9 +2,10 @@
 
 import math
 import warnings
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from fewlabel.metrics._estimates import read_estimate
@@ -38,7 +39,16 @@ class AUCInterval(NamedTuple):
     pairs: str
 
 
-def auc_confidence_interval(y_true, y_score, *, confidence=0.95, method="score", pairs="pn", prior=None, prior_sd=0.0):
+def auc_confidence_interval(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    method: Literal["score", "newcombe", "logit-delong", "wald-delong"] = "score",
+    pairs: Literal["pn", "pu", "un", "auto"] = "pn",
+    prior: float | None = None,
+    prior_sd: float = 0.0,
+) -> AUCInterval:
     """Compute the AUC with a confidence interval that stays valid with few labels.
 
     Only the order of the scores matters; infinite scores are allowed.

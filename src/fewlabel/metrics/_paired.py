@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from fewlabel import labels
@@ -34,7 +35,9 @@ class PairedAUCTest(NamedTuple):
     auc_b: float
 
 
-def paired_auc_test(y_true, score_a, score_b, *, confidence=0.95):
+def paired_auc_test(
+    y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, confidence: float = 0.95
+) -> PairedAUCTest:
     """Test the difference of two AUCs on the same rows by DeLong's method.
 
     With :math:`\\delta = \\psi^a - \\psi^b` the differences of the placements,
@@ -102,7 +105,7 @@ def paired_auc_test(y_true, score_a, score_b, *, confidence=0.95):
     parts = [variance_of_mean(a - b) for a, b in zip(psi_a, psi_b)]
     variance = sum(parts)
     if variance == 0 and abs(difference) > 1e-12:
-        low, high, pvalue = _conservative_difference(auc_a, auc_b, *counts, z)
+        low, high, pvalue = _conservative_difference(auc_a, auc_b, counts[0], counts[1], z)
     else:
         low, high, pvalue = _welch(difference, parts, counts, confidence)
     return PairedAUCTest(difference, max(low, -1.0), min(high, 1.0), pvalue, auc_a, auc_b)

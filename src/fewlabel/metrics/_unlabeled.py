@@ -1,6 +1,7 @@
 """AUC scores that use unlabeled rows."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fewlabel import labels
 from fewlabel.kernels.ranks import placements, variance_of_mean
@@ -8,7 +9,7 @@ from fewlabel.metrics._estimates import estimate, read_estimate
 from fewlabel.metrics._inputs import check_prior, is_number, read_score
 
 
-def pu_auc_score(y_true, y_score, prior):
+def pu_auc_score(y_true: ArrayLike, y_score: ArrayLike, prior: float) -> float:
     """Compute the AUC from labeled positives and unlabeled rows.
 
     .. math::
@@ -56,7 +57,9 @@ def pu_auc_score(y_true, y_score, prior):
     return estimate("pu", score[positive], score[~positive], check_prior(prior)).auc
 
 
-def pnu_auc_score(y_true, y_score, *, prior=None, gamma=None):
+def pnu_auc_score(
+    y_true: ArrayLike, y_score: ArrayLike, *, prior: float | None = None, gamma: float | None = None
+) -> float:
     """Compute the AUC from labeled positives, labeled negatives and unlabeled rows together.
 
     With `prior`, the estimate with the smallest estimated variance among :math:`A_{PN}`,

@@ -2,9 +2,10 @@
 
 import warnings
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from fewlabel.exceptions import PriorWarning
@@ -14,6 +15,7 @@ from fewlabel.prior._kernel_embedding import km2
 from fewlabel.prior._rows import has_missing, subsample
 from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto
 from fewlabel.prior._scores import out_of_fold_scores
+from fewlabel.types import Rows, Seed
 
 _METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
 _SETTINGS = ("case-control", "censoring")
@@ -47,7 +49,14 @@ class PriorEstimate(NamedTuple):
     population: float
 
 
-def estimate_class_prior(X, y, method="auto", *, setting="case-control", random_state=None):
+def estimate_class_prior(
+    X: Rows,
+    y: ArrayLike,
+    method: str = "auto",
+    *,
+    setting: Literal["case-control", "censoring"] = "case-control",
+    random_state: Seed = None,
+) -> PriorEstimate:
     r"""Estimate the share of positives among the unlabeled rows.
 
     Only the largest prior that is consistent with the data can be identified: if every positive could also be a
