@@ -3,7 +3,10 @@
 The only file that touches scikit-learn's private helpers.
 """
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import get_tags
@@ -17,6 +20,7 @@ from sklearn.utils.validation import (
 
 from fewlabel.calibration import calibrate
 from fewlabel.labels import read_binary, require_weight, require_y
+from fewlabel.types import MatrixLike
 
 __all__ = [
     "HasMethods",
@@ -70,7 +74,7 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     _drops_weightless = True  # False where rows are named by their position, as in the folds of a cross-validation
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -96,13 +100,13 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             weight = check_weights(sample_weight, X)
             kept = _drop_weightless(X, signs, weight, classes, self._needed_signs)
             X, signs, weight = kept if self._drops_weightless else (X, signs, weight)
-        vars(self).pop("calibration_", None)  # a fit that is interrupted leaves no model, rather than half of one
+        self.__dict__.pop("calibration_", None)  # a fit that is interrupted leaves no model, rather than half of one
         self.classes_ = classes
         self._fit(X, signs, weight)
         self._make_classifier(self._score(X), signs, weight)
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Score of each row: positive where `predict` gives ``classes_[1]``, and higher the surer.
 
         Parameters
@@ -116,7 +120,7 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._score(self._validate(X, reset=False)) + self.offset_
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class of each row, at the threshold with the best balanced accuracy on the labeled rows.
 
         Parameters
@@ -130,7 +134,7 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(np.intp)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class, by a sigmoid fitted to the labeled rows.
 
         At the threshold of `predict` a row is as likely under either class, so its probability is the share of

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state, indexable
 
 from fewlabel import labels
 from fewlabel.metrics import pu_auc_score
-from fewlabel.types import Rows, Seed
+from fewlabel.types import MatrixLike, Seed
 
 __all__ = ["LabeledStratifiedKFold", "hide_labels", "make_pu_scorer"]
 
@@ -60,7 +60,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def split(self, X: Rows, y: ArrayLike, groups: Any = None) -> Iterator:
+    def split(self, X: MatrixLike, y: ArrayLike, groups: Any = None) -> Iterator:
         """Indices of the training and test rows of each fold.
 
         Parameters
@@ -102,7 +102,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
             in_training[labeled[test]] = False
             yield np.flatnonzero(in_training), labeled[test]
 
-    def get_n_splits(self, X: Rows | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: MatrixLike | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:
         """The number of folds.
 
         Parameters

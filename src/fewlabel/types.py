@@ -6,5 +6,5 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import sparray, spmatrix
 
-Rows: TypeAlias = ArrayLike | sparray | spmatrix  # one row per sample: an array, a data frame, a sparse matrix
+MatrixLike: TypeAlias = ArrayLike | sparray | spmatrix  # one row per sample: an array, a data frame, a sparse matrix
 Seed: TypeAlias = int | np.random.RandomState | None

@@ -2,9 +2,12 @@
 
 import numbers
 import time
+from collections.abc import Callable
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
@@ -21,6 +24,7 @@ from fewlabel.exceptions import LabelError
 from fewlabel.prior import class_prior
 from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
+from fewlabel.types import MatrixLike, Seed
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
 _LEAST = 2  # labeled rows of a class: one to learn from, one to validate with
@@ -148,15 +152,15 @@ class AutoClassifier(RankingClassifier):
 
     def __init__(
         self,
-        portfolio="auto",
+        portfolio: str | list[str] = "auto",
         *,
-        scoring="roc_auc",
-        n_repeats="auto",
-        time_budget=None,
-        prior=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        scoring: str | Callable = "roc_auc",
+        n_repeats: int | Literal["auto"] = "auto",
+        time_budget: float | None = None,
+        prior: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.portfolio = portfolio
         self.scoring = scoring
         self.n_repeats = n_repeats
@@ -168,7 +172,7 @@ class AutoClassifier(RankingClassifier):
     __metadata_request__fit = {"callback": UNUSED}
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, *, callback=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, *, callback: Callable | None = None) -> Self:
         """Compare the portfolio out of fold, choose weights, and fit the chosen members to all rows.
 
         Parameters
@@ -187,7 +191,7 @@ class AutoClassifier(RankingClassifier):
         start = time.monotonic()
         labels.require_y(y, self)
         X = np.asarray(self._validate(X, reset=True, ensure_min_samples=2), dtype=np.float64)
-        vars(self).pop("calibration_", None)  # an interrupted fit leaves no model rather than a mixture of two
+        self.__dict__.pop("calibration_", None)  # an interrupted fit leaves no model rather than a mixture of two
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         codes, kept = self._read(X, y, seed)
         members = select_members(self.portfolio, self.task_, bool((codes[kept] < 0).any()))
@@ -300,7 +304,7 @@ class AutoClassifier(RankingClassifier):
             total = total + weight * self.members_[name].ranks(X)
         return _log_odds(total)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Score of each row; higher means more confident.
 
         Parameters
@@ -316,7 +320,7 @@ class AutoClassifier(RankingClassifier):
         decision = super().decision_function(X)
         return decision if decision.ndim == 1 else np.log(_normalized(decision, self.calibration_))
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class of each row.
 
         Parameters
@@ -332,7 +336,7 @@ class AutoClassifier(RankingClassifier):
             return super().predict(X)
         return self.classes_[self.decision_function(X).argmax(axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class, by sigmoids fitted to out-of-fold scores of the labeled rows.
 
         Parameters
@@ -347,11 +351,11 @@ class AutoClassifier(RankingClassifier):
         return super().predict_proba(X) if len(self.classes_) == 2 else np.exp(self.decision_function(X))
 
     @property
-    def leaderboard_(self):
+    def leaderboard_(self) -> pd.DataFrame:
         return pd.DataFrame(dict(zip(_COLUMNS, self._board)))
 
     @property
-    def unlabeled_effect_(self):
+    def unlabeled_effect_(self) -> UnlabeledEffect | None:
         return None if self._effect is None else UnlabeledEffect(*self._effect)
 
     def __sklearn_tags__(self):

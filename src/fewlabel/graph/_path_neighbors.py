@@ -1,8 +1,10 @@
 """NMSNN and MSNN: the class of the labeled row at the end of the cheapest path."""
 
 import numbers
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -11,6 +13,7 @@ from fewlabel.base import Interval, StrOptions, fit_context
 from fewlabel.graph._neighbors import RowSearch, column_scale, scaled
 from fewlabel.kernels import paths
 from fewlabel.labels import read_classes
+from fewlabel.types import MatrixLike, Seed
 
 _TIE = 1e-9  # costs as near as this are compared edge by edge
 _LONGEST = 1e300  # an edge in units of delta: larger ones would overflow
@@ -144,18 +147,18 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors=10,
+        n_neighbors: int = 10,
         *,
-        cost="exponential",
-        search="direct",
-        delta=0.2,
-        directed=False,
-        scale=True,
-        metric="euclidean",
-        algorithm="auto",
-        n_jobs=None,
-        random_state=None,
-    ):
+        cost: Literal["exponential", "length"] = "exponential",
+        search: Literal["direct", "two-step"] = "direct",
+        delta: float | Literal["min"] = 0.2,
+        directed: bool = False,
+        scale: bool = True,
+        metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
+        algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "pynndescent"] = "auto",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.cost = cost
         self.search = search
@@ -168,7 +171,7 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @classmethod
-    def thesis(cls, **parameters):
+    def thesis(cls, **parameters: Any) -> Self:
         """The thesis's form: two steps on the directed graph of 40 neighbors, :math:`\\delta` the smallest edge.
 
         Parameters
@@ -183,7 +186,7 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         return cls(**{"n_neighbors": 40, "search": "two-step", "delta": "min", "directed": True, **parameters})
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Fit the model.
 
         Parameters
@@ -201,13 +204,16 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         labels = read_classes(y, self)
         check_consistent_length(X, labels.codes)
         self.classes_ = labels.classes
-        self._offset, self._range = column_scale(X, self.metric) if self.scale else (None, None)
+        self._offset: Any = None
+        self._range: Any = None
+        if self.scale:
+            self._offset, self._range = column_scale(X, self.metric)
         self._set_rows(scaled(X, self.metric, self._offset, self._range))
         self._search = self._make_search()
         self._label_rows(labels.codes)
         return self
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class of each row: that at the end of the cheapest path.
 
         Parameters
@@ -221,7 +227,7 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         codes = self._extend(X)[1]
         return self.classes_[codes]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Weight of each class: proportional to 1 / cost of the cheapest path to it.
 
         Parameters
@@ -232,9 +238,10 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return np.exp(_log_weights(*self._extend(X), self._exponential))
+        costs, codes = self._extend(X)
+        return np.exp(_log_weights(costs, codes, self._exponential))
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Logarithm of the weight of each class; with two classes, that of the second less that of the first.
 
         It ranks rows where the weights themselves are rounded to 0 or 1.
@@ -247,7 +254,8 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        weights = np.maximum(_log_weights(*self._extend(X), self._exponential), -_LARGEST)
+        costs, codes = self._extend(X)
+        weights = np.maximum(_log_weights(costs, codes, self._exponential), -_LARGEST)
         return weights[:, 1] - weights[:, 0] if len(self.classes_) == 2 else weights
 
     @property

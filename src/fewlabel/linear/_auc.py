@@ -18,7 +18,7 @@ from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear._exact import Solution, linear_algebra_threads, solve
 from fewlabel.linear._pairs import PairRisk
 from fewlabel.linear._steps import Stream, certificate, sdcd
-from fewlabel.types import Rows, Seed
+from fewlabel.types import MatrixLike, Seed
 
 _ONLINE = ("msgd", "oam-inf", "oam-seq", "oam-gra")
 _MAX_ITER = {"exact": 300, "sdcd": 5, "sdcd-perm": 5}  # 1 for the others
@@ -188,7 +188,7 @@ class LinearAUCClassifier(LinearRanker):
         self.verbose = verbose
 
     @available_if(lambda self: self.solver in _ONLINE)
-    def partial_fit(self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from a batch of rows; for the online solvers only.
 
         Parameters

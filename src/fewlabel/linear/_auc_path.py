@@ -15,13 +15,13 @@ from fewlabel.labels import read_binary
 from fewlabel.linear._auc import LinearRanker, warn_if_open
 from fewlabel.linear._exact import linear_algebra_threads, solve
 from fewlabel.model_selection import LabeledStratifiedKFold
-from fewlabel.types import Rows, Seed
+from fewlabel.types import MatrixLike, Seed
 
 DEFAULT_ALPHAS = tuple(np.logspace(0, -6, 13).tolist())  # half-decades
 
 
 def linear_auc_path(
-    X: Rows,
+    X: MatrixLike,
     y: ArrayLike,
     *,
     alphas: ArrayLike = DEFAULT_ALPHAS,

@@ -18,7 +18,7 @@ from fewlabel.base import Interval, RankingClassifier, StrOptions
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear.moments import SIGNS, Moments, group_moments, pair_terms
-from fewlabel.types import Rows, Seed
+from fewlabel.types import MatrixLike, Seed
 
 _ALPHAS = np.logspace(-4, 2, 13)  # times the mean eigenvalue of the quadratic term
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
@@ -163,7 +163,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         self.cv = cv
         self.random_state = random_state
 
-    def partial_fit(self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from a batch of rows: the moments of all batches together are those of all rows.
 
         Parameters

@@ -5,6 +5,8 @@ import json
 import os
 import warnings
 import zipfile
+from collections.abc import Sequence
+from typing import Any
 
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.files import atomic_write
@@ -14,7 +16,7 @@ from fewlabel.persistence.forests import with_frozen_forests
 _VERSIONS_ENTRY = "fewlabel.json"
 
 
-def save(model, path):
+def save(model: Any, path: str | os.PathLike) -> None:
     """Write a model to a file, completely or not at all.
 
     The file holds data only: :func:`load` runs no code from it. Pipelines of scikit-learn and fewlabel estimators
@@ -68,7 +70,7 @@ def save(model, path):
         file.write(_with_versions(content))
 
 
-def load(path, *, trusted=()):
+def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
     """Read a model that :func:`save` wrote, without running code from the file.
 
     The estimators of fewlabel and the types that skops knows to be safe are accepted, by their exact names.

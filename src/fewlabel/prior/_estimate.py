@@ -15,7 +15,7 @@ from fewlabel.prior._kernel_embedding import km2
 from fewlabel.prior._rows import has_missing, subsample
 from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto
 from fewlabel.prior._scores import out_of_fold_scores
-from fewlabel.types import Rows, Seed
+from fewlabel.types import MatrixLike, Seed
 
 _METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
 _SETTINGS = ("case-control", "censoring")
@@ -50,7 +50,7 @@ class PriorEstimate(NamedTuple):
 
 
 def estimate_class_prior(
-    X: Rows,
+    X: MatrixLike,
     y: ArrayLike,
     method: str = "auto",
     *,

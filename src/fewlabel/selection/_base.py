@@ -1,9 +1,10 @@
 """What the selectors share: read the table and the labels, leave out unlabeled rows, keep a mask of columns."""
 
 import numbers
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
@@ -13,6 +14,7 @@ from fewlabel.base import Interval, RealNotInt, StrOptions, fit_context
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read, require_labels
 from fewlabel.selection._columns import Columns, is_table, read_columns, scale
+from fewlabel.types import MatrixLike
 
 COUNT_OR_PART = [Interval(numbers.Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
 
@@ -29,7 +31,7 @@ class TableSelector(SelectorMixin, BaseEstimator):
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Choose the columns.
 
         Parameters

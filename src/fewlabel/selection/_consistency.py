@@ -1,8 +1,10 @@
 """Consistency: the fewest columns in which rows that look alike are of one class."""
 
 import numbers
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, StrOptions
@@ -10,6 +12,7 @@ from fewlabel.kernels.subsets import count_inconsistent, split_groups
 from fewlabel.selection._base import TableSelector
 from fewlabel.selection._discretize import discretize
 from fewlabel.selection._search import best_first
+from fewlabel.types import Seed
 
 _LEAST_GAIN = 1e-5  # Weka's
 _TRIES_A_REPORT = 1000
@@ -85,14 +88,14 @@ class ConsistencySubsetSelector(TableSelector):
     def __init__(
         self,
         *,
-        search="best-first",
-        max_stale=5,
-        max_tries=10_000,
-        max_rate=None,
-        nominal_features="auto",
-        random_state=None,
-        verbose=0,
-    ):
+        search: Literal["best-first", "las-vegas"] = "best-first",
+        max_stale: int = 5,
+        max_tries: int = 10_000,
+        max_rate: float | None = None,
+        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.search = search
         self.max_stale = max_stale
         self.max_tries = max_tries

@@ -1,8 +1,10 @@
 """CFS: subsets of columns that go with the class and not with each other."""
 
 import numbers
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval
 from fewlabel.selection._base import TableSelector
@@ -77,7 +79,14 @@ class CorrelationSubsetSelector(TableSelector):
         "locally_predictive": ["boolean"],
     }
 
-    def __init__(self, *, max_stale=5, locally_predictive=True, nominal_features="auto", verbose=0):
+    def __init__(
+        self,
+        *,
+        max_stale: int = 5,
+        locally_predictive: bool = True,
+        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        verbose: int = 0,
+    ) -> None:
         self.max_stale = max_stale
         self.locally_predictive = locally_predictive
         self.nominal_features = nominal_features

@@ -1,14 +1,17 @@
 """ReliefF: one weight a column, by the neighbors of rows in all columns."""
 
 import numbers
+from typing import Literal
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval
 from fewlabel.kernels.subsets import relief_weights
 from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_sample
 from fewlabel.selection._search import ranked
+from fewlabel.types import Seed
 
 _BLOCK = 64
 
@@ -100,16 +103,16 @@ class ReliefFSelector(TableSelector):
 
     def __init__(
         self,
-        n_features_to_select=None,
+        n_features_to_select: float | None = None,
         *,
-        threshold=0.0,
-        n_neighbors=10,
-        max_samples=None,
-        nominal_features="auto",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        threshold: float = 0.0,
+        n_neighbors: int = 10,
+        max_samples: float | None = None,
+        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
         self.n_neighbors = n_neighbors

@@ -2,14 +2,17 @@
 
 import numbers
 import time
+from typing import Literal
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.kernels.subsets import add_column, column_scores, subset_scores
 from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_sample
 from fewlabel.selection._search import TIE, Subset, best_first, ranked
+from fewlabel.types import Seed
 
 _BLOCK = 16  # query rows a task; fixed, so that sums do not depend on the number of threads
 _COLUMNS = 64  # columns a task, where each is scored alone
@@ -131,19 +134,19 @@ class SubsetReliefSelector(TableSelector):
 
     def __init__(
         self,
-        n_features_to_select=None,
+        n_features_to_select: float | None = None,
         *,
-        n_neighbors=10,
-        max_samples=300,
-        distance_norm="sum",
-        stop="no-gain",
-        max_stale=5,
-        tol=0.0,
-        nominal_features="auto",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        n_neighbors: int = 10,
+        max_samples: float | None = 300,
+        distance_norm: Literal["sum", "rms"] = "sum",
+        stop: Literal["no-gain", "best-first"] | None = "no-gain",
+        max_stale: int = 5,
+        tol: float = 0.0,
+        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
         self.max_samples = max_samples

@@ -1,11 +1,14 @@
 """Co-training: classifiers of different columns label rows for each other."""
 
 import numbers
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import softmax
 
 from fewlabel.base import Interval
+from fewlabel.types import Seed
 from fewlabel.wrappers._learner import posteriors, take
 from fewlabel.wrappers._loop import Run, most_confident
 from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
@@ -131,15 +134,15 @@ class CoTrainingClassifier(SelfLabelingClassifier):
 
     def __init__(
         self,
-        estimator=None,
-        views=None,
+        estimator: Any = None,
+        views: Sequence | None = None,
         *,
-        k_best=4,
-        pool_size=75,
-        stop="out-of-fold",
-        max_rounds=30,
-        random_state=None,
-    ):
+        k_best: int = 4,
+        pool_size: int = 75,
+        stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
+        max_rounds: int | None = 30,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.views = views
         self.k_best = k_best

@@ -3,10 +3,12 @@
 import math
 import numbers
 import warnings
+from typing import Any, Literal
 
 import numpy as np
 
 from fewlabel.base import Interval
+from fewlabel.types import Seed
 from fewlabel.wrappers._learner import posteriors
 from fewlabel.wrappers._loop import Run, deal, most_confident
 from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
@@ -148,16 +150,16 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
 
     def __init__(
         self,
-        estimator=None,
-        n_parts=3,
-        k_best=10,
+        estimator: Any = None,
+        n_parts: int = 3,
+        k_best: int = 10,
         *,
-        stop="out-of-fold",
-        max_rounds=10,
-        balance=False,
-        threshold=None,
-        random_state=None,
-    ):
+        stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
+        max_rounds: int | None = 10,
+        balance: bool = False,
+        threshold: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.n_parts = n_parts
         self.k_best = k_best

@@ -1,8 +1,10 @@
 """What the self-labeling classifiers share: validate -> read labels -> the loop -> final classifiers."""
 
 import numbers
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.tree import DecisionTreeClassifier
@@ -12,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel.base import HasMethods, Interval, StrOptions, TakesWhatItsBaseTakes, fit_context
 from fewlabel.labels import read_classes
+from fewlabel.types import MatrixLike
 from fewlabel.wrappers._learner import Learner
 from fewlabel.wrappers._loop import deal, self_label
 
@@ -43,7 +46,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
     _n_folds = 3  # of the labeled rows, for the guard
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Fit the model.
 
         Parameters
@@ -96,7 +99,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
         if len(unlabeled):
             self.transduction_[unlabeled] = self._classes_of(X[unlabeled])
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class of each row.
 
         Parameters
@@ -111,7 +114,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
         return self._classes_of(self._validate(X, reset=False))
 
     @available_if(_has_posteriors)
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class, as the base classifiers give it.
 
         Parameters
@@ -125,7 +128,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
         check_is_fitted(self)
         return self._combine(self._validate(X, reset=False))
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class (or, of a base classifier without any, the softmax of its decision values).
 
         Parameters

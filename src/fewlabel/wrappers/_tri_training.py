@@ -1,9 +1,11 @@
 """Tri-training: two classifiers that agree on a row label it for the third."""
 
 import math
+from typing import Any, Literal
 
 import numpy as np
 
+from fewlabel.types import Seed
 from fewlabel.wrappers._learner import posteriors
 from fewlabel.wrappers._loop import Run
 from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
@@ -157,7 +159,14 @@ class TriTrainingClassifier(SelfLabelingClassifier):
     True
     """
 
-    def __init__(self, estimator=None, *, stop="out-of-fold", max_rounds=30, random_state=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
+        max_rounds: int | None = 30,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.stop = stop
         self.max_rounds = max_rounds
