@@ -126,7 +126,7 @@ def test_bounds_that_differ_are_written_differently(bounds):
 
 @pytest.mark.parametrize("points", [0, -20, np.nan])
 def test_points_must_be_positive(points):
-    with pytest.raises(ValueError, match="points must be greater than 0"):
+    with pytest.raises(ValueError, match="should be greater than 0: it is the number of points"):
         scorecard(_hand_made(), points=points)
 
 
@@ -185,7 +185,7 @@ def test_columns_by_name_and_position(booster, data):
     for wanted in (used.name, used.column, [used.name], [np.int64(used.column)]):
         figure = plot_shape_functions(booster, columns=wanted)
         assert [axes.get_xlabel() for axes in figure.axes] == [used.name]
-    with pytest.raises(ValueError, match="does not use column 'color'; it uses '"):
+    with pytest.raises(ValueError, match="does not use column 'color': choose from '"):
         plot_shape_functions(booster, columns=["color"])
     with pytest.raises(ValueError, match="columns is empty"):
         plot_shape_functions(booster, columns=[])

@@ -34,14 +34,14 @@ def test_what_scikit_learn_brings_along_needs_no_file(name):
     assert "License" in found.DESCR
 
 
-def test_a_data_home_comes_first_and_a_strange_copy_is_told(tmp_path):
+def test_a_data_home_comes_first_and_a_different_copy_warns(tmp_path):
     write(tmp_path, "wine", pd.DataFrame({"a": np.arange(4.0)}), ["x", "y", "x", "y"])
     with pytest.warns(DatasetWarning) as told:
         found = load_dataset("wine", data_home=tmp_path)
     assert found.source == "data home"
     assert found.target.tolist() == ["x", "y", "x", "y"]
     assert any("SHA-256" in str(w.message) for w in told)
-    assert any("other rows" in str(w.message) for w in told)
+    assert any("differs from the dataset" in str(w.message) for w in told)
 
 
 def test_the_environment_names_the_data_home(tmp_path, monkeypatch):

@@ -1,16 +1,16 @@
-"""The few errors and warnings that users may want to catch."""
+"""Errors and warnings that users may want to catch."""
 
 
 class LabelError(ValueError):
-    """`y` cannot be read as labels; the message says how to mend it."""
+    """`y` cannot be read as labels; the message says how to fix it."""
 
 
 class UntrustedFileError(ValueError):
-    """A model file is not one of ours, is damaged, or holds types that are not known to be safe."""
+    """A model file was not written by this library, is damaged, or holds types that are not known to be safe."""
 
 
 class PriorWarning(UserWarning):
-    """The class prior is doubtful: methods disagree on it, or the data cannot support it."""
+    """The class prior is unreliable: methods disagree on it, or it contradicts the data."""
 
 
 class TableError(ValueError):
@@ -18,8 +18,8 @@ class TableError(ValueError):
 
 
 class DatasetError(LookupError):
-    """A dataset is unknown or not to be had; the message says how to get it."""
+    """A dataset is unknown or not available; the message says how to get it."""
 
 
 class DatasetWarning(UserWarning):
-    """A copy of a dataset differs from the one that the published results come from."""
+    """A copy of a dataset differs from the one behind the published results."""

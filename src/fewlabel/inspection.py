@@ -1,4 +1,4 @@
-"""Looking into additive models: one picture, or one block of a scorecard, per column."""
+"""Inspection of additive models: one plot, or one block of a scorecard, per column."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-_LINE, _MISSING = "#0072B2", "#D55E00"  # a pair that color-blind readers can tell apart
+_LINE, _MISSING = "#0072B2", "#D55E00"  # distinguishable for color-blind readers
 
 
 def plot_shape_functions(
     model: Any, *, columns: int | Sequence | None = None, max_columns: int = 6, axes: Any = None
 ) -> Any:
-    """Draw what each column adds to the decision function.
+    """Plot the contribution of each column to the decision function.
 
-    A sum of stumps is a sum of step functions, one per column; each panel shows one of them. The dashed line is what
-    a missing value adds.
+    A sum of stumps is a sum of step functions, one per column; each panel shows one of them. The dashed line is the
+    contribution of a missing value.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def plot_shape_functions(
         axes = np.ravel(axes)
         if len(axes) != len(functions):
             raise ValueError(
-                f"{len(functions)} columns to draw but {len(axes)} axes: pass one Axes a column, or choose the columns "
-                "with columns=..."
+                f"{len(functions)} columns to draw but {len(axes)} axes: pass one Axes per column, or choose the "
+                "columns with columns=..."
             )
         figure = axes[0].figure
     for panel, function in zip(axes, functions):
@@ -66,31 +66,31 @@ def plot_shape_functions(
 
 
 def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
-    r"""Write an additive model as a scorecard: points for the interval that each column's value falls into.
+    r"""Convert an additive model to a scorecard: points for the interval that the value of each column falls into.
 
     The points of a row sum to ``base + points * log2(odds)``, where the odds are the calibrated odds of the positive
-    class. This is an increasing function of the decision function, so the points give the same ranking (to rounding
-    error: sums that differ by less than about 1e-12 of their size may change places).
+    class. This is an increasing function of the decision function, so the points give the same ranking (up to rounding
+    errors: sums that differ by less than about 1e-12 of their size may change places).
 
     Parameters
     ----------
     model : estimator
         A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`.
     points : float, default=20
-        The points that double the odds.
+        Number of points that doubles the odds.
     base : float, default=600
-        The points at even odds.
+        Number of points at even odds.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``column``, ``interval`` (text), ``low``, ``high`` and ``points``. A value x falls into the interval
         with ``low < x <= high``; the row ``missing``, whose bounds are NaN, is for missing values. The first row,
-        ``(base)``, counts for every row of the data. The most important columns come first.
+        ``(base)``, is added for every row of the data. The most important columns come first.
 
     See Also
     --------
-    plot_shape_functions : The same functions as pictures.
+    plot_shape_functions : The same functions as plots.
 
     Examples
     --------
@@ -108,14 +108,14 @@ def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFr
 
     if not points > 0:
         raise ValueError(
-            f"points must be greater than 0, got {points!r}: it is the number of points that doubles the odds"
+            f"points={points!r} should be greater than 0: it is the number of points that doubles the odds, e.g. 20"
         )
     functions = _by_importance(model)
     slope, intercept = (float(c) for c in model.calibration_)
     if not slope > 0:
         raise ValueError(
-            f"the model's calibrated slope is {slope:g}: its scores do not rise with the odds on the labeled rows, so "
-            "points would not mean odds. Fit it on more labeled rows"
+            f"the model's calibrated slope is {slope:g}: its scores do not increase with the odds on the labeled "
+            "rows, so points would not correspond to odds. Fit it on more labeled rows"
         )
     factor = points / np.log(2)
     rows = [("(base)", "", np.nan, np.nan, base + factor * (slope * float(model.offset_) + intercept))]
@@ -131,7 +131,7 @@ def _by_importance(model):
 
     if not hasattr(model, "shape_functions_"):
         name = type(model).__name__
-        if hasattr(type(model), "shape_functions_"):  # a property, which has nothing to show before fit
+        if hasattr(type(model), "shape_functions_"):  # a property that is only available after fit
             raise NotFittedError(f"this {name} is not fitted yet: call fit first")
         raise TypeError(f"{name} is not a sum of step functions: {_remedy(model)}")
     importances = np.asarray(model.feature_importances_)
@@ -142,34 +142,35 @@ def _remedy(model):
     if hasattr(model, "steps"):
         return "pass the booster inside the pipeline, pipeline[-1]"
     if hasattr(model, "best_estimator_"):
-        return "pass the booster that was found, search.best_estimator_"
+        return "pass the best booster, search.best_estimator_"
     return "pass a fitted stump booster such as PNUAUCBoostClassifier"
 
 
 def _chosen(functions, columns, max_columns):
     if columns is None:
         if max_columns < 1:
-            raise ValueError(f"max_columns must be at least 1, got {max_columns!r}")
-        functions = functions[:max_columns]
+            raise ValueError(f"max_columns={max_columns!r} should be at least 1")
         if not functions:
             raise ValueError("the model uses no column, so there is nothing to draw: fit it for at least one round")
-        return functions
+        return functions[:max_columns]
     if isinstance(columns, (str, int, np.integer)):
         columns = [columns]
-    found = []
-    for wanted in columns:
-        match = [f for f in functions if (f.name if isinstance(wanted, str) else f.column) == wanted]
-        if not match:
-            used = ", ".join(repr(f.name) for f in functions[:10]) + (", ..." if len(functions) > 10 else "")
-            raise ValueError(f"the model does not use column {wanted!r}; it uses {used or 'none'}")
-        found.append(match[0])
-    if not found:
-        raise ValueError("columns is empty: name at least one column, or leave it out")
-    return found
+    if not len(columns):
+        raise ValueError("columns is empty: name at least one column, or omit it")
+    return [_find(functions, wanted) for wanted in columns]
+
+
+def _find(functions, wanted):
+    """The shape function of a column, given by name or position."""
+    for function in functions:
+        if wanted == (function.name if isinstance(wanted, str) else function.column):
+            return function
+    used = ", ".join(repr(f.name) for f in functions[:10]) + (", ..." if len(functions) > 10 else "")
+    raise ValueError(f"the model does not use column {wanted!r}: choose from {used or 'none'}")
 
 
 def _new_panels(n):
-    # Not pyplot's figure: pyplot would keep it open, and show it, until it is told to close it.
+    # Not a pyplot figure, which pyplot would keep open and show until it is closed.
     from matplotlib.figure import Figure
 
     across = min(n, 3)
@@ -197,12 +198,22 @@ def _draw(axes, function):
 
 
 def _plain(text):
-    """A name as matplotlib should print it: a dollar sign is not the start of a formula."""
+    """Escape dollar signs, which matplotlib would read as the start of a formula."""
     return str(text).replace("$", r"\$")
 
 
 def plot_range(edges):
-    """The part of a column's axis that shows all its cuts, with room on either side.
+    """Return the axis limits that show all cuts of a column, with a margin on both sides.
+
+    Parameters
+    ----------
+    edges : sequence of float
+        The cuts in ascending order.
+
+    Returns
+    -------
+    low, high : float
+        The limits; 0 and 1 if there is no cut.
 
     Examples
     --------
@@ -220,11 +231,8 @@ def plot_range(edges):
 def _intervals(function):
     """Low, high, text and value of each interval of a shape function, the missing values last."""
     edges = np.asarray(function.edges, dtype=float)
-    bounds = [
-        -np.inf,
-        *edges[edges < np.inf],
-        np.inf,
-    ]  # the cut at +inf only parts missing values from the others
+    # A cut at +inf only separates missing values from the others.
+    bounds = [-np.inf, *edges[edges < np.inf], np.inf]
     texts = _texts(bounds)
     for k in range(len(bounds) - 1):
         closing = ")" if bounds[k + 1] == np.inf else "]"
@@ -233,7 +241,7 @@ def _intervals(function):
 
 
 def _texts(bounds):
-    """The bounds with six digits, or as many more as keep them apart."""
+    """The bounds with six digits, or as many as make them distinct."""
     for digits in range(6, 17):
         texts = [f"{b:.{digits}g}" for b in bounds]
         if len(set(texts)) == len(bounds):

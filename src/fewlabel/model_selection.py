@@ -1,4 +1,4 @@
-"""Cross-validation with unlabeled rows, and hiding labels to see what few labels cost."""
+"""Cross-validation with unlabeled rows, and hiding labels to measure the effect of few labels."""
 
 import numbers
 import warnings
@@ -22,25 +22,24 @@ _MECHANISMS = ("scar", "per-class", "positives-only")
 
 
 class LabeledStratifiedKFold(BaseCrossValidator):
-    """Stratified k-fold over the labeled rows; unlabeled rows always train and are never tested.
+    """Stratified k-fold over the labeled rows; unlabeled rows are in every training set and in no test set.
 
-    With scikit-learn's `StratifiedKFold`, unlabeled rows would count as a class of their own and be scored
-    against it. Here the labeled rows are dealt out by `StratifiedKFold`, the unlabeled ones always train.
+    With scikit-learn's `StratifiedKFold`, unlabeled rows would count as a class of their own, and models would be
+    scored on predicting it.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2 and at most the number of labeled rows of the rarest class.
     shuffle : bool, default=False
-        Whether the rows of each class are shuffled before they are dealt out. As in `StratifiedKFold`, the
-        default keeps the folds the same from call to call, so that scores of two models can be compared fold
-        by fold.
+        Whether to shuffle the rows of each class before splitting. As in `StratifiedKFold`, the default gives the same
+        folds in every call, so that the scores of two models can be compared fold by fold.
     random_state : int, RandomState instance or None, default=None
-        Order of the rows when `shuffle` is True. Pass an int for the same folds in every call.
+        Shuffles the rows if `shuffle` is True. Pass an int for the same folds in every call.
 
     See Also
     --------
-    hide_labels : Hides labels in a fully labeled `y`.
+    hide_labels : Hide labels of a fully labeled `y`.
 
     Examples
     --------
@@ -54,19 +53,19 @@ class LabeledStratifiedKFold(BaseCrossValidator):
     """
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Seed = None) -> None:
-        # Checked here, as scikit-learn's splitters do, and by the splitter that will be used.
+        # Validates the arguments here, as scikit-learn's splitters do.
         StratifiedKFold(n_splits, shuffle=shuffle, random_state=random_state)
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
 
     def split(self, X: MatrixLike, y: ArrayLike, groups: Any = None) -> Iterator:
-        """Indices of the training and test rows of each fold.
+        """Generate the indices of the training and test rows of each fold.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data; only its length is used.
+            The rows; only their number is used.
         y : array-like of shape (n_samples,)
             Labels; ``-1`` or a missing value marks an unlabeled row.
         groups : object, default=None
@@ -75,22 +74,22 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         Yields
         ------
         train : ndarray
-            The labeled rows of the other folds, and every unlabeled row.
+            The labeled rows of the other folds, and all unlabeled rows.
         test : ndarray
             The labeled rows of this fold.
         """
         if groups is not None:
             warnings.warn("The groups parameter is ignored by LabeledStratifiedKFold", UserWarning, stacklevel=2)
-        indexable(X, y)  # scikit-learn's error for unequal lengths
+        indexable(X, y)  # raises scikit-learn's error for unequal lengths
         read = labels.read(y)
         labels.require_labels(read)
         counts = np.bincount(read.codes[read.codes >= 0])
         if counts.min() < self.n_splits:
             rarest = read.classes[counts.argmin() : counts.argmin() + 1].tolist()[0]
-            remedy = f"use n_splits={counts.min()} or fewer" if counts.min() > 1 else "it cannot be split"
+            remedy = f"use n_splits={counts.min()} or fewer, or label" if counts.min() > 1 else "label"
             raise ValueError(
                 f"n_splits={self.n_splits} is more than the {counts.min()} labeled row(s) of class "
-                f"{rarest!r}, so that not every test part would hold one: {remedy}, or label more rows of it"
+                f"{rarest!r}, so some test sets would hold none: {remedy} more rows of it"
             )
         return self._split_labeled(read.codes)
 
@@ -103,7 +102,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
             yield np.flatnonzero(in_training), labeled[test]
 
     def get_n_splits(self, X: MatrixLike | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:
-        """The number of folds.
+        """Return the number of folds.
 
         Parameters
         ----------
@@ -113,6 +112,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         Returns
         -------
         int
+            The parameter `n_splits`.
         """
         return self.n_splits
 
@@ -124,41 +124,41 @@ def hide_labels(
     mechanism: Literal["scar", "per-class", "positives-only"] = "scar",
     random_state: Seed = None,
 ) -> Any:
-    """A copy of `y` in which most labels are hidden.
+    """Return a copy of `y` in which most labels are hidden.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels. Rows that are unlabeled already stay so.
+        Labels. Rows that are already unlabeled stay unlabeled.
     labeled : float in (0, 1] or int, default=0.1
-        How many labels are kept: a float is a share, an int a count. Of what, depends on `mechanism`. A share
-        is rounded to whole rows, but not below one row of each class. Mind that ``1`` is one row and ``1.0``
-        is all of them.
+        How many labels to keep: a float is a share, an int a count. The base depends on `mechanism`. A share is
+        rounded to whole rows, with at least one row of each class. Note that ``1`` means one row and ``1.0`` all.
     mechanism : {"scar", "per-class", "positives-only"}, default="scar"
-        Which labels are kept:
+        Which labels to keep:
 
-        - ``"scar"`` (selected completely at random): a uniform sample of the labeled rows. If a class is
-          missing from the sample, a random row of it takes the place of the row drawn last, so that one row
-          of each class is kept; this matters only in small samples of rare classes.
-        - ``"per-class"``: a uniform sample of the labeled rows of each class; `labeled` applies to each
-          class.
-        - ``"positives-only"``: a uniform sample of the labeled positives (the last of two classes), to which
-          `labeled` applies; every negative is hidden. This makes positive-unlabeled data.
+        - ``"scar"`` (selected completely at random): a uniform sample of the labeled rows. If a class is missing from
+          the sample, a random row of it replaces the row drawn last, so that one row of each class is kept; this only
+          matters for small samples of rare classes.
+        - ``"per-class"``: a uniform sample of the labeled rows of each class; `labeled` applies to each class.
+        - ``"positives-only"``: a uniform sample of the labeled positives (the last of two classes), to which `labeled`
+          applies; every negative is hidden. This gives positive-unlabeled data.
     random_state : int, RandomState instance or None, default=None
-        Which rows are drawn. Pass an int for the same rows in every call.
+        Draws the rows. Pass an int for the same rows in every call.
 
     Returns
     -------
     array-like of shape (n_samples,)
-        The labels, in a new container of the type of `y`. Hidden rows hold
+        The labels, in a new container of the same type as `y`. Hidden rows hold
 
-        - ``-1`` in NumPy arrays, lists and pandas columns of numbers (an unsigned type becomes a signed one),
-        - the missing value of the type where it has one: pandas nullable, string and categorical columns,
-          polars, Arrow,
-        - ``None`` in lists of strings or bools, and in NumPy arrays of strings, which become arrays of
-          objects,
-        - ``pd.NA`` in arrays and pandas columns of bools, which become pandas ``"boolean"``: scikit-learn's
-          scorers take no bools in arrays of objects.
+        - ``-1`` in NumPy arrays, lists and pandas columns of numbers (an unsigned type becomes signed),
+        - the missing value of types that have one: pandas nullable, string and categorical columns, polars, Arrow,
+        - ``None`` in lists of strings or bools, and in NumPy arrays of strings, which become arrays of objects,
+        - ``pd.NA`` in arrays and pandas columns of bools, which become pandas ``"boolean"``, because scikit-learn's
+          scorers do not accept bools in arrays of objects.
+
+    See Also
+    --------
+    LabeledStratifiedKFold : Cross-validation with unlabeled rows.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def hide_labels(
     elif mechanism == "per-class":
         kept = np.concatenate([_draw_of_class(read, c, labeled, rng) for c in range(len(read.classes))])
     else:
-        # With both classes in y, read_binary says what is wrong with it; with one it has to be positive.
+        # With both classes in y, read_binary reports what is wrong with it; a single class must be positive.
         _ = labels.read_pu(y) if len(read.classes) == 1 else labels.read_binary(y)
         kept = _draw_of_class(read, len(read.classes) - 1, labeled, rng)
     hidden = np.ones(len(read.codes), dtype=bool)
@@ -190,7 +190,7 @@ def hide_labels(
 
 
 def _draw_any(read, labeled, rng):
-    """A uniform sample of the labeled rows, mended to hold every class."""
+    """A uniform sample of the labeled rows, corrected to include every class."""
     rows = rng.permutation(np.flatnonzero(read.codes >= 0))
     n_classes = len(read.classes)
     if not isinstance(labeled, numbers.Integral):
@@ -200,7 +200,7 @@ def _draw_any(read, labeled, rng):
     elif labeled > len(rows):
         raise ValueError(f"labeled={labeled} is more than the {len(rows)} labeled rows of y: keep fewer")
     else:
-        raise ValueError(f"labeled={labeled} is fewer than the {n_classes} classes of y: keep a row of each")
+        raise ValueError(f"labeled={labeled} is fewer than the {n_classes} classes of y: keep at least one row of each")
     kept, rest = rows[:n_kept], rows[n_kept:]
     counts = np.bincount(read.codes[kept], minlength=n_classes)
     for missing in np.flatnonzero(counts == 0):
@@ -225,24 +225,15 @@ def _draw_of_class(read, code, labeled, rng):
 
 
 def _hide(y, hidden, numeric):
-    """A copy of `y` with a marker in the hidden rows; the marker that a user of that container expects."""
+    """A copy of `y` with the usual marker of its container in the hidden rows."""
     library = type(y).__module__.partition(".")[0]
-    if isinstance(y, pd.DataFrame):
-        y = y.iloc[:, 0]
-    if isinstance(y, pd.Series):
-        return _hide_in_series(y, hidden, numeric)
-    if isinstance(y, (pd.Index, pd.api.extensions.ExtensionArray)):
-        result = _hide_in_series(pd.Series(y), hidden, numeric)
-        return pd.Index(result, name=y.name) if isinstance(y, pd.Index) else result.array
+    if isinstance(y, (pd.DataFrame, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
+        return _hide_in_pandas(y, hidden, numeric)
     if library == "polars":
         series = y.to_series() if hasattr(y, "to_series") else y
         return series.set(type(series)(hidden), None)
     if library == "pyarrow":
-        import pyarrow
-        from pyarrow import compute
-
-        column = y.column(0) if hasattr(y, "columns") else y
-        return compute.if_else(pyarrow.array(hidden), pyarrow.scalar(None, column.type), column)
+        return _hide_in_arrow(y, hidden)
     if isinstance(y, (list, tuple)):
         marker = labels.UNLABELED if numeric else None
         return type(y)(marker if hide else value for value, hide in zip(y, hidden))
@@ -252,10 +243,27 @@ def _hide(y, hidden, numeric):
     return _hide_in_array(array, hidden, numeric)
 
 
+def _hide_in_pandas(y, hidden, numeric):
+    if isinstance(y, pd.DataFrame):
+        y = y.iloc[:, 0]
+    if isinstance(y, pd.Series):
+        return _hide_in_series(y, hidden, numeric)
+    result = _hide_in_series(pd.Series(y), hidden, numeric)
+    return pd.Index(result, name=y.name) if isinstance(y, pd.Index) else result.array
+
+
+def _hide_in_arrow(y, hidden):
+    import pyarrow
+    from pyarrow import compute
+
+    column = y.column(0) if hasattr(y, "columns") else y
+    return compute.if_else(pyarrow.array(hidden), pyarrow.scalar(None, column.type), column)
+
+
 def _hide_in_series(y, hidden, numeric):
     if isinstance(y.dtype, np.dtype):
         values = _hide_in_array(y.to_numpy(), hidden, numeric)
-        dtype = "boolean" if y.dtype.kind == "b" else values.dtype  # else pandas turns objects into strings
+        dtype = "boolean" if y.dtype.kind == "b" else values.dtype  # otherwise pandas converts objects to strings
         return pd.Series(values, index=y.index, name=y.name, dtype=dtype)
     return y.mask(hidden)
 
@@ -283,22 +291,26 @@ def _check_labeled(labeled):
 
 
 def make_pu_scorer(prior: float) -> Any:
-    """A scorer for model selection without labeled negatives: the AUC that positives and unlabeled rows tell.
+    """Make a scorer for model selection without labeled negatives: the AUC from positives and unlabeled rows.
 
     Parameters
     ----------
     prior : float
-        P(y = positive) among the unlabeled rows. It scales the scores of all models alike, so the choice between them
-        does not depend on it.
+        P(y = positive) among the unlabeled rows. It maps the scores of all models by the same increasing function, so
+        the choice between models does not depend on it.
 
     Returns
     -------
     callable
-        For the `scoring` of `GridSearchCV` and `cross_val_score`.
+        A scorer for the parameter `scoring` of `GridSearchCV` and `cross_val_score`.
+
+    See Also
+    --------
+    fewlabel.metrics.pu_auc_score : The score.
 
     Notes
     -----
-    Write unlabeled rows as 0 and positives as 1, so that scikit-learn's folds keep both in proportion.
+    Encode unlabeled rows as 0 and positives as 1, so that scikit-learn stratifies its folds.
 
     Examples
     --------
@@ -312,5 +324,5 @@ def make_pu_scorer(prior: float) -> Any:
     True
     """
     if not (isinstance(prior, numbers.Real) and 0 < prior < 1):
-        raise ValueError(f"prior={prior!r} should be a number between 0 and 1")
+        raise ValueError(f"prior={prior!r} should be a number between 0 and 1 (both excluded)")
     return make_scorer(pu_auc_score, prior=prior, response_method="decision_function")

@@ -171,7 +171,7 @@ def test_an_open_gap_is_told():
 
 def test_numbers_too_large_to_square_are_refused():
     X, y = table()
-    with pytest.raises(ValueError, match="scale them"), np.errstate(all="ignore"):
+    with pytest.raises(ValueError, match="scale the columns"), np.errstate(all="ignore"):
         LinearAUCClassifier().fit(X * 1e200, y)
 
 
@@ -340,7 +340,7 @@ def test_partial_fit_errors():
     X, y = table()
     with pytest.raises(ValueError, match="classes must be passed"):
         LinearAUCClassifier(solver="msgd").partial_fit(X, y)
-    with pytest.raises(ValueError, match="two classes"):
+    with pytest.raises(ValueError, match=r"3 classes.* pass two"):
         LinearAUCClassifier(solver="msgd").partial_fit(X, y, classes=[0, 1, 2])
 
 
@@ -362,7 +362,7 @@ def test_a_saved_model_predicts_but_does_not_learn_on(tmp_path):
     fewlabel.save(model, tmp_path / "model.skops")
     loaded = fewlabel.load(tmp_path / "model.skops")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    with pytest.raises(ValueError, match="fit a new one"):
+    with pytest.raises(ValueError, match="fit a new model"):
         loaded.partial_fit(X, y)
 
 
@@ -379,7 +379,7 @@ def test_the_path_holds_the_solutions(loss):
         objective = reference.objective(coef, X, y == 1, alpha, loss == "squared_hinge")
         assert objective == pytest.approx(model.objective_, rel=1e-6)
         assert gap <= 1e-7 * objective
-    with pytest.raises(ValueError, match="positive, finite"):
+    with pytest.raises(ValueError, match="positive and finite"):
         linear_auc_path(X, y, alphas=[0.0])
 
 
@@ -393,7 +393,7 @@ def test_the_best_penalty_on_held_out_rows_is_chosen(cancer):
     assert model.objective_ == pytest.approx(single.objective_, rel=2e-3)
     again = LinearAUCClassifierCV(alphas=[1.0, 1e-2, 1e-6], cv=3, random_state=0).fit(sparse.csr_matrix(X), few)
     np.testing.assert_allclose(again.cv_scores_, model.cv_scores_, atol=5e-3)
-    with pytest.raises(ValueError, match="two labeled rows"):
+    with pytest.raises(ValueError, match="1 labeled row of its rarer class"):
         LinearAUCClassifierCV().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
 
 

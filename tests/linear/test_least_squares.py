@@ -222,9 +222,9 @@ def test_errors_say_what_to_do(options, rows, match):
 
 def test_partial_fit_errors():
     X, y = table()
-    with pytest.raises(ValueError, match="as numbers"):
+    with pytest.raises(ValueError, match="set them to numbers"):
         LeastSquaresAUCClassifier(alpha="cv").partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="dense rows"):
+    with pytest.raises(ValueError, match="does not take sparse rows"):
         LeastSquaresAUCClassifier().partial_fit(sparse.csr_matrix(X), y, classes=[0, 1])
     alone = LeastSquaresAUCClassifier().partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
     assert (alone.coef_ == 0).all()

@@ -1,4 +1,4 @@
-"""Data to try things on."""
+"""Datasets of the published experiments, and generators of synthetic data."""
 
 from fewlabel.datasets._credit import make_multiview_credit
 from fewlabel.datasets._manifolds import make_three_circles, make_two_moons

@@ -1,4 +1,4 @@
-"""Imbalanced rows in four views, as a bank might see its customers."""
+"""Synthetic imbalanced data with several views, like the customer data of a bank."""
 
 import numbers
 
@@ -24,46 +24,47 @@ def make_multiview_credit(
     return_views: bool = False,
     random_state: Seed = None,
 ) -> tuple:
-    r"""Imbalanced two-class rows whose columns come in correlated blocks, one a view.
+    r"""Generate imbalanced two-class rows whose columns form correlated blocks, one per view.
 
-    A row of class y has in each view v three hidden factors,
+    A row of class y has three latent factors in each view v,
 
     .. math::
 
         a_v = \rho\, c + \sqrt{1 - \rho^2}\, e_v + y \cdot separation, \qquad
         b_v = \tfrac12 (a_v^2 - 1) + \epsilon_v, \qquad n_v \sim N(0, 1),
 
-    where c is common to all views, :math:`\rho^2` is `overlap` and all else is drawn apart: given the class the views
-    agree only weakly, which is what makes them teach each other. A column is
-    :math:`w_1 a_v + w_2 b_v + w_3 n_v + noise \cdot \epsilon` with weights of its own. Only :math:`a_v` knows the
-    class; :math:`b_v` bends the block, so that rows lie along a curve; :math:`n_v` is common to the block and worth
-    nothing.
+    where c is common to all views, :math:`\rho^2` is `overlap` and everything else is independent: given the class the
+    views are only weakly dependent, as multi-view methods assume. A column is
+    :math:`w_1 a_v + w_2 b_v + w_3 n_v + noise \cdot \epsilon` with its own weights. Only :math:`a_v` depends on
+    the class; :math:`b_v` makes the block nonlinear, so that rows lie along a curve; :math:`n_v` is noise shared by the
+    block.
 
     Parameters
     ----------
     n_samples : int, default=5000
         Number of rows.
     n_features : tuple of ints, default=(12, 10, 8, 6)
-        Columns of each view; as many views as there are numbers.
+        Number of columns of each view; its length is the number of views.
     n_nuisance : int, default=4
-        Columns besides that belong to no view: noise.
+        Number of noise columns that belong to no view.
     imbalance : float, default=20.0
-        Rows of class 0 for each row of class 1.
+        Number of rows of class 0 per row of class 1.
     separation : float, default=1.0
-        Distance of the classes in the factor :math:`a_v`, whose standard deviation within a class is 1.
+        Distance between the classes in the factor :math:`a_v`, whose standard deviation within a class is 1.
     noise : float, default=0.7
-        Standard deviation of each column's own noise.
+        Standard deviation of the noise of each column.
     overlap : float, default=0.2
-        What the views share besides the class: the correlation of :math:`a_v` between views, within a class.
+        Correlation of :math:`a_v` between views within a class.
     missing : float, default=0.02
-        Share of the cells that are missing (NaN), at random.
+        Share of cells that are missing (NaN), at random.
     labeled : int, default=210
-        Labeled rows, in the proportion of the classes, at least one of each.
+        Number of labeled rows, in the proportion of the classes, at least one of each.
     return_true : bool, default=False
-        Also give the true classes.
+        Whether to return the true classes too.
     return_views : bool, default=False
-        Also give the view of each column.
+        Whether to return the view of each column too.
     random_state : int, RandomState instance or None, default=None
+        Draws the data. Pass an int for the same data in every call.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def make_multiview_credit(
     y : ndarray of shape (n_samples,)
         1 (default) or 0 for labeled rows, -1 for unlabeled ones.
     y_true : ndarray of shape (n_samples,)
-        Only if `return_true`.
+        1 or 0; only if `return_true`.
     views : ndarray of shape (n_columns,)
         View of each column, -1 for noise; only if `return_views`.
 
@@ -108,7 +109,7 @@ def make_multiview_credit(
 
 
 def _loadings(n_columns, rng):
-    """Weights of the three factors in each column; the first weighs most, with either sign."""
+    """Weights of the three factors in each column, with a random sign; the first has the largest weight."""
     weights = rng.uniform([[0.6], [0.2], [0.2]], [[1.0], [0.6], [0.6]], size=(3, n_columns))
     return weights * rng.choice([-1.0, 1.0], size=n_columns)
 
@@ -125,7 +126,7 @@ def _check(n_samples, imbalance, overlap, missing, labeled):
     if not isinstance(n_samples, numbers.Integral) or n_samples < 2:
         raise ValueError(f"n_samples={n_samples!r} should be a number of rows, at least 2")
     if not imbalance >= 1:
-        raise ValueError(f"imbalance={imbalance!r} should be at least 1: rows of class 0 for each of class 1")
+        raise ValueError(f"imbalance={imbalance!r} should be at least 1, the ratio of class 0 to class 1")
     if not 0 <= overlap <= 1 or not 0 <= missing < 1:
         raise ValueError(f"overlap={overlap!r} and missing={missing!r} should be shares between 0 and 1")
     if not isinstance(labeled, numbers.Integral) or not 2 <= labeled <= n_samples:

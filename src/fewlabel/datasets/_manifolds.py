@@ -1,4 +1,4 @@
-"""Classes on curves, a few rows of each labeled."""
+"""Synthetic classes on curves, with a few labeled rows each."""
 
 import numbers
 from collections.abc import Sequence
@@ -19,29 +19,36 @@ def make_two_moons(
     return_true: bool = False,
     random_state: Seed = None,
 ) -> tuple:
-    """Two interleaving half circles, with a few labeled rows of each.
+    """Generate two interleaving half circles with a few labeled rows each.
 
-    The sizes and labels are those of the thesis's Figure 6.3; it does not print its noise.
+    Sizes and labels are those of Figure 6.3 of [1]_, which does not report the noise.
 
     Parameters
     ----------
     n_samples : int or tuple of two ints, default=(254, 246)
-        Number of rows, in all or of each class.
+        Number of rows, in total or per class.
     noise : float, default=0.05
         Standard deviation of the Gaussian noise; the circles have radius 1.
     labeled : int, default=3
-        Labeled rows of each class, drawn at random.
+        Number of labeled rows per class, drawn at random.
     return_true : bool, default=False
-        Also give the true classes.
+        Whether to return the true classes too.
     random_state : int, RandomState instance or None, default=None
+        Draws the data. Pass an int for the same data in every call.
 
     Returns
     -------
     X : ndarray of shape (n_rows, 2)
+        The rows.
     y : ndarray of shape (n_rows,)
         0 or 1 for labeled rows, -1 for unlabeled ones.
     y_true : ndarray of shape (n_rows,)
-        Only if `return_true`.
+        The class of every row; only if `return_true`.
+
+    References
+    ----------
+    .. [1] Huang, D. "Research on feature selection and semi-supervised classification methods." PhD thesis, Huazhong
+       University of Science and Technology, 2011 (in Chinese).
 
     Examples
     --------
@@ -64,31 +71,38 @@ def make_three_circles(
     return_true: bool = False,
     random_state: Seed = None,
 ) -> tuple:
-    """Circles with a common center, one for each class, with a few labeled rows of each.
+    """Generate concentric circles, one per class, with a few labeled rows each.
 
-    The sizes and labels are those of the thesis's Figure 6.4; it does not print its radii and its noise.
+    Sizes and labels are those of Figure 6.4 of [1]_, which does not report the radii and the noise.
 
     Parameters
     ----------
     n_samples : int, default=1203
-        Number of rows, dealt out evenly to the circles.
+        Number of rows, distributed evenly over the circles.
     radii : sequence of float, default=(0.5, 1.0, 1.5)
         Radius of each circle.
     noise : float, default=0.05
         Standard deviation of the Gaussian noise.
     labeled : int, default=4
-        Labeled rows of each class, drawn at random.
+        Number of labeled rows per class, drawn at random.
     return_true : bool, default=False
-        Also give the true classes.
+        Whether to return the true classes too.
     random_state : int, RandomState instance or None, default=None
+        Draws the data. Pass an int for the same data in every call.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 2)
+        The rows.
     y : ndarray of shape (n_samples,)
-        0, 1 or 2 for labeled rows, from the inner circle outwards; -1 for unlabeled ones.
+        0, 1 or 2 for labeled rows, from the innermost circle outward; -1 for unlabeled ones.
     y_true : ndarray of shape (n_samples,)
-        Only if `return_true`.
+        The class of every row; only if `return_true`.
+
+    References
+    ----------
+    .. [1] Huang, D. "Research on feature selection and semi-supervised classification methods." PhD thesis, Huazhong
+       University of Science and Technology, 2011 (in Chinese).
 
     Examples
     --------
@@ -98,7 +112,7 @@ def make_three_circles(
     ((1203, 2), [401, 401, 401], 12)
     """
     if not isinstance(n_samples, numbers.Integral) or n_samples < len(radii):
-        raise ValueError(f"n_samples={n_samples!r} should be a number of rows, at least one for each of the circles")
+        raise ValueError(f"n_samples={n_samples!r} should be an int, at least one row per circle")
     rng = check_random_state(random_state)
     sizes = n_samples // len(radii) + (np.arange(len(radii)) < n_samples % len(radii))
     true = np.repeat(np.arange(len(radii)), sizes)
@@ -113,6 +127,6 @@ def _with_labels(X, true, labeled, return_true, rng):
     y = np.full(len(true), UNLABELED)
     for code, size in enumerate(np.bincount(true)):
         if not isinstance(labeled, numbers.Integral) or not 0 < labeled <= size:
-            raise ValueError(f"labeled={labeled!r} should be a number of rows of each class, 1 to {size}")
+            raise ValueError(f"labeled={labeled!r} should be an int from 1 to {size}, the labels per class")
         y[rng.choice(np.flatnonzero(true == code), labeled, replace=False)] = code
     return (X, y, true) if return_true else (X, y)

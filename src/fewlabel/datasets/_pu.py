@@ -24,35 +24,38 @@ def make_pu(
     return_true: bool = False,
     random_state: Seed = None,
 ) -> tuple:
-    r"""Positive-unlabeled rows from two groups of two Gaussian clusters each.
+    r"""Generate positive-unlabeled rows: two classes of two Gaussian clusters each.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of rows; in the case-control setting of unlabeled rows, to which the labeled positives are added.
+        Number of rows; in the case-control setting the number of unlabeled rows, to which the labeled positives are
+        added.
     n_features : int, default=10
         Number of columns.
     n_informative : int, default=5
-        Columns in which the classes differ; the rest is noise.
+        Number of columns in which the classes differ; the others are noise.
     prior : float, default=0.3
         P(y = positive) in the population.
     labeled : float or int, default=0.2
-        Labeled positives: a fraction of the positives (case-control: of their expected number), or a count.
+        Labeled positives: a share of the positives (case-control: of their expected number), or a count.
     separation : float, default=2.0
         Distance between the centers of the classes, in standard deviations of a cluster.
     setting : {"censoring", "case-control"}, default="censoring"
-        One sample some of whose positives are labeled, or labeled positives drawn apart from the unlabeled rows.
+        One sample in which some positives are labeled, or labeled positives drawn separately from the unlabeled rows.
     bias : float, default=0.0
-        0: labeled positives are drawn at random. Larger: easy positives are labeled more often, with odds multiplied
-        by :math:`e^{bias}` for each standard deviation toward the positive side, which violates what PU methods
-        assume.
+        0 draws the labeled positives at random. A larger value labels easy positives more often, with odds multiplied
+        by :math:`e^{bias}` per standard deviation toward the positive side, which violates the assumption of PU
+        methods.
     return_true : bool, default=False
-        Also give the true classes.
+        Whether to return the true classes too.
     random_state : int, RandomState instance or None, default=None
+        Draws the data. Pass an int for the same data in every call.
 
     Returns
     -------
     X : ndarray of shape (n_rows, n_features)
+        The rows.
     y : ndarray of shape (n_rows,)
         1 for the labeled positives, -1 for unlabeled rows.
     y_true : ndarray of shape (n_rows,)
@@ -66,19 +69,19 @@ def make_pu(
     (50, True)
     """
     if not 0 < prior < 1:
-        raise ValueError(f"prior={prior!r} should be a number between 0 and 1")
+        raise ValueError(f"prior={prior!r} should be a number between 0 and 1 (both excluded)")
     if setting not in _SETTINGS:
-        raise ValueError(f"setting={setting!r} should be one of {', '.join(map(repr, _SETTINGS))}")
+        raise ValueError(f"setting={setting!r} is not known: use one of {', '.join(map(repr, _SETTINGS))}")
     if not 1 <= n_informative <= n_features:
-        raise ValueError(f"n_informative={n_informative!r} should lie between 1 and n_features={n_features!r}")
+        raise ValueError(f"n_informative={n_informative!r} should be an int from 1 to n_features={n_features!r}")
     rng = check_random_state(random_state)
     apart = rng.normal(size=n_informative)
     apart *= separation / np.linalg.norm(apart)
-    spread = rng.normal(size=(2, n_informative))  # half the distance of the two clusters of each class
+    spread = rng.normal(size=(2, n_informative))  # half the distance between the two clusters of each class
     n_positive = int(round(prior * n_samples))
     n_labeled = int(round(labeled * n_positive)) if isinstance(labeled, float) else int(labeled)
     if n_labeled < 1 or (setting == "censoring" and n_labeled > n_positive):
-        raise ValueError(f"labeled={labeled!r} makes {n_labeled} of {n_positive} positives labeled: raise or lower it")
+        raise ValueError(f"labeled={labeled!r} would label {n_labeled} of {n_positive} positives: raise or lower it")
     true = np.zeros(n_samples, dtype=int)
     true[rng.permutation(n_samples)[:n_positive]] = 1
     pool = np.flatnonzero(true)

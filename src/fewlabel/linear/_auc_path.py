@@ -1,4 +1,4 @@
-"""The exact solution at many penalties, and the choice among them by cross-validation."""
+"""Exact linear AUC solutions at many penalties, and the choice among them by cross-validation."""
 
 import numbers
 from typing import Any, Literal
@@ -32,14 +32,14 @@ def linear_auc_path(
     n_jobs: int | None = None,
     random_state: Seed = None,
 ) -> tuple:
-    r"""Exact linear AUC solutions along a grid of penalties, each started from the one before.
+    r"""Compute exact linear AUC solutions along a grid of penalties, each warm-started from the previous one.
 
     Parameters
     ----------
     X : array-like or CSR matrix of shape (n_samples, n_features)
-        The table.
+        The rows.
     y : array-like of shape (n_samples,)
-        The class of each row; unlabeled rows are left out.
+        The class of each row; unlabeled rows are ignored.
     alphas : array-like, default=half-decades from 1 to 1e-6
         The penalties :math:`\lambda`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -47,13 +47,13 @@ def linear_auc_path(
     tol : float, default=1e-3
         Relative duality gap of each solution.
     max_iter : int, default=300
-        Newton steps for each of them.
+        Largest number of Newton steps per penalty.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows within each class.
     n_jobs : int, default=None
         Threads of the matrix products.
     random_state : int, RandomState instance or None, default=None
-        Draws the samples of rows that the solver starts from if there are many.
+        Draws the subsample of rows that the solver starts from if there are many.
 
     Returns
     -------
@@ -62,11 +62,11 @@ def linear_auc_path(
     coefs : ndarray of shape (n_features, n_alphas)
         The weights.
     dual_gaps : ndarray of shape (n_alphas,)
-        Bounds of how far each objective is above its minimum.
+        Upper bounds of the distance of each objective to its minimum.
 
     See Also
     --------
-    LinearAUCClassifier : One penalty; the objective.
+    LinearAUCClassifier : One penalty; defines the objective.
     LinearAUCClassifierCV : The best penalty by cross-validation.
 
     Examples
@@ -96,8 +96,8 @@ def linear_auc_path(
 class LinearAUCClassifierCV(LinearRanker):
     r"""Linear AUC with the penalty chosen by cross-validation.
 
-    `LinearAUCClassifier` with ``solver="exact"`` at each penalty of a grid, in each fold one warm-started path; kept
-    is the penalty with the best mean AUC on the held-out labeled rows, fitted to all of them.
+    Fits `LinearAUCClassifier` with ``solver="exact"`` along a grid of penalties in each fold, chooses the penalty with
+    the best mean AUC on the held-out labeled rows, and refits on all of them.
 
     Parameters
     ----------
@@ -106,20 +106,20 @@ class LinearAUCClassifierCV(LinearRanker):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of a pair.
     cv : int or cross-validation splitter, default=5
-        A number of folds is dealt out to the labeled rows of each class, or to as many as the rarer class has.
+        An int is the number of stratified folds of the labeled rows, at most the number of rows of the rarer class.
     max_iter : int, default=300
-        Newton steps at each penalty.
+        Largest number of Newton steps per penalty.
     tol : float, default=1e-3
         Relative duality gap of each solution.
     n_jobs : int, default=None
-        Folds at the same time, and threads of the matrix products of the last fit.
+        Number of folds fitted in parallel, and threads of the matrix products of the final fit.
     random_state : int, RandomState instance or None, default=None
-        Deals out the rows to the folds, and draws the samples that the solver starts from if there are many.
+        Draws the folds, and the subsample of rows that the solver starts from if there are many.
 
     Attributes
     ----------
     alpha_ : float
-        The chosen penalty; of equally good ones the largest.
+        The chosen penalty; the largest of equally good ones.
     alphas_ : ndarray of shape (n_alphas,)
         The penalties from large to small.
     cv_scores_ : ndarray of shape (n_folds, n_alphas)
@@ -130,8 +130,8 @@ class LinearAUCClassifierCV(LinearRanker):
 
     References
     ----------
-    .. [1] Jiang, Tao, Gao, Chu. Dual coordinate descent method for solving AUC optimization problem. Journal of
-       Software 25(10), 2014. Objective: equation 3.
+    .. [1] Jiang, J.-Y., Tao, Q., Gao, Q.-K. and Chu, D.-J. "Dual coordinate descent method for solving AUC optimization
+       problem." Journal of Software (Ruan Jian Xue Bao) 25(10), 2282-2292, 2014 (in Chinese). Objective: equation 3.
 
     Examples
     --------
@@ -203,7 +203,7 @@ class LinearAUCClassifierCV(LinearRanker):
 
 
 def solve_path(X, positive, weight, alphas, squared, tol, max_iter, seed):
-    """Solutions at each of the descending penalties."""
+    """Return the solutions at each of the descending penalties."""
     rng = np.random.default_rng(check_random_state(seed).randint(np.iinfo(np.int32).max))
     start, found = None, []
     for alpha in alphas:
@@ -214,14 +214,17 @@ def solve_path(X, positive, weight, alphas, squared, tol, max_iter, seed):
 
 
 def labeled_folds(cv, signs, seed):
-    """Training and test rows of each fold: `cv` folds of the labeled rows, or those of a splitter."""
+    """Return training and test rows of each fold: `cv` folds of the labeled rows, or those of a splitter."""
     if not isinstance(cv, numbers.Integral):
         y = np.select([signs > 0, signs < 0], [1, 0], -1)
         splits = cv.split(np.zeros((len(y), 1)), y) if hasattr(cv, "split") else cv
         return ((train, test[signs[test] != 0]) for train, test in splits)
     fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
     if fewest < 2:
-        raise ValueError("cross-validation needs two labeled rows of each class: label more rows, or choose alpha")
+        raise ValueError(
+            f"y has {fewest} labeled row of its rarer class, but cross-validation needs two: label more rows, or set "
+            "alpha to a number"
+        )
     y = np.select([signs > 0, signs < 0], [1, 0], -1)
     return LabeledStratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed).split(np.zeros((len(y), 1)), y)
 
@@ -229,5 +232,5 @@ def labeled_folds(cv, signs, seed):
 def _descending(alphas):
     alphas = np.unique(column_or_1d(np.asarray(alphas, dtype=np.float64)))[::-1]
     if len(alphas) == 0 or not np.isfinite(alphas).all() or alphas[-1] <= 0:
-        raise ValueError("alphas must hold positive, finite numbers")
+        raise ValueError(f"alphas={alphas.tolist()} should hold at least one number, all positive and finite")
     return alphas

@@ -1,4 +1,4 @@
-"""The exact solver: Newton's method on a smoothed hinge that sharpens, with a certificate at every step."""
+"""The exact solver: Newton's method on a smoothed hinge that is sharpened, with a duality gap at every step."""
 
 import contextlib
 import math
@@ -12,19 +12,19 @@ from scipy.sparse import issparse
 from fewlabel.linear._pairs import PairRisk
 from fewlabel.thread_limits import blas_threads
 
-_WIDEST = 2.0  # at w = 0 every pair is then in the curved part, and the first step is that of least squares
-_SHARPEN = 0.125  # the least factor of the width from one step to the next
-_MANY_ROWS = 50_000  # more rows than this are first solved on a tenth of them
-# A squared value over the penalty is at most this large: sums of such, and of their products, stay finite.
+_WIDEST = 2.0  # at w = 0 every pair is then in the curved part, so the first step is a least-squares solution
+_SHARPEN = 0.125  # smallest factor of the width from one step to the next
+_MANY_ROWS = 50_000  # with more rows, a tenth of them is solved first
+# Upper bound of a squared value over the penalty: sums of these, and of their products, stay finite.
 _LARGEST = 1e200
-_PATIENCE = 30  # steps without a smaller gap: rounding is all that is left
-_DIRECT = 1000  # columns up to which a dense Hessian is formed
+_PATIENCE = 30  # steps without a smaller gap: only rounding errors are left
+_DIRECT = 1000  # largest number of columns for a dense Hessian
 _CELLS_WORTH_THREADS = 5_000_000
-_HESSIAN_CELLS = 500_000  # of so many cells of each class, or of 20 rows a column
+_HESSIAN_CELLS = 500_000  # cells of each class that a Hessian is computed from, but at least 20 rows per column
 
 
 class Solution(NamedTuple):
-    """What a solver found: coefficients, objective, duality gap, and number of iterations or passes."""
+    """Result of a solver: coefficients, objective, duality gap, and number of iterations or passes."""
 
     coef: np.ndarray
     objective: float
@@ -36,62 +36,57 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     r"""Minimize :math:`P(w) = \frac{\lambda}{2} |w|^2 + R(w)` until the duality gap is at most ``tol * P(w)``.
 
     At any w the slopes :math:`\alpha_{ij} \in [0, 1]` of the smoothed hinge are feasible in the dual. With g the
-    gradient of the smoothed objective, the gap they leave is :math:`S + |g|^2 / 2\lambda`, where S is the slack of the
-    smoothing: a certificate that costs nothing. Newton's method makes the second term small, a sharper hinge the
-    first; the larger has the next step.
+    gradient of the smoothed objective, the duality gap is :math:`S + |g|^2 / 2\lambda`, where S is the slack due
+    to the smoothing, so it costs no extra work. Newton's method reduces the second term, a sharper hinge the first;
+    each step reduces the larger one.
 
     Parameters
     ----------
     X : ndarray or CSR matrix
         The labeled rows.
     positive : ndarray of bool
+        Which rows are positive.
     weight : ndarray or None
+        Weights of the rows.
     alpha : float
-        The paper's lambda.
+        The penalty :math:`\lambda`.
     squared : bool
-        The squared hinge, which needs no smoothing.
+        Squared hinge, which needs no smoothing, instead of hinge.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+        Largest number of Newton steps.
     rng : numpy.random.Generator
         Draws the rows of the first, smaller problem and those of the Hessian.
     start : ndarray or None
         Where to begin; not changed.
     after : callable or None
         Called with coefficients, objective and gap after each iteration.
+
+    Returns
+    -------
+    Solution
     """
-    values = X.data if issparse(X) else X
-    largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
-    if largest > math.sqrt(_LARGEST * alpha):
-        raise ValueError("the columns of X are too large to be squared: scale them, for instance by StandardScaler")
+    _check_magnitude(X, alpha)
     if start is None:
-        start = np.zeros(X.shape[1])
-        if len(positive) > _MANY_ROWS:
-            few = _sample(positive, len(positive) // 10, rng)
-            few_weight = None if weight is None else weight[few]
-            control = dict(squared=squared, tol=max(tol, 1e-3), max_iter=max_iter, rng=rng)
-            with linear_algebra_threads(1, X):
-                start = solve(X[few], positive[few], few_weight, alpha, **control).coef
+        control = dict(squared=squared, tol=max(tol, 1e-3), max_iter=max_iter, rng=rng)
+        start = _first_guess(X, positive, weight, alpha, control)
     risk = PairRisk(positive, weight, squared)
-    newton = _dense_newton(X, risk, rng) if not issparse(X) and X.shape[1] <= _DIRECT else _sparse_newton(X, risk)
+    newton = _newton(X, risk, rng)
     w, scores, n_iter = start, X @ start, 0
     width = _WIDEST * _SHARPEN**2 if w.any() else _WIDEST
-    value = risk(scores, width)
-    best, highest, dual = w, math.inf, None
-    smallest, n_stuck = math.inf, 0
+    value, bounds = risk(scores, width), _Bounds(alpha, w)
     while True:
         objective = 0.5 * alpha * (w @ w) + value.loss
         gradient = alpha * w - X.T @ value.pull
         rest = gradient @ gradient / (2.0 * alpha)
-        dual = _best_dual(dual, (objective - value.slack - rest, w - gradient / alpha), alpha)
-        if objective < highest:
-            best, highest = w, objective
-        gap = max(highest - dual[0], 0.0)
+        bounds.add(w, objective, objective - value.slack - rest, w - gradient / alpha)
         if after is not None:
-            after(best, highest, gap)
-        n_stuck = 0 if gap < 0.999 * smallest else n_stuck + 1
-        smallest = min(gap, smallest)
-        if gap <= tol * highest or n_iter == max_iter or n_stuck == _PATIENCE:
-            return Solution(best, highest, gap, n_iter)
+            after(bounds.coef, bounds.upper, bounds.gap)
+        if bounds.gap <= tol * bounds.upper or n_iter == max_iter or bounds.n_stuck == _PATIENCE:
+            return Solution(bounds.coef, bounds.upper, bounds.gap, n_iter)
         if rest < value.slack:
-            width *= max(_SHARPEN, math.sqrt(0.25 * tol * highest / value.slack))
+            width *= max(_SHARPEN, math.sqrt(0.25 * tol * bounds.upper / value.slack))
             value = risk(scores, width)
             gradient = alpha * w - X.T @ value.pull
         step = newton(scores, value, gradient, alpha, width)
@@ -99,10 +94,47 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
         n_iter += 1
 
 
-def _best_dual(old, new, alpha):
-    """The best point between two of the dual, each given by its value and its w: between them it is a parabola.
+def _check_magnitude(X, alpha):
+    values = X.data if issparse(X) else X
+    largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
+    if largest > math.sqrt(_LARGEST * alpha):
+        raise ValueError(
+            f"X holds values up to {largest:.3g}, whose squares overflow: scale the columns, for instance with "
+            "StandardScaler"
+        )
 
-    It is found from the higher one, so that a first point far below leaves no rounding of its own size.
+
+def _first_guess(X, positive, weight, alpha, control):
+    """Zero or, if there are many rows, the solution on a tenth of them."""
+    if len(positive) <= _MANY_ROWS:
+        return np.zeros(X.shape[1])
+    few = _sample(positive, len(positive) // 10, control["rng"])
+    few_weight = None if weight is None else weight[few]
+    with linear_algebra_threads(1, X):
+        return solve(X[few], positive[few], few_weight, alpha, **control).coef
+
+
+class _Bounds:
+    """The best coefficients so far, their objective (an upper bound of the minimum), and the best lower bound."""
+
+    def __init__(self, alpha, w):
+        self._alpha, self._dual, self._smallest_gap = alpha, None, math.inf
+        self.coef, self.upper, self.gap, self.n_stuck = w, math.inf, math.inf, 0
+
+    def add(self, w, objective, dual_value, dual_w):
+        """Update the bounds; `n_stuck` counts the calls without a smaller gap."""
+        self._dual = _best_dual(self._dual, (dual_value, dual_w), self._alpha)
+        if objective < self.upper:
+            self.coef, self.upper = w, objective
+        self.gap = max(self.upper - self._dual[0], 0.0)
+        self.n_stuck = 0 if self.gap < 0.999 * self._smallest_gap else self.n_stuck + 1
+        self._smallest_gap = min(self.gap, self._smallest_gap)
+
+
+def _best_dual(old, new, alpha):
+    """The best point between two dual points, each given by its value and its w: the dual is a parabola between them.
+
+    It is computed from the higher one, so that a first point far below leaves no rounding error of its own size.
     """
     if old is None:
         return new
@@ -113,10 +145,10 @@ def _best_dual(old, new, alpha):
 
 
 def _line_search(risk, alpha, w, scores, step, moved, gradient, width):
-    """Go along `step` to where the smoothed objective is about least: its derivative a fifth of what it was, or less.
+    """Move along `step` until the derivative of the smoothed objective is at most a fifth of its initial size.
 
-    The objective is convex, so the derivative has one root: it is bracketed and narrowed by false position (Illinois).
-    No product with the rows is needed.
+    The objective is convex, so the derivative has one root, which is bracketed and narrowed by false position
+    (Illinois). No product with the rows is needed.
     """
     steepness = gradient @ step
     left, right, at_left, at_right = 0.0, math.inf, steepness, math.nan
@@ -138,21 +170,26 @@ def _line_search(risk, alpha, w, scores, step, moved, gradient, width):
 
 
 def _sample(positive, size, rng):
-    """Rows in order: of each class its share of `size`, and of the rarer class half of `size` if it has as many."""
+    """Rows in order: each class has its share of `size`, but the rarer one up to half of `size`."""
     groups = np.flatnonzero(positive), np.flatnonzero(~positive)
     sizes = [max(size // 2, size * len(rows) // len(positive)) for rows in groups]
     return np.sort(np.concatenate([rng.permutation(rows)[:n] for rows, n in zip(groups, sizes)]))
 
 
+def _newton(X, risk, rng):
+    """Function that computes Newton's direction."""
+    return _dense_newton(X, risk, rng) if not issparse(X) and X.shape[1] <= _DIRECT else _sparse_newton(X, risk)
+
+
 def _dense_newton(X, risk, rng):
-    """Newton's direction by a Hessian of all rows or, where they are many, of a sample of them."""
+    """Newton's direction with the Hessian of all rows or, if there are many, of a sample of them."""
     d = X.shape[1]
     positive, weight = risk.positive, risk.row_weight
     size = 2 * max(_HESSIAN_CELLS // d, 20 * d)
     sampled = len(positive) > size
     rows = _sample(positive, size, rng) if sampled else slice(None)
     Z = X[rows].astype(np.float64)
-    Z -= Z.mean(axis=0)  # pairs do not see the mean, but the canceling sums of the Hessian do
+    Z -= Z.mean(axis=0)  # the mean cancels in the pairs, but would cost digits in the sums of the Hessian
     few = PairRisk(positive[rows], None if weight is None else weight[rows], risk.squared) if sampled else risk
 
     def direction(scores, value, gradient, alpha, width):
@@ -165,7 +202,7 @@ def _dense_newton(X, risk, rng):
 
 
 def _sparse_newton(X, risk, accuracy=0.1, max_iter=250):
-    """Newton's direction by conjugate gradients: a product with the Hessian costs two products with the rows."""
+    """Newton's direction by conjugate gradients; a product with the Hessian costs two products with the rows."""
 
     def direction(scores, value, gradient, alpha, width):
         x, r = np.zeros_like(gradient), -gradient
@@ -185,6 +222,6 @@ def _sparse_newton(X, risk, accuracy=0.1, max_iter=250):
 
 
 def linear_algebra_threads(n_jobs, X):
-    """Context in which products with large `X` use `n_jobs` threads; on small ones threads cost more than they save."""
+    """Context in which products with a large `X` use `n_jobs` threads; with a small one threads cost too much."""
     n_threads = effective_n_jobs(n_jobs) if math.prod(X.shape) > _CELLS_WORTH_THREADS else 1
     return blas_threads(n_threads)

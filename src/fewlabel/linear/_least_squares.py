@@ -1,4 +1,4 @@
-"""Least-squares AUC in closed form: supervised, SAMULT and PNU-AUC."""
+"""Least-squares AUC in closed form: supervised (LSAUC), SAMULT and PNU-AUC."""
 
 import numbers
 import warnings
@@ -20,12 +20,12 @@ from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear.moments import SIGNS, Moments, group_moments, pair_terms
 from fewlabel.types import MatrixLike, Seed
 
-_ALPHAS = np.logspace(-4, 2, 13)  # times the mean eigenvalue of the quadratic term
+_ALPHAS = np.logspace(-4, 2, 13)  # multiples of the mean eigenvalue of the quadratic term
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
 
 
 class LeastSquaresAUCClassifier(RankingClassifier):
-    r"""Least-squares AUC, with or without unlabeled rows, in closed form.
+    r"""Least-squares AUC maximization in closed form, with or without unlabeled rows.
 
     With the pair risk :math:`R_{AB}(w) = \overline{(1 - w^\top(\phi(a) - \phi(b)))^2}` over all pairs of rows of two
     groups, minimizes :math:`R(w) + \lambda |w|^2` where
@@ -45,30 +45,30 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     Parameters
     ----------
     risk : {"pn", "samult", "pnu"}, default="pn"
-        Labeled rows only (LSAUC); with unlabeled rows and no prior (SAMULT); with unlabeled rows and their prior
-        (PNU-AUC).
+        Labeled rows only (LSAUC); with unlabeled rows but no prior (SAMULT [3]_); with unlabeled rows and their prior
+        (PNU-AUC [2]_).
     basis : {"linear", "rbf", "nystroem"}, default="linear"
-        The columns; Gaussian functions around `n_components` rows, with the penalty on their coefficients; or the same
-        span with the penalty on the norm of the function.
+        The columns themselves; Gaussian functions around `n_components` rows, with the penalty on their coefficients;
+        or the same span with the penalty on the norm of the function.
     gamma : float, "cv" or "auto", default="auto"
-        Weight of the unlabeled rows, in each method's own convention: "samult" in [0, 1], where 1 is labeled rows
-        only; "pnu" in [-1, 1], where 0 is labeled rows only and the sign chooses positive-unlabeled or
-        negative-unlabeled pairs. "auto" is 0.5, for "pnu" with the sign that keeps the risk convex: positive if the
-        prior is at most 1/2.
+        Weight of the unlabeled rows, with the convention of each paper: "samult" in [0, 1], where 1 means labeled rows
+        only; "pnu" in [-1, 1], where 0 means labeled rows only and the sign selects positive-unlabeled (> 0) or
+        unlabeled-negative (< 0) pairs. "auto" is 0.5, for "pnu" with the sign that keeps the risk convex: positive if
+        the prior is at most 1/2. "cv" chooses it by cross-validation.
     alpha : float or "cv", default=0.1
-        The penalty :math:`\lambda > 0`.
+        The penalty :math:`\lambda > 0`; "cv" chooses it by cross-validation.
     prior : float, default=None
-        Share of positives among the unlabeled rows, for "pnu". None takes their share among the labeled rows, which
-        is right if these were drawn at random.
+        Share of positives among the unlabeled rows, for "pnu". None uses their share among the labeled rows, which is
+        correct if these were drawn at random.
     n_components : int, default=200
-        Number of Gaussian functions, around rows drawn from all rows.
+        Number of Gaussian functions, centered at randomly drawn rows.
     length_scale : float or "median", default="median"
-        Width of the Gaussian functions; "median" is the median distance of rows. Scale the columns first.
+        Width of the Gaussian functions; "median" means the median distance between rows. Scale the columns first.
     cv : int or cross-validation splitter, default=5
-        Folds of the labeled rows for "cv", by the AUC on the held-out rows; one eigen-decomposition for each fold and
-        `gamma` gives all penalties.
+        Folds of the labeled rows for "cv", which maximizes the AUC on the held-out rows. One eigendecomposition per
+        fold and `gamma` gives the solutions at all penalties.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows of the Gaussian functions and the folds.
+        Draws the centers of the Gaussian functions and the folds.
 
     Attributes
     ----------
@@ -79,12 +79,12 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     alpha_, gamma_, prior_ : float
         The penalty, weight and prior that were used.
     psd_fixed_ : bool
-        Whether the quadratic form of "pnu" was indefinite; its negative part was then removed (sparse rows: lifted to
-        zero).
+        Whether the quadratic form of "pnu" was indefinite. Its negative eigenvalues were then set to zero (sparse rows:
+        the form was shifted until none was negative).
     components_ : ndarray of shape (n_components, n_features)
         Centers of the Gaussian functions.
     cv_scores_ : ndarray of shape (n_gammas, n_alphas)
-        Mean AUC on held-out rows, if `alpha` or `gamma` is "cv".
+        Mean AUC on held-out rows; only if `alpha` or `gamma` is "cv".
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
@@ -94,25 +94,28 @@ class LeastSquaresAUCClassifier(RankingClassifier):
 
     Notes
     -----
-    "pn" ranks as Fisher's discriminant with equally weighted class covariances. The squared "samult" risk is biased:
-    the unlabeled rows act as a better covariance estimate and a penalty within the classes. "pnu" leaves the pairs of
-    a row with itself out of :math:`R_{PP}`, which makes it unbiased; its quadratic form can then be indefinite, and a
-    plain solve would return a saddle point: here its negative eigenvalues are set to zero.
+    "pn" ranks like Fisher's discriminant with equally weighted class covariances. The squared "samult" risk is biased:
+    the unlabeled rows improve the covariance estimate and act as a penalty within the classes. "pnu" excludes the pairs
+    of a row with itself from :math:`R_{PP}`, which makes it unbiased; its quadratic form can then be indefinite, and
+    solving the linear system would return a saddle point. Its negative eigenvalues are therefore set to zero.
 
-    Sparse rows stay sparse with ``basis="linear"``: the system is solved by conjugate gradients, for one `alpha` and
-    `gamma`.
+    Sparse rows stay sparse with ``basis="linear"``: the system is solved by conjugate gradients, for a single `alpha`
+    and `gamma`.
 
-    The objective has no threshold: `predict` uses the one with the best balanced accuracy on the labeled rows, and
-    `predict_proba` a sigmoid fitted to them; after `partial_fit`, those of the last batch with both classes.
+    The objective does not determine a threshold: `predict` uses the one with the best balanced accuracy on the labeled
+    rows, and `predict_proba` a sigmoid fitted to them; after `partial_fit`, on the last batch with both classes.
 
     References
     ----------
-    .. [1] Boosting-Based Semi-Supervised AUC Optimization: Theory and Algorithm. Chinese Journal of Computers, 2022.
-       Baselines LSAUC, SAMULT and PNU-AUC.
-    .. [2] Sakai, Niu, Sugiyama. Semi-supervised AUC optimization based on positive-unlabeled learning. Machine
-       Learning 107, 2018.
-    .. [3] Xie, Li. Semi-supervised AUC optimization without guessing labels of unlabeled data. AAAI 2018.
-    .. [4] Gao, Jin, Zhu, Zhou. One-pass AUC optimization. ICML 2013. Moments.
+    .. [1] Yang, Z., Xu, Q., He, Y., Cao, X. and Huang, Q. "Boosting-based semi-supervised AUC optimization: theory and
+       algorithm." Chinese Journal of Computers, 2022, doi:10.11897/SP.J.1016.2022.01598 (in Chinese). Baselines LSAUC,
+       SAMULT and PNU-AUC.
+    .. [2] Sakai, T., Niu, G. and Sugiyama, M. "Semi-supervised AUC optimization based on positive-unlabeled learning."
+       Machine Learning 107(4), 2018.
+    .. [3] Xie, Z. and Li, M. "Semi-supervised AUC optimization without guessing labels of unlabeled data." AAAI
+       Conference on Artificial Intelligence, 2018.
+    .. [4] Gao, W., Jin, R., Zhu, S. and Zhou, Z.-H. "One-pass AUC optimization." International Conference on Machine
+       Learning, 2013. Moments instead of pairs.
 
     Examples
     --------
@@ -164,7 +167,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         self.random_state = random_state
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn from a batch of rows: the moments of all batches together are those of all rows.
+        """Update the model with a batch of rows; after all batches the moments are those of all rows.
 
         Parameters
         ----------
@@ -173,19 +176,20 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         y : array-like of shape (n_samples,)
             The class of each row; unlabeled rows are marked as in `fit`.
         classes : array-like of shape (2,), default=None
-            The two classes; needed on the first call.
+            The two classes; required on the first call.
 
         Returns
         -------
         self : object
+            The updated estimator.
         """
         self._validate_params()
         if "cv" in (self.alpha, self.gamma):
-            raise ValueError("partial_fit keeps no rows to cross-validate on: give alpha and gamma as numbers")
-        if sparse.issparse(X):
             raise ValueError(
-                "partial_fit keeps covariances of all columns and takes dense rows: use fit for sparse ones"
+                "partial_fit keeps no rows for cross-validation, so alpha and gamma cannot be 'cv': set them to numbers"
             )
+        if sparse.issparse(X):
+            raise ValueError("partial_fit stores the covariance of all columns and does not take sparse rows: use fit")
         X, signs = read_batch(self, X, y, classes)
         first = not hasattr(self, "_moments")
         if first:
@@ -193,10 +197,10 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         F = self._features(X)
         new = group_moments(F, signs)
         moments = new if first else [Moments(*a).merge(b) for a, b in zip(self._moments, new)]
-        self._moments: list[tuple] = [tuple(m) for m in moments]  # plain, so that a saved model can learn on
+        self._moments: list[tuple] = [tuple(m) for m in moments]  # plain tuples, so that a loaded model can be updated
         if all(m.weight for m in moments[:2]):
             self._fit_moments(moments)
-        else:  # nothing can be ranked before both classes have come
+        else:  # rows cannot be ranked before both classes have been seen
             self.coef_, self.psd_fixed_ = np.zeros((1, F.shape[1])), False
         labeled = signs != 0
         seen = np.array([moments[1].weight, moments[0].weight])
@@ -238,7 +242,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         if not isinstance(self.gamma, str) and self.risk != "pn":
             self.gamma_ = float(self.gamma)
         if self.risk == "samult" and self.gamma_ < 0:
-            raise ValueError(f"gamma={self.gamma} must be in [0, 1] with risk='samult': 1 is labeled rows only")
+            raise ValueError(f"gamma={self.gamma} should lie in [0, 1] with risk='samult'; 1 means labeled rows only")
 
     def _choose(self, F, signs, weight, moments, seed):
         gammas = _GAMMAS[self.risk] if self.gamma == "cv" else [self.gamma_]
@@ -261,7 +265,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
 
     def _fit_sparse(self, X, signs, weight):
         if "cv" in (self.alpha, self.gamma):
-            raise ValueError("sparse rows are solved for one alpha and gamma: give numbers, or search by GridSearchCV")
+            raise ValueError("alpha and gamma cannot be 'cv' for sparse rows: set them to numbers, or use GridSearchCV")
         weight = np.ones(len(signs)) if weight is None else weight
         groups = [_sparse_moments(X, np.where(signs == sign, weight, 0.0)) for sign in SIGNS]
         self._settle(groups)
@@ -285,7 +289,11 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         operator = LinearOperator(shape, lambda v: product(v, ridge), dtype=float)
         w, failed = cg(operator, h, rtol=1e-8, maxiter=10 * shape[0])
         if failed:
-            warnings.warn("conjugate gradients did not converge: raise alpha", ConvergenceWarning, stacklevel=5)
+            warnings.warn(
+                "conjugate gradients did not converge, coef_ is inaccurate: raise alpha",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
         self.coef_ = w[None]
 
     def _set_basis(self, X, rng):
@@ -330,7 +338,7 @@ def _quadratic(risk, moments, gamma, prior):
 
 
 def _solve(risk, moments, gamma, prior, alphas):
-    """Coefficients for each of the penalties, and whether a negative part of the risk had to be removed."""
+    """Coefficients for each penalty, and whether negative eigenvalues of the risk had to be removed."""
     H, h = _quadratic(risk, moments, gamma, prior)
     if len(alphas) == 1:
         try:
@@ -348,7 +356,7 @@ def _solve(risk, moments, gamma, prior, alphas):
 
 
 def _rotate(F):
-    """Rows with more columns than rows, in coordinates of the space they span, and the way back for coefficients."""
+    """Rows in coordinates of the space they span, and the matrix that maps the coefficients back."""
     left, values, right = svd(F - F.mean(axis=0), full_matrices=False)
     kept = values > 1e-12 * max(values[0], 1e-300)
     return left[:, kept] * values[kept], right[kept].T

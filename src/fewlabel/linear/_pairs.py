@@ -1,4 +1,4 @@
-"""The risk over all pairs of a positive and a negative row, without the pairs."""
+"""The risk over all pairs of a positive and a negative row, without enumerating the pairs."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from fewlabel.kernels.linear_auc import pair_sums
 
 
 class Side(NamedTuple):
-    """The rows of one class in ascending order of score, and which rows of the other class their loss is curved at."""
+    """The rows of one class by ascending score, and the range of rows of the other class where their loss is curved."""
 
     order: np.ndarray
     weight: np.ndarray
@@ -24,13 +24,13 @@ class PairValue(NamedTuple):
     loss : float
         Mean loss over the pairs.
     smooth : float
-        The same with the corner of the hinge rounded.
+        The same with the smoothed hinge.
     slack : float
-        What the rounding costs the duality gap.
+        The part of the duality gap due to the smoothing.
     pull : ndarray of shape (n_rows,)
-        Minus the derivative of `smooth` in the scores; sums to 0.
+        Minus the derivative of `smooth` with respect to the scores; sums to 0.
     sides : tuple of Side
-        Positives, negatives (these with the signs of the scores and the order reversed).
+        Positives, and negatives (with reversed sign and order of the scores).
     """
 
     loss: float
@@ -43,16 +43,16 @@ class PairValue(NamedTuple):
 class PairRisk:
     r"""Mean loss :math:`\sum_{ij} u_i v_j \ell(1 - s_i + t_j)` over all pairs of a positive i and a negative j.
 
-    It costs a sort and a walk through the scores: O(n log n) for n rows, whatever the number of pairs.
+    It costs a sort and a pass over the scores: O(n log n) for n rows, whatever the number of pairs.
 
     Parameters
     ----------
     positive : ndarray of bool
-        The class of each row.
+        Which rows are positive.
     weight : ndarray or None
         Weights of the rows; scaled to sum to one in each class.
     squared : bool
-        The squared hinge instead of the hinge.
+        Squared hinge instead of hinge.
     """
 
     def __init__(self, positive, weight=None, squared=False):
@@ -63,9 +63,9 @@ class PairRisk:
         self.weight = tuple(weight[rows] / weight[rows].sum() for rows in self.rows)
 
     def __call__(self, scores, width):
-        """`PairValue` at the given scores; the hinge is rounded over `width`."""
+        """Return the `PairValue` at the given scores; the hinge is smoothed over `width`."""
         width = np.inf if self.squared else width
-        center = scores[self.rows[0]].mean()  # a common shift of all scores changes nothing but rounding
+        center = scores[self.rows[0]].mean()  # a common shift of all scores only affects rounding
         s, t = scores[self.rows[0]] - center, center - scores[self.rows[1]]
         by_s, by_t = np.argsort(s), np.argsort(t)
         s, t, u, v = s[by_s], t[by_t], self.weight[0][by_s], self.weight[1][by_t]
@@ -78,7 +78,7 @@ class PairRisk:
         return PairValue(*totals.tolist(), pull, (Side(by_s, u, *windows), Side(by_t, v, *mirrored_windows)))
 
     def curve(self, value, direction, width):
-        """Second derivative of the smoothed risk in the scores, times a `direction` of the scores."""
+        """Return the second derivative of the smoothed risk in the scores, times a `direction` of the scores."""
         out = np.empty(len(self.positive))
         for own, other in (value.sides, value.sides[::-1]):
             v, moved = other.weight[::-1], direction[other.order[::-1]]
@@ -89,7 +89,7 @@ class PairRisk:
         return out * (2.0 if self.squared else 1.0 / width)
 
     def hessian(self, value, X, width):
-        """The same as a matrix over the columns of `X`, which should be centered."""
+        """Return the second derivative as a matrix over the columns of `X`, which should be centered."""
         positives, negatives = value.sides
         A, u, lo, hi = X[positives.order], positives.weight, positives.lo, positives.hi
         Z, v = X[negatives.order[::-1]], negatives.weight[::-1]

@@ -1,4 +1,4 @@
-"""Class moments: all that least-squares AUC needs of the rows."""
+"""Moments of the classes, which are sufficient for least-squares AUC."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ SIGNS = (1, -1, 0)  # of the groups: positives, negatives, unlabeled rows
 
 
 class Moments(NamedTuple):
-    """Of a group of rows: sum of the weights and of their squares, mean, and scatter (squares about the mean)."""
+    """Moments of a group of rows: sum of weights and of squared weights, mean, and scatter (squares about the mean)."""
 
     weight: float
     squares: float
@@ -18,7 +18,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, F, weight=None):
-        """Moments of rows; dense ones are centered before they are squared, so that no digits cancel."""
+        """Compute the moments of rows; dense rows are centered before they are squared, so that no digits cancel."""
         weight = np.ones(F.shape[0]) if weight is None else weight
         total = weight.sum()
         if total == 0:
@@ -32,11 +32,11 @@ class Moments(NamedTuple):
 
     @classmethod
     def none(cls, n_features):
-        """Moments of no row."""
+        """Return the moments of an empty group."""
         return cls(0.0, 0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
 
     def merge(self, other):
-        """Moments of both groups together, exactly."""
+        """Return the moments of the union of both groups, exactly."""
         weight = self.weight + other.weight
         if weight == 0:
             return self
@@ -57,12 +57,14 @@ def group_moments(F, signs, weight=None):
 
 
 def pair_terms(risk, gamma, prior, p, n, u):
-    r"""Weights of the terms of :math:`H = \sum_g c_g C_g + \sum_k b_k\, d_k d_k^\top` and :math:`h`.
+    r"""Compute the weights of the terms of :math:`H = \sum_g c_g C_g + \sum_k b_k\, d_k d_k^\top` and :math:`h`.
 
     Parameters
     ----------
     risk : {"pn", "samult", "pnu"}
+        The risk of `LeastSquaresAUCClassifier`.
     gamma, prior : float
+        Weight of the unlabeled rows, and share of positives among them.
     p, n, u : Moments
         Positives, negatives, unlabeled rows.
 
