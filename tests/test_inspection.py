@@ -189,7 +189,7 @@ def test_columns_by_name_and_position(booster, data):
         plot_shape_functions(booster, columns=["color"])
     with pytest.raises(ValueError, match="columns is empty"):
         plot_shape_functions(booster, columns=[])
-    with pytest.raises(ValueError, match="max_columns must be at least 1"):
+    with pytest.raises(ValueError, match="max_columns=0 should be at least 1"):
         plot_shape_functions(booster, max_columns=0)
 
 
