@@ -270,7 +270,7 @@ class TestReadBinary:
     def test_minus_one_and_one(self, y):
         message = (
             r"^only one labeled class \(1(\.0)?\): if -1 is your negative class, recode it as 0; "
-            r"-1 marks unlabeled rows$"
+            r"-1 marks unlabeled rows\. If only positives are labeled, use a positive-unlabeled method such as \w+$"
         )
         with pytest.raises(LabelError, match=message):
             read_binary(y)

@@ -1,14 +1,17 @@
-"""What every binary ranker shares: validate -> read labels -> `_fit` -> threshold and calibration.
+"""What the classifiers share: validate -> read labels -> drop rows of weight 0 -> `_fit`.
 
 The only file that touches scikit-learn's private helpers.
 """
 
+import functools
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback._callback_support import callback_management_context
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import (
@@ -19,12 +22,13 @@ from sklearn.utils.validation import (
 )
 
 from fewlabel.calibration import calibrate
-from fewlabel.labels import read_binary, require_weight, require_y
+from fewlabel.labels import read_binary, read_classes, require_weight, require_y
 from fewlabel.types import MatrixLike
 
 __all__ = [
     "HasMethods",
     "Interval",
+    "LabeledClassifier",
     "RankingClassifier",
     "RealNotInt",
     "StrOptions",
@@ -34,11 +38,60 @@ __all__ = [
     "set_random_states",
 ]
 
-fit_context = _fit_context
+# Private attributes that scikit-learn sets outside fit: set_output, set_fit_request, callbacks of a search.
+_SCIKIT_LEARNS = ("_skl", "_metadata_request", "_parent_callback_ctx")
+
+
+def fit_context(*, prefer_skip_nested_validation):
+    """Decorator of `fit`: as scikit-learn's own, and nothing is kept of an earlier fit, or of one that fails.
+
+    A fit that is interrupted thus leaves a model that is not fitted, rather than parts of two models. Nesting the two
+    decorators would add a frame to the stack, and warnings would no longer point to the line that calls `fit`.
+
+    Parameters
+    ----------
+    prefer_skip_nested_validation : bool
+        Whether the estimators that this one makes skip the check of their parameters. False if the user gives them.
+    """
+
+    def decorate(fit):
+        @functools.wraps(fit)
+        def whole(self, *args, **kwargs):
+            skip = get_config()["skip_parameter_validation"]
+            _forget(self)
+            try:
+                if not skip:
+                    self._validate_params()
+                with (
+                    config_context(skip_parameter_validation=prefer_skip_nested_validation or skip),
+                    callback_management_context(self),
+                ):
+                    return fit(self, *args, **kwargs)
+            except BaseException:
+                _forget(self)
+                raise
+
+        return whole
+
+    return decorate
+
+
+def _forget(estimator):
+    """Drop what `fit` has set; before a warm start only `calibration_`, without which a ranker is not fitted."""
+    if getattr(estimator, "warm_start", False):
+        vars(estimator).pop("calibration_", None)
+        return
+    for name in vars(estimator).keys() - estimator.get_params(deep=False).keys():
+        if name.endswith("_") or (name.startswith("_") and not name.startswith(_SCIKIT_LEARNS)):
+            delattr(estimator, name)
 
 
 class ValidatesByTags:
-    """Mixin: rows are checked by what the estimator's own tags say of sparse rows and gaps."""
+    """Mixin: rows are checked by what the estimator's tags say about sparse rows and missing values."""
+
+    _allow_nan = False
+    _accept_sparse = False
+    _dtypes = (np.float64, np.float32)
 
     def _validate(self, X, *, reset, **limits):
         tags = get_tags(self).input_tags
@@ -47,13 +100,72 @@ class ValidatesByTags:
             X,
             reset=reset,
             accept_sparse="csr" if tags.sparse else False,
-            dtype=[np.float64, np.float32],
+            dtype=list(self._dtypes),
             ensure_all_finite="allow-nan" if tags.allow_nan else True,
             **limits,
         )
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allow_nan
+        tags.input_tags.sparse = self._accept_sparse
+        return tags
 
-class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
+
+class LabeledClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
+    """Base of classifiers for two classes or more, of which rows may be unlabeled.
+
+    Subclasses implement ``_fit(X, codes, weight)``: learn from the rows; ``codes`` holds the position of each row's
+    class in `classes_`, -1 if unlabeled, and ``weight`` is positive or None. A subclass whose `fit` takes more than
+    rows and labels calls `_read_rows` and `_fit` itself.
+    """
+
+    _parameter_constraints: dict = {}
+    _drops_weightless = True  # False where rows are named by their position, as in the folds of a cross-validation
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The table; labeled and unlabeled rows.
+        y : array-like of shape (n_samples,)
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+
+        Returns
+        -------
+        self : object
+        """
+        self._fit(*self._read_rows(X, y))
+        return self
+
+    def _read_rows(self, X, y, sample_weight=None):
+        """Set `classes_`; rows, codes and weights as `_fit` takes them."""
+        require_y(y, self)
+        X = self._validate(X, reset=True, ensure_min_samples=2)
+        self.classes_, codes = self._read_labels(y)
+        check_consistent_length(X, codes)
+        if sample_weight is None:
+            return X, codes, None
+        weight = check_weights(sample_weight, X)
+        keep = weight > 0
+        require_weight(codes[keep], self._needed_rows())
+        if keep.all() or not self._drops_weightless:
+            return X, codes, weight
+        return X[keep], codes[keep], weight[keep]
+
+    def _read_labels(self, y):
+        """Classes, and the code of each row."""
+        return read_classes(y, self)[:2]
+
+    def _needed_rows(self):
+        """The codes of which a fit needs a row, and what to call such a row."""
+        return {code: f"labeled row of class {name!r}" for code, name in enumerate(self.classes_.tolist())}
+
+
+class RankingClassifier(LabeledClassifier):
     """Base of binary rankers: a subclass gives `_fit` and `_score`, this class makes a classifier of them.
 
     A ranker's objective has no threshold. `fit` therefore chooses the one with the best balanced accuracy on the
@@ -67,13 +179,9 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     - ``_score(X)``: the score of each row, higher for positives, any offset.
     """
 
-    _parameter_constraints: dict = {}
-    _allow_nan = False
-    _accept_sparse = False
     _needed_signs = (-1, 1)
-    _drops_weightless = True  # False where rows are named by their position, as in the folds of a cross-validation
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
@@ -91,23 +199,13 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        require_y(y, self)
-        X = self._validate(X, reset=True, ensure_min_samples=2)
-        classes, signs = self._read_labels(y)
-        check_consistent_length(X, signs)
-        weight = None
-        if sample_weight is not None:
-            weight = check_weights(sample_weight, X)
-            kept = _drop_weightless(X, signs, weight, classes, self._needed_signs)
-            X, signs, weight = kept if self._drops_weightless else (X, signs, weight)
-        self.__dict__.pop("calibration_", None)  # a fit that is interrupted leaves no model, rather than half of one
-        self.classes_ = classes
+        X, signs, weight = self._read_rows(X, y, sample_weight)
         self._fit(X, signs, weight)
         self._make_classifier(self._score(X), signs, weight)
         return self
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Score of each row: positive where `predict` gives ``classes_[1]``, and higher the surer.
+        """Score of each row: positive where `predict` gives ``classes_[1]``; higher means more confident.
 
         Parameters
         ----------
@@ -154,12 +252,17 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         return np.column_stack([expit(-margin), expit(margin)])
 
     def __sklearn_is_fitted__(self):
-        """Whether the last fit came to its end: what is set last is there."""
+        """Whether the last fit was completed: `calibration_` is set last."""
         return hasattr(self, "calibration_")
 
     def _read_labels(self, y):
         """Classes, and the sign of each row: +1, -1, or 0 if unlabeled."""
         return read_binary(y)
+
+    def _needed_rows(self):
+        negative, positive = self.classes_.tolist()
+        names = {-1: f"labeled row of class {negative!r}", 0: "unlabeled row", 1: f"labeled row of class {positive!r}"}
+        return {sign: names[sign] for sign in self._needed_signs}
 
     def _make_classifier(self, scores, signs, weight):
         """Set `offset_` (so that 0 is the threshold) and `calibration_` (slope and intercept of the log-odds)."""
@@ -170,13 +273,11 @@ class RankingClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = self._allow_nan
-        tags.input_tags.sparse = self._accept_sparse
         return tags
 
 
 class TakesWhatItsBaseTakes(ValidatesByTags):
-    """Mixin of estimators around another one: sparse rows and gaps are accepted if it accepts them.
+    """Mixin of estimators around another one: they accept sparse rows and missing values if it does.
 
     A subclass gives `_base`, the estimator that it will clone.
     """
@@ -197,19 +298,5 @@ def set_random_states(estimator, rng):
 
 
 def check_weights(sample_weight, X):
-    """The weights of the rows as an array; an error if one is negative, or they are not one for each row."""
+    """The weights of the rows as an array; an error if one is negative, or there is not one per row."""
     return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
-
-def _drop_weightless(X, signs, weight, classes, needed):
-    """Leave out rows of weight 0, as if they were not there."""
-    keep = weight > 0
-    if keep.all():
-        return X, signs, weight
-    names = {
-        -1: f"labeled row of class {classes[0]!r}",
-        0: "unlabeled row",
-        1: f"labeled row of class {classes[1]!r}",
-    }
-    require_weight(signs[keep], {sign: names[sign] for sign in needed})
-    return X[keep], signs[keep], weight[keep]

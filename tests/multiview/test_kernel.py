@@ -385,7 +385,7 @@ def test_equal_rows_and_more_columns_than_rows(loss):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"views": []}, "views is an empty list"),
+        ({"views": []}, r"views holds 0 view\(s\)"),
         ({"views": [[0], []]}, "view 1 is"),
         ({"views": [0, 1]}, "view 0 is 0: expected a list"),
         ({"views": [[0, 9]]}, "numbered from 0 to 5"),

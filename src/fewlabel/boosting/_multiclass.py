@@ -4,23 +4,21 @@ import math
 import numbers
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fewlabel.base import HasMethods, Interval, StrOptions, check_weights, fit_context
-from fewlabel.exceptions import LabelError
-from fewlabel.labels import read, require_labels
+from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, fit_context
 
 _ROUNDING = 1e-12  # an error this close to that of chance is that of chance
 _LEAST_ERROR = 1e-10  # a base classifier without error gets this one, and ends the fit
 
 
-class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
-    """The one loop of SSMAB and ASSEMBLE: fit the base classifier, weigh its vote, weigh the rows anew.
+class PseudoLabelBooster(LabeledClassifier):
+    """The one loop of SSMAB and ASSEMBLE: fit the base classifier, weigh its vote, weigh the rows again.
 
     A subclass gives
 
@@ -54,28 +52,11 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        if y is None:
-            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        labels = read(y)
-        require_labels(labels)
-        check_consistent_length(X, labels.codes)
-        codes = labels.codes
-        own = np.ones(len(codes))
-        if sample_weight is not None:
-            own = check_weights(sample_weight, X)
-            X, codes, own = X[own > 0], codes[own > 0], own[own > 0]
-        if len(labels.classes) < 2 or len(np.unique(codes[codes >= 0])) < len(labels.classes):
-            n_classes = len(np.unique(codes[codes >= 0]))
-            raise LabelError(
-                f"labeled rows of two classes or more are needed, y holds {n_classes} class(es); with positives alone "
-                "use a positive-unlabeled method such as PUAdaBoostClassifier"
-            )
-        self.classes_ = labels.classes
-        self._boost(X, codes, own)
+        self._fit(*self._read_rows(X, y, sample_weight))
         return self
 
-    def _boost(self, X, known, own):
+    def _fit(self, X, known, own):
+        own = np.ones(len(known)) if own is None else own
         rng = check_random_state(self.random_state)
         labeled = known >= 0
         n_classes = len(self.classes_)
@@ -131,7 +112,7 @@ class PseudoLabelBooster(ClassifierMixin, BaseEstimator):
 
     def _votes(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = self._validate(X, reset=False)
         votes = np.zeros((len(X), len(self.classes_)))
         if not self.estimators_:  # no base classifier was good enough: the largest labeled class
             votes[:, self._majority] = 1.0

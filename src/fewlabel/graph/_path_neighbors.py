@@ -4,15 +4,12 @@ import numbers
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, StrOptions, fit_context
+from fewlabel.base import Interval, LabeledClassifier, StrOptions
 from fewlabel.graph._neighbors import RowSearch, column_scale, scaled
 from fewlabel.kernels import paths
-from fewlabel.labels import read_classes
 from fewlabel.types import MatrixLike, Seed
 
 _TIE = 1e-9  # costs as near as this are compared edge by edge
@@ -21,7 +18,7 @@ _ROUNDING = 1e-12  # by how much the chosen class is put in front of a tie
 _LARGEST = np.finfo(np.float64).max / 4  # in place of infinity, which scores cannot hold
 
 
-class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
+class PathNeighborsClassifier(LabeledClassifier):
     r"""Class of the labeled row at the end of the cheapest path through all rows (NMSNN, MSNN).
 
     Rows are joined to their nearest neighbors, labeled or not. A path :math:`P` through the graph costs
@@ -132,6 +129,8 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
     array([0, 1])
     """
 
+    _accept_sparse = True
+    _dtypes = (np.float64,)
     _parameter_constraints: dict = {
         "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
         "cost": [StrOptions({"exponential", "length"})],
@@ -185,33 +184,14 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         """
         return cls(**{"n_neighbors": 40, "search": "two-step", "delta": "min", "directed": True, **parameters})
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The table; labeled and unlabeled rows.
-        y : array-like of shape (n_samples,)
-            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
-
-        Returns
-        -------
-        self : object
-        """
-        X = self._validate(X, reset=True, ensure_min_samples=2)
-        labels = read_classes(y, self)
-        check_consistent_length(X, labels.codes)
-        self.classes_ = labels.classes
+    def _fit(self, X, codes, weight):
         self._offset: Any = None
         self._range: Any = None
         if self.scale:
             self._offset, self._range = column_scale(X, self.metric)
         self._set_rows(scaled(X, self.metric, self._offset, self._range))
         self._search = self._make_search()
-        self._label_rows(labels.codes)
-        return self
+        self._label_rows(codes)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Class of each row: that at the end of the cheapest path.
@@ -261,9 +241,6 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _exponential(self):
         return self.cost == "exponential"
-
-    def _validate(self, X, *, reset, **limits):
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, **limits)
 
     def _set_rows(self, rows):
         # Sparse rows are kept as plain arrays, which can be saved.
@@ -322,11 +299,6 @@ class PathNeighborsClassifier(ClassifierMixin, BaseEstimator):
         state = dict(super().__getstate__())
         state.pop("_search", None)  # trees of rows are compiled objects: they are built again from the rows
         return state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _delta(lengths, delta):

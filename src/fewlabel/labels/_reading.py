@@ -279,17 +279,14 @@ def _require_two_classes(labels: Labels) -> None:
 
 def _one_class(labels: Labels) -> str:
     """What to tell if one class is labeled and two are needed."""
-    only = f"only one labeled class ({show(labels.classes)})"
+    remedy = "label rows of another class"
     if labels.hidden_classes:
-        return (
-            f"{only}: every row of class {show(labels.hidden_classes)} is hidden; label a few rows of it, "
-            "or use a positive-unlabeled method such as PUAdaBoostClassifier"
-        )
-    if labels.classes.dtype.kind in "iuf" and (labels.codes < 0).any():
-        return f"{only}: if -1 is your negative class, recode it as 0; -1 marks unlabeled rows"
+        remedy = f"every row of class {show(labels.hidden_classes)} is hidden; label a few rows of it"
+    elif labels.classes.dtype.kind in "iuf" and (labels.codes < 0).any():
+        remedy = "if -1 is your negative class, recode it as 0; -1 marks unlabeled rows"
     return (
-        f"{only}: label rows of another class. If only positives are labeled, use a positive-unlabeled method such as "
-        "PUAdaBoostClassifier"
+        f"only one labeled class ({show(labels.classes)}): {remedy}. If only positives are labeled, use a "
+        "positive-unlabeled method such as PUAdaBoostClassifier"
     )
 
 

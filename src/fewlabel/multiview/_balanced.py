@@ -230,12 +230,16 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         """
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: pass both, or none of them")
-        X, codes = self._read(X, y)
+        X, codes, _ = self._read_rows(X, y)
+        self._fit(X, codes, None if X_val is None else self._read_validation(X_val, y_val))
+        return self
+
+    def _fit(self, X, codes, validation):
         counts = np.bincount(codes[codes >= 0])
         self.n_groups_, parts = count_parts(counts, self.n_groups)
         shares = self._shares(counts)
         rows = self._prepare(X, codes)
-        run = _Run(self, rows, parts, None if X_val is None else self._read_validation(X_val, y_val))
+        run = _Run(self, rows, parts, validation)
         guess = np.full(len(X), -1)
         free = codes < 0
         repeat = bool(free.any() and (self.gamma_B or self.gamma_W))
@@ -257,7 +261,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         del self._bases
         self.n_iter_ = iteration
         self.transduction_ = self.classes_[np.where(free, guess, codes)]
-        return self
 
     def _shares(self, counts):
         if self.prior is None:

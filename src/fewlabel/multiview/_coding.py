@@ -2,7 +2,8 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import validate_data
+
+from fewlabel.columns import as_numbers, choose_nominal
 
 _MOST_LEVELS = 255
 _TINY = 1e-10  # a spread below this share of the largest value is rounding
@@ -13,13 +14,9 @@ def learn_coding(table, categorical):
 
     Numeric columns become z-scores; a categorical one (indicator - p) / sqrt(p) for each level of share p.
     """
-    asked = _mask(categorical, table.columns)
-    codings = []
-    for j in range(table.shape[1]):
-        column = table.iloc[:, j]
-        nominal = asked[j] if asked is not None else not _holds_numbers(column)
-        codings.append(_learn_levels(column) if nominal else _learn_scale(column))
-    return codings
+    nominal = choose_nominal(categorical, table, parameter="categorical_features", by_type=_holds_numbers)
+    columns = [table.iloc[:, j] for j in range(table.shape[1])]
+    return [_learn_levels(column) if n else _learn_scale(column) for column, n in zip(columns, nominal)]
 
 
 def code(table, codings):
@@ -35,7 +32,7 @@ def owners(codings):
 
 
 def correlations_of_sample(Z, counts, codings):
-    """Z'Z / n of the table in which row i occurs ``counts[i]`` times, coded anew.
+    """Z'Z / n of the table in which row i occurs ``counts[i]`` times, coded again.
 
     A new coding shifts and rescales each column, so that the moments of the old one are enough.
     """
@@ -50,61 +47,8 @@ def correlations_of_sample(Z, counts, codings):
     present = divisor > _TINY
     scale = np.where(present, 1.0 / np.where(present, divisor, 1.0), 0.0)
     C = second * np.outer(scale, scale)
-    C[np.diag_indices_from(C)] += ~present * 1e-9  # a column that the sample made constant goes where it may
+    C[np.diag_indices_from(C)] += ~present * 1e-9  # a column that is constant in the sample may join any cluster
     return C
-
-
-def read_table(estimator, X, *, reset):
-    """The table as a data frame; numbers, or objects."""
-    if isinstance(X, pd.DataFrame) or (hasattr(X, "to_pandas") and hasattr(X, "columns")):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        table = X if isinstance(X, pd.DataFrame) else X.to_pandas()
-        if len(table) < 1 or table.shape[1] < 1:
-            raise ValueError(
-                f"X has {len(table)} sample(s) and {table.shape[1]} feature(s): a minimum of 1 is required"
-            )
-        _check_enough(len(table), reset)
-        return table
-    array = X if hasattr(X, "toarray") or hasattr(X, "dtype") else np.asarray(X, dtype=object)
-    text = not hasattr(array, "toarray") and array.dtype.kind in "OU" and not _all_numbers(array)
-    dtype = object if text else np.float64
-    array = validate_data(
-        estimator, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan", ensure_min_samples=2 if reset else 1
-    )
-    return pd.DataFrame(array).infer_objects()
-
-
-def _check_enough(n_rows, reset):
-    if reset and n_rows < 2:
-        raise ValueError(f"X has {n_rows} sample(s), while a minimum of 2 is required: correlations need rows")
-
-
-def _all_numbers(array):
-    try:
-        np.where(pd.isna(array), np.nan, array).astype(np.float64)
-    except ValueError:  # text; other things are a TypeError, as they are for scikit-learn
-        return False
-    return True
-
-
-def _mask(asked, names):
-    if isinstance(asked, str):
-        return None
-    asked = np.atleast_1d(np.asarray(asked, dtype=None if len(asked) else np.int64))
-    if asked.dtype == bool:
-        if len(asked) != len(names):
-            raise ValueError(f"categorical_features is a mask of {len(asked)} columns, X has {len(names)}")
-        return asked
-    positions = asked if asked.dtype.kind in "iu" else pd.Index(names).get_indexer(asked)
-    unknown = [c for c, p in zip(asked.tolist(), positions) if not -1 < p < len(names)]
-    if unknown:
-        raise ValueError(
-            f"categorical_features names columns that X does not have: {unknown}. Give names of a data frame's columns"
-            f", numbers from 0 to {len(names) - 1}, or a mask"
-        )
-    mask = np.zeros(len(names), dtype=bool)
-    mask[positions] = True
-    return mask
 
 
 def _holds_numbers(column):
@@ -152,13 +96,4 @@ def _names(column):
 
 
 def _numbers(column):
-    try:
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"column {column.name!r} holds values that are not numbers ({error}): name it in categorical_features, or "
-            'leave categorical_features="auto"'
-        ) from error
-    if np.isinf(values).any():
-        raise ValueError(f"column {column.name!r} contains infinity: replace it, or mark it as missing (NaN)")
-    return values
+    return as_numbers(column, parameter="categorical_features")

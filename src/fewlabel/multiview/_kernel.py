@@ -3,8 +3,7 @@
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from fewlabel.base import StrOptions, check_weights, fit_context
-from fewlabel.exceptions import LabelError
+from fewlabel.base import StrOptions, fit_context
 from fewlabel.multiview._model import COUNT, POSITIVE, MultiviewClassifier
 from fewlabel.multiview._system import System
 
@@ -211,13 +210,10 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         -------
         self : object
         """
-        X, codes = self._read(X, y)
-        if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, X)
-            kept = sample_weight > 0
-            X, codes, sample_weight = X[kept], codes[kept], sample_weight[kept]
-            if len(np.unique(codes[codes >= 0])) < len(self.classes_):
-                raise LabelError("every labeled row of a class has sample_weight 0: rows of all classes are needed")
+        self._fit(*self._read_rows(X, y, sample_weight))
+        return self
+
+    def _fit(self, X, codes, sample_weight):
         rows = self._prepare(X, codes)
         system = System(rows.features, [basis.size for basis in self._bases], rows.views, self._penalties())
         labeled = np.flatnonzero(rows.codes >= 0)
@@ -234,7 +230,6 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         outputs = held_out @ self._readout
         self.held_out_decision_ = 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
         self.n_iter_ = loss.n_iter
-        return self
 
     def _weights_of_classes(self, codes):
         names = np.arange(len(self.classes_))

@@ -5,13 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, StrOptions
+from fewlabel.base import Interval, LabeledClassifier, StrOptions
 from fewlabel.calibration import softmax_slope
-from fewlabel.labels import read_classes
 from fewlabel.multiview._basis import ViewBasis, ViewKernel, median_distance
 from fewlabel.multiview._losses import make_loss
 from fewlabel.multiview._system import Penalties
@@ -48,9 +46,10 @@ class Rows(NamedTuple):
     origin: np.ndarray
 
 
-class MultiviewClassifier(ClassifierMixin, BaseEstimator):
+class MultiviewClassifier(LabeledClassifier):
     """Base of the multi-view classifiers: a subclass fits coefficients of the bases, this class does the rest."""
 
+    _dtypes = (np.float64,)
     _parameter_constraints: dict = {
         "loss": [StrOptions({"squared", "hinge"})],
         "views": [list, tuple, VariableClusterer, None],
@@ -71,7 +70,7 @@ class MultiviewClassifier(ClassifierMixin, BaseEstimator):
     }
 
     def decision_function(self, X):
-        """Output of each class, higher the surer; with two classes, positive where `predict` gives ``classes_[1]``.
+        """Output of each class; with two classes, positive where `predict` gives ``classes_[1]``.
 
         Parameters
         ----------
@@ -129,17 +128,6 @@ class MultiviewClassifier(ClassifierMixin, BaseEstimator):
                 total = total + self._kernel(v)(scaled[:, columns], self.landmarks_[v]) @ self.dual_coef_[v]
             outputs[part] = total @ self._readout
         return outputs
-
-    def _validate(self, X, *, reset, **limits):
-        return validate_data(self, X, reset=reset, dtype=np.float64, **limits)
-
-    def _read(self, X, y):
-        """The table and its labels, checked."""
-        X = self._validate(X, reset=True, ensure_min_samples=2)
-        labels = read_classes(y, self)
-        check_consistent_length(X, labels.codes)
-        self.classes_ = labels.classes
-        return X, labels.codes
 
     def _prepare(self, X, codes):
         """Set the views, their scales and bases, and give the rows in them.

@@ -5,20 +5,19 @@ import numbers
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import HasMethods, Interval, StrOptions, TakesWhatItsBaseTakes, fit_context, set_random_states
-from fewlabel.labels import read_classes
+from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, TakesWhatItsBaseTakes, set_random_states
 from fewlabel.multiview._groups import count_parts, deal
 
 _LARGEST_SEED = np.iinfo(np.int32).max
 _SURE = 1e-6  # a probability of 0 in one group must not silence all others
 
 
-class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     r"""Models of disjoint groups of the majority, each with the whole minority (quasi-bagging).
 
     The labeled rows of the majority are dealt into groups, each as large as the minority. Model :math:`g` learns from
@@ -104,29 +103,8 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
-        """Fit one model a group.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The table. Sparse or with NaN if the base classifier takes it.
-        y : array-like of shape (n_samples,)
-            The class of each row; rows without one (``-1``, ``NaN`` or ``None``) are left out.
-
-        Returns
-        -------
-        self : object
-        """
-        X = self._validate(X, reset=True, ensure_min_samples=2)
-        labels = read_classes(y, self)
-        check_consistent_length(X, labels.codes)
-        self.classes_ = labels.classes
-        self._fit_groups(X, labels.codes, check_random_state(self.random_state))
-        return self
-
-    def _fit_groups(self, X, codes, rng):
+    def _fit(self, X, codes, weight):
+        rng = check_random_state(self.random_state)
         known = np.flatnonzero(codes >= 0)
         counts = np.bincount(codes[known])
         n_groups, parts = count_parts(counts, self.n_groups)

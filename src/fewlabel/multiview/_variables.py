@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import Interval, StrOptions, fit_context
+from fewlabel.columns import read_table
 from fewlabel.multiview import _coding as coding
 
 _AS_STABLE = 0.02  # mean Rand indices as near as this are alike: columns of noise make many numbers nearly as stable
@@ -152,7 +153,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self : object
         """
         rng = check_random_state(self.random_state)
-        table = coding.read_table(self, X, reset=True)
+        table = read_table(self, X, reset=True)
         self._codings = coding.learn_coding(table, self.categorical_features)
         Z = coding.code(table, self._codings)
         varying, owner = np.unique(coding.owners(self._codings), return_inverse=True)
@@ -178,7 +179,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ndarray of shape (n_samples, n_clusters)
         """
         check_is_fitted(self)
-        return coding.code(coding.read_table(self, X, reset=False), self._codings) @ self._loadings
+        return coding.code(read_table(self, X, reset=False), self._codings) @ self._loadings
 
     def _check_number(self, n_columns):
         if n_columns == 0:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from fewlabel.columns import choose_views
 from fewlabel.multiview._variables import VariableClusterer
 
 
@@ -27,39 +28,11 @@ def find_views(views, X, names, seed):
             clusterer.set_params(random_state=seed)
         clusterer.fit(X if names is None else pd.DataFrame(X, columns=names))
         return [np.flatnonzero(clusterer.labels_ == g) for g in range(clusterer.n_clusters_)], clusterer
-    if len(views) == 0:
-        raise ValueError("views is an empty list: give a list of columns for each view, or None to find them")
-    return [_positions(view, v, X.shape[1], names) for v, view in enumerate(views)], None
-
-
-def _positions(view, v, n_columns, names):
-    """One view as ascending positions of columns."""
-    if isinstance(view, str) or np.ndim(view) != 1 or len(view) == 0:
-        raise ValueError(f"view {v} is {view!r}: expected a list of one column or more, by name or position")
-    chosen = np.asarray(view)
-    if chosen.dtype == bool:
-        if len(chosen) != n_columns or not chosen.any():
-            raise ValueError(
-                f"view {v} is a mask of {len(chosen)} columns of which {chosen.sum()} are chosen, X has {n_columns}"
-            )
-        return np.flatnonzero(chosen)
-    if chosen.dtype.kind in "iu":
-        if chosen.min() < 0 or chosen.max() >= n_columns:
-            raise ValueError(f"view {v} holds {chosen.tolist()}: columns of X are numbered from 0 to {n_columns - 1}")
-        return np.unique(chosen)
-    if names is None:
-        raise ValueError(f"view {v} holds names of columns, but X has none: pass a data frame, or give positions")
-    known = {name: j for j, name in enumerate(names)}
-    unknown = [name for name in chosen.tolist() if name not in known]
-    if unknown:
-        raise ValueError(
-            f"view {v} holds columns that X does not have: {unknown}. X has {', '.join(map(str, names[:20]))}"
-        )
-    return np.unique([known[name] for name in chosen.tolist()])
+    return choose_views(views, X.shape[1], names), None
 
 
 def drop_constant(views, view_weights, X):
-    """Leave out views in which all rows are equal; they can tell nothing."""
+    """Leave out views in which all rows are equal."""
     varies = np.ptp(X, axis=0) > 0
     kept = [bool(varies[view].any()) for view in views]
     if not any(kept):

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel.base import Interval, RealNotInt, StrOptions, fit_context
-from fewlabel.exceptions import LabelError
-from fewlabel.labels import read, require_labels
-from fewlabel.selection._columns import Columns, is_table, read_columns, scale
+from fewlabel.columns import read_table
+from fewlabel.labels import read_classes, require_y
+from fewlabel.selection._columns import Columns, read_columns, scale
 from fewlabel.types import MatrixLike
 
 COUNT_OR_PART = [Interval(numbers.Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
@@ -46,39 +46,14 @@ class TableSelector(SelectorMixin, BaseEstimator):
         -------
         self : object
         """
-        if y is None:
-            raise LabelError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
-        columns = self._read_table(X)
-        labels = read(y)
+        require_y(y, self)
+        columns = read_columns(read_table(self, X, reset=True), self.nominal_features)
+        labels = read_classes(y, self)
         check_consistent_length(columns.values, labels.codes)
-        require_labels(labels)
-        if len(labels.classes) < 2:
-            raise LabelError(
-                f"only one labeled class ({labels.classes[0]!r}), 1 class in all: a selector compares classes; label "
-                "a few rows of another one (if -1 is one of your classes, recode it: -1 marks unlabeled rows)"
-            )
         rows = np.flatnonzero(labels.codes >= 0)
         self.classes_ = labels.classes
         self._select(Columns(columns.values[rows], columns.nominal), labels.codes[rows], len(labels.classes))
         return self
-
-    def _read_table(self, X):
-        if is_table(X):
-            validate_data(self, X, skip_check_array=True)
-            if X.shape[0] < 2 or X.shape[1] < 1:
-                raise ValueError(f"X has {X.shape[0]} sample(s) and {X.shape[1]} feature(s): pass at least 2 and 1")
-        else:
-            # An array of numbers, or of objects that are numbers; text stays as it is and is read column by column.
-            array = np.asarray(X) if not hasattr(X, "toarray") else X
-            text = getattr(array, "dtype", None) is not None and array.dtype.kind in "OU" and _holds_text(array)
-            X = validate_data(
-                self,
-                X,
-                dtype=object if text else np.float64,
-                ensure_all_finite="allow-nan",
-                ensure_min_samples=2,
-            )
-        return read_columns(X, self.nominal_features)
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -97,14 +72,6 @@ class TableSelector(SelectorMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = False
         return tags
-
-
-def _holds_text(array):
-    try:
-        array.astype(np.float64)
-    except ValueError:
-        return True
-    return False
 
 
 class Sample(NamedTuple):

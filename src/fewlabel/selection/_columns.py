@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from fewlabel.columns import as_numbers, choose_nominal
+
 
 class Columns(NamedTuple):
     """A table as numbers.
@@ -20,44 +22,17 @@ class Columns(NamedTuple):
     nominal: np.ndarray
 
 
-def is_table(X) -> bool:
-    """Whether X is a data frame (pandas, or polars and Arrow, which turn into one)."""
-    return isinstance(X, pd.DataFrame) or (hasattr(X, "to_pandas") and hasattr(X, "columns"))
-
-
-def read_columns(X, nominal_features) -> Columns:
-    """Read a data frame or a 2d array.
+def read_columns(table, nominal_features) -> Columns:
+    """Read a data frame.
 
     With "auto" the columns that do not hold numbers or dates are nominal: text, categories, booleans.
     """
-    table = X if isinstance(X, pd.DataFrame) else X.to_pandas() if is_table(X) else pd.DataFrame(X).infer_objects()
-    asked = _asked(nominal_features, table.columns)
-    values, nominal = np.empty(table.shape), np.zeros(table.shape[1], dtype=bool)
+    nominal = choose_nominal(nominal_features, table, parameter="nominal_features", by_type=_is_number)
+    values = np.empty(table.shape)
     for j in range(table.shape[1]):
         column = table.iloc[:, j]
-        nominal[j] = (asked is None and not _is_number(column)) or (asked is not None and asked[j])
         values[:, j] = _codes(column) if nominal[j] else _numbers(column)
     return Columns(values, nominal)
-
-
-def _asked(nominal_features, names):
-    if isinstance(nominal_features, str) and nominal_features == "auto":
-        return None
-    chosen = np.atleast_1d(np.asarray(nominal_features, dtype=None if len(nominal_features) else np.intp))
-    mask = np.zeros(len(names), dtype=bool)
-    if chosen.dtype == bool:
-        if chosen.shape != mask.shape:
-            raise ValueError(f"nominal_features is a mask of {chosen.size} columns, X has {len(names)}")
-        return chosen
-    positions = chosen if chosen.dtype.kind in "iu" else pd.Index(names).get_indexer(chosen)
-    unknown = [c for c, p in zip(chosen.tolist(), positions) if not -1 < p < len(names)]
-    if unknown:
-        raise ValueError(
-            f"nominal_features names columns that X does not have: {unknown}. Give names of a data frame's columns, "
-            f"numbers from 0 to {len(names) - 1}, or a mask"
-        )
-    mask[positions] = True
-    return mask
 
 
 def _is_number(column):
@@ -82,16 +57,7 @@ def _numbers(column):
         numbers = column.astype("int64").to_numpy(dtype=np.float64)
         numbers[column.isna().to_numpy()] = np.nan
         return numbers
-    try:
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"column {column.name!r} holds values that are not numbers ({error}): name it in nominal_features, or "
-            'leave nominal_features="auto"'
-        ) from error
-    if np.isinf(numbers).any():
-        raise ValueError(f"column {column.name!r} contains infinity: replace it, or mark it as missing (NaN)")
-    return numbers
+    return as_numbers(column, parameter="nominal_features")
 
 
 def scale(columns: Columns) -> Columns:

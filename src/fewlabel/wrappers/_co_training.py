@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import softmax
 
 from fewlabel.base import Interval
+from fewlabel.columns import choose_views
 from fewlabel.types import Seed
 from fewlabel.wrappers._learner import posteriors, take
 from fewlabel.wrappers._loop import Run, most_confident
@@ -157,9 +158,7 @@ class CoTrainingClassifier(SelfLabelingClassifier):
 
     def _start(self, learner, codes, free, rng):
         if self.views_ is None:
-            self.views_ = self._draw_views(rng) if self.views is None else [self._positions(v) for v in self.views]
-            if len(self.views_) < 2:
-                raise ValueError(f"views holds {len(self.views_)} view: give two or more, each a list of columns")
+            self.views_ = self._draw_views(rng) if self.views is None else self._given_views()
         queue = rng.permutation(np.flatnonzero(free))
         return CoTrainingRun(learner, codes, free, self.views_, queue, k=self.k_best, pool_size=self.pool_size)
 
@@ -171,23 +170,8 @@ class CoTrainingClassifier(SelfLabelingClassifier):
             )
         return [np.sort(view) for view in np.array_split(rng.permutation(self.n_features_in_), 2)]
 
-    def _positions(self, view):
-        view = np.asarray(view)
-        if view.dtype.kind in "UO":
-            names = getattr(self, "feature_names_in_", np.array([], dtype=object)).tolist()
-            unknown = [name for name in view.tolist() if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"views names the column {unknown[0]!r}, which X does not have: its columns are {names}"
-                )
-            return np.array([names.index(name) for name in view.tolist()], dtype=np.intp)
-        if view.dtype.kind == "b" and len(view) == self.n_features_in_:
-            view = np.flatnonzero(view)
-        if view.ndim != 1 or view.size == 0 or view.dtype.kind not in "iu":
-            raise ValueError("each view is a list of column positions or names, or a mask of all columns, not empty")
-        if view.min() < -self.n_features_in_ or view.max() >= self.n_features_in_:
-            raise ValueError(f"views holds column {view.max()}, X has {self.n_features_in_} columns, from 0")
-        return view % self.n_features_in_
+    def _given_views(self):
+        return choose_views(self.views, self.n_features_in_, getattr(self, "feature_names_in_", None), least=2)
 
     def _combine(self, X):
         return product(self.estimators_, self.views_, X, self.classes_)

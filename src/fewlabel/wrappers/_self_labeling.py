@@ -1,19 +1,16 @@
 """What the self-labeling classifiers share: validate -> read labels -> the loop -> final classifiers."""
 
 import numbers
-from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import HasMethods, Interval, StrOptions, TakesWhatItsBaseTakes, fit_context
-from fewlabel.labels import read_classes
+from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, TakesWhatItsBaseTakes
 from fewlabel.types import MatrixLike
 from fewlabel.wrappers._learner import Learner
 from fewlabel.wrappers._loop import deal, self_label
@@ -24,7 +21,7 @@ def _has_posteriors(self):
     return hasattr(self._base(), "predict_proba")
 
 
-class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     """Base of the wrappers: a subclass gives the rule of a run, this class the guard and the final model.
 
     Subclasses implement
@@ -45,30 +42,11 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Classifi
     }
     _n_folds = 3  # of the labeled rows, for the guard
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The table; labeled and unlabeled rows. Sparse or with NaN if the base classifier takes it.
-        y : array-like of shape (n_samples,)
-            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
-
-        Returns
-        -------
-        self : object
-        """
-        X = self._validate(X, reset=True, ensure_min_samples=2)
-        labels = read_classes(y, self)
-        check_consistent_length(X, labels.codes)
-        self.classes_ = labels.classes
-        order = _order_of_rows(X, labels.codes)
+    def _fit(self, X, codes, weight):
+        order = _order_of_rows(X, codes)
         self.labeled_iter_ = np.empty(len(order), dtype=np.int64)
-        self.labeled_iter_[order] = self._self_label(X[order], labels.codes[order])
-        self._transduce(X, labels.codes)
-        return self
+        self.labeled_iter_[order] = self._self_label(X[order], codes[order])
+        self._transduce(X, codes)
 
     def _self_label(self, X, codes):
         """Set the final classifiers and the history; the round in which each row was labeled."""

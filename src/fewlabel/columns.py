@@ -1,0 +1,181 @@
+"""Columns of a table: which ones a parameter chooses, and their values as numbers."""
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import validate_data
+
+__all__ = ["as_numbers", "choose_columns", "choose_nominal", "choose_views", "is_table", "read_table"]
+
+
+def choose_columns(chosen, n_columns, names=None, *, parameter):
+    """Positions of the columns that a parameter chooses.
+
+    Parameters
+    ----------
+    chosen : array-like
+        Names, positions (negative ones count from the end), or a mask of all columns.
+    n_columns : int
+    names : array-like of str, default=None
+        Names of the columns, if they have any.
+    parameter : str
+        What to call `chosen` in an error.
+
+    Returns
+    -------
+    ndarray of int
+        Ascending, each column once.
+
+    Examples
+    --------
+    >>> from fewlabel.columns import choose_columns
+    >>> choose_columns(["b", "a"], 3, ["a", "b", "c"], parameter="views")
+    array([0, 1])
+    >>> choose_columns([False, False, True], 3, parameter="views")
+    array([2])
+    """
+    if isinstance(chosen, str) or np.ndim(chosen) != 1:
+        raise ValueError(
+            f"{parameter} is {chosen!r}: expected a list of columns, by name or position, or a mask of all columns"
+        )
+    chosen = np.asarray(chosen, dtype=None if len(chosen) else np.intp)
+    if chosen.dtype == bool:
+        if len(chosen) != n_columns:
+            raise ValueError(f"{parameter} is a mask of {len(chosen)} columns, X has {n_columns}")
+        return np.flatnonzero(chosen)
+    if chosen.dtype.kind in "iu":
+        valid = (chosen >= -n_columns) & (chosen < n_columns)
+        positions = chosen % n_columns
+    elif names is None:
+        raise ValueError(f"{parameter} holds names of columns, but X has none: pass a data frame, or give positions")
+    else:
+        positions = pd.Index(names).get_indexer(chosen)
+        valid = positions >= 0
+    if not valid.all():
+        known = "" if names is None else f", and named {', '.join(map(str, names[:20]))}"
+        raise ValueError(
+            f"{parameter} holds columns that X does not have: {chosen[~valid].tolist()}. Columns are numbered from 0 "
+            f"to {n_columns - 1}{known}"
+        )
+    return np.unique(positions)
+
+
+def choose_views(views, n_columns, names=None, *, least=1):
+    """Positions of the columns of each view.
+
+    Parameters
+    ----------
+    views : sequence of array-like
+        Each as in `choose_columns`, and not empty.
+    n_columns : int
+    names : array-like of str, default=None
+    least : int, default=1
+        Fewest views.
+
+    Returns
+    -------
+    list of ndarray
+    """
+    if len(views) < least:
+        raise ValueError(f"views holds {len(views)} view(s): give {least} or more, each a list of columns")
+    positions = [choose_columns(view, n_columns, names, parameter=f"view {v}") for v, view in enumerate(views)]
+    for v, view in enumerate(positions):
+        if len(view) == 0:
+            raise ValueError(f"view {v} is empty: give one column or more")
+    return positions
+
+
+def choose_nominal(chosen, table, *, parameter, by_type):
+    """Mask of the columns that hold categories.
+
+    Parameters
+    ----------
+    chosen : "auto" or array-like
+        As in `choose_columns`; "auto" asks `by_type`.
+    table : DataFrame
+    parameter : str
+        What to call `chosen` in an error.
+    by_type : callable
+        ``by_type(column)``: whether a column holds numbers.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_columns,)
+    """
+    n_columns = table.shape[1]
+    if isinstance(chosen, str):
+        return np.array([not by_type(table.iloc[:, j]) for j in range(n_columns)], dtype=bool)
+    mask = np.zeros(n_columns, dtype=bool)
+    mask[choose_columns(chosen, n_columns, table.columns, parameter=parameter)] = True
+    return mask
+
+
+def is_table(X) -> bool:
+    """Whether X is a data frame (pandas, or polars and Arrow, which turn into one)."""
+    return isinstance(X, pd.DataFrame) or (hasattr(X, "to_pandas") and hasattr(X, "columns"))
+
+
+def read_table(estimator, X, *, reset):
+    """Check a data frame or array, and give it as a data frame; an array may hold text.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose `n_features_in_` and `feature_names_in_` are set, or compared.
+    X : array-like or data frame of shape (n_samples, n_features)
+    reset : bool
+        Whether this is `fit`, which takes two rows or more.
+
+    Returns
+    -------
+    DataFrame
+    """
+    least = 2 if reset else 1
+    if is_table(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        table = X if isinstance(X, pd.DataFrame) else X.to_pandas()
+        if len(table) < least or table.shape[1] < 1:
+            raise ValueError(
+                f"X has {len(table)} sample(s) and {table.shape[1]} feature(s), while a minimum of {least} and 1 is "
+                "required"
+            )
+        return table
+    array = X if hasattr(X, "toarray") or hasattr(X, "dtype") else np.asarray(X, dtype=object)
+    text = not hasattr(array, "toarray") and array.dtype.kind in "OU" and not _all_numbers(array)
+    dtype = object if text else np.float64
+    array = validate_data(
+        estimator, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan", ensure_min_samples=least
+    )
+    return pd.DataFrame(array).infer_objects()
+
+
+def as_numbers(column, *, parameter):
+    """The numbers of a column, NaN where missing; an error if it holds anything else.
+
+    Parameters
+    ----------
+    column : Series
+    parameter : str
+        The parameter that says which columns hold categories.
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    try:
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"column {column.name!r} holds values that are not numbers ({error}): name it in {parameter}, or leave "
+            f'{parameter}="auto"'
+        ) from error
+    if np.isinf(numbers).any():
+        raise ValueError(f"column {column.name!r} contains infinity: replace it, or mark it as missing (NaN)")
+    return numbers
+
+
+def _all_numbers(array):
+    try:
+        np.where(pd.isna(array), np.nan, array).astype(np.float64)
+    except ValueError:  # text; other things are a TypeError, as they are for scikit-learn
+        return False
+    return True
