@@ -1,0 +1,141 @@
+"""What the bases promise of every estimator: a fit leaves one whole model, or none."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import fewlabel
+from fewlabel.exceptions import LabelError
+
+SOURCE = str(Path(fewlabel.__file__).parent)
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+ARGUMENTS = {
+    "AutoClassifier": dict(portfolio=["logistic regression", "naive Bayes"], n_repeats=1),
+    "NeuralPUClassifier": dict(prior=0.4, max_iter=2),
+    "LinearPUClassifier": dict(prior=0.4, max_iter=50),
+    "PUAdaBoostClassifier": dict(prior=0.4, n_estimators=10),
+    "VariableClusterer": dict(n_bootstraps=2),
+    "MultiviewKernelClassifier": dict(views=[[0, 1], [2, 3]]),
+    "BalancedMultiviewClassifier": dict(views=[[0, 1], [2, 3]], max_iter=2),
+}
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+TRUE = (X[:, 0] + X[:, 1] > 0.3).astype(int)
+Y = np.where(np.arange(60) < 30, TRUE, -1)
+OTHER_X, OTHER_Y = np.c_[X[::-1], X[:, 0]], np.where(Y >= 0, 5 + 2 * Y, -1)  # other rows, columns and classes
+
+
+def make(name):
+    estimator = dict(fewlabel.all_estimators())[name]
+    if name == "NeuralPUClassifier" and not HAS_TORCH:
+        pytest.skip("PyTorch is not installed: pip install 'fewlabel[torch]'")
+    model = estimator(**ARGUMENTS.get(name, {}))
+    return model.set_params(random_state=0) if "random_state" in model.get_params() else model
+
+
+def labels_for(model, y):
+    return np.where(y == y.max(), y, -1) if "PU" in type(model).__name__ else y
+
+
+def use(model, table):
+    return model.predict(table) if hasattr(model, "predict") else model.transform(table)
+
+
+class Interrupter:
+    """Counts calls of functions of the library in this thread, and raises KeyboardInterrupt at one of them."""
+
+    def __init__(self, at=None):
+        self.n_calls, self._at = 0, at
+
+    def __call__(self, frame, event, _):
+        code = frame.f_code
+        # Not in the decorator of fit, which would be a second interrupt within the clean-up of the first.
+        if event == "call" and code.co_filename.startswith(SOURCE) and code.co_name not in ("_forget", "whole"):
+            self.n_calls += 1
+            if self.n_calls == self._at:
+                raise KeyboardInterrupt
+
+    def watch(self, fit):
+        sys.setprofile(self)
+        try:
+            fit()
+        finally:
+            sys.setprofile(None)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name, _ in fewlabel.all_estimators()])
+def test_an_interrupted_refit_leaves_no_model(name):
+    model = make(name).fit(X, labels_for(make(name), Y))
+    expected = use(model, X)
+    other = labels_for(model, OTHER_Y)
+    counter, fresh = Interrupter(), clone(model)
+    counter.watch(lambda: fresh.fit(OTHER_X, other))
+    n_interrupted = 0
+    for share in (0.01, 0.3, 0.6, 0.9, 0.99):
+        model.fit(X, labels_for(model, Y))
+        try:
+            Interrupter(at=max(1, round(share * counter.n_calls))).watch(lambda: model.fit(OTHER_X, other))
+        except KeyboardInterrupt:
+            n_interrupted += 1
+            for table in (X, OTHER_X):
+                with pytest.raises(NotFittedError):
+                    use(model, table)
+            assert not [key for key in vars(model) if key.endswith("_")]
+        else:  # the calls of threads that wait for each other differ from run to run
+            np.testing.assert_array_equal(use(model, OTHER_X), use(fresh, OTHER_X))
+    assert n_interrupted >= 3
+    np.testing.assert_array_equal(use(model.fit(X, labels_for(model, Y)), X), expected)
+
+
+@pytest.mark.parametrize("name", ["PNUAUCBoostClassifier", "PathNeighborsClassifier", "ReliefFSelector"])
+def test_a_refused_refit_leaves_no_model(name):
+    model = make(name).fit(X, Y)
+    with pytest.raises(LabelError, match="no labeled row"):
+        model.fit(X, np.full(60, -1))
+    with pytest.raises(NotFittedError):
+        use(model, X)
+
+
+def test_an_interrupted_warm_start_goes_on_from_the_rounds_before_it():
+    model = fewlabel.PNUAUCBoostClassifier(5, warm_start=True, random_state=0).fit(X, Y)
+    model.set_params(n_estimators=30)
+    counter = Interrupter()
+    counter.watch(lambda: clone(model).fit(X, Y))
+    with pytest.raises(KeyboardInterrupt):
+        Interrupter(at=counter.n_calls // 2).watch(lambda: model.fit(X, Y))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.fit(X, Y)
+    whole = fewlabel.PNUAUCBoostClassifier(30, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.stumps_[:5], whole.stumps_[:5])
+    assert model.n_iter_ == 30
+
+
+def test_a_refit_keeps_what_was_set_outside_fit():
+    model = fewlabel.ReliefFSelector().set_output(transform="pandas")
+    model.note = "of the user"
+    model.fit(X, Y)
+    assert model.fit(X, Y).note == "of the user"
+    assert isinstance(model.transform(X), pd.DataFrame)
+
+
+@pytest.mark.parametrize("name", ["AssembleClassifier", "MultiviewKernelClassifier", "PNUAUCBoostClassifier"])
+def test_a_class_without_weight_is_named(name):
+    with pytest.raises(LabelError, match="every labeled row of class 1 has sample_weight 0"):
+        make(name).fit(X, Y, sample_weight=np.where(Y == 1, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in fewlabel.all_estimators() if name != "VariableClusterer"])
+def test_one_class_is_refused_in_the_same_words(name):
+    model = make(name)
+    if "PU" in name or name == "AutoClassifier":
+        pytest.skip("one class and unlabeled rows are what it is for")
+    with pytest.raises(LabelError, match=r"^only one labeled class \(1\): if -1 is your negative class, recode it"):
+        model.fit(X, np.where(Y == 1, 1, -1))
