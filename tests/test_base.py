@@ -20,6 +20,7 @@ ARGUMENTS = {
     "NeuralPUClassifier": dict(prior=0.4, max_iter=2),
     "LinearPUClassifier": dict(prior=0.4, max_iter=50),
     "PUAdaBoostClassifier": dict(prior=0.4, n_estimators=10),
+    "TableClassifier": dict(estimator=fewlabel.AutoClassifier(["naive Bayes"], n_repeats=1, random_state=0)),
     "VariableClusterer": dict(n_bootstraps=2),
     "MultiviewKernelClassifier": dict(views=[[0, 1], [2, 3]]),
     "BalancedMultiviewClassifier": dict(views=[[0, 1], [2, 3]], max_iter=2),
@@ -132,10 +133,10 @@ def test_a_class_without_weight_is_named(name):
         make(name).fit(X, Y, sample_weight=np.where(Y == 1, 0.0, 1.0))
 
 
-@pytest.mark.parametrize("name", [name for name, _ in fewlabel.all_estimators() if name != "VariableClusterer"])
+@pytest.mark.parametrize("name", [name for name, _ in fewlabel.all_estimators()])
 def test_one_class_is_refused_in_the_same_words(name):
     model = make(name)
-    if "PU" in name or name == "AutoClassifier":
-        pytest.skip("one class and unlabeled rows are what it is for")
+    if "PU" in name or name in ("AutoClassifier", "TableClassifier", "TableEncoder", "VariableClusterer"):
+        pytest.skip("it learns from one class and unlabeled rows, or without labels")
     with pytest.raises(LabelError, match=r"^only one labeled class \(1\): if -1 is your negative class, recode it"):
         model.fit(X, np.where(Y == 1, 1, -1))

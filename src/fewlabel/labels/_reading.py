@@ -235,7 +235,8 @@ def require_weight(codes, needed) -> None:
     for code, name in needed.items():
         if code not in present:
             raise LabelError(
-                f"every {name} has sample_weight 0, and such a row is left out: give a positive weight to one at least"
+                f"every {name} has sample_weight 0, and such rows are left out: rows of both classes are needed, so "
+                "give one of them a positive weight"
             )
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel import labels
 from fewlabel.auto import AutoClassifier, check_counts
+from fewlabel.base import HasMethods, fit_context
 from fewlabel.labels import Labels
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.leaks import suspected_leaks
@@ -104,12 +105,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     """
 
     __metadata_request__fit = {"callback": UNUSED}
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "positive": "no_validation",
+        "random_state": ["random_state"],
+    }
 
     def __init__(self, estimator: Any = None, *, positive: Any = None, random_state: Any = None) -> None:
         self.estimator = estimator
         self.positive = positive
         self.random_state = random_state
 
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, *, callback: Callback | None = None) -> "TableClassifier":
         """Fit the encoder and the classifier.
 

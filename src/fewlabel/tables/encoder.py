@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabel.base import fit_context
 from fewlabel.exceptions import TableError
 from fewlabel.tables.kinds import DATE, TEXT, as_kind, read_columns
 from fewlabel.text import did_you_mean, distinct, short
@@ -74,9 +75,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [nan, 0. , 1. , 0. ]])
     """
 
+    _parameter_constraints: dict = {"random_state": ["random_state"]}
+
     def __init__(self, *, random_state: Any = None) -> None:
         self.random_state = random_state
 
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Learn the kinds of the columns and how to encode them.
 
@@ -94,6 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._learn(X)
         return self
 
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit to a table and encode it, with one pass over its columns.
 
