@@ -91,7 +91,7 @@ class ValidatesByTags:
 
     _allow_nan = False
     _accept_sparse = False
-    _dtypes = (np.float64, np.float32)
+    _dtypes: tuple = (np.float64, np.float32)
 
     def _validate(self, X, *, reset, **limits):
         tags = get_tags(self).input_tags
