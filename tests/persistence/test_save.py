@@ -36,7 +36,8 @@ from fewlabel import (
 )
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.files import atomic_write
-from fewlabel.persistence._trusted import OURS, SCIKIT_LEARN, SKRUB
+from fewlabel.persistence._schema import inspect
+from fewlabel.persistence._trusted import FUNCTIONS, OURS, SCIKIT_LEARN, SKRUB
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_every_estimator_comes_back_bit_for_bit(name, data, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # bases such as trees need the user's word, which is given here
         fewlabel.save(model, tmp_path / "model.skops")
-    parts = skops.io.get_untrusted_types(file=tmp_path / "model.skops")
+    parts = inspect((tmp_path / "model.skops").read_bytes()).unknown
     again = fewlabel.load(tmp_path / "model.skops", trusted=parts)
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.feature_names_in_, X.columns)
@@ -378,7 +379,7 @@ def test_trees_need_the_users_word(data, tmp_path):
         load(path, trusted="sklearn.tree._tree.Tree")
 
 
-@pytest.mark.parametrize("name", [*OURS, *SCIKIT_LEARN, *SKRUB])
+@pytest.mark.parametrize("name", sorted(OURS | SCIKIT_LEARN | SKRUB | FUNCTIONS))
 def test_every_trusted_name_exists(name):
     module, _, attribute = name.rpartition(".")
     assert hasattr(importlib.import_module(module), attribute)

@@ -10,7 +10,7 @@ from typing import Any
 
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.files import atomic_write
-from fewlabel.persistence._trusted import trusted_types
+from fewlabel.persistence._schema import inspect
 from fewlabel.persistence.forests import with_frozen_forests
 
 _VERSIONS_ENTRY = "fewlabel.json"
@@ -58,7 +58,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save expects an estimator, got {type(model).__name__}: pass the fitted model itself")
     content = skops.io.dumps(with_frozen_forests(model))
-    unknown = [t for t in skops.io.get_untrusted_types(data=content) if t not in trusted_types()]
+    unknown = inspect(content).unknown
     if unknown:
         warnings.warn(
             f"the model holds {_listed(unknown)}, which fewlabel.load will refuse unless it is called with "
@@ -118,20 +118,19 @@ def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
     if isinstance(trusted, (str, bytes)):
         raise TypeError(f"trusted is a list of type names, got one text: write trusted=[{trusted!r}]")
     content = _read(path)
-    accepted = [*trusted_types(), *trusted]
     try:
-        unknown = [t for t in skops.io.get_untrusted_types(data=content) if t not in accepted]
+        found = inspect(content, trusted)
         versions = _read_versions(content)
     except Exception as error:
         raise UntrustedFileError(_damaged(path, error)) from error
-    if unknown:
+    if found.unknown:
         raise UntrustedFileError(
-            f"{path} holds types that are not known to be safe: {_listed(unknown)}. If you trust the author of the "
-            f"file, pass their names: fewlabel.load(path, trusted=[...]); otherwise do not open it"
+            f"{path} holds types that are not known to be safe: {_listed(found.unknown)}. If you trust the author of "
+            f"the file, pass their names: fewlabel.load(path, trusted=[...]); otherwise do not open it"
         )
     _warn_of_versions(path, versions)
     try:
-        model = skops.io.loads(content, trusted=accepted)
+        model = skops.io.loads(content, trusted=sorted(found.accepted | set(trusted)))
     except Exception as error:
         raise UntrustedFileError(_damaged(path, error)) from error
     if not isinstance(model, BaseEstimator):

@@ -1,38 +1,59 @@
-"""Types that model files may hold, by their exact names."""
+"""What model files may hold: exact names of types, by the loader of skops that builds them.
 
-# Types outside fewlabel and beyond what skops trusts by itself. Each is plain Python or a NumPy type: no state that a
-# file could give it makes it run code or read memory out of bounds. scikit-learn's trees, k-d trees and SciPy's sparse
-# matrices are left out on purpose: compiled code follows the indices they hold without checking them.
-SCIKIT_LEARN = (
-    "numpy.dtype",
+No state that a file could give to these types makes them run code or read memory out of bounds. scikit-learn's trees,
+k-d trees and SciPy's sparse matrices are left out on purpose: compiled code follows the indices they hold without
+checking them.
+"""
+
+import functools
+
+import numpy as np
+import scipy.special
+
+SCALARS = {
+    f"numpy.{kind.__name__}"
+    for kind in np.sctypeDict.values()
+    if issubclass(kind, (np.number, np.bool_, np.str_, np.bytes_, np.datetime64, np.timedelta64))
+}
+KEY_TYPES = {"builtins.bool", "builtins.float", "builtins.int", "builtins.str", *SCALARS}
+CONTAINERS = {
+    "DictNode": {"builtins.dict", "collections.OrderedDict"},
+    "DTypeNode": {"numpy.dtype"},
+    "JsonNode": {"builtins.str"},
+    "ListNode": {"builtins.list"},
+    "MaskedArrayNode": {"numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"},
+    "RandomGeneratorNode": {"numpy.random._generator.Generator"},
+    "RandomStateNode": {"numpy.random.mtrand.RandomState"},
+    "SetNode": {"builtins.set"},
+    "SliceNode": {"builtins.slice"},
+    "TupleNode": {"builtins.tuple"},
+}
+# Functions that models refer to. Loading does not call them.
+FUNCTIONS = {
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.metrics._ranking.roc_auc_score",
+    "skrub._dataframe._common.is_any_date",
+    "skrub._dataframe._common.is_categorical",
+    "skrub._dataframe._common.is_numeric",
+    "skrub._table_vectorizer._created_by_predicate",
+    "skrub.selectors._selectors._cardinality_below",
+}
+_SCIPY_UFUNCS = ("scipy.special", "scipy.special._special_ufuncs", "scipy.special._ufuncs")
+# Parts of scikit-learn's meta-estimators, beside its public estimators.
+SCIKIT_LEARN = {
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.compose._column_transformer.make_column_selector",
-    "sklearn.feature_selection._univariate_selection.f_classif",
-    "sklearn.metrics._ranking.roc_auc_score",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",
     "sklearn.model_selection._split.StratifiedKFold",
-)
-OURS = (
-    "fewlabel.auto._fitted.FittedMember",
-    "fewlabel.auto._fitted.RankReference",
-    "fewlabel.auto._features.ComponentsView",
-    "fewlabel.auto._features.ScaledView",
-    "fewlabel.auto._features.SpectralView",
-    "fewlabel.model_selection.LabeledStratifiedKFold",
-    "fewlabel.persistence.forests.FrozenTrees",  # checks its indices itself
-)
-# What skrub's TableVectorizer is made of: settings and plain arrays again. The functions among them only ask for the
-# type of a column.
-SKRUB = (
+}
+# Parts of skrub's TableVectorizer, which TableEncoder holds: settings and plain arrays.
+SKRUB = {
     "skrub._apply_to_each_col.ApplyToEachCol",
     "skrub._check_input.CheckInputDataFrame",
     "skrub._clean_categories.CleanCategories",
     "skrub._clean_null_strings.CleanNullStrings",
-    "skrub._dataframe._common.is_any_date",
-    "skrub._dataframe._common.is_categorical",
-    "skrub._dataframe._common.is_numeric",
     "skrub._datetime_encoder.DatetimeEncoder",
     "skrub._drop_uninformative.DropUninformative",
     "skrub._duration_to_float.DurationToFloat",
@@ -40,7 +61,6 @@ SKRUB = (
     "skrub._table_vectorizer.PassThrough",
     "skrub._table_vectorizer.ShortReprDict",
     "skrub._table_vectorizer.TableVectorizer",
-    "skrub._table_vectorizer._created_by_predicate",
     "skrub._to_datetime.ToDatetime",
     "skrub._to_float.ToFloat",
     "skrub._to_str.ToStr",
@@ -49,13 +69,43 @@ SKRUB = (
     "skrub.selectors._base.Cols",
     "skrub.selectors._base.Filter",
     "skrub.selectors._base.Sub",
-    "skrub.selectors._selectors._cardinality_below",
-)
+}
+OURS = {
+    "fewlabel.auto._features.ComponentsView",
+    "fewlabel.auto._features.ScaledView",
+    "fewlabel.auto._features.SpectralView",
+    "fewlabel.auto._fitted.FittedMember",
+    "fewlabel.auto._fitted.RankReference",
+    "fewlabel.model_selection.LabeledStratifiedKFold",
+    "fewlabel.persistence.forests.FrozenTrees",  # checks its indices itself
+}
 
 
-def trusted_types():
-    """Names of all types that are accepted beyond those that skops trusts by itself."""
+def is_object(name):
+    """Whether this is the name of a class whose attributes a file may set."""
+    if name in OURS or name in SKRUB or name in SCIKIT_LEARN or name in _estimators():
+        return True
+    return name.startswith("sklearn.") and name in _scikit_learn_estimators()
+
+
+def is_ufunc(name):
+    """Whether this is the name of an elementwise function of NumPy or SciPy."""
+    module, _, attribute = name.rpartition(".")
+    if module == "numpy":
+        return isinstance(getattr(np, attribute, None), np.ufunc)
+    return module in _SCIPY_UFUNCS and isinstance(getattr(scipy.special, attribute, None), np.ufunc)
+
+
+@functools.cache
+def _estimators():
     import fewlabel
 
-    estimators = [f"{cls.__module__}.{cls.__name__}" for _, cls in fewlabel.all_estimators()]
-    return [*estimators, *OURS, *SKRUB, *SCIKIT_LEARN]
+    return {f"{cls.__module__}.{cls.__name__}" for _, cls in fewlabel.all_estimators()}
+
+
+@functools.cache
+def _scikit_learn_estimators():
+    from sklearn.utils import all_estimators
+
+    classes = [cls for _, cls in all_estimators() if cls.__module__.startswith("sklearn.")]
+    return {f"{cls.__module__}.{cls.__name__}" for cls in classes}
