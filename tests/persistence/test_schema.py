@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import skops
 import skops.io
 from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -199,6 +199,14 @@ def test_elementwise_functions_are_accepted(tmp_path):
         estimator = make_pipeline(FunctionTransformer(function), LogisticRegression(max_iter=5000)).fit(X / 1000, y)
         fewlabel.save(estimator, tmp_path / "m.skops")
         np.testing.assert_array_equal(fewlabel.load(tmp_path / "m.skops").predict(X), estimator.predict(X))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron"])
+def test_linear_models_of_scikit_learn_are_accepted(loss, tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    estimator = SGDClassifier(loss=loss, random_state=0).fit(X, y)
+    fewlabel.save(estimator, tmp_path / "m.skops")
+    np.testing.assert_array_equal(fewlabel.load(tmp_path / "m.skops").predict(X), estimator.predict(X))
 
 
 def test_every_name_of_skrub_is_needed(tmp_path):

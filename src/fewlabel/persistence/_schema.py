@@ -14,14 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.persistence._trusted import CONTAINERS, FUNCTIONS, KEY_TYPES, SCALARS, is_object, is_ufunc
+from fewlabel.persistence._trusted import CONTAINERS, FUNCTIONS, KEY_TYPES, LOSSES, SCALARS, is_object, is_ufunc
 
 _PROTOCOL = 2  # the loaders of older protocols check less
 _MOST_VALUES = 10_000_000
 _MARKS = {"__class__", "__loader__", "__id__"}  # of a node, as skops reads it
 _NOT_COMPARED = {"__id__", "file"}  # parts that skops makes while it writes have other numbers each time
 _MOST_LEVELS = 300  # of schema.json; a fitted table of a pipeline in a search has 90
-_PAIRS = {**CONTAINERS, "FunctionNode": FUNCTIONS, "TypeNode": KEY_TYPES, "NdArrayNode": {"numpy.ndarray", *SCALARS}}
+_PAIRS = {
+    **CONTAINERS,
+    "FunctionNode": FUNCTIONS,
+    "LossNode": LOSSES,
+    "NdArrayNode": {"numpy.ndarray", *SCALARS},
+    "TypeNode": KEY_TYPES,
+}
 
 
 class Found(NamedTuple):

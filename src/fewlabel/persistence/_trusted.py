@@ -38,6 +38,13 @@ FUNCTIONS = {
     "skrub._table_vectorizer._created_by_predicate",
     "skrub.selectors._selectors._cardinality_below",
 }
+# Losses of scikit-learn's linear models: compiled classes that hold a number or nothing.
+LOSSES = {
+    "sklearn._loss._loss.CyHalfBinomialLoss",
+    "sklearn.linear_model._sgd_fast.Hinge",
+    "sklearn.linear_model._sgd_fast.ModifiedHuber",
+    "sklearn.linear_model._sgd_fast.SquaredHinge",
+}
 _SCIPY_UFUNCS = ("scipy.special", "scipy.special._special_ufuncs", "scipy.special._ufuncs")
 # Parts of scikit-learn's meta-estimators, beside its public estimators.
 SCIKIT_LEARN = {
