@@ -310,10 +310,9 @@ def select_members(wanted, task, has_unlabeled):
         return members
     if wanted == "small":
         return [m for m in members if m.quick]
-    known = {m.name for m in PORTFOLIO}
-    unknown = [name for name in wanted if name not in known]
+    unknown = sorted(set(wanted) - {m.name for m in PORTFOLIO})
     chosen = [m for m in members if m.name in wanted]
-    if unknown or not chosen:
-        what = f"{unknown[0]!r} is not known" if unknown else f"none is for {task} labels"
-        raise ValueError(f"portfolio: {what}; choose from {', '.join(repr(m.name) for m in members)}")
-    return chosen
+    if chosen and not unknown:
+        return chosen
+    what = f"{unknown[0]!r} is not known" if unknown else f"none is for {task} labels"
+    raise ValueError(f"portfolio: {what}; choose from {', '.join(repr(m.name) for m in members)}")
