@@ -17,46 +17,48 @@ _ACTIVATIONS = {"relu": lambda z: np.maximum(z, 0.0), "softsign": lambda z: z / 
 
 
 class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
-    r"""Multilayer perceptron from positives and unlabeled rows (uPU, nnPU). Needs PyTorch.
+    r"""Multilayer perceptron for positive and unlabeled rows (uPU, nnPU); needs PyTorch.
 
-    Minimizes by mini-batches and Adam, for a network :math:`g`,
+    Minimizes, for a network :math:`g`, with Adam on mini-batches,
 
     .. math::
 
         \pi\, \overline{\ell(g)}_P + \Big[ \overline{\ell(-g)}_U - \pi\, \overline{\ell(-g)}_P \Big] .
 
-    A network can drive the bracket, which stands for the risk of the negatives, far below zero by learning the labeled
-    positives by heart. ``risk="nnpu"`` steps back whenever that happens in a batch.
+    The bracket estimates the risk of the negatives. A network that memorizes the labeled positives can drive it far
+    below zero. ``risk="nnpu"`` takes a step in the opposite direction whenever that happens in a batch.
 
     Parameters
     ----------
     risk : {"nnpu", "upu"}, default="nnpu"
-        Non-negative or unbiased.
+        Non-negative or unbiased risk.
     loss : {"sigmoid", "logistic", "squared"}, default="sigmoid"
-        :math:`\ell`.
+        The loss :math:`\ell`.
     prior : float, default=None
-        P(y = positive) among the unlabeled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
+        P(y = positive) among the unlabeled rows, :math:`\pi`. None means that it is estimated as by
+        `estimate_class_prior`.
     hidden_layer_sizes : tuple of int, default=(100,)
-        Width of each hidden layer. The paper has (100,) for small tables and four layers of 300 for large ones; its
-        batch normalization is left out.
+        Width of each hidden layer. The paper uses (100,) for small datasets and four layers of 300 for large ones; its
+        batch normalization is not used here.
     activation : {"relu", "softsign"}, default="relu"
-        Of the hidden layers.
+        Activation of the hidden layers.
     alpha : float, default=0.005
         Weight decay.
     beta : float, default=0.0
-        nnPU steps back when the risk of the negatives in a batch is below ``-beta``.
+        nnPU reverses the step if the risk of the negatives in a batch is below ``-beta``.
     gamma : float, default=1.0
-        How far it steps back, as a factor of the step.
+        Size of the reversed step, relative to an ordinary one.
     learning_rate : float, default=0.001
-        Step of Adam.
+        Learning rate of Adam.
     batch_size : int, default=1000
-        Rows of a mini-batch, positives and unlabeled rows together.
+        Rows per mini-batch, positives and unlabeled rows together.
     max_iter : int, default=100
-        Passes over the rows.
+        Number of passes over the rows.
     threshold : {"prior", "zero"}, default="prior"
-        "prior": call as many of the unlabeled training rows positive as the prior says. "zero": the sign of :math:`g`.
+        "prior": predict the prior's share of the unlabeled training rows as positive. "zero": use the sign of
+        :math:`g`.
     random_state : int, RandomState instance or None, default=None
-        Draws the first weights, the batches, and the folds for the estimate of the prior.
+        Draws the initial weights, the batches, and the folds for the estimate of the prior.
 
     Attributes
     ----------
@@ -67,10 +69,11 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     coefs_, intercepts_ : list of ndarray
         Weights of each layer.
     shift_, scale_ : ndarray of shape (n_features,)
-        What is taken from the columns, and what they are divided by.
+        Mean and divisor of the columns.
     loss_curve_ : ndarray of shape (n_iter,)
         Mean risk of the batches of each pass.
     n_iter_ : int
+        Number of passes.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
@@ -80,12 +83,12 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
 
     See Also
     --------
-    LinearPUClassifier : The same risks with a linear model; no PyTorch.
+    LinearPUClassifier : The same risks with a linear model; does not need PyTorch.
 
     References
     ----------
-    .. [1] Kiryo, Niu, du Plessis, Sugiyama. Positive-Unlabeled Learning with Non-Negative Risk Estimator. NIPS, 2017.
-       Algorithm 1.
+    .. [1] Kiryo, R., Niu, G., du Plessis, M. C. and Sugiyama, M. "Positive-unlabeled learning with non-negative risk
+       estimator." Advances in Neural Information Processing Systems 30, 2017, algorithm 1.
 
     Examples
     --------
@@ -171,11 +174,11 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.n_iter_ = len(curve)
 
     def _batch_step(self, rows, positive, weight, layers, optimizer, torch):
-        """One step on a batch; gives its risk."""
+        """Take one step on a batch, and return its risk."""
         g = _forward(rows, layers, self.activation, torch)
         as_positive, as_negative = _loss(g, self.loss, torch), _loss(-g, self.loss, torch)
         on_p, on_u = weight * positive, weight * ~positive
-        # A batch without rows of a group has no term of it.
+        # If a batch has no row of a group, the terms of that group vanish.
         per_p, per_u = self.prior_ / on_p.sum().clamp(min=1e-12), 1.0 / on_u.sum().clamp(min=1e-12)
         positives = per_p * (on_p @ as_positive)
         negatives = per_u * (on_u @ as_negative) - per_p * (on_p @ as_negative)
@@ -198,15 +201,14 @@ def _import_torch():
         import torch
     except ImportError as error:
         raise ImportError(
-            "NeuralPUClassifier needs PyTorch to fit: pip install 'fewlabel[torch]', or use "
-            "LinearPUClassifier, which has "
-            "the same risks and needs nothing more"
+            "NeuralPUClassifier needs PyTorch to fit: pip install 'fewlabel[torch]', or use LinearPUClassifier, which "
+            "has the same risks and does not need it"
         ) from error
     return torch
 
 
 def _first_layers(sizes, rng, torch):
-    """Weights drawn after He et al., intercepts zero."""
+    """Initial weights by the method of He et al. (2015), and zero intercepts."""
     layers = []
     for n_in, n_out in pairwise(sizes):
         w = rng.normal(scale=np.sqrt(2.0 / n_in), size=(n_in, n_out))

@@ -13,17 +13,17 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, fit_context
 
-_ROUNDING = 1e-12  # an error this close to that of chance is that of chance
-_LEAST_ERROR = 1e-10  # a base classifier without error gets this one, and ends the fit
+_ROUNDING = 1e-12  # an error this close to chance level counts as chance level
+_LEAST_ERROR = 1e-10  # used for a base classifier without error, which ends the fit
 
 
 class PseudoLabelBooster(LabeledClassifier):
-    """The one loop of SSMAB and ASSEMBLE: fit the base classifier, weigh its vote, weigh the rows again.
+    """Boosting loop of SSMAB and ASSEMBLE: fit the base classifier, compute its weight, reweight the rows.
 
-    A subclass gives
+    A subclass implements
 
-    - ``_first_weights(labeled)``: weights to start from;
-    - ``_vote(error, n_classes)``: the weight of a vote, None if the classifier is too bad to be kept;
+    - ``_first_weights(labeled)``: the initial weights;
+    - ``_vote(error, n_classes)``: the weight of the classifier, None if it is not better than chance;
     - ``_next(codes, weight, right, votes, labeled, beta, own)``: labels and weights for the next round.
     """
 
@@ -42,15 +42,16 @@ class PseudoLabelBooster(LabeledClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labeled and unlabeled rows.
+            Labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
-            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies the weights to start from. A row of weight 0 is left out.
+            Factors of the initial weights. Rows of weight 0 are ignored.
 
         Returns
         -------
         self : object
+            The fitted estimator.
         """
         self._fit(*self._read_rows(X, y, sample_weight))
         return self
@@ -86,7 +87,7 @@ class PseudoLabelBooster(LabeledClassifier):
         self.n_iter_ = len(betas)
 
     def _pseudo_labels(self, X, known):
-        """Unlabeled rows take the class of their nearest labeled rows, in columns scaled to [0, 1]."""
+        """Classes of the unlabeled rows by their nearest labeled rows, in columns scaled to [0, 1]."""
         labeled = known >= 0
         codes = known.copy()
         if not labeled.all():
@@ -105,8 +106,8 @@ class PseudoLabelBooster(LabeledClassifier):
             return model.fit(X[drawn], codes[drawn])
         if not has_fit_parameter(model, "sample_weight"):
             raise ValueError(
-                f"the estimator {type(model).__name__} does not take sample_weight: boosting weighs the rows, so "
-                "choose one that does, such as a tree, naive Bayes or logistic regression"
+                f"estimator={type(model).__name__} does not support sample_weight, which boosting needs: use one that "
+                "does, such as a decision tree, naive Bayes or logistic regression"
             )
         return model.fit(X, codes, sample_weight=weight * (len(weight) / weight.sum()))
 
@@ -114,50 +115,56 @@ class PseudoLabelBooster(LabeledClassifier):
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         votes = np.zeros((len(X), len(self.classes_)))
-        if not self.estimators_:  # no base classifier was good enough: the largest labeled class
+        if not self.estimators_:  # no base classifier was better than chance: the most frequent labeled class
             votes[:, self._majority] = 1.0
         for model, beta in zip(self.estimators_, self.estimator_weights_):
             votes[np.arange(len(X)), model.predict(X).astype(np.int64)] += beta
         return votes
 
     def decision_function(self, X):
-        """Weighted votes of each class; with two classes, those of the second less those of the first.
+        """Compute the weighted votes of each class; with two classes, the second minus the first.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes
+            The votes.
         """
         votes = self._votes(X)
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
     def predict(self, X):
-        """The class with the most weighted votes.
+        """Predict the class with the most weighted votes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            The classes.
         """
-        votes = self._votes(X)  # also says that the model is not fitted, before classes_ does
+        votes = self._votes(X)  # first, for its error if the model is not fitted
         return self.classes_[np.argmax(votes, axis=1)]
 
     def predict_proba(self, X):
-        """Share of the weighted votes; a ranking of the classes, not a calibrated probability.
+        """Compute the share of the weighted votes of each class, which is not a calibrated probability.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            The shares.
         """
         votes = self._votes(X)
         return votes / votes.sum(axis=1, keepdims=True)
@@ -166,34 +173,35 @@ class PseudoLabelBooster(LabeledClassifier):
 class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     r"""Multi-class AdaBoost on labeled and pseudo-labeled rows (SSMAB).
 
-    Unlabeled rows take the class of their nearest labeled rows. Then, with classes coded as
+    Unlabeled rows get the class of their nearest labeled rows. With classes coded as
     :math:`y \in \{1, -1/(K-1)\}^K` and base classifiers coded the same way, it minimizes
 
     .. math:: L = \sum_i w_i \exp\big(-\tfrac1K\, y_i^\top H(x_i)\big) , \qquad H = \sum_m \beta_m h_m .
 
-    It passes on to the base classifier what nearest neighbors know: expect it to better a weak tree, not a forest.
-    Where neighbors mislead (irrelevant or badly scaled columns), so does it; compare with the base classifier on the
-    labeled rows alone.
+    It transfers the information of nearest neighbors to the base classifier: expect an improvement over a weak tree,
+    not over a forest. If neighbors are misleading (irrelevant or badly scaled columns), so is the model; compare it
+    with the base classifier on the labeled rows alone.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier whose `fit` takes `sample_weight`. None: a decision tree with at least 20 rows a leaf.
+        Base classifier whose `fit` takes `sample_weight`. None means a decision tree with at least 20 samples per leaf.
     n_estimators : int, default=30
-        Most rounds.
+        Largest number of rounds.
     n_neighbors : int, default=1
-        Labeled neighbors that vote on a pseudo-label.
+        Number of labeled neighbors that determine a pseudo-label.
     labeled_weight : float, default=8.0
-        Weight of a labeled row to start from.
+        Initial weight of a labeled row.
     unlabeled_weight : float, default=2.0
-        Weight of an unlabeled row to start from; only the ratio of the two matters.
+        Initial weight of an unlabeled row; only the ratio of the two matters.
     labeled_factor : float, default=2.0
-        Extra factor on the weight of a labeled row at each mistake; 1 is the plain cost.
+        Extra factor of the weight of a misclassified labeled row; 1 follows the cost above.
     update : {"samme", "damped"}, default="samme"
-        "samme": weights follow the cost, :math:`e^{-\beta/(K-1)}` where right, :math:`e^{\beta/(K-1)^2}` where wrong.
-        "damped": right rows keep their weight, which comes nearest to the thesis's numbers.
+        "samme": weights follow the cost, with factors :math:`e^{-\beta/(K-1)}` for correctly classified rows and
+        :math:`e^{\beta/(K-1)^2}` for others. "damped": correctly classified rows keep their weight, which comes closest
+        to the results of [1]_.
     random_state : int, RandomState instance or None, default=None
-        Passed on to the base classifiers.
+        Seeds the base classifiers.
 
     Attributes
     ----------
@@ -211,18 +219,18 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
 
     See Also
     --------
-    AssembleClassifier : Labels the unlabeled rows anew in each round.
+    AssembleClassifier : Updates the labels of the unlabeled rows in each round.
 
-    Notes
-    -----
-    The thesis prints :math:`e^{-\beta/(K-1)^2}` for wrong rows (its equation 5.7), which lowers the weight of mistakes;
-    its own cost has the other sign, used here. Without unlabeled rows and with ``labeled_factor=1`` this is SAMME.
+    Notes ----- Equation 5.7 of [1]_ has the factor :math:`e^{-\beta/(K-1)^2}` for misclassified rows, which lowers
+    their weight; its cost implies the opposite sign, which is used here. Without unlabeled rows and with
+    ``labeled_factor=1`` this is SAMME [2]_.
 
     References
     ----------
-    .. [1] Semi-supervised multi-class AdaBoost: the thesis's chapter 5, cost 5.2, vote 5.6, weights 5.7 (sign
-       corrected).
-    .. [2] Zhu, Zou, Rosset, Hastie. Multi-class AdaBoost. Statistics and Its Interface 2, 2009 (SAMME).
+    .. [1] Huang, D. "Research on feature selection and semi-supervised classification methods." PhD thesis, Huazhong
+       University of Science and Technology, 2011 (in Chinese), chapter 5: cost, equation 5.2; vote,
+       equation 5.6; weights, equation 5.7 (sign corrected).
+    .. [2] Zhu, J., Zou, H., Rosset, S. and Hastie, T. "Multi-class AdaBoost." Statistics and Its Interface 2, 2009.
 
     Examples
     --------
@@ -280,29 +288,29 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
 
 
 class AssembleClassifier(PseudoLabelBooster):
-    r"""Boosting that labels the unlabeled rows anew in each round (ASSEMBLE.AdaBoost).
+    r"""Boosting that updates the labels of the unlabeled rows in each round (ASSEMBLE.AdaBoost).
 
-    Starts from the classes of the nearest labeled rows; after each round the vote :math:`F` so far gives the
-    unlabeled rows their classes, and every row the weight :math:`e^{-m_i}` of its margin :math:`m_i = F_{y_i} -
-    \max_{k \ne y_i} F_k`.
+    Starts with the classes of the nearest labeled rows. After each round the current votes :math:`F` determine the
+    classes of the unlabeled rows, and every row gets the weight :math:`e^{-m_i}`, where :math:`m_i = F_{y_i} - \max_{k
+    \ne y_i} F_k` is its margin.
 
-    It trusts its own votes: where the first ones are wrong, the later ones are surer of it.
+    It relies on its own votes: later rounds become more confident in early mistakes.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier. None: a decision tree with at least 20 rows a leaf.
+        Base classifier. None means a decision tree with at least 20 samples per leaf.
     n_estimators : int, default=30
-        Most rounds.
+        Largest number of rounds.
     n_neighbors : int, default=1
-        Labeled neighbors that vote on a first pseudo-label.
+        Number of labeled neighbors that determine an initial pseudo-label.
     labeled_share : float, default=0.9
-        Part of the weight that the labeled rows have to start with, in (0, 1).
+        Initial share of the labeled rows in the total weight, in (0, 1).
     resample : bool, default=False
-        False: fit the base classifier to all rows with their weights. True: to as many rows as are labeled, drawn by
-        weight with replacement, as the authors do; a base classifier that needs many rows learns little from them.
+        If False, fit the base classifier to all rows with their weights. If True, fit it to as many rows as are
+        labeled, drawn by weight with replacement, as in [1]_; these are few for a base classifier that needs many rows.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows; passed on to the base classifiers.
+        Draws the rows and seeds the base classifiers.
 
     Attributes
     ----------
@@ -311,8 +319,9 @@ class AssembleClassifier(PseudoLabelBooster):
 
     References
     ----------
-    .. [1] Bennett, Demiriz, Maclin. Exploiting Unlabeled Data in Ensemble Methods. KDD, 2002. For more than two classes
-       the margin is that of the votes.
+    .. [1] Bennett, K. P., Demiriz, A. and Maclin, R. "Exploiting unlabeled data in ensemble methods." ACM SIGKDD
+       International Conference on Knowledge Discovery and Data Mining, 2002. For two classes; with more, the margin
+       above is used.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Feature selectors: subsets by neighbors (FSCRF), ReliefF, CFS and consistency."""
+"""Feature selection: subsets by nearest neighbors (FSCRF), ReliefF, CFS and consistency."""
 
 from fewlabel.selection._consistency import ConsistencySubsetSelector
 from fewlabel.selection._correlation import CorrelationSubsetSelector

@@ -1,4 +1,4 @@
-"""What the selectors share: read the table and the labels, leave out unlabeled rows, keep a mask of columns."""
+"""Base of the selectors: read the table and the labels, drop unlabeled rows, keep a mask of columns."""
 
 import numbers
 from typing import NamedTuple, Self
@@ -20,9 +20,9 @@ COUNT_OR_PART = [Interval(numbers.Integral, 1, None, closed="left"), Interval(Re
 
 
 class TableSelector(SelectorMixin, BaseEstimator):
-    """Base of the selectors: a subclass gives ``_select(columns, y, n_classes)``, which sets `support_`.
+    """Base of the selectors: a subclass implements ``_select(columns, y, n_classes)``, which sets `support_`.
 
-    `columns` holds the labeled rows only, `y` the number of each one's class.
+    `columns` holds the labeled rows only, `y` their class codes.
     """
 
     _parameter_constraints: dict = {
@@ -32,19 +32,20 @@ class TableSelector(SelectorMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
-        """Choose the columns.
+        """Select the columns.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             The table. Missing values are allowed.
         y : array-like of shape (n_samples,)
-            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known. Rows without
-            a label are left out.
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows, which
+            are ignored.
 
         Returns
         -------
         self : object
+            The fitted estimator.
         """
         require_y(y, self)
         columns = read_columns(read_table(self, X, reset=True), self.nominal_features)
@@ -75,7 +76,7 @@ class TableSelector(SelectorMixin, BaseEstimator):
 
 
 class Sample(NamedTuple):
-    """Scaled rows sorted by class, as the kernels of Relief-type scores take them, and which of them are looked at."""
+    """Scaled rows sorted by class, as the kernels of Relief-type scores take them, and the positions of query rows."""
 
     values: np.ndarray
     starts: np.ndarray
@@ -83,7 +84,7 @@ class Sample(NamedTuple):
 
 
 def draw_sample(columns, y, n_classes, max_samples, random_state):
-    """Scale the columns, sort the rows by class, and draw rows without replacement, or take all of them."""
+    """Scale the columns, sort the rows by class, and draw query rows without replacement, or use all rows."""
     n_drawn, drawn = count(max_samples, len(y)), np.arange(len(y))
     if n_drawn < len(y):
         drawn = check_random_state(random_state).choice(len(y), n_drawn, replace=False)
@@ -93,7 +94,7 @@ def draw_sample(columns, y, n_classes, max_samples, random_state):
 
 
 def count(wanted, available):
-    """A number or part of what is available, at least 1 and at most all; None means all."""
+    """Convert a number or share of what is available to a number, at least 1; None means all."""
     if wanted is None:
         return available
     if isinstance(wanted, numbers.Integral):

@@ -14,8 +14,9 @@ class Columns(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_features), float64
-        Numbers as they are, nominal values as codes, NaN where missing.
+        Numbers unchanged, nominal values as codes, NaN for missing values.
     nominal : ndarray of shape (n_features,), bool
+        Which columns are nominal.
     """
 
     values: np.ndarray
@@ -23,9 +24,9 @@ class Columns(NamedTuple):
 
 
 def read_columns(table, nominal_features) -> Columns:
-    """Read a data frame.
+    """Convert a data frame to numbers.
 
-    With "auto" the columns that do not hold numbers or dates are nominal: text, categories, booleans.
+    With "auto" all columns other than numbers and dates are nominal: text, categories, booleans.
     """
     nominal = choose_nominal(nominal_features, table, parameter="nominal_features", by_type=_is_number)
     values = np.empty(table.shape)
@@ -61,7 +62,7 @@ def _numbers(column):
 
 
 def scale(columns: Columns) -> Columns:
-    """Numeric columns from 0 to 1 over the rows; a constant column is 0."""
+    """Scale numeric columns to [0, 1] over the rows; a constant column becomes 0."""
     values = columns.values.copy()
     for j in np.flatnonzero(~columns.nominal):
         present = values[~np.isnan(values[:, j]), j]

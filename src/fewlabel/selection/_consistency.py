@@ -1,4 +1,4 @@
-"""Consistency: the fewest columns in which rows that look alike are of one class."""
+"""Consistency filter: the fewest columns in which rows with equal values have one class."""
 
 import numbers
 from typing import Literal
@@ -15,45 +15,46 @@ from fewlabel.selection._search import best_first
 from fewlabel.types import Seed
 
 _LEAST_GAIN = 1e-5  # Weka's
-_TRIES_A_REPORT = 1000
+_TRIES_PER_REPORT = 1000
 
 
 class ConsistencySubsetSelector(TableSelector):
-    r"""Columns in which rows with equal values have equal classes (consistency filter, LVF).
+    r"""Select columns in which rows with equal values have equal classes (consistency filter, LVF).
 
-    Numeric columns are discretized by minimum description length. Rows that agree in all columns of a subset form a
-    group; those outside their group's most frequent class are inconsistent,
+    Numeric columns are discretized by minimum description length. Rows with equal values in all columns of a subset
+    form a group; rows outside the most frequent class of their group are inconsistent,
 
     .. math:: \mathrm{rate}(S) = \frac1n \sum_{\text{groups } g} \big( n_g - \max_c n_{g,c} \big),
 
-    and :math:`1 - \mathrm{rate}(S)` is to be high. With many columns nearly every row is a group of its own, whatever
-    the columns are: the criterion then says little, and a classifier can do far worse than with all columns.
+    and :math:`1 - \mathrm{rate}(S)` is maximized. With many columns almost every row is a group of its own, whatever
+    the columns are. The criterion is then not informative, and a classifier on the selected columns can be far less
+    accurate than on all columns.
 
     Parameters
     ----------
     search : {"best-first", "las-vegas"}, default="best-first"
-        Best-first from the empty set, as Weka does; or Liu and Setiono's LVF, which draws random subsets and keeps the
-        smallest that is consistent enough.
+        Best-first search from the empty set, as in Weka; or the LVF algorithm [1]_, which draws random subsets and
+        keeps the smallest one that is consistent enough.
     max_stale : int, default=5
-        Subsets without improvement before a best-first search ends.
+        Number of subsets without improvement after which a best-first search ends.
     max_tries : int, default=10000
-        Random subsets of a Las Vegas search.
+        Number of random subsets of a Las Vegas search.
     max_rate : float or None, default=None
-        Rate that a Las Vegas search allows; None for the rate of all columns together.
+        Largest rate that a Las Vegas search accepts; None means the rate of all columns together.
     nominal_features : "auto" or array-like, default="auto"
-        Nominal columns, as names, numbers or a mask. "auto": the columns of a data frame that hold text, categories or
-        booleans.
+        Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
+        categories or booleans.
     random_state : int, RandomState instance or None, default=None
         Draws the subsets of a Las Vegas search.
     verbose : int, default=0
-        Print each better subset.
+        If positive, print each better subset.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,), bool
-        The columns selected. None is, with a warning, if no column makes the rows more consistent.
+        The selected columns; none, with a warning, if no column makes the rows more consistent.
     path_ : ndarray of shape (n_selected,), int
-        The columns selected, in the order they were added; in order of number after a Las Vegas search.
+        The selected columns in the order in which they were added; sorted after a Las Vegas search.
     scores_path_ : ndarray of shape (n_selected,)
         The consistency, 1 - rate, after each of them.
     classes_ : ndarray
@@ -63,8 +64,9 @@ class ConsistencySubsetSelector(TableSelector):
 
     References
     ----------
-    .. [1] Liu, Setiono. A probabilistic approach to feature selection: a filter solution. ICML 1996.
-    .. [2] Dash, Liu. Consistency-based search in feature selection. Artificial Intelligence 151, 2003.
+    .. [1] Liu, H. and Setiono, R. "A probabilistic approach to feature selection: a filter solution." International
+       Conference on Machine Learning, 1996.
+    .. [2] Dash, M. and Liu, H. "Consistency-based search in feature selection." Artificial Intelligence 151, 2003.
 
     Examples
     --------
@@ -129,14 +131,14 @@ class ConsistencySubsetSelector(TableSelector):
         if rates.of(best) > allowed + 1e-12:
             raise ValueError(
                 f"all columns together have an inconsistency rate of {rates.of(best):.4g}, above max_rate={allowed:.4g}"
-                ": raise max_rate, or leave it at None"
+                ": raise max_rate, or set it to None"
             )
         for tried in range(self.max_tries):
-            if tried % _TRIES_A_REPORT == 0:
+            if tried % _TRIES_PER_REPORT == 0:
                 self._report(f"{tried} of {self.max_tries} subsets tried, {len(best)} columns")
             if len(best) == 1:
                 break
-            size = random.randint(1, len(best))  # smaller than the best: only such a one is wanted
+            size = random.randint(1, len(best))  # only a smaller subset can be an improvement
             subset = tuple(np.sort(random.choice(rates.n_columns, size, replace=False)).tolist())
             if rates.of(subset) <= allowed + 1e-12:
                 best = subset
@@ -160,11 +162,11 @@ class Inconsistency:
         return order, bounds
 
     def of(self, subset):
-        """The rate of a subset."""
+        """Return the rate of a subset."""
         return count_inconsistent(*self._groups(subset), self._none, 1, self._y, self._n_classes) / len(self._y)
 
     def of_children(self, subset):
-        """The rate of the subset with each column added to it, NaN for the columns it holds."""
+        """Return the rate of the subset with each column added to it; NaN for the columns in it."""
         order, bounds = self._groups(subset)
         rates = np.full(self.n_columns, np.nan)
         for j in np.setdiff1d(np.arange(self.n_columns), subset).astype(np.intp):

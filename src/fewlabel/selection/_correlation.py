@@ -1,4 +1,4 @@
-"""CFS: subsets of columns that go with the class and not with each other."""
+"""CFS: subsets of columns that are correlated with the class but not with each other."""
 
 import numbers
 from typing import Literal
@@ -17,37 +17,38 @@ _LEAST_GAIN = 1e-5  # Weka's
 class CorrelationSubsetSelector(TableSelector):
     r"""Correlation-based feature subset selection (CFS).
 
-    Searches the subset of columns with the highest merit,
+    Searches for the subset of columns with the highest merit,
 
     .. math::
 
         \mathrm{merit}(S) = \frac{\sum_{f \in S} SU(f, y)}{\sqrt{|S| + 2 \sum_{f < g \in S} SU(f, g)}}, \qquad
         SU(a, b) = 2\, \frac{H(a) + H(b) - H(a, b)}{H(a) + H(b)},
 
-    best first from the empty set: columns that tell much of the class, and little of each other. Numeric columns are
-    discretized by minimum description length first; one that has no cut worth its bits tells nothing of the class.
+    by best-first search from the empty set: columns that are informative about the class and not about each other.
+    Numeric columns are first discretized by minimum description length; a column without an accepted cut has no
+    correlation with the class.
 
     Parameters
     ----------
     max_stale : int, default=5
-        Subsets without improvement before the search ends.
+        Number of subsets without improvement after which the search ends.
     locally_predictive : bool, default=True
-        Then add, from the highest :math:`SU(f, y)` down, columns that go with the class more than with any column
-        selected.
+        Whether to add afterwards, from the highest :math:`SU(f, y)` down, columns whose correlation with the class is
+        higher than with any selected column.
     nominal_features : "auto" or array-like, default="auto"
-        Nominal columns, as names, numbers or a mask. "auto": the columns of a data frame that hold text, categories or
-        booleans.
+        Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
+        categories or booleans.
     verbose : int, default=0
-        Print each better subset.
+        If positive, print each better subset.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,), bool
-        The columns selected. None is, with a warning, if no column tells anything of the class.
+        The selected columns; none, with a warning, if no column is correlated with the class.
     path_ : ndarray of shape (n_selected,), int
-        The columns selected, in the order they were added.
+        The selected columns in the order in which they were added.
     scores_path_ : ndarray of shape (n_selected,)
-        The merit after each of them; the merit may fall with those that are added last for being locally predictive.
+        The merit after each of them; the locally predictive columns at the end may lower it.
     scores_ : ndarray of shape (n_features,)
         :math:`SU(f, y)` of each column.
     classes_ : ndarray
@@ -57,12 +58,13 @@ class CorrelationSubsetSelector(TableSelector):
 
     Notes
     -----
-    Follows Weka's CfsSubsetEval with BestFirst, but for two things: a missing value is a value of its own (Weka shares
-    it out among the others), and two columns without any correlation have 0 (Weka puts 1 there).
+    Follows CfsSubsetEval with BestFirst in Weka, with two differences: a missing value is a separate value (Weka
+    distributes it over the others), and two constant columns have correlation 0 (in Weka 1).
 
     References
     ----------
-    .. [1] Hall. Correlation-based feature selection for discrete and numeric class machine learning. ICML 2000.
+    .. [1] Hall, M. A. "Correlation-based feature selection for discrete and numeric class machine learning."
+       International Conference on Machine Learning, 2000.
 
     Examples
     --------
@@ -116,7 +118,7 @@ class CorrelationSubsetSelector(TableSelector):
 
 
 class Merits:
-    """Merits of subsets; correlations with a column are computed when a subset that holds it is first expanded."""
+    """Merits of subsets; correlations with a column are computed when a subset that contains it is first expanded."""
 
     def __init__(self, codes, y):
         self._codes = codes
@@ -124,13 +126,13 @@ class Merits:
         self.with_class = symmetric_uncertainty(codes, y)
 
     def between(self, column):
-        """Correlations of a column with all columns."""
+        """Return the correlations of a column with all columns."""
         if column not in self._between:
             self._between[column] = symmetric_uncertainty(self._codes, self._codes[column])
         return self._between[column]
 
     def of_children(self, subset):
-        """The merit of the subset with each column added to it, NaN for the columns it holds."""
+        """Return the merit of the subset with each column added to it; NaN for the columns in it."""
         chosen = list(subset)
         pairs = np.array([self.between(i) for i in chosen]).reshape(len(chosen), len(self.with_class))
         inner = pairs[:, chosen].sum() - np.trace(pairs[:, chosen])  # each pair twice
@@ -142,7 +144,7 @@ class Merits:
 
 
 def symmetric_uncertainty(codes, other):
-    """Symmetric uncertainty, 0 to 1, of each row of `codes` with the codes `other`; 0 if both are constant."""
+    """Return the symmetric uncertainty, 0 to 1, of each row of `codes` with `other`; 0 if both are constant."""
     n_other = int(other.max()) + 1
     h_other = entropy(np.bincount(other).astype(np.float64))
     result = np.zeros(len(codes))

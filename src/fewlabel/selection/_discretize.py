@@ -4,32 +4,34 @@ import numpy as np
 
 
 def mdl_cuts(values, y, n_classes):
-    r"""Cut points of a numeric column that pay for themselves in description length.
+    r"""Find the cut points of a numeric column by the minimum description length principle.
 
     The best cut of a range of N rows is accepted if its information gain exceeds
 
     .. math:: \frac{\log_2(M) + \log_2(3^k - 2) - (k H - k_1 H_1 - k_2 H_2)}{N},
 
-    with M the candidate cuts, between distinct values, H the class entropy and k the number of classes of the range and
-    of its two parts; then both parts are cut in turn.
+    with M the number of candidate cuts between distinct values, H the class entropy and k the number of classes of the
+    range and of its two parts. Both parts are then cut recursively.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
-        NaN is left out.
+        The column; NaN is ignored.
     y : ndarray of shape (n_rows,), int
         Classes 0 to ``n_classes - 1``.
     n_classes : int
+        Number of classes.
 
     Returns
     -------
     ndarray of shape (n_cuts,)
-        Ascending; empty if no cut is worth it.
+        The cuts in ascending order; empty if none is accepted.
 
     References
     ----------
-    .. [1] Fayyad, Irani. Multi-interval discretization of continuous-valued attributes for classification learning.
-       IJCAI 1993. The number of candidate cuts, not N - 1, is what Weka calls better encoding.
+    .. [1] Fayyad, U. M. and Irani, K. B. "Multi-interval discretization of continuous-valued attributes for
+       classification learning." International Joint Conference on Artificial Intelligence, 1993. Using the number of
+       candidate cuts instead of N - 1 is called better encoding in Weka.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def mdl_cuts(values, y, n_classes):
 
 
 def _accepted_cut(below, low, high):
-    """Number of the distinct value at which the range starts its second part, or None."""
+    """Position of the distinct value at which the second part of the range starts, or None."""
     if high - low < 2:
         return None
     total = below[high] - below[low]
@@ -71,13 +73,13 @@ def _accepted_cut(below, low, high):
 
 
 def entropy(counts):
-    """Entropy in bits of counts along the last axis."""
+    """Return the entropy in bits of counts along the last axis."""
     shares = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     return -np.sum(shares * np.log2(shares, where=shares > 0, out=np.zeros_like(shares)), axis=-1)
 
 
 def discretize(columns, y, n_classes):
-    """Every column as codes 0, 1, ...: numeric ones by `mdl_cuts`, missing values as a code of their own.
+    """Encode every column as 0, 1, ...: numeric ones by `mdl_cuts`, missing values with a separate code.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""ReliefF: one weight a column, by the neighbors of rows in all columns."""
+"""ReliefF: one weight per column, by the neighbors of rows in all columns."""
 
 import numbers
 from typing import Literal
@@ -17,10 +17,10 @@ _BLOCK = 64
 
 
 class ReliefFSelector(TableSelector):
-    r"""Columns by ReliefF's weights.
+    r"""Select columns by the weights of ReliefF.
 
-    A column's weight is how much more it differs between a row and its nearest rows of other classes than between the
-    row and its nearest rows of its own,
+    The weight of a column is the difference between its mean distance from a row to the nearest rows of other classes
+    and that to the nearest rows of the same class,
 
     .. math::
 
@@ -28,28 +28,28 @@ class ReliefFSelector(TableSelector):
         \overline{\mathrm{diff}_f}(x, \mathrm{near}_c) - \overline{\mathrm{diff}_f}(x, \mathrm{near}_{y(x)}) \Big],
 
     where :math:`\mathrm{near}_c` are the k rows of class c nearest to x in *all* columns, by the sum of differences.
-    With two classes and one neighbor this is Relief. Copies of a column get its weight too: ReliefF finds columns that
-    matter, not a subset without repetition.
+    With two classes and one neighbor this is Relief. Copies of a column get the same weight: ReliefF finds relevant
+    columns, not a subset without redundancy.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Take the columns of the highest weights, as a number or as a part of all. None: those above `threshold`.
+        Number of columns with the highest weights, or their share of all columns. None selects those above `threshold`.
     threshold : float, default=0.0
-        Least weight of a column, if `n_features_to_select` is None.
+        Columns above this weight are selected if `n_features_to_select` is None.
     n_neighbors : int, default=10
-        Neighbors of each class. A class with fewer rows gives all it has.
+        Neighbors per class; all rows of a class that has fewer.
     max_samples : int, float or None, default=None
-        Rows to look at, as a number or as a part of the labeled rows; None for all of them.
+        Number of query rows, or their share of the labeled rows; None means all of them.
     nominal_features : "auto" or array-like, default="auto"
-        Nominal columns, as names, numbers or a mask. "auto": the columns of a data frame that hold text, categories or
-        booleans.
+        Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
+        categories or booleans.
     n_jobs : int, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows.
+        Draws the query rows.
     verbose : int, default=0
-        Print the progress.
+        If positive, print the progress.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ReliefFSelector(TableSelector):
     scores_path_ : ndarray of shape (n_features,)
         Their weights.
     support_ : ndarray of shape (n_features,), bool
-        The columns selected.
+        The selected columns.
     classes_ : ndarray
         The classes of the labeled rows.
     n_features_in_ : int
@@ -70,17 +70,16 @@ class ReliefFSelector(TableSelector):
     --------
     SubsetReliefSelector : The same idea for subsets, with neighbors inside the subset.
 
-    Notes
-    -----
-    Differences are :math:`|x - x'|` after scaling to [0, 1] for numeric columns, 0 or 1 for nominal ones. A missing
-    value follows Weka: :math:`1 - 1/v` in a nominal column of v values; in a numeric one the largest difference that
-    the present value allows, and 1 where both are missing. Time is :math:`O(|Q| \cdot n \cdot d)`.
+    Notes ----- Differences are :math:`|x - x'|` after scaling to [0, 1] for numeric columns, 0 or 1 for nominal ones.
+    Missing values are treated as in Weka: :math:`1 - 1/v` in a nominal column of v values; in a numeric one the largest
+    difference that the present value allows, and 1 if both are missing. Time is :math:`O(|Q| \cdot n \cdot d)`.
 
     References
     ----------
-    .. [1] Kononenko. Estimating attributes: analysis and extensions of RELIEF. ECML 1994.
-    .. [2] Robnik-Sikonja, Kononenko. Theoretical and empirical analysis of ReliefF and RReliefF. Machine Learning 53,
-       2003.
+    .. [1] Kononenko, I. "Estimating attributes: analysis and extensions of RELIEF." European Conference on Machine
+       Learning, 1994.
+    .. [2] Robnik-Šikonja, M. and Kononenko, I. "Theoretical and empirical analysis of ReliefF and RReliefF." Machine
+       Learning 53, 2003.
 
     Examples
     --------

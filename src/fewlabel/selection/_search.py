@@ -4,39 +4,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-TIE = 1e-12  # scores nearer than this are equal: rounding does not choose a column
+TIE = 1e-12  # scores that differ by less are equal, so that rounding does not choose a column
 
 
 class Subset(NamedTuple):
-    """Columns in the order they were added, and the score after each."""
+    """Columns in the order in which they were added, and the score after each."""
 
     columns: tuple
     scores: tuple
 
 
 def best_first(score_children, *, empty_score, max_stale, tol, max_columns, report):
-    """Best-first search, forward from the empty set, as in Weka.
+    """Run a best-first search, forward from the empty set, as in Weka.
 
-    The best subset not yet expanded is expanded: each column is added to it in turn. At most `max_stale` subsets wait
-    for expansion, and the search ends after `max_stale` expansions that gave no better subset.
+    Expands the best subset that has not been expanded yet: each column is added to it in turn. At most `max_stale`
+    subsets wait for expansion, and the search ends after `max_stale` expansions without a better subset.
 
     Parameters
     ----------
     score_children : callable
-        ``score_children(columns)`` gives the score of the subset with each column added, NaN for those in it.
+        ``score_children(columns)`` returns the score of the subset with each column added, NaN for those in it.
     empty_score : float
-        What a subset has to exceed.
+        Score of the empty set.
     max_stale : int
+        See above.
     tol : float
-        A subset is better if its score is by more than this.
+        A subset is better if its score is higher by more than this.
     max_columns : int
+        Largest size of a subset.
     report : callable
         ``report(subset)`` is called for each new best subset.
 
     Returns
     -------
     Subset
-        The best one.
+        The best subset.
     """
     best, best_score = Subset((), ()), empty_score
     waiting, expanded, stale = [best], set(), 0
@@ -63,6 +65,6 @@ def best_first(score_children, *, empty_score, max_stale, tol, max_columns, repo
 
 
 def ranked(scores):
-    """Columns from the best score down, NaN left out; of equal scores the lower column comes first."""
+    """Return the columns by descending score, without NaN; among equal scores the lower column comes first."""
     order = np.argsort(-np.round(scores, 12), kind="stable")
     return order[~np.isnan(scores[order])]

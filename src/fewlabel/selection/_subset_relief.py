@@ -1,4 +1,4 @@
-"""FSCRF: subsets of columns by how well they part each row from its neighbors of other classes."""
+"""FSCRF: subsets of columns by how well they separate each row from its neighbors of other classes."""
 
 import numbers
 import time
@@ -14,8 +14,8 @@ from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_s
 from fewlabel.selection._search import TIE, Subset, best_first, ranked
 from fewlabel.types import Seed
 
-_BLOCK = 16  # query rows a task; fixed, so that sums do not depend on the number of threads
-_COLUMNS = 64  # columns a task, where each is scored alone
+_BLOCK = 16  # query rows per task; fixed, so that sums do not depend on the number of threads
+_COLUMNS = 64  # columns per task, when each is scored alone
 
 
 class SubsetReliefSelector(TableSelector):
@@ -30,49 +30,49 @@ class SubsetReliefSelector(TableSelector):
         \qquad d_S(x, x') = \Big( \sum_{f \in S} \mathrm{diff}_f(x, x')^2 \Big)^{1/2},
 
     where :math:`\mathrm{near}_c` are the k rows of class c that are nearest *in S*, without x itself, p are the shares
-    of the classes among the labeled rows, and Q is a sample of the labeled rows that is drawn once. The search adds
-    the column with the highest score as long as the score rises. Relief and its kin rate one column at a time, with
-    neighbors in all columns. Copies of a good column are kept by both: a copy lengthens all distances, and so raises a
-    score that is above 0. With ``distance_norm="rms"`` the first copy adds nothing.
+    of the classes among the labeled rows, and Q is a sample of the labeled rows that is drawn once. The search adds the
+    column with the highest score as long as the score increases. Relief and ReliefF score one column at a time, with
+    neighbors in all columns. Both select copies of a good column: a copy increases all distances, and therefore a
+    positive score. With ``distance_norm="rms"`` the first copy does not change the score.
 
-    A column's difference is :math:`|x - x'|` after scaling to [0, 1] if it is numeric, and 0 or 1 if it is nominal; a
-    missing value differs by 1 from any other.
+    The difference in a column is :math:`|x - x'|` after scaling to [0, 1] if it is numeric, and 0 or 1 if it is
+    nominal; a missing value differs by 1 from any other.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        At most so many columns, as a number or as a part of all; exactly so many if `stop` is None. None: no limit.
+        Largest number of columns, or their share of all columns; the exact number if `stop` is None. None means no
+        limit.
     n_neighbors : int, default=10
-        Neighbors of each class (K). A class with fewer rows gives all it has.
+        Neighbors per class (K in [1]_); all rows of a class that has fewer.
     max_samples : int, float or None, default=300
-        Rows of the sample (M), as a number or as a part of the labeled rows; None for all of them.
+        Size of the sample (M in [1]_), as a number or as a share of the labeled rows; None means all of them.
     distance_norm : {"sum", "rms"}, default="sum"
-        "rms" divides the squared distance by the number of columns, as the thesis prints it. Columns come in the same
+        "rms" divides the squared distance by the number of columns, as printed in [1]_. Columns are added in the same
         order, but the search stops far earlier.
     stop : {"no-gain", "best-first"} or None, default="no-gain"
-        When the search ends: when no column raises the score by more than `tol`; after `max_stale` subsets in a row
-        without a better one, trying the columns of several good subsets; or (None) at `n_features_to_select` columns
-        whatever the score.
+        When the search ends: when no column increases the score by more than `tol`; after `max_stale` subsets without
+        improvement, extending several good subsets; or (None) at `n_features_to_select` columns whatever the score.
     max_stale : int, default=5
-        Subsets without improvement before a best-first search ends.
+        Number of subsets without improvement after which a best-first search ends.
     tol : float, default=0.0
-        Least gain of the score for one more column.
+        Smallest increase of the score for one more column.
     nominal_features : "auto" or array-like, default="auto"
-        Nominal columns, as names, numbers or a mask. "auto": the columns of a data frame that hold text, categories or
-        booleans.
+        Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
+        categories or booleans.
     n_jobs : int, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the sample.
     verbose : int, default=0
-        Print each column that is added, its score and the time so far.
+        If positive, print each added column, the score and the elapsed time.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,), bool
-        The columns selected.
+        The selected columns.
     path_ : ndarray of shape (n_selected,), int
-        The columns selected, in the order they were added.
+        The selected columns in the order in which they were added.
     scores_path_ : ndarray of shape (n_selected,)
         The score after each of them.
     classes_ : ndarray
@@ -82,32 +82,34 @@ class SubsetReliefSelector(TableSelector):
 
     See Also
     --------
-    ReliefFSelector : Rates columns one at a time.
+    ReliefFSelector : Scores columns one at a time.
     CorrelationSubsetSelector : Subsets by correlation with the class and among the columns.
 
     Notes
     -----
-    Squared distances are sums over the columns. Those of the present subset are kept, and a candidate column only adds
-    its own; rows that are too far already are not looked at. A step costs far less than
+    Squared distances are sums over the columns. Those of the current subset are kept, and a candidate column only adds
+    its own; rows that are already too far are skipped. A step costs far less than
     :math:`O(|Q| \cdot n \cdot \text{columns})`, and memory is :math:`O(|Q| \cdot n)`.
 
-    We differ from the thesis where it is in error or can be bettered: its printed loop never sets the best score and
-    returns every column; it draws a new sample for each candidate, which makes candidates differ by chance; and the
-    numbers of columns it reports are those of summed distances, not of the printed mean.
+    Differences from [1]_: its printed loop never updates the best score and returns every column; it draws a new sample
+    for each candidate, so that candidates differ by chance; and the numbers of columns that it reports match summed
+    distances, not the printed mean.
 
-    To choose the number of columns by the classifier that follows, put the selector in a pipeline with ``stop=None``
-    and search over `n_features_to_select`; selection then stays inside the fold. Chosen on all rows first, columns
-    flatter every score that is measured afterwards.
+    To choose the number of columns by the accuracy of a classifier, put the selector in a pipeline with ``stop=None``
+    and search over `n_features_to_select`, so that columns are selected within each fold. If they are selected on all
+    rows first, every score measured afterwards is too optimistic.
 
     References
     ----------
-    .. [1] Research on feature selection and semi-supervised classification (in Chinese). Doctoral thesis, chapter 3:
-       score, equations 3.1 to 3.3; search, figure 3.2.
-    .. [2] Kira, Rendell. A practical approach to feature selection. ICML 1992.
+    .. [1] Huang, D. "Research on feature selection and semi-supervised classification methods." PhD thesis, Huazhong
+       University of Science and Technology, 2011 (in Chinese), chapter 3: score, equations 3.1 to 3.3;
+       search, figure 3.2.
+    .. [2] Kira, K. and Rendell, L. A. "A practical approach to feature selection." International Workshop on Machine
+       Learning, 1992.
 
     Examples
     --------
-    Of two columns that only together tell the class, and three of noise, it finds the two.
+    The class depends on two columns together, the other three are noise:
 
     >>> import numpy as np
     >>> from fewlabel import SubsetReliefSelector
@@ -196,7 +198,7 @@ class SubsetReliefSelector(TableSelector):
 
 
 def _greedy(score_children, most, tol, report):
-    """Add the best column until the score gains no more than `tol`; to the end if that is None."""
+    """Add the best column until the score increases by no more than `tol`; None adds columns up to `most`."""
     subset, best = Subset((), ()), -np.inf
     while len(subset.columns) < most:
         scores = score_children(subset.columns)
@@ -210,7 +212,7 @@ def _greedy(score_children, most, tol, report):
 
 
 class SubsetScores:
-    """Scores of subsets on a fixed sample; keeps the squared distances of the subset it was last asked about."""
+    """Scores of subsets on a fixed sample; keeps the squared distances of the last subset."""
 
     def __init__(self, sample, nominal, n_neighbors, *, root_mean=False, n_jobs=None):
         self._columns = np.ascontiguousarray(sample.values.T)
@@ -225,7 +227,7 @@ class SubsetScores:
         self._parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
 
     def of_children(self, subset):
-        """The score of the subset with each column added to it, NaN for the columns it holds."""
+        """Return the score of the subset with each column added to it; NaN for the columns in it."""
         scores = np.full(len(self._columns), np.nan)
         if subset:
             candidates = np.setdiff1d(np.arange(len(self._columns)), subset)
