@@ -198,7 +198,7 @@ def test_errors_say_what_to_do(Booster):
         Booster().fit(X, [1, 1, -1, -1, -1, -1])
     with pytest.raises(LabelError, match="no labeled row"):
         Booster().fit(X, [-1] * 6)
-    with pytest.raises(ValueError, match="does not take sample_weight"):
+    with pytest.raises(ValueError, match="does not support sample_weight"):
         Booster(KNeighborsClassifier(1)).set_params(
             **({"resample": False} if Booster is AssembleClassifier else {})
         ).fit(X, [0, 1, 0, 1, -1, -1])
