@@ -35,7 +35,7 @@ def scaled(X, metric, shift, divisor):
 
 
 class RowSearch:
-    """The nearest of the given rows, found by scikit-learn or pynndescent; distances are computed anew by subtraction.
+    """The nearest of the given rows, found by scikit-learn or pynndescent; distances are computed again by subtraction.
 
     The searches expand the square of a difference, which gives equal rows a distance of about 1e-8.
     """

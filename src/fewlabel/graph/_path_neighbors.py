@@ -63,7 +63,7 @@ class PathNeighborsClassifier(LabeledClassifier):
     n_jobs : int, default=None
         Threads of the search; -1 for all cores.
     random_state : int, RandomState instance or None, default=None
-        Used by pynndescent only: all else is without chance.
+        Used by pynndescent only; everything else is deterministic.
 
     Attributes
     ----------
@@ -98,15 +98,15 @@ class PathNeighborsClassifier(LabeledClassifier):
     The weight of a class is proportional to 1 / cost of the cheapest path to it. It ranks rows by how clear their case
     is, and is no calibrated probability. Rows behind one long edge have nearly equal weights for all classes.
 
-    A new row takes its first step to one of its K nearest rows of the fit, and goes on as they do; a row equal to one
+    A new row takes its first step to one of its K nearest rows of the fit, and continues as they do; a row equal to one
     of the fit takes its class. New rows do not change the graph.
 
     Of equal costs the path found first wins: the one whose next row is cheaper, and between labeled rows the upper
     one. If more than K rows are at the same distance, as copies of a row are, the search decides which of them are
     neighbors.
 
-    We differ from the thesis where measurements favor it, and `PathNeighborsClassifier.thesis()` is its form: here
-    paths are those of least cost, steps lead both ways, :math:`\delta` is a fifth of the median edge, and K is 10.
+    We differ from the thesis where measurements favor it; `PathNeighborsClassifier.thesis()` is the algorithm as
+    published. Here paths are those of least cost, steps lead both ways, :math:`\delta` is a fifth of the median edge, and K is 10.
     Its equation 6.1 prints a squared norm and calls it the norm of order 2: lengths are not squared here. The lower
     bound of its Theorem 6.1 should read :math:`\lfloor L \rfloor e^{L / \lfloor L \rfloor} \le CL`: two edges of
     length 1.25 cost less than the printed one.
@@ -171,7 +171,7 @@ class PathNeighborsClassifier(LabeledClassifier):
 
     @classmethod
     def thesis(cls, **parameters: Any) -> Self:
-        """The thesis's form: two steps on the directed graph of 40 neighbors, :math:`\\delta` the smallest edge.
+        """The algorithm as published: two steps, directed graph of 40 neighbors, :math:`\\delta` the smallest edge.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""BSSEL: balanced groups of labeled and unlabeled rows, a multi-view model of each, dealt out anew in rounds."""
+"""BSSEL: balanced groups of labeled and unlabeled rows, a multi-view model of each, and new groups in each round."""
 
 import numbers
 
@@ -23,7 +23,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     r"""Ensemble of multi-view models of balanced groups, for imbalanced tables with unlabeled rows (BSSEL).
 
     1. A supervised classifier gives the unlabeled rows their first labels.
-    2. The majority is dealt into G groups, and so are the unlabeled rows that are labeled as majority for now. Group
+    2. The majority is split into G groups, and so are the unlabeled rows that are labeled as majority for now. Group
        g is its part of both, with the whole minority, labeled and so labeled.
     3. Each group fits the objective of `MultiviewKernelClassifier`, with the labels of its labeled rows only; the
        output is the mean :math:`h(x) = \frac1G \sum_g h_g(x)`.
@@ -34,9 +34,9 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     The groups share their views, scales and bases, so that the mean of the models is one model: predicting costs what
     one of them costs.
 
-    It helps over one plain `MultiviewKernelClassifier` on imbalanced tables, as balanced groups do not drown the
-    minority. One such model with ``class_weight="balanced"`` does about as well, for the price of one fit: try it
-    first.
+    It helps over one plain `MultiviewKernelClassifier` on imbalanced tables, as the minority is not outnumbered in
+    balanced groups. One such model with ``class_weight="balanced"`` does about as well, for the price of one fit:
+    try it first.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     n_jobs : int, default=None
         Threads that fit groups; -1 for all cores. The result does not depend on it.
     verbose : int, default=0
-        If positive, print a line a round.
+        If positive, print a line per round.
     random_state : int, RandomState instance or None, default=None
-        Draws rows for "nystroem" and for the median distance, deals out the groups, and seeds `initial`.
+        Draws rows for "nystroem" and for the median distance, draws the groups, and seeds `initial`.
 
     Attributes
     ----------
@@ -94,7 +94,8 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Rounds.
     history_ : list of dict
         For each round: `iter`; `score`, the AUC that stops the rounds; `n_changed`, unlabeled rows whose label
-    changed. transduction_ : ndarray of shape (n_samples,)
+        changed.
+    transduction_ : ndarray of shape (n_samples,)
         Class of each row of the fit: the known one, or the one that an unlabeled row got in the last round.
     n_groups_ : int
     views_, view_weights_, clusterer_, length_scales_, landmarks_, dual_coef_ :
@@ -102,7 +103,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     slope_ : float
         Slope of the probabilities in the outputs.
     class_weight_ : ndarray of shape (n_classes,)
-        How much more often a row of each class was seen than the mean; probabilities are freed of it.
+        How much more often a row of each class was seen than the mean; the probabilities are corrected for it.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -121,8 +122,8 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     Labels at the threshold 0 of models of balanced groups would make far too many unlabeled rows minority, so the
     number of rows of each class is kept to its share.
 
-    Each round deals out the groups anew, from a seed of its own. Labels settle within a few rounds. As they decide in
-    which group a row is and nothing else, rounds after the first hardly change the ranking: ``max_iter=2`` does.
+    Each round draws new groups, from a seed of its own. Labels settle within a few rounds. As they decide in
+    which group a row is and nothing else, rounds after the first hardly change the ranking: ``max_iter=2`` is enough.
 
     With :math:`\gamma_B = \gamma_W = 0` or without unlabeled rows there is nothing to repeat, and one round is run.
 
@@ -229,7 +230,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self : object
         """
         if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together: pass both, or none of them")
+            raise ValueError("X_val and y_val belong together: pass both or neither")
         X, codes, _ = self._read_rows(X, y)
         self._fit(X, codes, None if X_val is None else self._read_validation(X_val, y_val))
         return self
@@ -305,7 +306,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
 
 
 class _Run:
-    """The rounds: deals out groups, fits them, and scores labeled rows by what did not learn from them."""
+    """The rounds: draws groups, fits them, and scores labeled rows by what did not learn from them."""
 
     def __init__(self, model, rows, parts, validation):
         self.model, self.rows, self.parts, self.validation = model, rows, parts, validation

@@ -1,4 +1,4 @@
-"""Balanced groups: large classes are dealt out, the rarest one is in every group."""
+"""Balanced groups: large classes are split, the rarest one is in every group."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ def count_parts(counts, n_groups):
     """Number of groups, and into how many parts each class is cut.
 
     Of "balanced" groups there are as many as the largest class has rows for one of the rarest. The rarest class stays
-    whole and the largest is cut into one part a group; a class between them is cut in proportion, so that no group
+    whole and the largest is cut into one part per group; a class between them is cut in proportion, so that no group
     lacks a class. Of several rarest or largest classes the first counts.
     """
     counts = np.asarray(counts)
@@ -22,7 +22,7 @@ def count_parts(counts, n_groups):
     parts = np.clip(np.round(n_groups * counts / counts[largest]).astype(int), 1, counts)
     if counts[rarest] < counts[largest]:
         parts[rarest] = 1
-    else:  # classes of equal size: one is dealt out, the others stay whole
+    else:  # classes of equal size: one is split, the others stay whole
         parts[:] = 1
     parts[largest] = n_groups
     return int(n_groups), parts

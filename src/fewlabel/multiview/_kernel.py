@@ -1,4 +1,4 @@
-"""MVL-LS and MVL-SVM: one function a view, kept alike between views and smooth within each."""
+"""MVL-LS and MVL-SVM: one function per view, similar between views and smooth within each."""
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -9,7 +9,7 @@ from fewlabel.multiview._system import System
 
 
 class MultiviewKernelClassifier(MultiviewClassifier):
-    r"""Kernel machine with one function a view, all of which learn from unlabeled rows too (MVL-LS, MVL-SVM).
+    r"""Kernel machine with one function per view, which learns from unlabeled rows too (MVL-LS, MVL-SVM).
 
     Columns fall into m views. Each view has a function :math:`f^v` in the space of its kernel, and the output is their
     weighted sum :math:`h(x) = \sum_v c_v f^v(x)`. Over l labeled rows out of N,

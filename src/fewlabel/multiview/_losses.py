@@ -69,7 +69,7 @@ class HingeLoss:
         return alpha, gap
 
     def gap(self, Z, codes, weight, alpha):
-        """Primal less dual objective, with the weights made anew from `alpha`."""
+        """Primal less dual objective, with the weights computed again from `alpha`."""
         W = -0.5 * Z.T @ (alpha @ self.codes)
         margin = 1.0 / (self.simplex.shape[1] - 1)
         losses = np.maximum(margin + Z @ W @ self.simplex, 0.0)
@@ -93,7 +93,7 @@ def held_out(loss, Z, codes, weight):
     would be ranked too low: with ten rows of it the AUC of noise would be far below 1/2.
     """
     fold = np.empty(len(codes), dtype=np.int64)
-    fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % _N_FOLDS  # dealt out class by class
+    fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % _N_FOLDS  # class by class
     outputs = np.empty((len(codes), loss.codes.shape[1]))
     total = np.bincount(codes, weights=weight)
     for k in range(min(_N_FOLDS, len(codes))):

@@ -100,8 +100,8 @@ class MultiviewClassifier(LabeledClassifier):
     def predict_proba(self, X):
         """Probability of each class: a softmax of the outputs, whose slope is fitted to held-out labeled rows.
 
-        What the classes weighed in the fit is undone, so that with balanced classes a row at the threshold of `predict`
-        has the share of its class among the labeled rows as its probability, and not 1/2.
+        The weights of the classes in the fit are undone, so that with balanced classes a row at the threshold of
+        `predict` has the share of its class among the labeled rows as its probability, and not 1/2.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class MultiviewClassifier(LabeledClassifier):
         weights = np.asarray(self.view_weights, dtype=np.float64)
         if weights.shape != (m,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
             raise ValueError(
-                f"view_weights should be {m} numbers, one a view, that are not negative and not all 0; got "
+                f"view_weights should be {m} numbers, one per view, that are not negative and not all 0; got "
                 f"{weights.tolist()}"
             )
         return weights

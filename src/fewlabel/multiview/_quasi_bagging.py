@@ -20,9 +20,9 @@ _SURE = 1e-6  # a probability of 0 in one group must not silence all others
 class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     r"""Models of disjoint groups of the majority, each with the whole minority (quasi-bagging).
 
-    The labeled rows of the majority are dealt into groups, each as large as the minority. Model :math:`g` learns from
+    The labeled rows of the majority are split into groups, each as large as the minority. Model :math:`g` learns from
     its group and all rows of the minority, and so sees both classes equally often. Of class k it saw the share
-    :math:`b_{gk}`, which its probabilities have to be freed of:
+    :math:`b_{gk}`, for which its probabilities are corrected:
 
     .. math::
 
@@ -43,7 +43,7 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
     n_groups : int or "balanced", default="balanced"
         Number of groups; "balanced" is the size of the largest class over that of the rarest, rounded.
     n_repeats : int, default=1
-        How often the rows are dealt out anew; there are `n_groups` times `n_repeats` models.
+        How often the rows are split again; there are `n_groups` times `n_repeats` models.
     n_jobs : int, default=None
         Processes that fit models; -1 for all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -64,8 +64,8 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
 
     Notes
     -----
-    With more than two classes the rarest is in every group, the largest is cut into one part a group, and the others in
-    proportion, so that every group holds all classes.
+    With more than two classes the rarest is in every group, the largest is cut into one part per group, and the others
+    in proportion, so that every group holds all classes.
 
     References
     ----------

@@ -30,7 +30,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         \ \text{or}\ \eta^2(f \mid x_j),
 
     the squared correlation of a numeric column and the correlation ratio of a categorical one. Columns move to the
-    center that they are most similar to, and the centers are found anew, until nothing moves.
+    center that they are most similar to, and the centers are computed again, until no column moves.
 
     After the correlations have been computed, the time does not depend on the number of rows.
 

@@ -16,7 +16,7 @@ from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 
 class CoTrainingRun(Run):
-    """Each view's classifier labels the rows of a pool that it is surest of; all views learn from them."""
+    """Each view's classifier labels the rows of a pool with its highest confidence; all views learn from them."""
 
     def __init__(self, learner, codes, free, views, queue, *, k, pool_size):
         super().__init__(learner, codes, free)
@@ -67,22 +67,23 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     r"""Co-training: classifiers of different columns label rows for each other.
 
     One classifier is fitted to each view (a set of columns). In each round each of them labels, out of a pool of
-    unlabeled rows, those of each class that it is surest of; all views then learn from them. Rows for which two views
-    choose different classes stay in the pool, which is filled up from the other unlabeled rows. The final posterior is
+    unlabeled rows, those of each class with its highest confidence; all views then learn from them. Rows for which two
+    views choose different classes stay in the pool, which is filled up from the other unlabeled rows. The final posterior is
     the normalized product :math:`P(c \mid x) \propto \prod_v P_v(c \mid x^{(v)})`.
 
-    The views should each be enough to tell the classes, and be independent given the class: a page's words and the
+    The views should each be enough to predict the class, and be independent given the class: a page's words and the
     words of links to it. Halves of the columns drawn at random are neither; with them expect harm, and the guard to
     prevent most of it.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 rows a leaf.
+        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 samples
+        per leaf.
     views : sequence of array-like, default=None
         Columns of each view, two views or more: positions, names, or masks. None: two halves, drawn at random.
     k_best : int, default=4
-        Rows that a view labels in a round, shared out over the classes as they are among the labeled rows, one of each
+        Rows that a view labels in a round, divided over the classes as they are among the labeled rows, one of each
         class at least; with classes of 1 to 3 these are the authors' 1 and 3.
     pool_size : int, default=75
         Rows of the pool.

@@ -51,7 +51,7 @@ class CrossTrainingRun(Run):
 class CrossTrainingClassifier(SelfLabelingClassifier):
     r"""Cross-training: parts of the labeled rows label rows for the part left out (NC-T; ICT with two parts).
 
-    Labeled rows :math:`L` and unlabeled rows :math:`U` are dealt into `n_parts` parts, :math:`L` evenly within each
+    Labeled rows :math:`L` and unlabeled rows :math:`U` are split into `n_parts` parts, :math:`L` evenly within each
     class. In each round, for every part p in turn,
 
     .. math::
@@ -65,14 +65,15 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     A classifier that labels rows for itself mostly confirms itself. **The guard**, ``stop="out-of-fold"``: the same
     rounds are run three times more, each time without the labels of a third of the labeled rows, which the final
     classifier of that run predicts after every round. That gives an out-of-fold accuracy of each round. The labels of
-    the best round are used if more labeled rows are predicted rightly than from the labeled rows alone, beyond chance
+    the best round are used if more labeled rows are predicted correctly than from the labeled rows alone, beyond chance
     (McNemar's test, one-sided, 5%); else none are, and the model is the base classifier fitted to the labeled rows.
     Expect that on most tables.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 rows a leaf.
+        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 samples
+        per leaf.
     n_parts : int, default=3
         Number of parts. 3 is NC-T; 2 is ICT, in which a classifier sees half of the labels.
     k_best : int, default=10
@@ -87,7 +88,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     threshold : float, default=None
         Leave rows unlabeled that the classifier is less sure of than this.
     random_state : int, RandomState instance or None, default=None
-        Deals out the rows, and is passed on to base classifiers whose own `random_state` is None.
+        Splits the rows, and is passed on to base classifiers whose own `random_state` is None.
 
     Attributes
     ----------
@@ -117,8 +118,9 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     Notes
     -----
     It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and about five times as many with the guard. The classifier of part p
-    gives another score for nothing, its accuracy on :math:`L_p`, which it was not fitted to. We do not use it: from the
-    second part on it learns from rows that were labeled by classifiers of :math:`L_p`, and so it flatters the rounds.
+    gives another score at no cost, its accuracy on :math:`L_p`, which it was not fitted to. We do not use it: from the
+    second part on it learns from rows that were labeled by classifiers of :math:`L_p`, and is too
+    optimistic.
 
     References
     ----------

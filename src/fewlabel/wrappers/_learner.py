@@ -11,7 +11,7 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 class Learner:
     """Fits clones of one base classifier to chosen rows and columns of a table.
 
-    Every clone has the same seeds: two rounds then differ by their rows and not by luck, and the classifier of the
+    Every clone has the same seeds: two rounds then differ by their rows and not by chance, and the classifier of the
     labeled rows alone is the same one whether or not rounds were run before it.
     """
 
@@ -27,7 +27,7 @@ class Learner:
         return model.fit(take(self.X, rows, columns), self.classes[codes])
 
     def read(self, model, rows, columns=None):
-        """Predicted class of each row, as a position in `classes`, and how sure the model is of it.
+        """Predicted class of each row, as a position in `classes`, and the confidence of the model.
 
         The largest posterior; of a model without posteriors, the lead of the best decision value over the next.
         """

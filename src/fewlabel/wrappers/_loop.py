@@ -65,7 +65,7 @@ def self_label(run, watchers, codes, max_rounds):
 
 
 def deal(codes, rows, n_parts, rng):
-    """Part of each row, dealt out class by class in random order: sizes differ by at most 1, also within a class."""
+    """Part of each row, assigned class by class in random order: sizes differ by at most 1, also within a class."""
     parts = np.full(len(codes), -1)
     shuffled = rows[rng.permutation(len(rows))]
     shuffled = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -94,7 +94,7 @@ def _beats(right, start):
 
 
 def _right(watchers, codes):
-    """Whether each labeled row is predicted rightly by the watcher that did not learn from it; None without any."""
+    """Whether each labeled row is predicted correctly by the watcher that did not learn from it; None without any."""
     if not watchers:
         return None
     guess = np.full(len(codes), -1)

@@ -111,7 +111,8 @@ class TriTrainingClassifier(SelfLabelingClassifier):
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 rows a leaf.
+        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 samples
+        per leaf.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
         "out-of-fold": the guard of `CrossTrainingClassifier`; its start is the vote of the three bootstrap classifiers.
         "exhausted": until no classifier learns anything, as published.
