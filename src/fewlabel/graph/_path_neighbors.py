@@ -106,10 +106,10 @@ class PathNeighborsClassifier(LabeledClassifier):
     neighbors.
 
     We differ from the thesis where measurements favor it; `PathNeighborsClassifier.thesis()` is the algorithm as
-    published. Here paths are those of least cost, steps lead both ways, :math:`\delta` is a fifth of the median edge, and K is 10.
-    Its equation 6.1 prints a squared norm and calls it the norm of order 2: lengths are not squared here. The lower
-    bound of its Theorem 6.1 should read :math:`\lfloor L \rfloor e^{L / \lfloor L \rfloor} \le CL`: two edges of
-    length 1.25 cost less than the printed one.
+    published. Here paths are those of least cost, steps lead both ways, :math:`\delta` is a fifth of the median
+    edge, and K is 10. Its equation 6.1 prints a squared norm and calls it the norm of order 2: lengths are not
+    squared here. The lower bound of its Theorem 6.1 should read
+    :math:`\lfloor L \rfloor e^{L / \lfloor L \rfloor} \le CL`: two edges of length 1.25 cost less than the printed one.
 
     References
     ----------

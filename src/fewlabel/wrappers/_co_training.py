@@ -67,9 +67,9 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     r"""Co-training: classifiers of different columns label rows for each other.
 
     One classifier is fitted to each view (a set of columns). In each round each of them labels, out of a pool of
-    unlabeled rows, those of each class with its highest confidence; all views then learn from them. Rows for which two
-    views choose different classes stay in the pool, which is filled up from the other unlabeled rows. The final posterior is
-    the normalized product :math:`P(c \mid x) \propto \prod_v P_v(c \mid x^{(v)})`.
+    unlabeled rows, those of each class with its highest confidence; all views then learn from them. Rows for which
+    two views choose different classes stay in the pool, which is filled up from the other unlabeled rows. The final
+    posterior is the normalized product :math:`P(c \mid x) \propto \prod_v P_v(c \mid x^{(v)})`.
 
     The views should each be enough to predict the class, and be independent given the class: a page's words and the
     words of links to it. Halves of the columns drawn at random are neither; with them expect harm, and the guard to
