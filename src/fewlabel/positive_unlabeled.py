@@ -45,8 +45,8 @@ class PositiveUnlabeled:
             warnings.warn(
                 f"prior={self.prior:g} is more than the data can support, at most {ceiling:.2f}: with so many "
                 "positives, more of the unlabeled rows would look like the labeled ones. Too many rows will be "
-                "called positive. Lower it, leave it out to estimate it, or check that the labeled positives are drawn like the "
-                "others",
+                "called positive. Lower it, leave it out to estimate it, or check that the labeled positives are "
+                "drawn like the others",
                 PriorWarning,
                 stacklevel=5,
             )

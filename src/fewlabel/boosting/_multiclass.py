@@ -221,8 +221,10 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     --------
     AssembleClassifier : Updates the labels of the unlabeled rows in each round.
 
-    Notes ----- Equation 5.7 of [1]_ has the factor :math:`e^{-\beta/(K-1)^2}` for misclassified rows, which lowers
-    their weight; its cost implies the opposite sign, which is used here. Without unlabeled rows and with
+    Notes
+    -----
+    Equation 5.7 of [1]_ has the factor :math:`e^{-\beta/(K-1)^2}` for misclassified rows, which lowers their weight;
+    its cost implies the opposite sign, which is used here. Without unlabeled rows and with
     ``labeled_factor=1`` this is SAMME [2]_.
 
     References

@@ -70,7 +70,9 @@ class ReliefFSelector(TableSelector):
     --------
     SubsetReliefSelector : The same idea for subsets, with neighbors inside the subset.
 
-    Notes ----- Differences are :math:`|x - x'|` after scaling to [0, 1] for numeric columns, 0 or 1 for nominal ones.
+    Notes
+    -----
+    Differences are :math:`|x - x'|` after scaling to [0, 1] for numeric columns, 0 or 1 for nominal ones.
     Missing values are treated as in Weka: :math:`1 - 1/v` in a nominal column of v values; in a numeric one the largest
     difference that the present value allows, and 1 if both are missing. Time is :math:`O(|Q| \cdot n \cdot d)`.
 
