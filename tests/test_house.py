@@ -1,11 +1,14 @@
 """The structure of the source tree: who may import what, how large things may be, and that the maps of it are right."""
 
 import ast
+import inspect
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
+
+import fewlabel
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fewlabel"
@@ -59,6 +62,46 @@ def private_imports(source, own_part):
 )
 def test_private_imports_are_found(source, expected):
     assert private_imports(source, "boosting") == expected
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_no_module_imports_a_private_name_of_another_part(path):
+    dotted = ".".join(["fewlabel", *path.relative_to(SOURCE).with_suffix("").parts])
+    own_part = "" if path.parent == SOURCE and path.stem.startswith("__") else part_of(dotted)
+    assert not private_imports(path.read_text("utf-8"), own_part)
+
+
+def test_files_and_functions_stay_small():
+    files = [path for folder in ("src", "tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
+    lengths = {path.name: len(path.read_text("utf-8").splitlines()) for path in files}
+    assert not {name: length for name, length in lengths.items() if length > 450}
+    lint = SETTINGS["ruff"]["lint"]
+    assert {"C901", "PLR0917"} <= set(lint["select"])  # `make lint` then checks every function
+    assert lint["mccabe"]["max-complexity"] == 12
+    assert lint["pylint"]["max-positional-args"] == 8
+
+
+def public_functions():
+    """Public functions, and constructors and public methods of public classes, that are defined in fewlabel."""
+    for name in set(fewlabel.__all__) - set(fewlabel._MODULES):
+        value = getattr(fewlabel, name)
+        if inspect.isfunction(value):
+            yield name, value
+        elif inspect.isclass(value):
+            for base in value.__mro__:
+                for method, function in vars(base).items() if base.__module__.startswith("fewlabel") else ():
+                    if inspect.isfunction(function) and (not method.startswith("_") or method == "__init__"):
+                        yield f"{base.__name__}.{method}", function
+
+
+def test_the_public_api_has_types():
+    missing = set()
+    for name, function in public_functions():
+        signature = inspect.signature(function)
+        given = [p.annotation for p in signature.parameters.values() if p.name not in ("self", "cls")]
+        if inspect.Signature.empty in (*given, signature.return_annotation):
+            missing.add(name)
+    assert not missing
 
 
 def test_import_linter_names_every_part():

@@ -7,6 +7,17 @@ rows are labeled. gB and gW are the paper's: sums over rows, not means.
 import numpy as np
 from scipy.optimize import minimize
 
+VIEWS = [[0], [1, 2], [3, 4, 5]]
+
+
+def few_rows(seed, n_classes=2, n=24, n_labeled=9):
+    """Six columns in three views, labeled rows first."""
+    rng = np.random.default_rng(seed)
+    true = np.arange(n) % n_classes
+    X = rng.normal(size=(n, 6)) + true[:, None] * [0.8, 0.0, 0.8, 0.5, 0.0, 0.5]
+    y = np.where(np.arange(n) < n_labeled, true, -1)
+    return X, y
+
 
 def stack(matrices):
     """One matrix over (row, view): the block of rows i, j is diagonal, with the entries i, j of each view."""

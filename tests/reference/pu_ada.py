@@ -26,8 +26,8 @@ def fit(
             break
         Z = plus.sum() + minus.sum() + unlabeled.sum()
         tolerance = TOLERANCE * (plus.sum() - minus.sum() + unlabeled.sum())
-        found = search(X, plus, minus, unlabeled, Z, tolerance, non_negative, draw, t)
-        found = found or search(X, plus, minus, unlabeled, Z, tolerance, non_negative, None, t)
+        found = search(X, plus, minus, unlabeled, tolerance, non_negative, draw, t)
+        found = found or search(X, plus, minus, unlabeled, tolerance, non_negative, None, t)
         if not found:
             break
         smallest = max(target for *_, target in found)
@@ -41,7 +41,8 @@ def fit(
     return rounds
 
 
-def search(X, plus, minus, unlabeled, Z, tolerance, non_negative, draw, t):
+def search(X, plus, minus, unlabeled, tolerance, non_negative, draw, t):
+    Z = plus.sum() + minus.sum() + unlabeled.sum()
     found = []
     for stump, fires in candidates(X, range(X.shape[1])):
         e, theta, *_ = stump
