@@ -85,7 +85,7 @@ _HOME = {**_ESTIMATORS, **_SPLITTERS, **_FUNCTIONS}
 __all__ = ["UNLABELED", "all_estimators", *_HOME, *_MODULES]  # noqa: PLE0604
 
 
-def all_estimators():
+def all_estimators() -> list[tuple[str, type]]:
     """List all estimators of the library.
 
     Returns

@@ -2,8 +2,10 @@
 
 import math
 import numbers
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler
@@ -12,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, fit_context
+from fewlabel.types import MatrixLike, Seed
 
 _ROUNDING = 1e-12  # an error this close to chance level counts as chance level
 _LEAST_ERROR = 1e-10  # used for a base classifier without error, which ends the fit
@@ -36,7 +39,7 @@ class PseudoLabelBooster(LabeledClassifier):
     resample = False
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -121,7 +124,7 @@ class PseudoLabelBooster(LabeledClassifier):
             votes[np.arange(len(X)), model.predict(X).astype(np.int64)] += beta
         return votes
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the weighted votes of each class; with two classes, the second minus the first.
 
         Parameters
@@ -137,7 +140,7 @@ class PseudoLabelBooster(LabeledClassifier):
         votes = self._votes(X)
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class with the most weighted votes.
 
         Parameters
@@ -153,7 +156,7 @@ class PseudoLabelBooster(LabeledClassifier):
         votes = self._votes(X)  # first, for its error if the model is not fitted
         return self.classes_[np.argmax(votes, axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the share of the weighted votes of each class, which is not a calibrated probability.
 
         Parameters
@@ -255,16 +258,16 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        n_estimators=30,
-        n_neighbors=1,
-        labeled_weight=8.0,
-        unlabeled_weight=2.0,
-        labeled_factor=2.0,
-        update="samme",
-        random_state=None,
-    ):
+        n_estimators: int = 30,
+        n_neighbors: int = 1,
+        labeled_weight: float = 8.0,
+        unlabeled_weight: float = 2.0,
+        labeled_factor: float = 2.0,
+        update: Literal["samme", "damped"] = "samme",
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.n_neighbors = n_neighbors
@@ -344,14 +347,14 @@ class AssembleClassifier(PseudoLabelBooster):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        n_estimators=30,
-        n_neighbors=1,
-        labeled_share=0.9,
-        resample=False,
-        random_state=None,
-    ):
+        n_estimators: int = 30,
+        n_neighbors: int = 1,
+        labeled_share: float = 0.9,
+        resample: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.n_neighbors = n_neighbors

@@ -2,12 +2,14 @@
 
 import math
 import numbers
+from typing import Literal
 
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting.booster import StumpBooster
 from fewlabel.boosting.loop import Rule
+from fewlabel.types import Seed
 
 _LARGEST_EDGE = 1.0 - 1e-6
 
@@ -122,21 +124,21 @@ class PNUAdaBoostClassifier(StumpBooster):
 
     def __init__(
         self,
-        n_estimators=150,
+        n_estimators: int = 150,
         *,
-        gamma=0.95,
-        scheme="labeled",
-        learning_rate=0.1,
-        max_bins=255,
-        max_features=0.3,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        n_jobs=None,
-        random_state=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        gamma: float = 0.95,
+        scheme: Literal["labeled", "pu-un"] = "labeled",
+        learning_rate: float = 0.1,
+        max_bins: int = 255,
+        max_features: float = 0.3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma
         self.scheme = scheme

@@ -2,12 +2,14 @@
 
 import math
 import numbers
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting.booster import StumpBooster
 from fewlabel.boosting.loop import Rule
+from fewlabel.types import Seed
 
 _LARGEST_EDGE = 1.0 - 1e-6  # keeps the bound step finite
 _LEAST_WRONG = 5e-7  # keeps the exact step finite
@@ -188,22 +190,22 @@ class PNUAUCBoostClassifier(StumpBooster):
 
     def __init__(
         self,
-        n_estimators=150,
+        n_estimators: int = 150,
         *,
-        gamma=0.95,
-        rho=0.0,
-        step="exact",
-        learning_rate=0.1,
-        max_bins=255,
-        max_features=0.3,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        n_jobs=None,
-        random_state=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        gamma: float = 0.95,
+        rho: float = 0.0,
+        step: Literal["exact", "bound"] = "exact",
+        learning_rate: float = 0.1,
+        max_bins: int = 255,
+        max_features: float = 0.3,
+        early_stopping: bool | Literal["alarm"] = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma
         self.rho = rho
@@ -220,7 +222,7 @@ class PNUAUCBoostClassifier(StumpBooster):
         self.verbose = verbose
 
     @classmethod
-    def paper(cls, **parameters):
+    def paper(cls, **parameters: Any) -> Self:
         """The paper's algorithm, as published: the bound step at full length, and all columns in every round.
 
         Parameters

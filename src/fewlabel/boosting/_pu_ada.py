@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from fewlabel.boosting.booster import StumpBooster
 from fewlabel.boosting.loop import Rule
 from fewlabel.kernels.stumps import N_CODES, UNIT, best_guarded_stump
 from fewlabel.positive_unlabeled import PositiveUnlabeled
+from fewlabel.types import Seed
 
 _TOLERANCE = 1e-12  # relative to the sum of all absolute weights; less counts as zero
 _EPSILON = np.finfo(float).eps
@@ -236,24 +238,24 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
 
     def __init__(
         self,
-        n_estimators=600,
+        n_estimators: int = 600,
         *,
-        prior=None,
-        correction=0.7,
-        learning_rate=0.1,
-        splitter="best",
-        n_thresholds=10,
-        max_bins=255,
-        max_features=0.1,
-        non_negative=True,
-        max_step=0.5,
-        stop_risk=0.1,
-        threshold="prior",
-        n_jobs=None,
-        random_state=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        prior: float | None = None,
+        correction: float = 0.7,
+        learning_rate: float = 0.1,
+        splitter: Literal["best", "random"] = "best",
+        n_thresholds: int = 10,
+        max_bins: int = 255,
+        max_features: float = 0.1,
+        non_negative: bool = True,
+        max_step: float = 0.5,
+        stop_risk: float = 0.1,
+        threshold: Literal["prior", "zero"] = "prior",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.prior = prior
         self.correction = correction
@@ -272,7 +274,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         self.verbose = verbose
 
     @classmethod
-    def paper(cls, **parameters):
+    def paper(cls, **parameters: Any) -> Self:
         """The paper's algorithm, as published: random cuts of all columns, no cap, no stop, and the threshold at zero.
 
         Parameters

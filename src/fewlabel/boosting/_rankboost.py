@@ -1,7 +1,10 @@
 """RankBoost on the labeled rows."""
 
+from typing import Literal
+
 from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier, PNUAUCRule
 from fewlabel.boosting.booster import StumpBooster
+from fewlabel.types import Seed
 
 
 class RankBoostClassifier(StumpBooster):
@@ -68,20 +71,20 @@ class RankBoostClassifier(StumpBooster):
 
     def __init__(
         self,
-        n_estimators=150,
+        n_estimators: int = 150,
         *,
-        step="exact",
-        learning_rate=0.1,
-        max_bins=255,
-        max_features=0.3,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        n_jobs=None,
-        random_state=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        step: Literal["exact", "bound"] = "exact",
+        learning_rate: float = 0.1,
+        max_bins: int = 255,
+        max_features: float = 0.3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.step = step
         self.learning_rate = learning_rate

@@ -3,6 +3,7 @@
 import math
 import numbers
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -18,6 +19,7 @@ from fewlabel.boosting.stopping import AlarmStop, ValidationStop
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
 from fewlabel.threads import RowThreads
+from fewlabel.types import MatrixLike
 
 _MANY_ROWS = 20_000  # from here on, updating the histograms of all columns is faster than making them
 
@@ -44,13 +46,13 @@ class StumpBooster(RankingClassifier):
     }
 
     @property
-    def n_iter_(self):
+    def n_iter_(self) -> int:
         """Number of rounds that were kept."""
         check_is_fitted(self)
         return len(self.stumps_)
 
     @property
-    def shape_functions_(self):
+    def shape_functions_(self) -> list:
         """One `ShapeFunction` for each column in use: a sum of stumps is a sum of step functions."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -60,14 +62,14 @@ class StumpBooster(RankingClassifier):
         ]
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Share of each column in the decrease of the log-objective; the shares sum to one."""
         check_is_fitted(self)
         decrease = -np.diff(np.log(self.train_loss_), prepend=0.0)
         total = np.bincount(self.stumps_["column"], weights=decrease, minlength=self.n_features_in_)
         return total / total.sum() if len(decrease) else total
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: MatrixLike) -> Iterator:
         """Decision function after each round.
 
         Parameters

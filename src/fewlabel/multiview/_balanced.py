@@ -1,9 +1,11 @@
 """BSSEL: balanced groups of labeled and unlabeled rows, a multi-view model of each, and new groups in each round."""
 
 import numbers
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
@@ -15,6 +17,7 @@ from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.multiview._model import COUNT, NON_NEGATIVE, MultiviewClassifier
 from fewlabel.multiview._quasi_bagging import QuasiBaggingClassifier
 from fewlabel.multiview._system import System
+from fewlabel.types import MatrixLike, Seed
 
 _LARGEST_SEED = np.iinfo(np.int32).max
 
@@ -161,31 +164,31 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
 
     def __init__(
         self,
-        loss="squared",
+        loss: Literal["squared", "hinge"] = "squared",
         *,
-        views=None,
-        n_groups="balanced",
-        initial=None,
-        prior=None,
-        kernel="rbf",
-        gamma_A=1e-2,
-        gamma_B=0.1,
-        gamma_W=0.1,
-        view_weights="uniform",
-        length_scale="median",
-        degree=3,
-        coef0=1.0,
-        laplacian="knn",
-        n_neighbors=10,
-        approximation="nystroem",
-        n_components=100,
-        scale=True,
-        max_iter=50,
-        tol=1e-3,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        views: Any = None,
+        n_groups: int | Literal["balanced"] = "balanced",
+        initial: Any = None,
+        prior: float | None = None,
+        kernel: Literal["rbf", "linear", "poly"] = "rbf",
+        gamma_A: float = 1e-2,
+        gamma_B: float = 0.1,
+        gamma_W: float = 0.1,
+        view_weights: ArrayLike | Literal["uniform"] = "uniform",
+        length_scale: float | Literal["median"] = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        laplacian: Literal["knn", "kernel"] = "knn",
+        n_neighbors: int = 10,
+        approximation: Literal["nystroem"] | None = "nystroem",
+        n_components: int = 100,
+        scale: bool = True,
+        max_iter: int = 50,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.loss = loss
         self.views = views
         self.n_groups = n_groups
@@ -211,7 +214,9 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, *, X_val=None, y_val=None):
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, *, X_val: MatrixLike | None = None, y_val: ArrayLike | None = None
+    ) -> Self:
         """Fit the model.
 
         Parameters

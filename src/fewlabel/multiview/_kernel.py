@@ -1,11 +1,15 @@
 """MVL-LS and MVL-SVM: one function per view, similar between views and smooth within each."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.class_weight import compute_class_weight
 
 from fewlabel.base import StrOptions, fit_context
 from fewlabel.multiview._model import COUNT, POSITIVE, MultiviewClassifier
 from fewlabel.multiview._system import System
+from fewlabel.types import MatrixLike, Seed
 
 
 class MultiviewKernelClassifier(MultiviewClassifier):
@@ -152,27 +156,27 @@ class MultiviewKernelClassifier(MultiviewClassifier):
 
     def __init__(
         self,
-        loss="squared",
+        loss: Literal["squared", "hinge"] = "squared",
         *,
-        views=None,
-        kernel="rbf",
-        gamma_A=1e-2,
-        gamma_B=0.1,
-        gamma_W=0.1,
-        view_weights="uniform",
-        class_weight=None,
-        length_scale="median",
-        degree=3,
-        coef0=1.0,
-        laplacian="knn",
-        n_neighbors=10,
-        approximation="auto",
-        n_components=500,
-        scale=True,
-        tol=1e-6,
-        max_iter=2000,
-        random_state=None,
-    ):
+        views: Any = None,
+        kernel: Literal["rbf", "linear", "poly"] = "rbf",
+        gamma_A: float = 1e-2,
+        gamma_B: float = 0.1,
+        gamma_W: float = 0.1,
+        view_weights: ArrayLike | Literal["uniform", "learned"] = "uniform",
+        class_weight: Literal["balanced"] | dict | None = None,
+        length_scale: float | Literal["median"] = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        laplacian: Literal["knn", "kernel"] = "knn",
+        n_neighbors: int = 10,
+        approximation: Literal["auto", "nystroem"] | None = "auto",
+        n_components: int = 500,
+        scale: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 2000,
+        random_state: Seed = None,
+    ) -> None:
         self.loss = loss
         self.views = views
         self.kernel = kernel
@@ -194,7 +198,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters

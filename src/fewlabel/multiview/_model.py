@@ -15,6 +15,7 @@ from fewlabel.multiview._losses import make_loss
 from fewlabel.multiview._system import Penalties
 from fewlabel.multiview._variables import VariableClusterer
 from fewlabel.multiview._views import drop_constant, find_views
+from fewlabel.types import MatrixLike
 
 _LARGEST_SEED = np.iinfo(np.int32).max
 _EXACT = 16_000  # rows times views up to which approximation="auto" takes every row as a landmark
@@ -69,7 +70,7 @@ class MultiviewClassifier(LabeledClassifier):
         "random_state": ["random_state"],
     }
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Output of each class; with two classes, positive where `predict` gives ``classes_[1]``.
 
         Parameters
@@ -83,7 +84,7 @@ class MultiviewClassifier(LabeledClassifier):
         outputs = self._outputs(X)
         return 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class with the largest output.
 
         Parameters
@@ -97,7 +98,7 @@ class MultiviewClassifier(LabeledClassifier):
         best = self._outputs(X).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class: a softmax of the outputs, whose slope is fitted to held-out labeled rows.
 
         The weights of the classes in the fit are undone, so that with balanced classes a row at the threshold of

@@ -1,6 +1,7 @@
 """Quasi-bagging: one model for each group of the majority, each with the whole minority."""
 
 import numbers
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, TakesWhatItsBaseTakes, set_random_states
 from fewlabel.multiview._groups import count_parts, deal
+from fewlabel.types import MatrixLike, Seed
 
 _LARGEST_SEED = np.iinfo(np.int32).max
 _SURE = 1e-6  # a probability of 0 in one group must not silence all others
@@ -96,7 +98,15 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         "random_state": ["random_state"],
     }
 
-    def __init__(self, estimator=None, n_groups="balanced", *, n_repeats=1, n_jobs=None, random_state=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_groups: int | Literal["balanced"] = "balanced",
+        *,
+        n_repeats: int = 1,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.n_groups = n_groups
         self.n_repeats = n_repeats
@@ -120,7 +130,7 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         seen = np.array([np.bincount(codes[rows], minlength=len(counts)) for rows in self.group_rows_])
         self._log_shares = np.log(seen / counts)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Mean log-odds of ``classes_[1]``; with more than two classes the mean log-probability of each.
 
         Parameters
@@ -134,7 +144,7 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class in the table, not in the balanced groups.
 
         Parameters
@@ -147,7 +157,7 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         """
         return np.exp(self._scores(X))
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The likeliest class.
 
         Parameters

@@ -1,8 +1,10 @@
 """ClustOfVar: columns that say the same thing, put together."""
 
 import numbers
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.linalg import eigh
 from scipy.spatial.distance import squareform
@@ -14,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabel.base import Interval, StrOptions, fit_context
 from fewlabel.columns import read_table
 from fewlabel.multiview import _coding as coding
+from fewlabel.types import MatrixLike, Seed
 
 _AS_STABLE = 0.02  # mean Rand indices as near as this are alike: columns of noise make many numbers nearly as stable
 
@@ -118,16 +121,16 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def __init__(
         self,
-        n_clusters=None,
+        n_clusters: int | None = None,
         *,
-        max_clusters=10,
-        categorical_features="auto",
-        n_init=10,
-        max_iter=150,
-        n_bootstraps=50,
-        max_samples=10_000,
-        random_state=None,
-    ):
+        max_clusters: int = 10,
+        categorical_features: ArrayLike | Literal["auto"] = "auto",
+        n_init: int = 10,
+        max_iter: int = 150,
+        n_bootstraps: int = 50,
+        max_samples: int = 10_000,
+        random_state: Seed = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.categorical_features = categorical_features
@@ -138,7 +141,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
         """Find the clusters.
 
         Parameters
@@ -167,7 +170,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self._keep(found, C, owner, varying)
         return self
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """The first component of each cluster.
 
         Parameters
