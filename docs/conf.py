@@ -13,6 +13,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",
 ]
 exclude_patterns = ["_build"]
@@ -22,7 +23,15 @@ html_title = "fewlabel"
 myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_default_options = {"exclude-members": "set_fit_request, set_partial_fit_request, set_score_request"}
+autodoc_typehints = "none"  # the docstrings say more than the hints
 numpydoc_show_class_members = False
 numpydoc_show_inherited_class_members = False
-# Pages also link to scripts and tables of the repository, which are not part of the site.
-suppress_warnings = ["myst.xref_missing"]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": True,
+}

@@ -58,7 +58,8 @@ alone = fewlabel.PNUAUCBoostClassifier(50, random_state=0).fit(whole, y.compute(
 difference = np.abs(alone.decision_function(whole) - model.model_.decision_function(whole)).max()
 print(f"largest difference of a score: {difference:.1e}")
 
-plot_shape_functions(model.model_)
+figure, axes = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
+plot_shape_functions(model.model_, max_columns=3, axes=axes)
 plt.show()
 
 # %%

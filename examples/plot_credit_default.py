@@ -34,7 +34,7 @@ else:
     X = pd.DataFrame(values, columns=[f"measure {j}" for j in range(values.shape[1])])
 
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
-y_few = hide_labels(y_train, labeled=600, random_state=0)  # -1 where the outcome is not known
+y_few = hide_labels(y_train, labeled=600, random_state=0)  # -1: not known
 print(pd.Series(y_few).value_counts().rename({-1: "not known", 0: "repaid", 1: "default"}))
 
 # %%
@@ -68,7 +68,8 @@ print(card.round(1).head(8).to_string(index=False))
 
 # %%
 # The most important columns, as pictures:
-plot_shape_functions(model)
+figure, axes = plt.subplots(2, 3, figsize=(10, 5), layout="constrained")
+plot_shape_functions(model, axes=axes)
 plt.show()
 
 # %%

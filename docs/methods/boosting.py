@@ -69,20 +69,20 @@ def main():
     twin.axhline(1.0, color="#c4500c", linewidth=0.8, linestyle=":")
     twin.set_ylabel("$R_{PU} + R_{UN} - R_{PN}$")
     lines = [*right.get_lines(), twin.get_lines()[0]]
-    right.legend(lines, ["test AUC", "the alarm rings below 1"], loc="lower left", frameon=False)
+    right.legend(lines, ["test AUC", "the alarm fires below 1"], loc="lower left", frameon=False)
     right.set_title("More rounds overfit when gamma < 1", loc="left")
     for axis in (left, right):
         axis.spines["top"].set_visible(False)
         axis.grid(alpha=0.25)
     figure.savefig(IMAGES / "boosting.png", dpi=130)
     best = int(by_round.mean(axis=0).argmax())
-    first_rings = (alarms < 1).argmax(axis=1) + 1
+    first_fires = (alarms < 1).argmax(axis=1) + 1
     gain = aucs[:, GAMMAS.index(0.95)] - aucs[:, -1]
     print("mean AUC by gamma:", dict(zip(GAMMAS, mean.round(4).tolist())))
     print(f"gamma 0.95 less gamma 1: {gain.mean():.4f}, p = {wilcoxon(gain).pvalue:.2f} (Wilcoxon)")
     print(f"gamma 0.5: best mean AUC {by_round.mean(axis=0)[best]:.4f} at round {best + 1}")
     print(f"gamma 0.5: mean AUC at round 400 {by_round[:, -1].mean():.4f}")
-    print(f"the alarm first rings in round {np.median(first_rings):.0f} (median)")
+    print(f"the alarm first fires in round {np.median(first_fires):.0f} (median)")
 
 
 if __name__ == "__main__":

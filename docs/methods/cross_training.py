@@ -1,5 +1,5 @@
-"""Draw the pictures of cross-training.md: the thesis's Figures 4.4 and 4.5 from the tables of our own run, and what
-the guard's score promises beside what test rows say, on data that ships with scikit-learn."""
+"""Draw the pictures of cross-training.md: the thesis's Figures 4.4 and 4.5 from the tables of our own run, and the
+gain that the guard's score predicts beside the gain on test rows, on data that ships with scikit-learn."""
 
 import re
 import warnings
@@ -63,7 +63,7 @@ def figures_4_4_and_4_5():
 
 
 def fit_best_round(model, X, y):
-    """Fit with the labels of the best round whatever the guard says, so that what it refuses is seen too."""
+    """Fit with the labels of the best round whatever the guard decides, so that rejected runs are seen too."""
     verdicts = []
 
     def take(right, start):

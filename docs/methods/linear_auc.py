@@ -1,4 +1,4 @@
-"""The two pictures of linear-auc.md: AUC by penalty, and convergence by pass.
+"""Draw the two pictures of linear-auc.md: AUC by penalty, and convergence by pass.
 
 FEWLABEL_DATA=/path/to/data python docs/methods/linear_auc.py
 """
@@ -20,7 +20,7 @@ from fewlabel import LinearAUCClassifier
 
 ALPHAS = np.logspace(-9, 1, 11)
 POSITIVE = {"sonar": "R", "svmguide4": "4", "vowel": "1", "german.numer": "2"}
-COLOURS = {"exact": "#111111", "sdcd-perm": "#0072b2", "sdcd": "#56b4e9", "msgd": "#d55e00", "oam-inf": "#009e73"}
+COLORS = {"exact": "#111111", "sdcd-perm": "#0072b2", "sdcd": "#56b4e9", "msgd": "#d55e00", "oam-inf": "#009e73"}
 MARKERS = {"exact": "o", "sdcd-perm": "s", "sdcd": "^", "msgd": "v", "oam-inf": "D"}
 
 
@@ -31,7 +31,7 @@ def load(name):
 
 
 def draw(axis, solver, x, y):
-    axis.plot(x, y, label=solver, color=COLOURS[solver], marker=MARKERS[solver], markersize=3.5, linewidth=1.3)
+    axis.plot(x, y, label=solver, color=COLORS[solver], marker=MARKERS[solver], markersize=3.5, linewidth=1.3)
 
 
 def auc_by_penalty(folder):
@@ -41,7 +41,7 @@ def auc_by_penalty(folder):
     for axis, name in zip(axes, names):
         X, y = load(name)
         folds = [f for r in range(2) for f in StratifiedKFold(5, shuffle=True, random_state=r).split(X, y)]
-        for solver in COLOURS:
+        for solver in COLORS:
             aucs = []
             for alpha in ALPHAS:
                 model = LinearAUCClassifier(
@@ -71,7 +71,7 @@ def convergence(folder, alpha=1e-2, passes=20):
         X, y = load(name)
         X = scale(X)
         optimum = LinearAUCClassifier(alpha, tol=1e-8, max_iter=2000).fit(X, y).objective_
-        for solver in COLOURS:
+        for solver in COLORS:
             options = dict(tol=1e-6) if solver == "exact" else dict(max_iter=passes, tol=0)
             model = LinearAUCClassifier(alpha, solver=solver, record_history=True, random_state=0, **options).fit(X, y)
             steps = np.arange(len(model.history_["auc"])) + (solver != "exact")

@@ -40,7 +40,7 @@ def views_and_rounds(n_draws=6, n_rounds=10):
 
 
 def rounds_of_draw(draw, n_rounds):
-    """Two runs with the same seeds: one is scored on the hidden rows, as a validation set, one on its own terms."""
+    """Two runs with the same seeds: one is scored on the hidden rows, as a validation set, one by its own score."""
     X, y, true, views = make_multiview_credit(1470, missing=0.0, return_true=True, return_views=True, random_state=draw)
     columns = [np.flatnonzero(views == v).tolist() for v in range(4)]
     hidden = y == -1

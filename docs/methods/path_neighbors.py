@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from fewlabel import PathNeighborsClassifier, make_three_circles, make_two_moons
 
 IMAGES = Path(__file__).parent / "images"
-COLOURS = ("#0067a8", "#c4500c", "#3a7d1e")
-NEIGHBOURS = (3, 5, 10, 20, 40, 80, 160, 320)
+COLORS = ("#0067a8", "#c4500c", "#3a7d1e")
+NEIGHBORS = (3, 5, 10, 20, 40, 80, 160, 320)
 SHAPES = ("o-", "s--", "^:")
 
 
@@ -32,8 +32,8 @@ def nearest(X, y):
 def show_rows(axis, X, y, true, found, title):
     for code in np.unique(true):
         rest, known = (found == code) & (y < 0), y == code
-        axis.scatter(*X[rest].T, marker="x", s=9, linewidth=0.6, color=COLOURS[code])
-        axis.scatter(*X[known].T, marker="o", s=60, color=COLOURS[code], edgecolor="black", zorder=3)
+        axis.scatter(*X[rest].T, marker="x", s=9, linewidth=0.6, color=COLORS[code])
+        axis.scatter(*X[known].T, marker="o", s=60, color=COLORS[code], edgecolor="black", zorder=3)
     wrong = found != true
     axis.scatter(*X[wrong].T, marker="s", s=26, facecolor="none", edgecolor="black", linewidth=0.6)
     axis.set_title(f"{title}: {wrong.sum()} errors", loc="left")
@@ -61,7 +61,7 @@ def errors_by_noise(n_seeds=20):
     }
     noises = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2)
     for axis, make, name in zip(figure.subplots(1, 2), (make_two_moons, make_three_circles), ("Two moons", "Circles")):
-        for (form, model), shape, color in zip(forms.items(), SHAPES, COLOURS):
+        for (form, model), shape, color in zip(forms.items(), SHAPES, COLORS):
             mean = [np.mean([_error(model, make, noise, s) for s in range(n_seeds)]) for noise in noises]
             axis.plot(noises, mean, shape, color=color, label=form)
             print(f"{name}, {form}: error in percent by noise {dict(zip(noises, np.round(mean, 2).tolist()))}")
@@ -82,7 +82,7 @@ def _error(model, make, noise, seed):
 
 def cheapest_path(X, y, row, code, **form):
     """The path from a row to the labeled rows of one class, and the logarithm of its cost."""
-    # A fit in which the other class has no row but one out of reach.
+    # A fit in which the only row of the other class cannot be reached.
     far = np.vstack([X, X.mean(axis=0) + 1e3])
     model = PathNeighborsClassifier(scale=False, **form).fit(far, np.r_[np.where(y == code, code, -1), 1 - code])
     rows = [row]
@@ -114,10 +114,10 @@ def figure_6_6():
         ways = [cheapest_path(X, y, row, code, **form) for code in (0, 1)]
         costs = [cost for _, cost in ways]
         for code in (0, 1):
-            axis.scatter(*X[true == code].T, marker="x", s=9, linewidth=0.6, color=COLOURS[code], alpha=0.5)
-            axis.scatter(*X[y == code].T, marker="o", s=60, color=COLOURS[code], edgecolor="black", zorder=3)
-        for code, width in zip(np.argsort(costs)[::-1], (3.5, 1.8)):  # the cheaper path on top, where they share a way
-            axis.plot(*ways[code][0].T, "-", color=COLOURS[code], linewidth=width)
+            axis.scatter(*X[true == code].T, marker="x", s=9, linewidth=0.6, color=COLORS[code], alpha=0.5)
+            axis.scatter(*X[y == code].T, marker="o", s=60, color=COLORS[code], edgecolor="black", zorder=3)
+        for code, width in zip(np.argsort(costs)[::-1], (3.5, 1.8)):  # the cheaper path on top, where the paths overlap
+            axis.plot(*ways[code][0].T, "-", color=COLORS[code], linewidth=width)
         axis.scatter(*X[row], s=130, marker="*", color="black", zorder=4)
         axis.set_title(f"{title}\nlog cost: blue {costs[0]:.2f}, orange {costs[1]:.2f}", loc="left", fontsize=10)
         axis.set_aspect("equal")
@@ -133,10 +133,10 @@ def figure_6_5_and_6_7():
     figure = Figure(figsize=(10, 3.8), layout="constrained")
     groups = {"Manifolds": ("Digit1", "USPS", "COIL"), "Clusters": ("g241c", "g241d", "Text")}
     for axis, (title, names) in zip(figure.subplots(1, 2), groups.items()):
-        for name, color, shape in zip(names, COLOURS, SHAPES):
+        for name, color, shape in zip(names, COLORS, SHAPES):
             X, y = load(name)
             mean = []
-            for k in NEIGHBOURS:
+            for k in NEIGHBORS:
                 right = []
                 for chosen in splits(name, 100):
                     few = np.full(len(y), -1)
@@ -144,10 +144,10 @@ def figure_6_5_and_6_7():
                     found = PathNeighborsClassifier(k).fit(X, few).transduction_
                     right.append(100 * np.mean((found == y)[few < 0]))
                 mean.append(np.mean(right))
-            axis.plot(NEIGHBOURS, mean, shape, color=color, label=name)
-            print(f"{name}: accuracy by K {dict(zip(NEIGHBOURS, np.round(mean, 1).tolist()))}")
+            axis.plot(NEIGHBORS, mean, shape, color=color, label=name)
+            print(f"{name}: accuracy by K {dict(zip(NEIGHBORS, np.round(mean, 1).tolist()))}")
         axis.set(xscale="log", xlabel="K, the number of neighbors", ylabel="accuracy in percent")
-        axis.set_xticks(NEIGHBOURS, NEIGHBOURS)
+        axis.set_xticks(NEIGHBORS, NEIGHBORS)
         axis.minorticks_off()
         axis.set_title(title, loc="left")
         axis.grid(alpha=0.25)

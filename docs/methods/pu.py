@@ -18,7 +18,7 @@ import fewlabel
 from fewlabel.exceptions import PriorWarning
 
 IMAGES = Path(__file__).parent / "images"
-BLUE, ORANGE, GREEN, GREY = "#2b6cb0", "#dd6b20", "#2f855a", "#718096"
+BLUE, ORANGE, GREEN, GRAY = "#2b6cb0", "#dd6b20", "#2f855a", "#718096"
 N_DRAWS = 10
 
 
@@ -37,7 +37,7 @@ def finish(figure, name):
 
 def draw_ada_pu():
     corrections, rounds = (1.0, 0.7, 0.0), 400
-    colors = dict(zip(corrections, (ORANGE, BLUE, GREY)))
+    colors = dict(zip(corrections, (ORANGE, BLUE, GRAY)))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8))
     for correction in corrections:
         curves = np.full((N_DRAWS, rounds), np.nan)
@@ -54,7 +54,7 @@ def draw_ada_pu():
         left.plot(
             1 + np.arange(rounds), curves.mean(axis=0), color=colors[correction], label=f"correction={correction:g}"
         )
-    left.set(xlabel="round", ylabel="test AUC", title="The negative copies make noise", ylim=(0.7, None))
+    left.set(xlabel="round", ylabel="test AUC", title="The negative weights fit noise", ylim=(0.7, None))
     left.legend()
     wrong = np.linspace(0.1, 0.9, 9)
     for threshold, color in (("prior", BLUE), ("zero", ORANGE)):
@@ -64,7 +64,7 @@ def draw_ada_pu():
             models = (fewlabel.PUAdaBoostClassifier(prior=p, threshold=threshold, random_state=0) for p in wrong)
             accuracy.append([(m.fit(X, y_pu).predict(X[hidden]) == y[hidden]).mean() for m in models])
         right.plot(wrong, np.mean(accuracy, axis=0), "o-", color=color, label=f'threshold="{threshold}"')
-    right.axvline(y[hidden].mean(), color=GREY, linestyle=":", label="true prior")
+    right.axvline(y[hidden].mean(), color=GRAY, linestyle=":", label="true prior")
     right.set(xlabel="prior given", ylabel="accuracy, unlabeled rows", title="A wrong prior")
     right.legend()
     finish(figure, "pu_ada")
@@ -80,7 +80,7 @@ def draw_linear():
             models = (fewlabel.LinearPUClassifier(risk, prior=p).fit(X, y_pu) for p in wrong)
             auc.append([roc_auc_score(y[hidden], m.decision_function(X[hidden])) for m in models])
         left.plot(wrong, np.mean(auc, axis=0), "o-", color=color, label=risk)
-    left.axvline(y[hidden].mean(), color=GREY, linestyle=":", label="true prior")
+    left.axvline(y[hidden].mean(), color=GRAY, linestyle=":", label="true prior")
     left.set(xlabel="prior given", ylabel="AUC, unlabeled rows", title="uPU fits noise, nnPU less")
     left.legend()
     biases = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
@@ -126,10 +126,10 @@ def draw_prior():
                 found[name].append(value)
         for name, values in found.items():
             errors[name].append(np.mean(values))
-    for (name, values), color in zip(errors.items(), (BLUE, ORANGE, GREEN, GREY)):
+    for (name, values), color in zip(errors.items(), (BLUE, ORANGE, GREEN, GRAY)):
         left.plot(separations, values, "o-", color=color, label=name)
     left.axhline(0.3, color="black", linestyle=":", label="true prior")
-    left.set(xlabel="distance of the classes, in sd", ylabel="mean estimate", title="Overlap: estimates lean upwards")
+    left.set(xlabel="distance of the classes, in sd", ylabel="mean estimate", title="Overlap: estimates are too large")
     left.legend()
     truths = np.linspace(0.1, 0.8, 8)
     for k, share in enumerate(truths):
@@ -147,7 +147,7 @@ def draw_ssmab():
     shares = (0.03, 0.05, 0.1, 0.2, 0.4)
     tree = DecisionTreeClassifier(min_samples_leaf=20, random_state=0)
     methods = {
-        "tree": (tree, False, GREY),
+        "tree": (tree, False, GRAY),
         "SSMAB": (fewlabel.SemiSupervisedAdaBoostClassifier(tree, random_state=0), True, BLUE),
         "ASSEMBLE": (fewlabel.AssembleClassifier(tree, random_state=0), True, GREEN),
         "1-NN": (KNeighborsClassifier(1), False, ORANGE),
@@ -165,7 +165,7 @@ def draw_ssmab():
                 of_share.append((model.predict(X[~known]) == y[~known]).mean())
             accuracy.append(np.mean(of_share))
         axes.plot(np.multiply(shares, 100), accuracy, "o-", color=color, label=name)
-    axes.set(xlabel="labeled rows, %", ylabel="accuracy, unlabeled rows", title="Digits: nearest neighbors, passed on")
+    axes.set(xlabel="labeled rows, %", ylabel="accuracy, unlabeled rows", title="Digits: as good as nearest neighbors")
     axes.legend()
     finish(figure, "ssmab")
 
