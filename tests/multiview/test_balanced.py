@@ -244,7 +244,7 @@ def test_one_minority_row_and_groups_that_would_lack_a_class():
     with pytest.raises(LabelError, match="only one labeled class"):
         BalancedMultiviewClassifier(**FAST).fit(X, np.where(y == 1, -1, y))
     X, y, _ = skewed_rows(10, sizes=(12, 4, 2))
-    with pytest.raises(ValueError, match="leave it None"):
+    with pytest.raises(ValueError, match="set prior=None"):
         BalancedMultiviewClassifier(prior=0.3, **FAST).fit(X, y)
 
 

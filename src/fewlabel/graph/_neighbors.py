@@ -1,4 +1,4 @@
-"""Columns brought to one scale, and the nearest rows with exact distances."""
+"""Scaling of the columns, and search for the nearest rows with exact distances."""
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -11,10 +11,10 @@ from fewlabel.kernels import paths
 
 
 def column_scale(X, metric):
-    """Shift (None for none) and divisor of each column: its range, as in a scaling to [0, 1].
+    """Return shift and divisor of each column for scaling to [0, 1]; the shift is None if there is none.
 
-    The shift changes no distance but the cosine. It is left out for sparse rows, which stay sparse, and for cosine
-    distances, so that dense and sparse rows agree.
+    The shift only affects the cosine distance. It is omitted for sparse rows, which stay sparse, and for cosine
+    distances, so that dense and sparse rows give the same result.
     """
     low, high = min_max_axis(X, axis=0) if issparse(X) else (X.min(axis=0), X.max(axis=0))
     divisor = np.where(high > low, high - low, 1.0)
@@ -22,7 +22,7 @@ def column_scale(X, metric):
 
 
 def scaled(X, metric, shift, divisor):
-    """The rows with scaled columns, dense or CSR with sorted columns; for cosine distances rows of length 1."""
+    """Scale the columns of dense or CSR rows; for cosine distances the rows are normalized too."""
     if issparse(X):
         X = csr_array(X, copy=True)
         X.sum_duplicates()
@@ -35,14 +35,14 @@ def scaled(X, metric, shift, divisor):
 
 
 class RowSearch:
-    """The nearest of the given rows, found by scikit-learn or pynndescent; distances are computed again by subtraction.
+    """Search for the nearest rows by scikit-learn or pynndescent; distances are then recomputed by subtraction.
 
-    The searches expand the square of a difference, which gives equal rows a distance of about 1e-8.
+    The searches expand the square of a difference, so that equal rows have a distance of about 1e-8.
     """
 
     def __init__(self, rows, metric, algorithm, n_neighbors, n_jobs=None, random_state=None):
         self.rows, self.metric, self.algorithm = rows, metric, algorithm
-        base = "manhattan" if metric == "manhattan" else "euclidean"  # rows of length 1: the order of the cosine
+        base = "manhattan" if metric == "manhattan" else "euclidean"  # equivalent to the cosine for rows of length 1
         self.n_neighbors = n_neighbors
         if algorithm == "pynndescent":
             seed = check_random_state(random_state)
@@ -52,7 +52,7 @@ class RowSearch:
             self._index = NearestNeighbors(algorithm=algorithm, metric=base, n_jobs=n_jobs).fit(rows)
 
     def graph(self):
-        """The nearest other rows of each of the rows, and the distances to them."""
+        """Return the nearest other rows of each row, and their distances."""
         k = min(self.n_neighbors, self.rows.shape[0] - 1)
         if self.algorithm == "pynndescent":
             found = _without_self(self._index.neighbor_graph[0], k)
@@ -61,7 +61,7 @@ class RowSearch:
         return self._measure(self.rows, found)
 
     def query(self, new):
-        """The nearest rows of new ones, and the distances to them."""
+        """Return the nearest rows of new rows, and their distances."""
         k = min(self.n_neighbors, self.rows.shape[0])
         if self.algorithm == "pynndescent":
             found = self._index.query(new, k=k)[0]
@@ -84,7 +84,7 @@ def _arrays(rows):
 
 
 def _without_self(found, k):
-    """Drop each row from its own list of neighbors, or the last of the list if it is not there."""
+    """Remove each row from its own list of neighbors, or the last neighbor if it is not in the list."""
     own = found == np.arange(len(found))[:, None]
     own[~own.any(axis=1), -1] = True
     return found[~own].reshape(len(found), -1)[:, :k]
@@ -95,7 +95,7 @@ def _nn_descent():
         from pynndescent import NNDescent
     except ImportError as error:
         raise ImportError(
-            "algorithm='pynndescent' needs the package of that name: run `pip install pynndescent`, "
-            "or use algorithm='auto', which is exact"
+            "algorithm='pynndescent' needs the package pynndescent: run `pip install pynndescent`, or use "
+            "algorithm='auto', which is exact"
         ) from error
     return NNDescent

@@ -1,4 +1,4 @@
-"""NMSNN and MSNN: the class of the labeled row at the end of the cheapest path."""
+"""NMSNN and MSNN: classification by the cheapest path to a labeled row."""
 
 import numbers
 from typing import Any, Literal, Self
@@ -12,56 +12,56 @@ from fewlabel.graph._neighbors import RowSearch, column_scale, scaled
 from fewlabel.kernels import paths
 from fewlabel.types import MatrixLike, Seed
 
-_TIE = 1e-9  # costs as near as this are compared edge by edge
-_LONGEST = 1e300  # an edge in units of delta: larger ones would overflow
-_ROUNDING = 1e-12  # by how much the chosen class is put in front of a tie
-_LARGEST = np.finfo(np.float64).max / 4  # in place of infinity, which scores cannot hold
+_TIE = 1e-9  # costs that differ by less are compared edge by edge
+_LONGEST = 1e300  # largest edge in units of delta, to avoid overflow
+_ROUNDING = 1e-12  # lead given to the chosen class in a tie
+_LARGEST = np.finfo(np.float64).max / 4  # replaces infinity, which scores must not contain
 
 
 class PathNeighborsClassifier(LabeledClassifier):
-    r"""Class of the labeled row at the end of the cheapest path through all rows (NMSNN, MSNN).
+    r"""Classify each row by the labeled row at the end of its cheapest path through all rows (NMSNN, MSNN).
 
-    Rows are joined to their nearest neighbors, labeled or not. A path :math:`P` through the graph costs
+    Each row, labeled or not, is connected to its nearest neighbors. A path :math:`P` in the graph costs
 
     .. math::
 
         CL(P) = \sum_{e \in P} e^{d_e / \delta} \quad \text{("exponential", NMSNN)}, \qquad
         L(P) = \sum_{e \in P} d_e \quad \text{("length", MSNN)},
 
-    where :math:`d_e` is the length of an edge. An unlabeled row takes the class of the labeled row that it reaches
-    at the least cost. The exponential makes one long edge dearer than many short ones, so paths keep to dense regions
-    and do not leap from one manifold to the next.
+    where :math:`d_e` is the length of an edge. An unlabeled row gets the class of the labeled row that it reaches
+    at the lowest cost. The exponential makes one long edge more expensive than many short ones, so paths stay in dense
+    regions and do not jump from one manifold to another.
 
-    One run of Dijkstra's algorithm from all labeled rows at once finds the classes, with costs kept as logarithms.
-    After the graph is built, a fit takes :math:`O(nK \log n)` time for each class, and memory linear in :math:`n`.
+    One run of Dijkstra's algorithm from all labeled rows at once finds the classes, with costs stored as logarithms.
+    After the graph is built, a fit takes :math:`O(nK \log n)` time per class, and memory linear in :math:`n`.
 
-    It helps where classes lie on separate manifolds or clusters that the rows fill densely, as in images of objects. It
-    does harm where classes overlap, or in many noisy columns: there the nearest labeled row alone does better.
+    It helps if classes lie on separate manifolds or clusters that are densely sampled, as in images of objects. If
+    classes overlap or many columns are noise, the nearest labeled row alone is more accurate.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        K: neighbors of each row in the graph; all other rows if there are fewer.
+        Neighbors of each row in the graph (K); all other rows if there are fewer.
     cost : {"exponential", "length"}, default="exponential"
         Cost of a path.
     search : {"direct", "two-step"}, default="direct"
-        "direct" finds the path of least cost. "two-step" is the thesis's: to each labeled row the path of least
-        *length*, and of these the one of least cost. It runs Dijkstra's algorithm once for each labeled row, and takes
-        memory for all rows times labeled rows. With ``cost="length"`` the two are the same.
+        "direct" finds the path of lowest cost. "two-step", as in [1]_, finds the path of smallest *length* to each
+        labeled row, and among these the one of lowest cost. It runs Dijkstra's algorithm once per labeled row, and its
+        memory grows with rows times labeled rows. With ``cost="length"`` the two are the same.
     delta : float or "min", default=0.2
-        :math:`\delta` as a multiple of the median length of the edges, zeros left out. "min" is the thesis's: the
-        smallest positive edge, which lets the longest edge of a path alone decide.
+        :math:`\delta` as a multiple of the median length of the nonzero edges. "min", as in [1]_, means the smallest
+        positive edge, with which the longest edge of a path alone determines its cost.
     directed : bool, default=False
-        Whether a path may step only from a row to one of its own neighbors, as in the thesis, or also back.
+        Whether edges lead only from a row to its own neighbors, as in [1]_, or in both directions.
     scale : bool, default=True
-        Divide each column by its range over all rows, as scaling to [0, 1] does.
+        Whether to scale each column to [0, 1] over all rows.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
         Length of an edge. With "cosine", a row of zeros is at distance 1/2 from all others.
     algorithm : {"auto", "brute", "kd_tree", "ball_tree", "pynndescent"}, default="auto"
-        Search for the neighbors: scikit-learn's, which are exact, or pynndescent's approximate one, if it is
-        installed. For more than 15 columns the exact search takes time quadratic in the rows.
+        Search for the neighbors: an exact one of scikit-learn, or the approximate one of pynndescent, if installed.
+        With more than 15 columns the exact search takes time quadratic in the rows.
     n_jobs : int, default=None
-        Threads of the search; -1 for all cores.
+        Number of threads of the search; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
         Used by pynndescent only; everything else is deterministic.
 
@@ -69,18 +69,18 @@ class PathNeighborsClassifier(LabeledClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     transduction_ : ndarray of shape (n_samples,)
-        Class of each row of the fit; labeled rows keep theirs.
+        Class of each training row; labeled rows keep theirs.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Weight of each class for each row of the fit, as in `predict_proba`.
+        Weight of each class for each training row, as in `predict_proba`.
     path_costs_ : ndarray of shape (n_samples, n_classes)
-        Cost of the cheapest path to each class: :math:`\log CL`, or the length. It is ``inf`` where there is no path.
-        A labeled row's cost of its own class is ``-inf``, or 0.
+        Cost of the cheapest path to each class: :math:`\log CL`, or the length. It is ``inf`` if there is no path.
+        The cost of a labeled row for its own class is ``-inf``, or 0.
     origins_ : ndarray of shape (n_samples,)
-        The labeled row that gave each row its class.
+        The labeled row that determines the class of each row.
     successors_ : ndarray of shape (n_samples,)
-        The next row on the path to it; -1 for labeled rows and where there is no path.
+        The next row on the path to it; -1 for labeled rows and if there is no path.
     reached_ : ndarray of bool of shape (n_samples,)
-        False where no path leads to a labeled row.
+        False if no path leads to a labeled row.
     delta_ : float
         :math:`\delta`, in the units of the scaled columns; ``nan`` if ``cost="length"``.
     n_features_in_ : int
@@ -88,35 +88,37 @@ class PathNeighborsClassifier(LabeledClassifier):
 
     See Also
     --------
-    sklearn.semi_supervised.LabelSpreading : Averages over all paths, where this class takes the best one.
+    sklearn.semi_supervised.LabelSpreading : Averages over all paths instead of using the best one.
 
     Notes
     -----
-    A row that no path joins to a labeled row takes the class of the nearest labeled row; `reached_` tells which. A
-    larger `n_neighbors` joins more of them.
+    A row without a path to a labeled row gets the class of the nearest labeled row; `reached_` is False for these. A
+    larger `n_neighbors` connects more of them.
 
-    The weight of a class is proportional to 1 / cost of the cheapest path to it. It ranks rows by how clear their case
-    is, and is no calibrated probability. Rows behind one long edge have nearly equal weights for all classes.
+    The weight of a class is proportional to 1 / cost of the cheapest path to it. It ranks rows by confidence,
+    but is not a calibrated probability. Rows behind one long edge have nearly equal weights for all classes.
 
-    A new row takes its first step to one of its K nearest rows of the fit, and continues as they do; a row equal to one
-    of the fit takes its class. New rows do not change the graph.
+    The path of a new row starts with a step to one of its K nearest training rows and continues with the path of that
+    row; a row that equals a training row gets its class. New rows do not change the graph.
 
-    Of equal costs the path found first wins: the one whose next row is cheaper, and between labeled rows the upper
-    one. If more than K rows are at the same distance, as copies of a row are, the search decides which of them are
-    neighbors.
+    Among equal costs the path found first is used: the one whose next row is cheaper, then that of the labeled row that
+    comes first. If more than K rows are at the same distance, such as copies of a row, the search decides which of them
+    are neighbors.
 
-    We differ from the thesis where measurements favor it; `PathNeighborsClassifier.thesis()` is the algorithm as
-    published. Here paths are those of least cost, steps lead both ways, :math:`\delta` is a fifth of the median
-    edge, and K is 10. Its equation 6.1 prints a squared norm and calls it the norm of order 2: lengths are not
-    squared here. The lower bound of its Theorem 6.1 should read
-    :math:`\lfloor L \rfloor e^{L / \lfloor L \rfloor} \le CL`: two edges of length 1.25 cost less than the printed one.
+    The defaults differ from [1]_ because they were more accurate in experiments: paths minimize the cost directly,
+    edges lead in both directions, :math:`\delta` is a fifth of the median edge, and K is 10.
+    `PathNeighborsClassifier.thesis()` is the algorithm as published. Equation 6.1 of [1]_ is a squared norm but is
+    called the norm of order 2: lengths are not squared here. The lower bound of Theorem 6.1 should read :math:`\lfloor
+    L \rfloor e^{L / \lfloor L \rfloor} \le CL`: two edges of length 1.25 cost less than the printed bound.
 
     References
     ----------
-    .. [1] Non-metric based semi-supervised nearest neighbors, chapter 6 of a doctoral thesis on feature selection and
-       semi-supervised classification: definitions 6.2, 6.3 and 6.5, theorems 6.1 and 6.2, figure 6.2.
-    .. [2] Chapelle, Zien. Semi-supervised classification by low density separation. AISTATS, 2005. The
-       connectivity kernel, another cost of paths that spares dense regions.
+    .. [1] Huang, D. "Research on feature selection and semi-supervised classification methods." PhD thesis, Huazhong
+       University of Science and Technology, 2011 (in Chinese), chapter 6: definitions 6.2, 6.3 and
+       6.5, theorems 6.1 and 6.2, figure 6.2.
+    .. [2] Chapelle, O. and Zien, A. "Semi-supervised classification by low density separation." International Workshop
+       on Artificial Intelligence and Statistics, 2005. The connectivity kernel is another path cost that favors dense
+       regions.
 
     Examples
     --------
@@ -171,16 +173,19 @@ class PathNeighborsClassifier(LabeledClassifier):
 
     @classmethod
     def thesis(cls, **parameters: Any) -> Self:
-        """The algorithm as published: two steps, directed graph of 40 neighbors, :math:`\\delta` the smallest edge.
+        """Make a classifier with the published settings of NMSNN.
+
+        Two-step search on the directed graph of 40 neighbors, with :math:`\\delta` the smallest edge.
 
         Parameters
         ----------
         **parameters
-            Others, or other values.
+            Other parameters, or other values of these.
 
         Returns
         -------
         PathNeighborsClassifier
+            The unfitted classifier.
         """
         return cls(**{"n_neighbors": 40, "search": "two-step", "delta": "min", "directed": True, **parameters})
 
@@ -194,45 +199,51 @@ class PathNeighborsClassifier(LabeledClassifier):
         self._label_rows(codes)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """Class of each row: that at the end of the cheapest path.
+        """Predict the class of each row: that at the end of its cheapest path.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            The classes.
         """
         codes = self._extend(X)[1]
         return self.classes_[codes]
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Weight of each class: proportional to 1 / cost of the cheapest path to it.
+        """Compute the weight of each class: proportional to 1 / cost of the cheapest path to it.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            The weights.
         """
         costs, codes = self._extend(X)
         return np.exp(_log_weights(costs, codes, self._exponential))
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Logarithm of the weight of each class; with two classes, that of the second less that of the first.
+        """Compute the logarithm of the weight of each class; with two classes, the second minus the first.
 
-        It ranks rows where the weights themselves are rounded to 0 or 1.
+        It ranks rows even if the weights are rounded to 0 or 1.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The logarithms.
         """
         costs, codes = self._extend(X)
         weights = np.maximum(_log_weights(costs, codes, self._exponential), -_LARGEST)
@@ -243,18 +254,18 @@ class PathNeighborsClassifier(LabeledClassifier):
         return self.cost == "exponential"
 
     def _set_rows(self, rows):
-        # Sparse rows are kept as plain arrays, which can be saved.
+        # Sparse rows are stored as plain arrays, which can be saved.
         self._rows = (rows.data, rows.indices, rows.indptr) if issparse(rows) else rows
 
     def _make_search(self):
         rows = self._rows
         if isinstance(rows, tuple):
             rows = csr_array(rows, shape=(len(rows[2]) - 1, self.n_features_in_))
-            rows.check_format(full_check=True)  # they may come from a file, and compiled code follows them
+            rows.check_format(full_check=True)  # they may come from a file, and compiled code does not check them
         return RowSearch(rows, self.metric, self.algorithm, self.n_neighbors, self.n_jobs, self.random_state)
 
     def _label_rows(self, codes):
-        """Find the paths, and set what is known of the rows of the fit."""
+        """Find the paths, and set the attributes of the training rows."""
         neighbors, lengths = self._search.graph()
         self.delta_ = _delta(lengths, self.delta) if self._exponential else np.nan
         labeled = np.flatnonzero(codes >= 0)
@@ -278,10 +289,10 @@ class PathNeighborsClassifier(LabeledClassifier):
         return self._labeled[labeled.query(rows)[0][:, 0]]
 
     def _extend(self, X):
-        """Costs of the classes, and the class of the cheapest path, of new rows."""
+        """Costs of the classes, and class of the cheapest path, for new rows."""
         check_is_fitted(self)
         new = scaled(self._validate(X, reset=False), self.metric, self._offset, self._range)
-        if not hasattr(self, "_search"):  # a model from a file
+        if not hasattr(self, "_search"):  # a loaded model
             self._search = self._make_search()
         neighbors, lengths = self._search.query(new)
         if self._exponential:
@@ -297,12 +308,12 @@ class PathNeighborsClassifier(LabeledClassifier):
 
     def __getstate__(self):
         state = dict(super().__getstate__())
-        state.pop("_search", None)  # trees of rows are compiled objects: they are built again from the rows
+        state.pop("_search", None)  # search trees are compiled objects: they are rebuilt from the rows
         return state
 
 
 def _delta(lengths, delta):
-    """Scale of the exponential; not so small that an edge in units of it would overflow."""
+    """Scale of the exponential, bounded so that no edge overflows in units of it."""
     positive = lengths[lengths > 0]
     if positive.size == 0:
         return 1.0
@@ -311,7 +322,7 @@ def _delta(lengths, delta):
 
 
 def _one_step(neighbors, lengths, directed, delta, codes, labeled):
-    """Paths of least cost: to any labeled row, which gives the class, and to those of each class."""
+    """Paths of lowest cost: to any labeled row, which determines the class, and to those of each class."""
     exponential = not np.isnan(delta)
     graph = paths.adjacency(neighbors, lengths / delta if exponential else lengths, directed)
     cost, origin, successor, _, _ = paths.shortest_paths(*graph, labeled, exponential)
@@ -322,7 +333,7 @@ def _one_step(neighbors, lengths, directed, delta, codes, labeled):
 
 
 def _two_steps(neighbors, lengths, directed, delta, codes, labeled):
-    """Paths of least length to each labeled row, and of these the one of least cost."""
+    """Paths of smallest length to each labeled row, and among these the one of lowest cost."""
     graph = paths.adjacency(neighbors, lengths, directed)
     n = len(codes)
     successors, steps = np.empty((len(labeled), n), np.int32), np.empty((len(labeled), n))
@@ -340,16 +351,16 @@ def _two_steps(neighbors, lengths, directed, delta, codes, labeled):
 
 
 def _log_weights(costs, codes, exponential):
-    """Logarithm of the classes' weights, 1 / cost, which sum to 1; the class of the cheapest path has the largest."""
+    """Logarithm of the weights of the classes, 1 / cost, normalized; the class of the cheapest path has the largest."""
     with np.errstate(divide="ignore"):
         log_cost = costs if exponential else np.log(costs)
     rows = np.arange(len(codes))
-    certain = ~np.isfinite(log_cost[rows, codes])  # labeled, or without a path: the class is all there is
+    certain = ~np.isfinite(log_cost[rows, codes])  # labeled, or without a path: only the class is known
     log_cost = np.where(certain[:, None], np.inf, log_cost)
     log_cost[rows[certain], codes[certain]] = 0.0
     weights = log_cost.min(axis=1, keepdims=True) - log_cost
     weights -= np.log(np.exp(weights).sum(axis=1, keepdims=True))
-    # Costs that differ beyond the last digit kept leave a tie: the class of the path goes in front.
+    # Costs that only differ beyond double precision are tied: give the class of the path a small lead.
     others = weights.copy()
     others[rows, codes] = -np.inf
     weights[rows, codes] = np.maximum(weights[rows, codes], others.max(axis=1) + _ROUNDING)

@@ -1,4 +1,4 @@
-"""Views of a table: columns that belong together, and kernel machines whose views learn from each other."""
+"""Multi-view learning: clustering of columns into views, and kernel machines on several views."""
 
 from fewlabel.multiview._balanced import BalancedMultiviewClassifier
 from fewlabel.multiview._kernel import MultiviewKernelClassifier

@@ -1,4 +1,4 @@
-"""BSSEL: balanced groups of labeled and unlabeled rows, a multi-view model of each, and new groups in each round."""
+"""BSSEL: an ensemble of multi-view models on balanced groups of rows, which are drawn again in each round."""
 
 import numbers
 from typing import Any, Literal, Self
@@ -23,23 +23,22 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 
 
 class BalancedMultiviewClassifier(MultiviewClassifier):
-    r"""Ensemble of multi-view models of balanced groups, for imbalanced tables with unlabeled rows (BSSEL).
+    r"""Ensemble of multi-view models on balanced groups, for imbalanced data with unlabeled rows (BSSEL).
 
-    1. A supervised classifier gives the unlabeled rows their first labels.
-    2. The majority is split into G groups, and so are the unlabeled rows that are labeled as majority for now. Group
-       g is its part of both, with the whole minority, labeled and so labeled.
-    3. Each group fits the objective of `MultiviewKernelClassifier`, with the labels of its labeled rows only; the
-       output is the mean :math:`h(x) = \frac1G \sum_g h_g(x)`.
-    4. Unlabeled rows take the labels that :math:`h` gives them, and 2 to 4 are repeated until the AUC settles.
+    1. A supervised classifier assigns initial labels to the unlabeled rows.
+    2. The majority rows, labeled or currently assigned to the majority, are split into G parts. Group g consists of
+       part g and all rows of the minority, labeled or assigned.
+    3. The objective of `MultiviewKernelClassifier` is minimized on each group, with the labels of its labeled rows
+       only; the output is the mean :math:`h(x) = \frac1G \sum_g h_g(x)`.
+    4. Unlabeled rows get the labels predicted by :math:`h`, and steps 2 to 4 are repeated until the AUC converges.
 
-    Labels given to unlabeled rows decide in which group a row is, and nothing else.
+    The assigned labels only determine the group of an unlabeled row.
 
-    The groups share their views, scales and bases, so that the mean of the models is one model: predicting costs what
-    one of them costs.
+    The groups share their views, scales and bases, so the mean of the models is one model, and prediction costs as
+    much as for one of them.
 
-    It helps over one plain `MultiviewKernelClassifier` on imbalanced tables, as the minority is not outnumbered in
-    balanced groups. One such model with ``class_weight="balanced"`` does about as well, for the price of one fit:
-    try it first.
+    On imbalanced data it is more accurate than a single `MultiviewKernelClassifier` with default settings. A single
+    model with ``class_weight="balanced"`` is about as accurate at the cost of one fit: try it first.
 
     Parameters
     ----------
@@ -48,45 +47,47 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     views : list of lists, VariableClusterer or None, default=None
         The columns of each view; see `MultiviewKernelClassifier`.
     n_groups : int or "balanced", default="balanced"
-        Number of groups; "balanced" is the size of the largest class over that of the rarest, rounded.
+        Number of groups; "balanced" means the size of the largest class divided by that of the rarest, rounded.
     initial : estimator, default=None
-        Classifier that gives the first labels, fitted to the labeled rows. None: `QuasiBaggingClassifier`.
+        Classifier for the initial labels, fitted to the labeled rows. None means `QuasiBaggingClassifier`.
     prior : float, default=None
-        Share of ``classes_[1]`` among the unlabeled rows, for two classes: that many rows with the highest scores are
-        labeled so. None takes the shares of the classes among the labeled rows.
+        Share of ``classes_[1]`` among the unlabeled rows, for two classes: this share of the rows, with the highest
+        scores, is assigned to it. None means the shares of the classes among the labeled rows.
     kernel : {"rbf", "linear", "poly"}, default="rbf"
+        Kernel of all views; see `MultiviewKernelClassifier`.
     gamma_A : float, default=1e-2
-        Penalty of the norm.
+        Penalty on the norm of the functions.
     gamma_B : float, default=0.1
-        Penalty of disagreement between views.
+        Penalty on disagreement between views.
     gamma_W : float, default=0.1
-        Penalty of roughness within views.
+        Penalty on roughness within views.
     view_weights : "uniform" or array-like of shape (n_views,), default="uniform"
         Weights of the views in the output.
     length_scale : float or "median", default="median"
-        Width of "rbf"; "median" is the median distance between rows, in each view.
+        Width of "rbf"; "median" means the median distance between rows in each view.
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=1.0
-        Of "poly".
+        Constant term of "poly".
     laplacian : {"knn", "kernel"}, default="knn"
-        Graph of the rows of a group in a view.
+        Graph over the rows of a group in a view.
     n_neighbors : int, default=10
-        Neighbors in the "knn" graph.
+        Number of neighbors in the "knn" graph.
     approximation : "nystroem" or None, default="nystroem"
-        Functions of `n_components` rows, which all groups share; None: of all rows, which is exact and slow.
+        "nystroem" uses kernel functions at `n_components` rows, shared by all groups; None uses all rows, which is
+        exact but slow.
     n_components : int, default=100
-        Rows that "nystroem" draws.
+        Number of rows that "nystroem" draws.
     scale : bool, default=True
-        Bring all columns to mean 0 and standard deviation 1 over the rows that are used.
+        Whether to scale all columns to mean 0 and standard deviation 1 over the rows that are used.
     max_iter : int, default=50
-        Most rounds.
+        Largest number of rounds.
     tol : float, default=1e-3
-        Stop when the AUC changes by less than this between two rounds, or when no label changes.
+        Stop if the AUC changes by less than this between two rounds, or if no label changes.
     n_jobs : int, default=None
-        Threads that fit groups; -1 for all cores. The result does not depend on it.
+        Number of threads that fit groups; -1 means all cores. The result does not depend on it.
     verbose : int, default=0
-        If positive, print a line per round.
+        If positive, print one line per round.
     random_state : int, RandomState instance or None, default=None
         Draws rows for "nystroem" and for the median distance, draws the groups, and seeds `initial`.
 
@@ -94,46 +95,48 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
-        Rounds.
+        Number of rounds.
     history_ : list of dict
         For each round: `iter`; `score`, the AUC that stops the rounds; `n_changed`, unlabeled rows whose label
         changed.
     transduction_ : ndarray of shape (n_samples,)
-        Class of each row of the fit: the known one, or the one that an unlabeled row got in the last round.
+        Class of each training row: the known one, or the one assigned in the last round.
     n_groups_ : int
+        Number of groups.
     views_, view_weights_, clusterer_, length_scales_, landmarks_, dual_coef_ :
         As in `MultiviewKernelClassifier`; `dual_coef_` is the mean over the groups.
     slope_ : float
-        Slope of the probabilities in the outputs.
+        Slope of the log-odds in the outputs.
     class_weight_ : ndarray of shape (n_classes,)
-        How much more often a row of each class was seen than the mean; the probabilities are corrected for it.
+        How often rows of each class were used, relative to the mean; the probabilities are corrected for it.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     See Also
     --------
-    MultiviewKernelClassifier : One model of all rows.
-    QuasiBaggingClassifier : The same groups, any base classifier, no unlabeled rows.
+    MultiviewKernelClassifier : One model on all rows.
+    QuasiBaggingClassifier : The same groups with any base classifier, without unlabeled rows.
 
     Notes
     -----
-    The paper does not say on which rows it takes the AUC that stops the rounds. Here it never is a label that was
-    hidden, and never a row that the scoring model has learned from: each row of the majority is scored by the groups
-    that it is not in, each row of the minority by models of its groups that were not shown its label, in
-    five folds. With `X_val` and `y_val` in `fit`, the AUC is theirs.
+    [1]_ does not specify the rows on which the AUC of the stopping rule is computed. Here these are the
+    labeled rows, each scored by models that were not fitted to it: a row of the majority by the groups that do not
+    contain it, a row of the minority by models fitted without its label, in five folds. If `X_val` and `y_val` are
+    passed to `fit`, the AUC is computed on them.
 
-    Labels at the threshold 0 of models of balanced groups would make far too many unlabeled rows minority, so the
-    number of rows of each class is kept to its share.
+    With the threshold 0, models on balanced groups would assign far too many unlabeled rows to the minority, so rows
+    are assigned in fixed shares.
 
-    Each round draws new groups, from a seed of its own. Labels settle within a few rounds. As they decide in
-    which group a row is and nothing else, rounds after the first hardly change the ranking: ``max_iter=2`` is enough.
+    Each round draws new groups, with a separate seed. Labels converge within a few rounds. As they only determine the
+    groups, rounds after the first hardly change the ranking: ``max_iter=2`` is usually enough.
 
-    With :math:`\gamma_B = \gamma_W = 0` or without unlabeled rows there is nothing to repeat, and one round is run.
+    With :math:`\gamma_B = \gamma_W = 0` or without unlabeled rows, a single round is run.
 
     References
     ----------
-    .. [1] Cui, Chen, Cheng. A multi-view based semi-supervised classifier with co-regularization for imbalanced data.
-       Journal of University of Science and Technology of China 50(5), 2020, algorithm 1.1.
+    .. [1] Cui, W., Chen, W. and Cheng, H. "A multi-view based semi-supervised classifier with co-regularization for
+       imbalanced data." Journal of University of Science and Technology of China 50(5), 596-604, 2020 (in Chinese),
+       algorithm 1.1.
 
     Examples
     --------
@@ -222,17 +225,18 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labeled and unlabeled rows.
+            Labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
-            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows.
         X_val : array-like of shape (n_validation_samples, n_features), default=None
-            Rows whose AUC stops the rounds, in place of the labeled rows.
+            Rows for the AUC of the stopping rule, instead of the labeled rows.
         y_val : array-like of shape (n_validation_samples,), default=None
             Their classes.
 
         Returns
         -------
         self : object
+            The fitted estimator.
         """
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: pass both or neither")
@@ -272,9 +276,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         if self.prior is None:
             return counts / counts.sum()
         if len(counts) != 2:
-            raise ValueError(
-                f"prior={self.prior} is the share of one of two classes, y holds {len(counts)}: leave it None"
-            )
+            raise ValueError(f"prior={self.prior} requires two classes, but y holds {len(counts)}: set prior=None")
         return np.array([1.0 - self.prior, self.prior])
 
     def _read_validation(self, X_val, y_val):
@@ -283,14 +285,14 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         unknown = [c for c in labels.classes.tolist() if c not in self.classes_.tolist()]
         if unknown or len(labels.classes) < 2:
             raise LabelError(
-                f"y_val holds the classes {labels.classes.tolist()}: an AUC needs two or more of those of y, "
-                f"{self.classes_.tolist()}"
+                f"y_val holds the classes {labels.classes.tolist()}, but should hold two or more of the classes of y, "
+                f"{self.classes_.tolist()}, and no others"
             )
         codes = np.searchsorted(self.classes_, labels.classes)[labels.codes]
         return self._validate(X_val, reset=False)[known], codes[known]
 
     def _first_scores(self, X, codes):
-        """Scores of all classes for the unlabeled rows, by a classifier of the labeled rows."""
+        """Scores of all classes for the unlabeled rows, by a classifier fitted to the labeled rows."""
         model = QuasiBaggingClassifier(n_jobs=self.n_jobs) if self.initial is None else clone(self.initial)
         rng = check_random_state(self.random_state)
         set_random_states(model, np.random.RandomState(rng.randint(_LARGEST_SEED)))
@@ -311,7 +313,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
 
 
 class _Run:
-    """The rounds: draws groups, fits them, and scores labeled rows by what did not learn from them."""
+    """The rounds: draw groups, fit them, and score labeled rows by models that were not fitted to them."""
 
     def __init__(self, model, rows, parts, validation):
         self.model, self.rows, self.parts, self.validation = model, rows, parts, validation
@@ -323,10 +325,10 @@ class _Run:
         self.seed = check_random_state(model.random_state).randint(_LARGEST_SEED)
 
     def round(self, guess, iteration):
-        """Mean coefficients of the groups, held-out outputs of the labeled rows, and their AUC."""
+        """Return the mean coefficients of the groups, held-out outputs of the labeled rows, and their AUC."""
         model = self.model
         rng = np.random.RandomState([self.seed, iteration])
-        # Labeled rows first, so that how they fall does not depend on unlabeled ones.
+        # Labeled rows first, so that their groups do not depend on the unlabeled rows.
         known = deal(self.codes, self.parts, model.n_groups_, rng)
         free = deal(guess[self.free], self.parts, model.n_groups_, rng)
         fits = Parallel(n_jobs=model.n_jobs, prefer="threads")(
@@ -341,7 +343,7 @@ class _Run:
         return theta, held_out, mean_auc(model._decide(X), codes)
 
     def outputs(self, theta):
-        """Output of each class for the unlabeled rows."""
+        """Return the output of each class for the unlabeled rows."""
         return (self.rows.features[self.free] * self.spread) @ theta @ self.model._readout
 
     def _fit_group(self, own, others):
@@ -354,7 +356,7 @@ class _Run:
         )
 
     def _held_out(self, known, fits):
-        """Outputs of each labeled row: of the groups it is not in, or if it is in all, with its label held out."""
+        """Outputs of each labeled row: of the groups without it or, if it is in all groups, with its label held out."""
         Psi = self.rows.features[self.labeled] * self.spread
         outside, inside = np.zeros((2, len(self.codes), fits[0][0].shape[1]))
         n_outside, n_inside = np.zeros((2, len(self.codes), 1))
@@ -369,17 +371,19 @@ class _Run:
 
 
 def label_by_share(scores, shares):
-    """Classes in given shares: from the rarest class up, the rows in which it leads the others by most.
+    """Assign classes in given shares: each class, the rarest first, gets the rows where it leads by most.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_classes)
+        Score of each class.
     shares : ndarray of shape (n_classes,)
-        They sum to 1.
+        Shares of the classes, which sum to 1.
 
     Returns
     -------
     ndarray of shape (n_rows,)
+        Class codes.
     """
     codes = np.full(len(scores), -1)
     order = np.argsort(shares, kind="stable")
@@ -393,7 +397,7 @@ def label_by_share(scores, shares):
 
 
 def mean_auc(outputs, codes):
-    """AUC of two classes; of more, the mean of each against the rest."""
+    """Return the AUC of two classes; for more, the mean of each class against the rest."""
     present = np.unique(codes)
     if outputs.shape[1] == 2:
         return float(roc_auc_score(codes == 1, outputs[:, 1]))

@@ -1,4 +1,4 @@
-"""The functions of one view, in coordinates in which their norm is that of the coefficients."""
+"""Kernel functions of one view, in coordinates where their norm equals that of the coefficients."""
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -6,7 +6,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
-_DEPENDENT = 1e-12  # a landmark that the others span up to this share of the largest k(x, x) adds nothing
+_DEPENDENT = 1e-12  # a landmark that the others span up to this share of the largest k(x, x) is redundant
 
 
 class ViewBasis:
@@ -14,8 +14,8 @@ class ViewBasis:
 
     With the Cholesky factor :math:`k(x_s, x_t) = (L L^\top)_{st}`, the coordinates of a row are
     :math:`L^{-1} k(x_s, x)`, and a function with coefficients :math:`\theta` in them has the norm :math:`|\theta|` in
-    the kernel's space. If all rows are landmarks this is exact, if some are it is Nystroem's approximation. The factor
-    is pivoted: landmarks that depend on the others, as equal rows do, are left out.
+    the kernel space. If all rows are landmarks this is exact, otherwise it is the Nystroem approximation. The factor is
+    pivoted: landmarks that depend linearly on the others, such as equal rows, are omitted.
     """
 
     def __init__(self, landmarks, kernel):
@@ -27,7 +27,7 @@ class ViewBasis:
         self.chosen = order[:rank] - 1
         self.landmarks = landmarks[self.chosen]
         self.factor = np.tril(factor[:rank, :rank])
-        if self.factor[0, 0] == 0.0:  # a kernel that is zero everywhere, as the linear one of a zero row
+        if self.factor[0, 0] == 0.0:  # a kernel that is zero everywhere, such as the linear one of a zero row
             self.factor[0, 0] = 1.0
 
     @property
@@ -35,16 +35,16 @@ class ViewBasis:
         return len(self.landmarks)
 
     def coordinates(self, X):
-        """Coordinates of rows, of shape (n_rows, size)."""
+        """Return the coordinates of rows, of shape (n_rows, size)."""
         return solve_triangular(self.factor, self.kernel(self.landmarks, X), lower=True, overwrite_b=True).T
 
     def coefficients(self, theta):
-        """The coefficients :math:`a` of the landmarks of functions with coefficients `theta`."""
+        """Return the coefficients :math:`a` of the landmarks for functions with coefficients `theta`."""
         return solve_triangular(self.factor, theta, lower=True, trans="T")
 
 
 class ViewKernel:
-    """A kernel with its parameters; plain data, so that a model can be saved."""
+    """A kernel with its parameters, as plain data, so that a model can be saved."""
 
     def __init__(self, name, length_scale, degree, coef0):
         self.name, self.length_scale, self.degree, self.coef0 = name, length_scale, degree, coef0
@@ -58,7 +58,7 @@ class ViewKernel:
 
 
 def median_distance(X, rng, n_rows=1000):
-    """Median distance between rows, or between a sample of them; 1 if it is 0."""
+    """Return the median distance between rows, or between a sample of them; 1 if all are equal."""
     few = X if len(X) <= n_rows else X[rng.choice(len(X), n_rows, replace=False)]
     distances = pdist(few)
     median = float(np.median(distances)) if len(distances) else 0.0

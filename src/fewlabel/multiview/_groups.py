@@ -4,11 +4,11 @@ import numpy as np
 
 
 def count_parts(counts, n_groups):
-    """Number of groups, and into how many parts each class is cut.
+    """Return the number of groups, and the number of parts that each class is split into.
 
-    Of "balanced" groups there are as many as the largest class has rows for one of the rarest. The rarest class stays
-    whole and the largest is cut into one part per group; a class between them is cut in proportion, so that no group
-    lacks a class. Of several rarest or largest classes the first counts.
+    The number of "balanced" groups is the size of the largest class divided by that of the rarest. The rarest class is
+    not split and the largest has one part per group; other classes are split in proportion, so that every group has
+    all classes. Among several rarest or largest classes the first counts.
     """
     counts = np.asarray(counts)
     largest, rarest = int(counts.argmax()), int(counts.argmin())
@@ -16,8 +16,8 @@ def count_parts(counts, n_groups):
         n_groups = max(1, round(counts[largest] / counts[rarest]))
     if n_groups > counts[largest]:
         raise ValueError(
-            f"n_groups={n_groups} is more than the {counts[largest]} labeled rows of the largest class, so that a "
-            "group would have none of it: lower n_groups"
+            f"n_groups={n_groups} is more than the {counts[largest]} labeled rows of the largest class, so a group "
+            "would have none of it: lower n_groups"
         )
     parts = np.clip(np.round(n_groups * counts / counts[largest]).astype(int), 1, counts)
     if counts[rarest] < counts[largest]:
@@ -29,20 +29,22 @@ def count_parts(counts, n_groups):
 
 
 def deal(codes, parts, n_groups, rng):
-    """The rows of each group: of each class the part whose turn it is, in random order before it is cut.
+    """Draw the rows of each group: each class is shuffled and split, and its parts are assigned in turn.
 
     Parameters
     ----------
     codes : ndarray
         Class of each row.
     parts : ndarray of shape (n_classes,)
-        Parts of each class.
+        Number of parts of each class.
     n_groups : int
+        Number of groups.
     rng : RandomState
 
     Returns
     -------
     list of ndarray
+        Sorted row positions of each group.
     """
     cut = [np.array_split(rng.permutation(np.flatnonzero(codes == k)), parts[k]) for k in range(len(parts))]
     return [np.sort(np.concatenate([of_class[g % len(of_class)] for of_class in cut])) for g in range(n_groups)]

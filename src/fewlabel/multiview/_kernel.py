@@ -15,8 +15,8 @@ from fewlabel.types import MatrixLike, Seed
 class MultiviewKernelClassifier(MultiviewClassifier):
     r"""Kernel machine with one function per view, which learns from unlabeled rows too (MVL-LS, MVL-SVM).
 
-    Columns fall into m views. Each view has a function :math:`f^v` in the space of its kernel, and the output is their
-    weighted sum :math:`h(x) = \sum_v c_v f^v(x)`. Over l labeled rows out of N,
+    Columns are grouped into m views. Each view has a function :math:`f^v` in the space of its kernel, and the output is
+    their weighted sum :math:`h(x) = \sum_v c_v f^v(x)`. Over l labeled rows out of N,
 
     .. math::
 
@@ -24,17 +24,17 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         + \frac{\gamma_B}{N} \sum_{i \le N} \sum_{v < w} |f^v(x_i) - f^w(x_i)|^2
         + \frac{\gamma_W}{N} \sum_v \sum_{i, j \le N} L^v_{ij} \langle f^v(x_i), f^v(x_j) \rangle .
 
-    The third term makes views agree, also on unlabeled rows; the fourth, with the Laplacian :math:`L^v` of a graph
-    over the rows of a view, makes each function smooth where rows are dense. The loss V is :math:`|r_y - h|^2` with
+    The third term makes the views agree on all rows; the fourth, with the Laplacian :math:`L^v` of a graph over the
+    rows in a view, makes each function smooth where rows are dense. The loss V is :math:`|r_y - h|^2` with
     :math:`r_y` of +1 for the class and -1 for the others, or the hinge
     :math:`\sum_{k \ne y} \max(0, \frac{1}{K-1} + \langle s_k, h \rangle)` around the corners :math:`s_k` of a simplex,
-    which for two classes is the usual one.
+    which for two classes is the usual hinge.
 
     With one view it is LapRLS ("squared") or LapSVM ("hinge"). With :math:`\gamma_B = \gamma_W = 0` unlabeled rows
-    have no influence at all.
+    have no effect.
 
-    It helps where each view alone could tell the classes apart, given enough labels. Where one view holds all that
-    there is to know, agreement with the others costs accuracy: compare with :math:`\gamma_B = 0` on held-out labels.
+    It helps if each view alone would be sufficient to predict the class, given enough labels. If only one view is
+    informative, agreement with the others reduces the accuracy: compare with :math:`\gamma_B = 0` on held-out labels.
 
     Parameters
     ----------
@@ -42,97 +42,104 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         MVL-LS or MVL-SVM.
     views : list of lists, VariableClusterer or None, default=None
         The columns of each view, by name or position; they may overlap. A `VariableClusterer`, or None for one with
-        its defaults, finds views in the columns of the rows that are used.
+        default settings, clusters the columns into views.
     kernel : {"rbf", "linear", "poly"}, default="rbf"
         Kernel of all views: :math:`e^{-|x - z|^2 / 2 \sigma^2}`, :math:`x^\top z`, or
-        :math:`(x^\top z / d_v + coef0)^{degree}`, :math:`d_v` the columns of the view.
+        :math:`(x^\top z / d_v + coef0)^{degree}`, with :math:`d_v` the number of columns of the view.
     gamma_A : float, default=1e-2
-        Penalty of the norm.
+        Penalty on the norm of the functions.
     gamma_B : float, default=0.1
-        Penalty of disagreement between views.
+        Penalty on disagreement between views.
     gamma_W : float, default=0.1
-        Penalty of roughness within views.
+        Penalty on roughness within views.
     view_weights : {"uniform", "learned"} or array-like of shape (n_views,), default="uniform"
-        The weights :math:`c`. "learned" fits them to held-out outputs of the views, by turns with the functions; they
-        are not negative and sum to 1.
+        The weights :math:`c`. "learned" fits them to held-out outputs of the views, in alternation with the
+        functions; they are non-negative and sum to 1.
     class_weight : "balanced", dict or None, default=None
-        Weight of each class in the loss. "balanced": the same for all classes, whatever their size.
+        Weight of each class in the loss. "balanced" gives all classes the same total weight.
     length_scale : float or "median", default="median"
-        :math:`\sigma` of "rbf"; "median" is the median distance between rows, in each view.
+        :math:`\sigma` of "rbf"; "median" means the median distance between rows in each view.
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=1.0
-        Of "poly".
+        Constant term of "poly".
     laplacian : {"knn", "kernel"}, default="knn"
-        Graph of a view: each row joined to its nearest neighbors, both ways, and :math:`L = D - A`; or every pair with
-        the kernel's value as its weight, and the normalized Laplacian, as in the code of [2]_.
+        Graph of a view: "knn" connects each row to its nearest neighbors in both directions, with :math:`L = D - A`;
+        "kernel" connects every pair with the kernel value as its weight, with the normalized Laplacian, as in the code
+        of [2]_.
     n_neighbors : int, default=10
-        Neighbors in the "knn" graph; all other rows if there are fewer.
+        Number of neighbors in the "knn" graph; all other rows if there are fewer.
     approximation : {"auto", "nystroem"} or None, default="auto"
-        None: exact, with functions of all rows. "nystroem": functions of `n_components` rows. "auto" is exact up to
-        16,000 rows times views.
+        None is exact, with kernel functions at all rows. "nystroem" uses kernel functions at `n_components` rows.
+        "auto" is exact up to 16,000 rows times views.
     n_components : int, default=500
-        Rows that "nystroem" draws, the same in all views.
+        Number of rows that "nystroem" draws, the same in all views.
     scale : bool, default=True
-        Bring all columns to mean 0 and standard deviation 1 over the rows that are used.
+        Whether to scale all columns to mean 0 and standard deviation 1 over the rows that are used.
     tol : float, default=1e-6
         Duality gap at which "hinge" stops; the objective is at most 1 at the start.
     max_iter : int, default=2000
-        Most passes of "hinge" over the labeled rows.
+        Largest number of passes of "hinge" over the labeled rows.
     random_state : int, RandomState instance or None, default=None
-        Draws rows for "nystroem", for the median distance among more than 1,000 rows, and for finding views.
+        Draws rows for "nystroem", for the median distance among more than 1,000 rows, and for clustering the columns.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     views_ : list of ndarray
-        Columns of each view; views of constant columns are left out.
+        Columns of each view; views with constant columns only are dropped.
     view_weights_ : ndarray of shape (n_views,)
+        The weights :math:`c`.
     clusterer_ : VariableClusterer or None
-        What found the views, if they were not given.
+        The fitted clusterer, if the views were not passed.
     length_scales_ : ndarray of shape (n_views,)
+        :math:`\sigma` of each view.
     landmarks_ : list of ndarray of shape (n_landmarks, n_columns_of_view)
-        Scaled rows around which the functions of each view are built.
+        Scaled rows at which the kernel functions of each view are centered.
     dual_coef_ : list of ndarray of shape (n_landmarks, n_outputs)
         Their coefficients, times the weight of the view.
     held_out_decision_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
-        Decision for each labeled row, in the order of the table, of a model of four fifths of the labels that was not
-        shown its own: an honest score at little cost, as the penalties stay as they are.
+        Decision for each labeled row, in the order of the table, by a model fitted to four fifths of the labels without
+        its own: an unbiased score at little cost, because the penalties do not change.
     slope_ : float
-        Slope of the probabilities in the outputs.
+        Slope of the log-odds in the outputs.
     class_weight_ : ndarray of shape (n_classes,)
+        Weights of the classes, relative to their mean.
     n_iter_ : int
-        Passes of "hinge"; 1 for "squared".
+        Number of passes of "hinge"; 1 for "squared".
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     See Also
     --------
-    BalancedMultiviewClassifier : An ensemble over balanced groups of an imbalanced table.
-    VariableClusterer : Finds the views.
+    BalancedMultiviewClassifier : An ensemble on balanced groups of imbalanced data.
+    VariableClusterer : Clusters columns into views.
 
     Notes
     -----
-    The penalties are means over the rows, where the paper has sums: with sums they would grow with every unlabeled row
-    that is added. Its values are :math:`\gamma_B / N` and :math:`\gamma_W / N` here.
+    The penalties are means over the rows, whereas [1]_ uses sums, which grow with every unlabeled row. The
+    values of [1]_ correspond to :math:`\gamma_B / N` and :math:`\gamma_W / N` here.
 
-    Equation 5 of [1]_ lacks a factor l before :math:`\gamma_B`, without which the gradient of its own objective does
-    not vanish, and its dual of the hinge lacks the bounds :math:`0 \le \alpha_{ik} \le 1/l`, without which it has no
-    minimum. Here the system and the dual have them.
+    Two corrections to [1]_: equation 5 lacks a factor l before :math:`\gamma_B`, without which the gradient of the
+    objective does not vanish, and the dual of the hinge lacks the bounds :math:`0 \le \alpha_{ik} \le 1/l`, without
+    which it has no minimum.
 
-    In coordinates in which the norm of a function is that of its coefficients, the penalties are one positive definite
-    matrix H. Its Cholesky factor leaves a linear problem of the size of the labeled rows, for either loss. An exact
-    fit takes time cubic in rows times views; "nystroem" is linear in the rows.
+    In coordinates where the norm of a function equals that of its coefficients, the penalties form one positive
+    definite matrix H. Its Cholesky factor reduces the problem to a linear one of the size of the labeled rows, for both
+    losses. An exact fit takes time cubic in rows times views; "nystroem" is linear in the rows.
 
-    "learned" weights stay uniform if a class has one labeled row only.
+    "learned" weights stay uniform if a class has a single labeled row.
 
     References
     ----------
-    .. [1] Cui, Chen, Cheng. A multi-view based semi-supervised classifier with co-regularization for imbalanced data.
-       Journal of University of Science and Technology of China 50(5), 2020, equations 1 to 6.
-    .. [2] Minh, Bazzani, Murino. A unifying framework in vector-valued reproducing kernel Hilbert spaces for manifold
-       regularization and co-regularized multi-view learning. Journal of Machine Learning Research 17, 2016.
-    .. [3] Belkin, Niyogi, Sindhwani. Manifold regularization. Journal of Machine Learning Research 7, 2006.
+    .. [1] Cui, W., Chen, W. and Cheng, H. "A multi-view based semi-supervised classifier with co-regularization for
+       imbalanced data." Journal of University of Science and Technology of China 50(5), 596-604, 2020 (in Chinese),
+       equations 1 to 6.
+    .. [2] Minh, H. Q., Bazzani, L. and Murino, V. "A unifying framework in vector-valued reproducing kernel Hilbert
+       spaces for manifold regularization and co-regularized multi-view learning." Journal of Machine Learning Research
+       17, 2016.
+    .. [3] Belkin, M., Niyogi, P. and Sindhwani, V. "Manifold regularization: a geometric framework for learning from
+       labeled and unlabeled examples." Journal of Machine Learning Research 7, 2006.
 
     Examples
     --------
@@ -204,15 +211,16 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labeled and unlabeled rows.
+            Labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
-            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labeled rows in the loss. A row of weight 0, labeled or not, is left out.
+            Weights of the labeled rows in the loss. Rows of weight 0, labeled or not, are ignored.
 
         Returns
         -------
         self : object
+            The fitted estimator.
         """
         self._fit(*self._read_rows(X, y, sample_weight))
         return self
@@ -241,6 +249,8 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         if isinstance(given, dict):
             unknown = [name for name in given if name not in self.classes_.tolist()]
             if unknown:
-                raise ValueError(f"class_weight names classes that y does not hold: {unknown}")
+                raise ValueError(
+                    f"class_weight has keys {unknown}, which are not classes of y: use {self.classes_.tolist()}"
+                )
             given = {k: given.get(name, 1.0) for k, name in enumerate(self.classes_.tolist())}
         return compute_class_weight(given, classes=names, y=codes)

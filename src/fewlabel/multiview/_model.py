@@ -1,4 +1,4 @@
-"""What the multi-view classifiers share: validate -> views -> basis of each view -> `_fit`, and prediction."""
+"""Base of the multi-view classifiers: validate -> views -> basis of each view -> `_fit`; prediction."""
 
 import numbers
 from typing import NamedTuple
@@ -18,8 +18,8 @@ from fewlabel.multiview._views import drop_constant, find_views
 from fewlabel.types import MatrixLike
 
 _LARGEST_SEED = np.iinfo(np.int32).max
-_EXACT = 16_000  # rows times views up to which approximation="auto" takes every row as a landmark
-_BATCH = 10_000  # rows that are predicted at once
+_EXACT = 16_000  # largest number of rows times views for which approximation="auto" uses every row as a landmark
+_BATCH = 10_000  # rows per batch in prediction
 
 NON_NEGATIVE = Interval(numbers.Real, 0, None, closed="left")
 POSITIVE = Interval(numbers.Real, 0, None, closed="neither")
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     views : list of ndarray of shape (n_rows, n_columns_of_view)
         Scaled columns.
     features : ndarray of shape (n_rows, n_coordinates)
-        Coordinates in the bases of all views, side by side.
+        Coordinates in the bases of all views, concatenated.
     codes : ndarray
         Class of each row, -1 if unlabeled.
     origin : ndarray
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
 
 
 class MultiviewClassifier(LabeledClassifier):
-    """Base of the multi-view classifiers: a subclass fits coefficients of the bases, this class does the rest."""
+    """Base of the multi-view classifiers; a subclass fits the coefficients of the bases."""
 
     _dtypes = (np.float64,)
     _parameter_constraints: dict = {
@@ -71,46 +71,52 @@ class MultiviewClassifier(LabeledClassifier):
     }
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Output of each class; with two classes, positive where `predict` gives ``classes_[1]``.
+        """Compute the output of each class; with two classes, positive if `predict` returns ``classes_[1]``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The outputs.
         """
         outputs = self._outputs(X)
         return 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """Class with the largest output.
+        """Predict the class with the largest output.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            The classes.
         """
         best = self._outputs(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Probability of each class: a softmax of the outputs, whose slope is fitted to held-out labeled rows.
+        """Compute the probability of each class: a softmax of the outputs, calibrated on held-out labeled rows.
 
-        The weights of the classes in the fit are undone, so that with balanced classes a row at the threshold of
-        `predict` has the share of its class among the labeled rows as its probability, and not 1/2.
+        The probabilities are corrected for the class weights of the fit: with balanced classes, a row at the threshold
+        of `predict` has the share of its class among the labeled rows as its probability, not 1/2.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            The probabilities.
         """
         outputs = self._outputs(X)
         return softmax(self.slope_ * outputs - np.log(self.class_weight_), axis=1)
@@ -131,10 +137,10 @@ class MultiviewClassifier(LabeledClassifier):
         return outputs
 
     def _prepare(self, X, codes):
-        """Set the views, their scales and bases, and give the rows in them.
+        """Set the views, their scales and bases, and return the rows in them.
 
-        Without the penalties that look at unlabeled rows these must not have a say in scales and bases either, so they
-        are left out here.
+        Without the penalties that use unlabeled rows, these rows must not affect scales and bases either, so they are
+        dropped here.
         """
         rng = check_random_state(self.random_state)
         seed = rng.randint(_LARGEST_SEED)
@@ -151,7 +157,7 @@ class MultiviewClassifier(LabeledClassifier):
         return Rows(by_view, self._coordinates(by_view), codes, origin)
 
     def _coordinates(self, by_view):
-        """Coordinates of the rows in all views, side by side; in batches, as they are the largest thing in memory."""
+        """Coordinates of the rows in all views, concatenated; in batches, as they are the largest array in memory."""
         ends = np.cumsum([0, *(basis.size for basis in self._bases)])
         features = np.empty((len(by_view[0]), ends[-1]))
         for v, (basis, rows) in enumerate(zip(self._bases, by_view)):
@@ -165,8 +171,7 @@ class MultiviewClassifier(LabeledClassifier):
         weights = np.asarray(self.view_weights, dtype=np.float64)
         if weights.shape != (m,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
             raise ValueError(
-                f"view_weights should be {m} numbers, one per view, that are not negative and not all 0; got "
-                f"{weights.tolist()}"
+                f"view_weights={weights.tolist()} should be {m} non-negative numbers, one per view, not all 0"
             )
         return weights
 
@@ -179,7 +184,7 @@ class MultiviewClassifier(LabeledClassifier):
     def _find_length_scales(self, by_view, rng):
         if self.kernel != "rbf" or self.length_scale != "median":
             return np.full(len(by_view), 1.0 if isinstance(self.length_scale, str) else self.length_scale)
-        seed = rng.randint(_LARGEST_SEED)  # the same rows in every view, whatever the order of the views
+        seed = rng.randint(_LARGEST_SEED)  # the same rows in every view, so that the order of the views does not matter
         return np.array([median_distance(rows, np.random.RandomState(seed)) for rows in by_view])
 
     def _choose_landmarks(self, n_rows, rng):
@@ -200,7 +205,7 @@ class MultiviewClassifier(LabeledClassifier):
         return loss
 
     def _keep(self, theta, held_out, codes, class_weight):
-        """Set what prediction needs: landmarks and their coefficients, and the slope of the probabilities."""
+        """Set the attributes that prediction needs: landmarks, their coefficients, and the slope of the log-odds."""
         ends = np.cumsum([basis.size for basis in self._bases])[:-1]
         parts = np.split(theta, ends)
         self.landmarks_ = [basis.landmarks for basis in self._bases]

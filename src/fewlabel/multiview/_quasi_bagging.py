@@ -1,4 +1,4 @@
-"""Quasi-bagging: one model for each group of the majority, each with the whole minority."""
+"""Quasi-bagging: one model per part of the majority, each with the whole minority."""
 
 import numbers
 from typing import Any, Literal
@@ -16,53 +16,54 @@ from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.types import MatrixLike, Seed
 
 _LARGEST_SEED = np.iinfo(np.int32).max
-_SURE = 1e-6  # a probability of 0 in one group must not silence all others
+_LEAST_PROBABILITY = 1e-6  # a probability of 0 in one group must not determine the result
 
 
 class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
-    r"""Models of disjoint groups of the majority, each with the whole minority (quasi-bagging).
+    r"""Models on disjoint parts of the majority, each with the whole minority (quasi-bagging).
 
-    The labeled rows of the majority are split into groups, each as large as the minority. Model :math:`g` learns from
-    its group and all rows of the minority, and so sees both classes equally often. Of class k it saw the share
-    :math:`b_{gk}`, for which its probabilities are corrected:
+    The labeled rows of the majority are split into parts, each as large as the minority. Model :math:`g` is fitted to
+    part g and all rows of the minority, a balanced sample. It sees the share :math:`b_{gk}` of class k, which its
+    probabilities are corrected for:
 
     .. math::
 
         s_k(x) = \frac1G \sum_g \big[ \log p_g(k \mid x) - \log b_{gk} \big], \qquad
         p(k \mid x) = \text{softmax}_k\, s(x) .
 
-    Every row is used, and each row of the majority once. Unlabeled rows are left out: the method gives them their
-    first labels in `BalancedMultiviewClassifier`.
+    Every row is used, each row of the majority once. Unlabeled rows are ignored; in `BalancedMultiviewClassifier` the
+    method assigns their initial labels.
 
-    Against one model of all rows it seldom ranks better: a booster with all rows of the majority is as good on most
-    tables. It helps learners that give in to the majority, such as SVMs and small trees, and it is quick.
+    Its ranking is seldom better than that of one model on all rows: a booster on all rows is as good on most datasets.
+    It helps base classifiers that tend to predict the majority, such as SVMs and small trees, and it is fast.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba`. None: `HistGradientBoostingClassifier` with 100 small trees, smaller still
-        if the rarest class has fewer than five rows.
+        Base classifier with `predict_proba`. None means `HistGradientBoostingClassifier` with 100 small trees,
+        even smaller ones if the rarest class has fewer than five rows.
     n_groups : int or "balanced", default="balanced"
-        Number of groups; "balanced" is the size of the largest class over that of the rarest, rounded.
+        Number of groups; "balanced" means the size of the largest class divided by that of the rarest, rounded.
     n_repeats : int, default=1
-        How often the rows are split again; there are `n_groups` times `n_repeats` models.
+        How many times the groups are drawn; there are `n_groups` times `n_repeats` models.
     n_jobs : int, default=None
-        Processes that fit models; -1 for all cores. The result does not depend on it.
+        Number of processes that fit models; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Deals out the rows, and seeds the base classifiers.
+        Draws the groups, and seeds the base classifiers.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     estimators_ : list of estimators
+        The fitted models.
     group_rows_ : list of ndarray
-        Rows of the table that each of them learned from.
+        Positions of the rows that each of them was fitted to.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     See Also
     --------
-    BalancedMultiviewClassifier : Groups that learn from unlabeled rows too.
+    BalancedMultiviewClassifier : The same groups with unlabeled rows.
 
     Notes
     -----
@@ -71,11 +72,11 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
 
     References
     ----------
-    .. [1] Cui, Chen, Cheng. A multi-view based semi-supervised classifier with co-regularization for imbalanced data.
-       Journal of University of Science and Technology of China 50(5), 2020, remark 1 of section 1.1. It cites a
-       thesis for the method and tells the idea only; the recipe is ours.
-    .. [2] Liu, Wu, Zhou. Exploratory undersampling for class-imbalance learning. IEEE Transactions on Systems, Man, and
-       Cybernetics B 39, 2009. EasyEnsemble, with groups that overlap.
+    .. [1] Cui, W., Chen, W. and Cheng, H. "A multi-view based semi-supervised classifier with co-regularization for
+       imbalanced data." Journal of University of Science and Technology of China 50(5), 596-604, 2020 (in Chinese),
+       remark 1 of section 1.1, which only outlines the method; the details are those of this implementation.
+    .. [2] Liu, X.-Y., Wu, J. and Zhou, Z.-H. "Exploratory undersampling for class-imbalance learning." IEEE
+       Transactions on Systems, Man, and Cybernetics, Part B 39(2), 2009. EasyEnsemble, with overlapping groups.
 
     Examples
     --------
@@ -131,42 +132,48 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         self._log_shares = np.log(seen / counts)
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Mean log-odds of ``classes_[1]``; with more than two classes the mean log-probability of each.
+        """Compute the mean log-odds of ``classes_[1]``; with more than two classes the mean log-probability of each.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The scores.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Probability of each class in the table, not in the balanced groups.
+        """Compute the probability of each class in the data, not in the balanced groups.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            The probabilities.
         """
         return np.exp(self._scores(X))
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """The likeliest class.
+        """Predict the most probable class.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            The classes.
         """
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
@@ -176,7 +183,7 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         X = self._validate(X, reset=False)
         total = 0.0
         for model, log_share in zip(self.estimators_, self._log_shares):
-            total = total + np.log(model.predict_proba(X).clip(_SURE)) - log_share
+            total = total + np.log(model.predict_proba(X).clip(_LEAST_PROBABILITY)) - log_share
         return log_softmax(total / len(self.estimators_), axis=1)
 
     def _base(self):

@@ -1,4 +1,4 @@
-"""The penalty of the objective over some rows, and the model that a loss on the labeled ones gives."""
+"""The penalties of the objective over some rows, and the model that minimizes it with a loss on the labeled rows."""
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
@@ -9,12 +9,12 @@ from sklearn.neighbors import NearestNeighbors
 
 from fewlabel.multiview._losses import held_out as outputs_of_other_folds
 
-_SMALL, _FEW = 2000, 7  # rows and columns
-_LARGEST = 30_000  # columns of a system: 7 GiB
+_SMALL, _FEW = 2000, 7  # rows and columns that decide between a tree search and comparing all pairs
+_LARGEST = 30_000  # most columns of a system, which takes 7 GiB
 
 
 class System:
-    r"""Factor of :math:`H = \gamma_A I + \frac{\gamma_B}{N} P_B + \frac{\gamma_W}{N} P_W` over N rows.
+    r"""Cholesky factor of :math:`H = \gamma_A I + \frac{\gamma_B}{N} P_B + \frac{\gamma_W}{N} P_W` over N rows.
 
     With the coordinates :math:`F^v` of the rows in each view,
 
@@ -25,12 +25,13 @@ class System:
     Parameters
     ----------
     features : ndarray of shape (n_rows, n_columns)
-        The coordinates of all views, side by side.
+        The coordinates of all views, concatenated.
     sizes : list of int
-        Columns of each view.
+        Number of columns of each view.
     rows : list of ndarray
         The rows in each view, for the graphs.
     penalties : Penalties
+        Weights of the penalties, and the graph.
     """
 
     def __init__(self, features, sizes, rows, penalties):
@@ -41,7 +42,9 @@ class System:
             )
         self.features = features
         self.sizes = sizes
-        H = self._penalty(rows, penalties)  # its transpose is the same, in the order in which it can be overwritten
+        H = self._penalty(
+            rows, penalties
+        )  # symmetric; its transpose has the memory order in which it can be overwritten
         self.factor = cholesky(H.T, lower=True, overwrite_a=True, check_finite=False)
 
     def _penalty(self, rows, penalties):
@@ -59,7 +62,7 @@ class System:
         return H
 
     def learn(self, labeled, codes, weight, loss, view_weights, *, held_out=False):
-        """Coefficients :math:`\\theta` of all views, and the outputs of the labeled rows that were held out.
+        """Compute the coefficients :math:`\\theta` of all views, and held-out outputs of the labeled rows.
 
         Parameters
         ----------
@@ -68,9 +71,11 @@ class System:
         codes, weight : ndarray
             Class and weight of each of them; weights sum to 1.
         loss : SquaredLoss or HingeLoss
+            The loss.
         view_weights : ndarray
+            Weights of the views in the output.
         held_out : bool, default=False
-            Whether to find the outputs; else they are None.
+            Whether to compute the held-out outputs; otherwise they are None.
         """
         Psi = self.features[labeled] * np.repeat(view_weights, self.sizes)
         Z = self._whiten(Psi)
@@ -79,13 +84,13 @@ class System:
         return theta, outputs_of_other_folds(loss, Z, codes, weight) if held_out else None
 
     def learn_view_weights(self, labeled, codes, weight, loss, start, *, n_splits=5, n_rounds=5):
-        """Weights of the views, by turns with the functions of the views.
+        """Learn the weights of the views, in alternation with their functions.
 
-        The outputs of each view for held-out rows are regressed on the codes of the classes, with weights that are not
-        negative; the weights with the least held-out error are kept.
+        The codes of the classes are regressed on the held-out outputs of the views, with non-negative weights; the
+        weights with the smallest held-out error are kept.
         """
         n_splits = min(n_splits, np.bincount(codes).min())
-        if len(start) == 1 or n_splits < 2:  # nothing to choose, or no row to hold out
+        if len(start) == 1 or n_splits < 2:  # a single view, or no row to hold out
             return start
         folds = list(StratifiedKFold(n_splits).split(codes, codes))
         target, root = loss.codes[codes], np.sqrt(weight)[:, None, None]
@@ -116,12 +121,12 @@ class System:
 
     def _whiten(self, Psi):
         Z = solve_triangular(self.factor, Psi.T, lower=True, check_finite=False).T
-        # Only products of rows count from here on, so a rotation into as many columns as rows loses nothing.
+        # Only products of rows matter from here on, so a rotation into as many columns as rows is exact.
         return qr(Z.T, mode="economic")[1].T if Z.shape[0] < Z.shape[1] else Z
 
 
 class Penalties:
-    """Weights of the penalties, and the graph whose roughness is one of them."""
+    """Weights of the penalties, and the graph of the roughness penalty."""
 
     def __init__(self, gamma_A, gamma_B, gamma_W, laplacian, n_neighbors):
         self.gamma_A, self.gamma_B, self.gamma_W = gamma_A, gamma_B, gamma_W
@@ -132,11 +137,11 @@ class Penalties:
         if self.laplacian == "knn":
             A = neighbor_graph(X, self.n_neighbors)
             return F.T @ (A.sum(axis=1)[:, None] * F - A @ F)
-        # The graph's weights are the kernel's values F F', so that no matrix of all pairs is needed.
+        # The edge weights are the kernel values F F', so no matrix of all pairs is needed.
         degree = F @ F.sum(axis=0)
         if degree.min() < -1e-8 * np.abs(degree).max():
             raise ValueError(
-                "laplacian='kernel' needs a kernel whose values are not negative: use kernel='rbf', or laplacian='knn'"
+                "laplacian='kernel' needs a kernel with non-negative values: use kernel='rbf' or laplacian='knn'"
             )
         present = degree > 1e-12 * degree.max()
         root = np.where(present, 1.0 / np.sqrt(np.where(present, degree, 1.0)), 0.0)
@@ -145,9 +150,9 @@ class Penalties:
 
 
 def neighbor_graph(X, n_neighbors):
-    """1 where a row is among the nearest neighbors of another one, or the other way round."""
+    """Return a matrix with 1 where a row is among the nearest neighbors of another one, or vice versa."""
     n_rows, k = len(X), min(n_neighbors, len(X) - 1)
-    tree = n_rows > _SMALL and X.shape[1] <= _FEW  # else it is quicker to compare all pairs
+    tree = n_rows > _SMALL and X.shape[1] <= _FEW  # otherwise comparing all pairs is faster
     search = NearestNeighbors(n_neighbors=k, algorithm="kd_tree" if tree else "brute").fit(X)
     found = search.kneighbors(return_distance=False)
     A = csr_array((np.ones(n_rows * k), found.ravel(), np.arange(0, n_rows * k + 1, k)), shape=(n_rows, n_rows))

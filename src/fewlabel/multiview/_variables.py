@@ -1,4 +1,4 @@
-"""ClustOfVar: columns that say the same thing, put together."""
+"""ClustOfVar: clustering of correlated columns."""
 
 import numbers
 from typing import Literal, Self
@@ -18,45 +18,47 @@ from fewlabel.columns import read_table
 from fewlabel.multiview import _coding as coding
 from fewlabel.types import MatrixLike, Seed
 
-_AS_STABLE = 0.02  # mean Rand indices as near as this are alike: columns of noise make many numbers nearly as stable
+_AS_STABLE = (
+    0.02  # mean Rand indices that differ by less count as equal: noise columns make many numbers nearly as stable
+)
 
 
 class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Clusters of columns, numeric and categorical, around their first components (ClustOfVar, k-means).
+    r"""Cluster numeric and categorical columns around their first principal components (ClustOfVar, k-means).
 
-    A cluster :math:`g` of columns has the first principal component :math:`f_g` of its columns as its center, and its
-    largest eigenvalue :math:`\lambda_g` as its homogeneity. The partition maximizes
+    The center of a cluster :math:`g` is the first principal component :math:`f_g` of its columns, and its homogeneity
+    is the largest eigenvalue :math:`\lambda_g`. The partition maximizes
 
     .. math::
 
         \sum_g \lambda_g = \sum_g \sum_{j \in g} s(x_j, f_g), \qquad s(x_j, f) = r^2(x_j, f)
         \ \text{or}\ \eta^2(f \mid x_j),
 
-    the squared correlation of a numeric column and the correlation ratio of a categorical one. Columns move to the
-    center that they are most similar to, and the centers are computed again, until no column moves.
+    the squared correlation of a numeric column and the correlation ratio of a categorical one. Columns are
+    assigned to the most similar center, and the centers are recomputed, until no column moves.
 
-    After the correlations have been computed, the time does not depend on the number of rows.
+    Once the correlations are computed, the time does not depend on the number of rows.
 
     Parameters
     ----------
     n_clusters : int, default=None
-        Number of clusters. None: the number whose partition changes least between bootstrap samples of the rows; of
-        those within 0.02 of it, the least.
+        Number of clusters. None chooses the number whose partition is most stable between bootstrap samples of the
+        rows; among those within 0.02 of the best, the smallest.
     max_clusters : int, default=10
-        Largest number that is tried when `n_clusters` is None; never more than half of the columns, as partitions into
-        nearly single columns are alike by necessity. With fewer than four columns there is one cluster.
+        Largest number that is tried if `n_clusters` is None; never more than half of the columns, because partitions
+        into almost single columns are always similar. With fewer than four columns there is one cluster.
     categorical_features : "auto" or array-like, default="auto"
-        Columns to be read as categories: names, positions or a mask. "auto": those of a data frame that hold text,
+        Categorical columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans, and those of an array that do not hold numbers.
     n_init : int, default=10
-        Starts, of which the one with the largest :math:`\sum \lambda` is kept. The first is the cut of an
-        average-linkage tree of the columns, the others draw columns at random.
+        Number of starts, of which the one with the largest :math:`\sum \lambda` is kept. The first is a cut of an
+        average-linkage tree of the columns, the others start from random columns.
     max_iter : int, default=150
-        Most passes of a start.
+        Largest number of passes per start.
     n_bootstraps : int, default=50
-        Bootstrap samples, each clustered from its own tree.
+        Number of bootstrap samples, each clustered from its own tree.
     max_samples : int, default=10000
-        Rows that are used, drawn at random if there are more.
+        Largest number of rows that are used, drawn at random if there are more.
     random_state : int, RandomState instance or None, default=None
         Draws rows, starts and bootstrap samples.
 
@@ -65,37 +67,38 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     labels_ : ndarray of shape (n_features,)
         Cluster of each column, numbered in the order of the columns; -1 for a constant column, which is in none.
     n_clusters_ : int
+        Number of clusters.
     similarities_ : ndarray of shape (n_features,)
         Similarity of each column to the center of its cluster; 0 for a constant column.
     homogeneities_ : ndarray of shape (n_clusters,)
-        :math:`\lambda_g`.
+        The eigenvalues :math:`\lambda_g`.
     explained_ : float
-        :math:`(\sum_g \lambda_g - \lambda) / (p - \lambda)`, where :math:`\lambda` is that of one cluster of all p
-        columns: 0 for one cluster, 1 if every column equals its center.
+        :math:`(\sum_g \lambda_g - \lambda) / (p - \lambda)`, where :math:`\lambda` is the eigenvalue of one cluster of
+        all p columns: 0 for one cluster, 1 if every column equals its center.
     stability_ : ndarray of shape (n_tried, 2)
-        Number of clusters and mean adjusted Rand index between the partitions of the rows and of bootstrap samples;
-        empty if `n_clusters` is given.
+        Number of clusters, and mean adjusted Rand index between the partition on all rows and those on bootstrap
+        samples; empty if `n_clusters` is set.
     n_iter_ : int
-        Passes of the best start.
+        Number of passes of the best start.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     Notes
     -----
-    Missing numbers are replaced by the mean, and a missing category belongs to no level. `transform` gives the
-    component of each cluster, whose variance is :math:`\lambda_g`; levels that were not there in `fit` count as
-    missing.
+    Missing numbers are replaced by the mean, and a missing category belongs to no level. `transform` returns the
+    component of each cluster, whose variance is :math:`\lambda_g`; levels that were not seen in `fit` count as missing.
 
-    The R package chooses the number of clusters on its hierarchy of the columns. Here each bootstrap sample is
-    clustered by k-means from an average-linkage tree, which takes seconds where the hierarchy would take hours. A
-    cluster that runs empty is given the column that fits its own cluster worst.
+    The R package [1]_ chooses the number of clusters with its own hierarchical method. Here each bootstrap sample is
+    clustered by k-means from an average-linkage tree, which takes seconds instead of hours. An empty cluster gets the
+    column that is least similar to its own center.
 
     References
     ----------
-    .. [1] Chavent, Kuentz-Simonet, Liquet, Saracco. ClustOfVar: an R package for the clustering of variables. Journal
-       of Statistical Software 50(13), 2012.
-    .. [2] Cui, Chen, Cheng. A multi-view based semi-supervised classifier with co-regularization for imbalanced data.
-       Journal of University of Science and Technology of China 50(5), 2020, remark 2 of section 1.1.
+    .. [1] Chavent, M., Kuentz-Simonet, V., Liquet, B. and Saracco, J. "ClustOfVar: an R package for the clustering of
+       variables." Journal of Statistical Software 50(13), 2012.
+    .. [2] Cui, W., Chen, W. and Cheng, H. "A multi-view based semi-supervised classifier with co-regularization for
+       imbalanced data." Journal of University of Science and Technology of China 50(5), 596-604, 2020 (in Chinese),
+       remark 2 of section 1.1.
 
     Examples
     --------
@@ -142,18 +145,19 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
-        """Find the clusters.
+        """Cluster the columns.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            The table. Missing values are allowed.
+            The rows. Missing values are allowed.
         y : object, default=None
             Ignored.
 
         Returns
         -------
         self : object
+            The fitted estimator.
         """
         rng = check_random_state(self.random_state)
         table = read_table(self, X, reset=True)
@@ -171,27 +175,27 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self
 
     def transform(self, X: MatrixLike) -> np.ndarray:
-        """The first component of each cluster.
+        """Compute the first component of each cluster.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_clusters)
+            The components.
         """
         check_is_fitted(self)
         return coding.code(read_table(self, X, reset=False), self._codings) @ self._loadings
 
     def _check_number(self, n_columns):
         if n_columns == 0:
-            raise ValueError(
-                "every column of X is constant: there is nothing to cluster; drop them, or check the table"
-            )
+            raise ValueError("every column of X is constant, so there is nothing to cluster: check the table")
         if self.n_clusters is not None and self.n_clusters > n_columns:
             raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {n_columns} column(s) that are not constant: lower it"
+                f"n_clusters={self.n_clusters} is more than the {n_columns} non-constant column(s): lower it"
             )
 
     def _choose_number(self, Z, C, owner, rng):
@@ -226,7 +230,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return best
 
     def _keep(self, found, C, owner, varying):
-        order = np.argsort(np.unique(found.labels, return_index=True)[1])  # clusters as they first occur
+        order = np.argsort(np.unique(found.labels, return_index=True)[1])  # clusters in the order of their first column
         rank = np.argsort(order)
         self.n_clusters_ = len(order)
         self.labels_ = np.full(self.n_features_in_, -1)
@@ -264,7 +268,7 @@ class _Partition:
 
 
 def _improve(C, owner, labels, max_iter):
-    """Move columns to the most similar center until none moves."""
+    """Assign columns to the most similar center until none moves."""
     current = _Partition(C, owner, labels)
     for iteration in range(1, max_iter + 1):
         best = current.alike.argmax(axis=1)
@@ -281,7 +285,7 @@ def _improve(C, owner, labels, max_iter):
 
 
 def _fill_empty(labels, partition):
-    """Give each cluster that has run empty the column that fits worst, of those with company."""
+    """Give each empty cluster the column that fits worst among those not alone in their cluster."""
     for g in range(len(partition.values)):
         sizes = np.bincount(labels, minlength=len(partition.values))
         if sizes[g] == 0:
@@ -290,11 +294,11 @@ def _fill_empty(labels, partition):
 
 
 def _top(C):
-    """Largest eigenvalue and its vector."""
+    """Largest eigenvalue and its eigenvector."""
     if len(C) > 100:
         value, vector = eigh(C, subset_by_index=[len(C) - 1, len(C) - 1], check_finite=False)
         return value[0], vector[:, 0]
-    values, vectors = np.linalg.eigh(C)  # all of them, which for small matrices is less work than asking for one
+    values, vectors = np.linalg.eigh(C)  # for small matrices all of them is faster than one
     return values[-1], vectors[:, -1]
 
 
@@ -303,7 +307,7 @@ def _similarities(C, owner):
     n_columns = owner.max() + 1
     part = np.zeros((n_columns, len(C)))
     part[owner, np.arange(len(C))] = 1.0
-    alike = part @ C**2 @ part.T  # right where one of the pair is numeric, and has one column in C
+    alike = part @ C**2 @ part.T  # correct if one of the pair is numeric, with one column in C
     wide = np.flatnonzero(np.bincount(owner) > 1)
     for i, j in ((i, j) for i in wide for j in wide if i < j):
         alike[i, j] = alike[j, i] = np.linalg.norm(C[np.ix_(owner == i, owner == j)], 2) ** 2
@@ -312,7 +316,7 @@ def _similarities(C, owner):
 
 
 def _cuts(C, owner, numbers_of_clusters):
-    """Partitions of an average-linkage tree of the columns into each of the numbers of clusters."""
+    """Cuts of an average-linkage tree of the columns into each of the numbers of clusters."""
     alike = _similarities(C, owner)
     if len(alike) == 1:
         return [np.zeros(1, dtype=np.int64)]

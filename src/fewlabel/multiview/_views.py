@@ -1,4 +1,4 @@
-"""Which columns are in which view."""
+"""Assignment of columns to views."""
 
 import warnings
 
@@ -11,16 +11,18 @@ from fewlabel.multiview._variables import VariableClusterer
 
 
 def find_views(views, X, names, seed):
-    """Positions of the columns of each view, and the clusterer that found them, or None.
+    """Return the positions of the columns of each view, and the clusterer that found them, or None.
 
     Parameters
     ----------
     views : None, VariableClusterer or list
+        The parameter of the classifiers.
     X : ndarray of shape (n_rows, n_features)
+        The rows.
     names : ndarray of str or None
         Names of the columns.
     seed : int
-        Of a clusterer without a seed of its own.
+        Seed of a clusterer without its own.
     """
     if views is None or isinstance(views, VariableClusterer):
         clusterer = VariableClusterer() if views is None else clone(views)
@@ -32,15 +34,15 @@ def find_views(views, X, names, seed):
 
 
 def drop_constant(views, view_weights, X):
-    """Leave out views in which all rows are equal."""
+    """Drop views in which all rows are equal."""
     varies = np.ptp(X, axis=0) > 0
     kept = [bool(varies[view].any()) for view in views]
     if not any(kept):
-        raise ValueError("every column of X is constant: there is nothing to learn from")
+        raise ValueError("every column of X is constant, so there is nothing to learn: check the table")
     if not all(kept):
         dropped = [v for v, keep in enumerate(kept) if not keep]
         warnings.warn(
-            f"view(s) {dropped} hold constant columns only and are left out: drop them from views",
+            f"view(s) {dropped} hold constant columns only and are ignored: remove them from views",
             UserWarning,
             stacklevel=5,
         )

@@ -1,4 +1,4 @@
-"""Wrappers that make a semi-supervised classifier of any scikit-learn classifier, by letting it label rows itself."""
+"""Wrappers that make any scikit-learn classifier semi-supervised by self-labeling."""
 
 from fewlabel.wrappers._co_training import CoTrainingClassifier
 from fewlabel.wrappers._cross_training import CrossTrainingClassifier

@@ -1,4 +1,4 @@
-"""Co-training: classifiers of different columns label rows for each other."""
+"""Co-training: classifiers on different columns label rows for each other."""
 
 import numbers
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 
 class CoTrainingRun(Run):
-    """Each view's classifier labels the rows of a pool with its highest confidence; all views learn from them."""
+    """The classifier of each view labels the rows of a pool that it is most confident in; all views learn from them."""
 
     def __init__(self, learner, codes, free, views, queue, *, k, pool_size):
         super().__init__(learner, codes, free)
@@ -25,7 +25,7 @@ class CoTrainingRun(Run):
         counts = np.bincount(codes[codes >= 0], minlength=len(learner.classes))
         self._shares = counts / counts.sum()
         self._pool, self._queue = np.sort(queue[:pool_size]), queue[pool_size:]
-        self._models = None  # fitted when they are asked for
+        self._models = None  # fitted when needed
 
     def turn(self, iteration):
         if len(self._pool) == 0:
@@ -37,7 +37,7 @@ class CoTrainingRun(Run):
             chosen = most_confident(codes, confidence, self._k, self._shares)
             vote[chosen] = codes[chosen]
         highest = votes.max(axis=0)
-        agreed = (highest >= 0) & ((votes == highest) | (votes < 0)).all(axis=0)  # chosen with two classes: skipped
+        agreed = (highest >= 0) & ((votes == highest) | (votes < 0)).all(axis=0)  # not chosen for two classes
         self.label(self._pool[agreed], highest[agreed], iteration)
         self._models = None
         n_new = np.count_nonzero(agreed)
@@ -56,50 +56,50 @@ class CoTrainingRun(Run):
 
 
 def product(models, views, X, classes):
-    """The normalized product of the views' posteriors."""
+    """Return the normalized product of the posteriors of the views."""
     with np.errstate(divide="ignore"):
         logs = [np.log(posteriors(model, take(X, slice(None), view), classes)) for model, view in zip(models, views)]
-    # A class that one view rules out is not ruled out for good: two views may rule out every class between them.
+    # A zero probability in one view must not exclude a class: two views could exclude every class together.
     return softmax(np.maximum(logs, -700.0).sum(axis=0), axis=1)
 
 
 class CoTrainingClassifier(SelfLabelingClassifier):
-    r"""Co-training: classifiers of different columns label rows for each other.
+    r"""Co-training: classifiers on different columns label rows for each other.
 
-    One classifier is fitted to each view (a set of columns). In each round each of them labels, out of a pool of
-    unlabeled rows, those of each class with its highest confidence; all views then learn from them. Rows for which
-    two views choose different classes stay in the pool, which is filled up from the other unlabeled rows. The final
+    One classifier is fitted to each view (a set of columns). In each round each of them labels the rows of a pool of
+    unlabeled rows that it is most confident in, for each class; all views then learn from them. Rows for which two
+    views choose different classes stay in the pool, which is refilled from the other unlabeled rows. The final
     posterior is the normalized product :math:`P(c \mid x) \propto \prod_v P_v(c \mid x^{(v)})`.
 
-    The views should each be enough to predict the class, and be independent given the class: a page's words and the
-    words of links to it. Halves of the columns drawn at random are neither; with them expect harm, and the guard to
-    prevent most of it.
+    Each view should be sufficient to predict the class, and the views should be independent given the class, such as
+    the words of a web page and the words of links to it. Random halves of the columns are neither: expect a loss of
+    accuracy with them, most of which the guard prevents.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 samples
-        per leaf.
+        Base classifier with `predict_proba` or `decision_function`. None means a
+        decision tree with at least 5 samples per leaf.
     views : sequence of array-like, default=None
-        Columns of each view, two views or more: positions, names, or masks. None: two halves, drawn at random.
+        Columns of each view, two views or more: positions, names, or masks. None means two random halves.
     k_best : int, default=4
-        Rows that a view labels in a round, divided over the classes as they are among the labeled rows, one of each
-        class at least; with classes of 1 to 3 these are the authors' 1 and 3.
+        Rows that a view labels in a round, in the proportion of the classes among the labeled rows, at least one per
+        class. With class shares of 1 to 3 these are 1 and 3, as in [1]_.
     pool_size : int, default=75
-        Rows of the pool.
+        Number of rows in the pool.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
-        "out-of-fold": the guard of `CrossTrainingClassifier`. "exhausted": `max_rounds` rounds, or until no row is
-        left.
+        "out-of-fold": the guard of `CrossTrainingClassifier`. "exhausted": stop after `max_rounds` rounds, or when no
+        row is left.
     max_rounds : int or None, default=30
-        Most rounds. None: until no row is left.
+        Largest number of rounds. None means no limit.
     random_state : int, RandomState instance or None, default=None
-        Draws views, pool and folds, and is passed on to base classifiers whose own `random_state` is None.
+        Draws views, pool and folds, and seeds base classifiers whose own `random_state` is None.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     estimators_ : list of estimators
-        The final classifiers, one for each view.
+        The final classifiers, one per view.
     views_ : list of ndarray
         Positions of the columns of each view.
     labeled_iter_, history_, best_iter_, n_iter_, transduction_
@@ -109,11 +109,12 @@ class CoTrainingClassifier(SelfLabelingClassifier):
 
     See Also
     --------
-    CrossTrainingClassifier : Needs no views.
+    CrossTrainingClassifier : Does not need views.
 
     References
     ----------
-    .. [1] Blum, Mitchell. Combining labeled and unlabeled data with co-training. COLT, 1998. The guard is ours.
+    .. [1] Blum, A. and Mitchell, T. "Combining labeled and unlabeled data with co-training." Conference on
+       Computational Learning Theory, 1998. The guard is an addition.
 
     Examples
     --------
@@ -154,7 +155,7 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         self.random_state = random_state
 
     def _self_label(self, X, codes):
-        self.views_ = None  # drawn by the first run, and kept by those of the guard
+        self.views_ = None  # drawn by the first run, and reused by those of the guard
         return super()._self_label(X, codes)
 
     def _start(self, learner, codes, free, rng):
@@ -166,8 +167,8 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     def _draw_views(self, rng):
         if self.n_features_in_ < 2:
             raise ValueError(
-                f"co-training needs two columns or more to draw views from, X has n_features = {self.n_features_in_}: "
-                "use CrossTrainingClassifier, or give views"
+                f"X has n_features = {self.n_features_in_}, but co-training needs two columns or more to draw views: "
+                "use CrossTrainingClassifier, or pass views"
             )
         return [np.sort(view) for view in np.array_split(rng.permutation(self.n_features_in_), 2)]
 

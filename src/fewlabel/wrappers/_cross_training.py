@@ -1,4 +1,4 @@
-"""NC-T and ICT: parts of the labeled rows teach the part that was left out."""
+"""NC-T and ICT: classifiers on all other parts of the rows label rows of the part left out."""
 
 import math
 import numbers
@@ -15,7 +15,7 @@ from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 
 class CrossTrainingRun(Run):
-    """Part p is labeled by a classifier that is fitted to all other parts, and is used at once by the next."""
+    """A classifier fitted to all other parts labels rows of part p, which the next classifier already uses."""
 
     def __init__(self, learner, codes, free, parts, *, k, shares, threshold):
         super().__init__(learner, codes, free)
@@ -29,7 +29,7 @@ class CrossTrainingRun(Run):
     def _turn_of_part(self, part, iteration):
         left = np.flatnonzero((self.parts == part) & self.free & (self.given < 0))
         model = self._fit_others(part) if len(left) else None
-        if model is None:  # nothing to label, or nobody to learn from
+        if model is None:  # no row to label, or no row to learn from
             return 0
         codes, confidence = self.learner.read(model, left)
         chosen = most_confident(codes, confidence, self._k, self._shares, self._threshold)
@@ -49,46 +49,48 @@ class CrossTrainingRun(Run):
 
 
 class CrossTrainingClassifier(SelfLabelingClassifier):
-    r"""Cross-training: parts of the labeled rows label rows for the part left out (NC-T; ICT with two parts).
+    r"""Cross-training: classifiers on all other parts label rows of the part left out (NC-T; ICT with two parts).
 
-    Labeled rows :math:`L` and unlabeled rows :math:`U` are split into `n_parts` parts, :math:`L` evenly within each
-    class. In each round, for every part p in turn,
+    Labeled rows :math:`L` and unlabeled rows :math:`U` are split into `n_parts` parts, :math:`L` stratified by class.
+    In each round, for every part p in turn,
 
     .. math::
 
         h_p = \text{fit}\Big(\bigcup_{q \ne p} L_q\Big), \qquad
         L_p \leftarrow L_p \cup \{(x, \arg\max_c P_{h_p}(c \mid x)) : x \in \text{top}_k(U_p)\},
 
-    where the top k are the rows of :math:`U_p` with the largest posterior, ties to the first; they leave :math:`U_p`.
-    The final classifier is fitted to all parts, with true and given labels.
+    where the top k are the rows of :math:`U_p` with the largest posterior (the first ones among ties), which are then
+    removed from :math:`U_p`. The final classifier is fitted to all parts, with true and assigned labels.
 
-    A classifier that labels rows for itself mostly confirms itself. **The guard**, ``stop="out-of-fold"``: the same
-    rounds are run three times more, each time without the labels of a third of the labeled rows, which the final
-    classifier of that run predicts after every round. That gives an out-of-fold accuracy of each round. The labels of
-    the best round are used if more labeled rows are predicted correctly than from the labeled rows alone, beyond chance
-    (McNemar's test, one-sided, 5%); else none are, and the model is the base classifier fitted to the labeled rows.
-    Expect that on most tables.
+    A classifier that labels its own training rows mostly confirms itself. **The guard**, ``stop="out-of-fold"``, runs
+    the same rounds three more times, each time without the labels of a third of the labeled rows, which the final
+    classifier of that run predicts after every round. This gives an out-of-fold accuracy of each round. The labels of
+    the best round are used if significantly more labeled rows are predicted correctly than from the labeled rows alone
+    (McNemar's test, one-sided, 5%). Otherwise no assigned label is used, and the model is the base classifier fitted to
+    the labeled rows, which is the outcome on most datasets.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 samples
-        per leaf.
+        Base classifier with `predict_proba` or `decision_function`. None means a
+        decision tree with at least 5 samples per leaf.
     n_parts : int, default=3
-        Number of parts. 3 is NC-T; 2 is ICT, in which a classifier sees half of the labels.
+        Number of parts. 3 is NC-T; 2 is ICT, in which each classifier is fitted to half of the labels.
     k_best : int, default=10
-        Rows labeled in each part and round.
+        Number of rows labeled per part and round.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
-        "out-of-fold": the guard above. "exhausted": go on until every row has a label and use them all, as published.
+        "out-of-fold": the guard above. "exhausted": continue until every row has a label and use them all, as
+        published.
     max_rounds : int or None, default=10
-        Most rounds. Where `k_best` rows would take more rounds than this, more rows are labeled in each.
-        None: no limit.
+        Largest number of rounds. If `k_best` rows per round would take more rounds, more rows are labeled in each. None
+        means no limit.
     balance : bool, default=False
-        Label `k_best` rows in proportion to the classes of the labeled rows, by predicted class, at least one of each.
+        Whether to label rows in the proportion of the classes among the labeled rows, by predicted class, at least one
+        per class.
     threshold : float, default=None
-        Leave rows unlabeled that the classifier is less sure of than this.
+        Smallest confidence of a row that is labeled.
     random_state : int, RandomState instance or None, default=None
-        Splits the rows, and is passed on to base classifiers whose own `random_state` is None.
+        Draws the parts, and seeds base classifiers whose own `random_state` is None.
 
     Attributes
     ----------
@@ -96,37 +98,39 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     estimators_ : list of one estimator
         The final classifier.
     labeled_iter_ : ndarray of shape (n_samples,)
-        Round in which each row got the label that the final model learned from: 0 if its class was known, -1 if it got
-        none.
+        Round in which each row got the label that the final model was fitted with: 0 if its class was known, -1 if it
+        got none.
     history_ : list of dict
-        For each round, from 0, the labeled rows alone: `iter`; `n_labeled`, rows labeled so far; `score`, out-of-fold
-        accuracy on the labeled rows (NaN with ``stop="exhausted"``).
+        For each round, where round 0 is the labeled rows alone: `iter`; `n_labeled`, rows labeled so far; `score`,
+        out-of-fold accuracy on the labeled rows (NaN with ``stop="exhausted"``).
     best_iter_ : int
-        The round whose labels the final model learned from; 0 if it learned from the labeled rows alone.
+        The round whose labels the final model was fitted with; 0 if it was fitted to the labeled rows alone.
     n_iter_ : int
-        Rounds that were run.
+        Number of rounds.
     transduction_ : ndarray of shape (n_samples,)
-        Class of each row: the known one, or the prediction of the final model.
+        Class of each training row: the known one, or the prediction of the final model.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     See Also
     --------
-    CoTrainingClassifier : Classifiers of different columns label rows for each other.
+    CoTrainingClassifier : Classifiers on different columns label rows for each other.
     TriTrainingClassifier : Two classifiers that agree label rows for the third.
 
     Notes
     -----
-    It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and about five times as many with the guard. The classifier of part p
-    gives another score at no cost, its accuracy on :math:`L_p`, which it was not fitted to. We do not use it: from the
-    second part on it learns from rows that were labeled by classifiers of :math:`L_p`, and is too
-    optimistic.
+    It takes ``sum(ceil(|U_p| / k)) + 1`` fits, and about five times as many with the guard. The accuracy of
+    the classifier of part p on :math:`L_p`, which it was not fitted to, would be a score at no cost. It is not used,
+    because from the second part on the classifier learns from rows that were labeled by classifiers fitted to
+    :math:`L_p`, so that the score is too optimistic.
 
     References
     ----------
-    .. [1] New cross-training: the thesis's chapter 4, figure 4.3. The guard, and `balance`, are ours.
-    .. [2] Soonthornphisaj, Kijsirikul. Iterative cross-training. International Journal of Intelligent Systems 19,
-       2004 (ICT).
+    .. [1] Huang, D. "Research on feature selection and semi-supervised classification methods." PhD thesis, Huazhong
+       University of Science and Technology, 2011 (in Chinese), chapter 4, figure 4.3. The guard and
+       `balance` are additions.
+    .. [2] Soonthornphisaj, N. and Kijsirikul, B. "Iterative cross-training: an algorithm for learning from unlabeled
+       Web pages." International Journal of Intelligent Systems 19, 2004 (ICT).
 
     Examples
     --------
@@ -176,7 +180,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         if (codes < 0).any() and counts.min() < self.n_parts:
             warnings.warn(
                 f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()} labeled row(s), fewer than "
-                f"n_parts={self.n_parts}: some parts hold none of it. Label more rows of it, or lower n_parts",
+                f"n_parts={self.n_parts}, so some classifiers never see it: label more rows of it, or lower n_parts",
                 UserWarning,
                 stacklevel=4,
             )
@@ -197,4 +201,4 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         return posteriors(self.estimators_[0], X, self.classes_)
 
     def _classes_of(self, X):
-        return self.estimators_[0].predict(X)  # of an SVC with probabilities, it need not be the likeliest class
+        return self.estimators_[0].predict(X)  # with an SVC this may differ from the class of highest probability

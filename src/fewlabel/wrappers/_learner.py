@@ -1,4 +1,4 @@
-"""The base classifier, as the loop sees it: clones of one template, read as posteriors over all classes."""
+"""The base classifier of the self-labeling loop: clones of one template, with posteriors over all classes."""
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -11,8 +11,8 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 class Learner:
     """Fits clones of one base classifier to chosen rows and columns of a table.
 
-    Every clone has the same seeds: two rounds then differ by their rows and not by chance, and the classifier of the
-    labeled rows alone is the same one whether or not rounds were run before it.
+    Every clone has the same seeds, so that two rounds differ by their rows and not by chance, and the classifier of the
+    labeled rows alone is the same whether or not rounds were run before.
     """
 
     def __init__(self, estimator, X, classes, rng):
@@ -21,15 +21,16 @@ class Learner:
         self._template = seeded(estimator, rng.randint(_LARGEST_SEED))
 
     def fit(self, rows, codes, columns=None):
-        """A clone fitted to the rows and the classes at the positions `codes`."""
-        # A part of the labeled rows may hold one class alone, which many classifiers refuse.
+        """Fit a clone to the rows and the classes at the positions `codes`."""
+        # A part of the labeled rows may hold a single class, which many classifiers reject.
         model = clone(self._template) if np.ptp(codes) > 0 else DummyClassifier(strategy="prior")
         return model.fit(take(self.X, rows, columns), self.classes[codes])
 
     def read(self, model, rows, columns=None):
-        """Predicted class of each row, as a position in `classes`, and the confidence of the model.
+        """Return the predicted class of each row, as a position in `classes`, and its confidence.
 
-        The largest posterior; of a model without posteriors, the lead of the best decision value over the next.
+        The confidence is the largest posterior or, for a model without posteriors, the difference between the two
+        largest decision values.
         """
         X = take(self.X, rows, columns)
         if hasattr(model, "predict_proba"):
@@ -45,7 +46,7 @@ class Learner:
 
 
 def seeded(estimator, seed):
-    """A clone in which every `random_state` that was left at None, at any depth, is an int."""
+    """Return a clone in which every `random_state` of None, at any depth, is replaced by an int."""
     model = clone(estimator)
     draw = np.random.RandomState(seed)
     for key, value in sorted(model.get_params(deep=True).items()):
@@ -55,13 +56,13 @@ def seeded(estimator, seed):
 
 
 def take(X, rows, columns=None):
-    """The chosen rows and columns of a dense or sparse table."""
+    """Return the given rows and columns of a dense or sparse table."""
     X = X[rows]
     return X if columns is None else X[:, columns]
 
 
 def align(values, own, classes):
-    """Spread columns for the classes `own` over those for all `classes`; a class that the model never met gets 0."""
+    """Expand columns of the classes `own` to all `classes`; a class that the model has not seen gets 0."""
     if len(own) == len(classes):
         return values
     aligned = np.zeros((len(values), len(classes)))
@@ -70,7 +71,7 @@ def align(values, own, classes):
 
 
 def posteriors(model, X, classes):
-    """Posteriors over all `classes`; of a model without any, the softmax of its decision values."""
+    """Return posteriors over all `classes`; for a model without any, the softmax of its decision values."""
     if hasattr(model, "predict_proba"):
         return align(model.predict_proba(X), model.classes_, classes)
     decision = model.decision_function(X)

@@ -1,4 +1,4 @@
-"""The one self-labeling loop: rounds in which classifiers label rows for each other, and the guard that ends them."""
+"""The self-labeling loop: rounds in which classifiers label rows, and the guard that chooses a round."""
 
 import math
 
@@ -6,21 +6,21 @@ import numpy as np
 
 
 class Run:
-    """The state of one run. A subclass is a rule: who is fitted to which rows, and which rows they label.
+    """State of one run. A subclass defines which classifiers are fitted to which rows, and which rows they label.
 
-    Rows are of three kinds. Where ``codes >= 0`` the class is known and never changes; rows that are `free` may be
-    labeled; all others are `watched`: no classifier learns from them, and their labels are kept for the guard.
+    Rows are of three kinds. If ``codes >= 0`` the class is known and never changes; `free` rows may be labeled; all
+    others are `watched`: no classifier learns from them, and their labels are used by the guard.
 
-    A subclass gives
+    A subclass implements
 
-    - ``turn(iteration)``: one round; the number of rows that were labeled;
-    - ``models()``: the final classifiers, as they would be after the rounds so far;
-    - ``predict(models, rows)``: their classes of the rows, as positions.
+    - ``turn(iteration)``: run one round, and return the number of labeled rows;
+    - ``models()``: return the final classifiers after the rounds so far;
+    - ``predict(models, rows)``: return their predicted classes, as positions.
 
     Attributes
     ----------
     given : ndarray
-        Class of each row in training, -1 if it takes no part.
+        Class of each row in training, -1 if it is not used.
     iters : ndarray of shape (n_samples,)
         Round in which the row was labeled; 0 if its class was known, -1 if it has none.
     """
@@ -39,12 +39,12 @@ class Run:
 
 
 def self_label(run, watchers, codes, max_rounds):
-    """Run the rounds, and choose the one to keep: the last, or with `watchers` the one that the guard chooses.
+    """Run the rounds, and choose one: the last or, with `watchers`, the one that the guard chooses.
 
-    A watcher is a run like `run` that never sees the labels of one fold. It goes through the same rounds, and its
-    final classifiers predict that fold after each: together the watchers give an out-of-fold accuracy.
+    A watcher is a run like `run` that does not see the labels of one fold. It runs the same rounds, and its final
+    classifiers predict that fold after each; together the watchers give an out-of-fold accuracy.
 
-    Returns the final classifiers, the rounds in which their rows were labeled, the round kept, and the history.
+    Returns the final classifiers, the rounds in which their rows were labeled, the chosen round, and the history.
     """
     at_start = best_right = _right(watchers, codes)
     history = [_entry(run, 0, at_start)]
@@ -65,7 +65,7 @@ def self_label(run, watchers, codes, max_rounds):
 
 
 def deal(codes, rows, n_parts, rng):
-    """Part of each row, assigned class by class in random order: sizes differ by at most 1, also within a class."""
+    """Assign rows to parts at random, stratified: sizes differ by at most 1, in total and within each class."""
     parts = np.full(len(codes), -1)
     shuffled = rows[rng.permutation(len(rows))]
     shuffled = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -74,9 +74,9 @@ def deal(codes, rows, n_parts, rng):
 
 
 def most_confident(codes, confidence, k, shares=None, threshold=None):
-    """Positions of the `k` rows with the highest confidence, ties to the lower position.
+    """Return the positions of the `k` rows with the highest confidence; the first ones among ties.
 
-    With `shares`, those of each predicted class c: ``k * shares[c]`` of them, rounded, and one at least.
+    With `shares`, ``k * shares[c]`` rows of each predicted class c, rounded, and at least one.
     """
     order = np.argsort(-confidence, kind="stable")
     if threshold is not None:
@@ -88,7 +88,7 @@ def most_confident(codes, confidence, k, shares=None, threshold=None):
 
 
 def _beats(right, start):
-    """Whether more rows are right than at the start, beyond chance: McNemar's test, one-sided, at the level of 5%."""
+    """Whether significantly more rows are correct than at the start: McNemar's test, one-sided, at the 5% level."""
     gained, lost = np.count_nonzero(right & ~start), np.count_nonzero(start & ~right)
     return gained - lost > 1.64 * math.sqrt(gained + lost)
 
@@ -104,6 +104,6 @@ def _right(watchers, codes):
 
 
 def _entry(run, iteration, right):
-    """A round in the history."""
+    """Entry of a round in the history."""
     score = math.nan if right is None else float(np.mean(right))
     return {"iter": iteration, "n_labeled": int(np.count_nonzero(run.iters > 0)), "score": score}

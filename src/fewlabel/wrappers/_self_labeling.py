@@ -1,4 +1,4 @@
-"""What the self-labeling classifiers share: validate -> read labels -> the loop -> final classifiers."""
+"""Base of the self-labeling classifiers: validate -> read labels -> loop -> final classifiers."""
 
 import numbers
 
@@ -17,17 +17,17 @@ from fewlabel.wrappers._loop import deal, self_label
 
 
 def _has_posteriors(self):
-    # Asked of the base classifier as it was given, so that it is known before and after fit alike.
+    # Depends on the base classifier as passed, so that the answer is the same before and after fit.
     return hasattr(self._base(), "predict_proba")
 
 
 class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
-    """Base of the wrappers: a subclass gives the rule of a run, this class the guard and the final model.
+    """Base of the wrappers: a subclass defines a run, this class adds the guard and the final model.
 
     Subclasses implement
 
-    - ``_start(learner, codes, free, rng)``: a `Run`;
-    - ``_combine(X)``: posteriors of the final classifiers `estimators_`, together.
+    - ``_start(learner, codes, free, rng)``: return a `Run`;
+    - ``_combine(X)``: return the combined posteriors of the final classifiers `estimators_`.
     """
 
     _parameter_constraints: dict = {
@@ -49,7 +49,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         self._transduce(X, codes)
 
     def _self_label(self, X, codes):
-        """Set the final classifiers and the history; the round in which each row was labeled."""
+        """Set the final classifiers and the history; return the round in which each row was labeled."""
         rng = check_random_state(self.random_state)
         learner = Learner(self._base(), X, self.classes_, rng)
         run = self._start(learner, codes, codes < 0, rng)
@@ -61,7 +61,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         return iters
 
     def _watchers(self, learner, codes, rng):
-        """Runs that never see the labels of one fold, one for each fold."""
+        """Runs that do not see the labels of one fold, one per fold."""
         folds = deal(codes, np.flatnonzero(codes >= 0), self._n_folds, rng)
         seeds = rng.randint(np.iinfo(np.int32).max, size=self._n_folds)
         return [
@@ -71,51 +71,57 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         ]
 
     def _transduce(self, X, codes):
-        """Known classes stay; all other rows are predicted by the final model."""
+        """Keep known classes, and predict all other rows by the final model."""
         self.transduction_ = self.classes_[np.maximum(codes, 0)]
         unlabeled = np.flatnonzero(codes < 0)
         if len(unlabeled):
             self.transduction_[unlabeled] = self._classes_of(X[unlabeled])
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """The class of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            The classes.
         """
         check_is_fitted(self)
         return self._classes_of(self._validate(X, reset=False))
 
     @available_if(_has_posteriors)
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Probability of each class, as the base classifiers give it.
+        """Compute the probability of each class, as returned by the base classifiers.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            The probabilities.
         """
         check_is_fitted(self)
         return self._combine(self._validate(X, reset=False))
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Probability of each class (or, of a base classifier without any, the softmax of its decision values).
+        """Compute the probability of each class or, without probabilities, the softmax of the decision values.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes: the second less the first.
+        ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes
+            The probabilities; with two classes, the second minus the first.
         """
         check_is_fitted(self)
         values = self._combine(self._validate(X, reset=False))
@@ -129,9 +135,9 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
 
 
 def _order_of_rows(X, codes):
-    """Labeled rows as they come, then the unlabeled ones sorted by their values.
+    """Labeled rows in their order, then the unlabeled ones sorted by their values.
 
-    What is drawn at random and how ties fall then does not depend on the order in which unlabeled rows were given.
+    Random draws and ties then do not depend on the order of the unlabeled rows.
     """
     unlabeled = np.flatnonzero(codes < 0)
     rows = X[unlabeled]

@@ -12,9 +12,9 @@ from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 
 class TriTrainingRun(Run):
-    """Three classifiers; each learns from rows on which the others agree, as long as their joint error falls.
+    """Three classifiers; each learns from rows on which the others agree, as long as their joint error decreases.
 
-    `given` has one row for each classifier.
+    `given` has one row per classifier.
     """
 
     def __init__(self, learner, codes, free, rng):
@@ -29,7 +29,7 @@ class TriTrainingRun(Run):
         return self.learner.fit(rows, codes[rows])
 
     def _bootstrap(self):
-        """Labeled rows drawn with replacement within each class, so that none is lost."""
+        """Labeled rows drawn with replacement within each class, so that no class is lost."""
         codes = self.codes[self._known]
         groups = [self._known[codes == c] for c in np.unique(codes)]
         return np.sort(np.concatenate([group[self._rng.randint(len(group), size=len(group))] for group in groups]))
@@ -54,7 +54,7 @@ class TriTrainingRun(Run):
             rows = self._admit(i, error, np.flatnonzero(on_free[j] == on_free[k]))
             if rows is not None:
                 lessons[i] = (error, rows, on_free[j])
-        for i, (error, rows, codes) in lessons.items():  # after all three were asked
+        for i, (error, rows, codes) in lessons.items():  # after all three have been evaluated
             self.given[i] = self.codes
             self.given[i, self._free_rows[rows]] = codes[rows]
             self._models[i] = self._fit(np.flatnonzero(self.given[i] >= 0), self.given[i])
@@ -63,7 +63,7 @@ class TriTrainingRun(Run):
         return sum(len(rows) for _, rows, _ in lessons.values())
 
     def _admit(self, i, error, rows):
-        """The rows that classifier i may learn from, by the condition e |L| < e' l'; None if there are none."""
+        """Rows that classifier i may learn from, by the condition e |L| < e' l'; None if there are none."""
         last_error, last_size = self._errors[i], self._sizes[i]
         if error >= last_error:
             return None
@@ -85,7 +85,7 @@ class TriTrainingRun(Run):
 
 
 def votes(models, X, classes):
-    """Shares of four votes: one of each classifier, and their mean posterior, which decides where all three differ."""
+    """Return shares of four votes: one per classifier, and their mean posterior, which breaks ties."""
     each = np.array([posteriors(model, X, classes) for model in models])
     counts = np.zeros(each.shape[1:])
     for choice in each.argmax(axis=2):
@@ -96,38 +96,39 @@ def votes(models, X, classes):
 class TriTrainingClassifier(SelfLabelingClassifier):
     r"""Tri-training: two classifiers that agree on a row label it for the third.
 
-    Three classifiers start from bootstrap samples of the labeled rows. In each round classifier i learns from the
-    labeled rows and the unlabeled rows :math:`L_i` on which the other two agree, if their error :math:`e_i` where
-    they agree (on the labeled rows) is less than in its last update, and
+    Three classifiers are first fitted to bootstrap samples of the labeled rows. In each round classifier i learns from
+    the labeled rows and the unlabeled rows :math:`L_i` on which the other two agree, if the error :math:`e_i` of their
+    agreement on the labeled rows is smaller than at its last update, and
 
     .. math:: e_i |L_i| < e'_i |L'_i| ,
 
-    else from a random part of :math:`L_i` small enough for that. It ends when none of the three learns anything. The
-    final model is their vote.
+    otherwise from a random subset of :math:`L_i` that is small enough. It ends when no classifier is updated. The final
+    model is their vote.
 
-    :math:`e_i` is measured on rows that the classifiers were fitted to, and so is too small for those that fit them
-    well: deep trees hardly ever err there. That is what the guard is for.
+    :math:`e_i` is measured on training rows, so it is too small for classifiers that fit them well, such as deep trees.
+    The guard corrects for this.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None: a decision tree with at least 5 samples
-        per leaf.
+        Base classifier with `predict_proba` or `decision_function`. None means a
+        decision tree with at least 5 samples per leaf.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
-        "out-of-fold": the guard of `CrossTrainingClassifier`; its start is the vote of the three bootstrap classifiers.
-        "exhausted": until no classifier learns anything, as published.
+        "out-of-fold": the guard of `CrossTrainingClassifier`, compared with the vote of the three bootstrap
+        classifiers. "exhausted": stop when no classifier is updated, as published.
     max_rounds : int or None, default=30
-        Most rounds. None: no limit but the rule's own, or as many as there are rows.
+        Largest number of rounds. None means as many as there are rows.
     random_state : int, RandomState instance or None, default=None
-        Draws samples and folds, and is passed on to base classifiers whose own `random_state` is None.
+        Draws samples and folds, and seeds base classifiers whose own `random_state` is None.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     estimators_ : list of three estimators
+        The final classifiers.
     labeled_iter_ : ndarray of shape (n_samples,)
-        Round in which a classifier of the final model last learned from the row; 0 if its class was known, -1 if none
-        did.
+        Last round in which a classifier of the final model was fitted to the row; 0 if its class was known, -1 if none
+        was.
     history_, best_iter_, n_iter_, transduction_
         As in `CrossTrainingClassifier`.
     n_features_in_ : int
@@ -139,14 +140,14 @@ class TriTrainingClassifier(SelfLabelingClassifier):
 
     Notes
     -----
-    `predict` is the majority vote. `predict_proba` adds the mean posterior as a fourth vote, which decides where all
-    three differ and ranks rows with equal votes. Bootstrap samples are drawn within each class, so that no class is
+    `predict` is the majority vote. `predict_proba` adds the mean posterior as a fourth vote, which breaks ties and
+    ranks rows with equal votes. Bootstrap samples are drawn within each class, so that no class is
     lost.
 
     References
     ----------
-    .. [1] Zhou, Li. Tri-training: exploiting unlabeled data using three classifiers. IEEE TKDE 17, 2005. The guard is
-       ours.
+    .. [1] Zhou, Z.-H. and Li, M. "Tri-training: exploiting unlabeled data using three classifiers." IEEE Transactions
+       on Knowledge and Data Engineering 17(11), 2005. The guard is an addition.
 
     Examples
     --------
