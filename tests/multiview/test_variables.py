@@ -179,7 +179,7 @@ def test_large_tables_are_sampled_and_runs_repeat():
 @pytest.mark.parametrize(
     ("X", "parameters", "message"),
     [
-        (np.eye(4), {"n_clusters": 5}, "more than the 4 column"),
+        (np.eye(4), {"n_clusters": 5}, "more than the 4 non-constant column"),
         (np.eye(4), {"categorical_features": [7]}, "columns that X does not have"),
         (np.eye(4), {"categorical_features": [True]}, "mask of 1 columns"),
         (pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), {"categorical_features": ["b"]}, "not numbers"),
