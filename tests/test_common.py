@@ -22,7 +22,7 @@ PU_REASON = (
 )
 EXPECTED_FAILURES_OF = {
     name: {f"check_sample_weight_equivalence_on_{kind}_data": PU_REASON for kind in ("dense", "sparse")}
-    for name in ("LinearPUClassifier", "NeuralPUClassifier", "PUAdaBoostClassifier")
+    for name in ("LinearPUClassifier", "NeuralPUClassifier", "PUAdaBoostClassifier", "TreePUBoostClassifier")
 }
 EXPECTED_FAILURES_OF["MultiviewKernelClassifier"] = {
     "check_sample_weight_equivalence_on_dense_data": (

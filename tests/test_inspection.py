@@ -83,12 +83,19 @@ def test_hand_worked_scorecard():
     np.testing.assert_allclose(card["points"], expected, rtol=1e-14)
 
 
+def test_deep_trees_are_not_additive(data):
+    model = fewlabel.TreeAUCBoostClassifier(3, max_depth=2, random_state=0).fit(*data)
+    with pytest.raises(TypeError, match=r"is not a sum of step functions: .* fit with max_depth=1"):
+        scorecard(model)
+
+
 @pytest.mark.parametrize("name", BOOSTERS)
 def test_points_reproduce_the_ranking_and_the_odds(name, data):
     X, y = data
-    if name == "PUAdaBoostClassifier":  # only positives are labeled
+    if name in ("PUAdaBoostClassifier", "TreePUBoostClassifier"):  # only positives are labeled
         y = y.where(y == 1, -1)
-    model = getattr(fewlabel, name)(n_estimators=60, random_state=0).fit(X, y)
+    additive = {"max_depth": 1} if name.startswith("Tree") else {}
+    model = getattr(fewlabel, name)(n_estimators=60, random_state=0, **additive).fit(X, y)
     total = _total(scorecard(model, points=15, base=500), X)
     probability = model.predict_proba(X)[:, 1]
     np.testing.assert_allclose(total, 500 + 15 * np.log2(probability / (1 - probability)), rtol=1e-9, atol=1e-6)

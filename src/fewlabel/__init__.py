@@ -33,6 +33,8 @@ _ESTIMATORS = {
     "SubsetReliefSelector": "fewlabel.selection",
     "TableClassifier": "fewlabel.tables",
     "TableEncoder": "fewlabel.tables",
+    "TreeAUCBoostClassifier": "fewlabel.boosting",
+    "TreePUBoostClassifier": "fewlabel.boosting",
     "TriTrainingClassifier": "fewlabel.wrappers",
     "VariableClusterer": "fewlabel.multiview",
 }

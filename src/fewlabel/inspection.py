@@ -129,13 +129,17 @@ def _by_importance(model):
     """The model's shape functions, the most important column first."""
     from sklearn.exceptions import NotFittedError
 
-    if not hasattr(model, "shape_functions_"):
-        name = type(model).__name__
-        if hasattr(type(model), "shape_functions_"):  # a property that is only available after fit
-            raise NotFittedError(f"this {name} is not fitted yet: call fit first")
-        raise TypeError(f"{name} is not a sum of step functions: {_remedy(model)}")
+    name = type(model).__name__
+    try:
+        functions = model.shape_functions_
+    except NotFittedError:
+        raise NotFittedError(f"this {name} is not fitted yet: call fit first") from None
+    except AttributeError as error:
+        deep_trees = hasattr(type(model), "shape_functions_")
+        reason = str(error) if deep_trees else _remedy(model)
+        raise TypeError(f"{name} is not a sum of step functions: {reason}") from None
     importances = np.asarray(model.feature_importances_)
-    return sorted(model.shape_functions_, key=lambda f: (-importances[f.column], f.column))
+    return sorted(functions, key=lambda f: (-importances[f.column], f.column))
 
 
 def _remedy(model):

@@ -41,7 +41,7 @@ ARGUMENTS = {
     "PUAdaBoostClassifier": dict(prior=0.4),
     "LinearPUClassifier": dict(prior=0.4),
 }
-POSITIVES_ONLY = ("LinearPUClassifier", "NeuralPUClassifier", "PUAdaBoostClassifier")
+POSITIVES_ONLY = ("LinearPUClassifier", "NeuralPUClassifier", "PUAdaBoostClassifier", "TreePUBoostClassifier")
 MANY_CLASSES = ("AssembleClassifier", "PathNeighborsClassifier", "SemiSupervisedAdaBoostClassifier")
 
 

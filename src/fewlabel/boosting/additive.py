@@ -33,6 +33,17 @@ class ShapeFunction(NamedTuple):
     missing: float
 
 
+def shape_functions(stumps, names):
+    """One `ShapeFunction` for each column in use; `names` are the names of all columns."""
+    return [ShapeFunction(e, names[e], *function) for e, function in step_functions(stumps).items()]
+
+
+def column_names(model):
+    """Names of the columns of a fitted model: those of the table, or x0, x1, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{e}" for e in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
 def step_functions(stumps):
     """Sum the stumps of each column: {column: (edges, values, value for missing)}, in the order of the columns."""
     functions = {}

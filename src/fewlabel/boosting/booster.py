@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import Interval, RankingClassifier, RealNotInt
-from fewlabel.boosting.additive import ShapeFunction, score_stumps, step_functions
+from fewlabel.boosting.additive import column_names, score_stumps, shape_functions
 from fewlabel.boosting.binning import Binning
-from fewlabel.boosting.loop import STUMP, boost
+from fewlabel.boosting.loop import STUMP, StumpLearner, boost
 from fewlabel.boosting.rows import CodedRows, KeptRows, WeightedRows
 from fewlabel.boosting.stopping import AlarmStop, ValidationStop
 from fewlabel.exceptions import LabelError
@@ -55,11 +55,7 @@ class StumpBooster(RankingClassifier):
     def shape_functions_(self) -> list:
         """One `ShapeFunction` for each column in use: a sum of stumps is a sum of step functions."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return [
-            ShapeFunction(e, f"x{e}" if names is None else str(names[e]), *step_function)
-            for e, step_function in step_functions(self.stumps_).items()
-        ]
+        return shape_functions(self.stumps_, column_names(self))
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -94,11 +90,11 @@ class StumpBooster(RankingClassifier):
     def _fit(self, X, signs, weight):
         previous, losses = self._previous_rounds()
         validation = self._held_out(signs)
-        order, bounds = _group(signs, validation, self._uses_unlabeled())
+        order, bounds = group_rows(signs, validation, self._uses_unlabeled())
         has_unlabeled = bool(bounds[2] > bounds[1])
         rule = self._make_rule(has_unlabeled)
         uses = rule.uses & (np.diff(bounds) > 0)
-        weights = [_unit_weights(order[bounds[g] : bounds[g + 1]], weight) for g in range(3)]
+        weights = [unit_weights(order[bounds[g] : bounds[g + 1]], weight) for g in range(3)]
         scores = score_stumps(previous, X, self.n_jobs) if len(previous) else None
         with RowThreads(self.n_jobs) as threads:
             binning = Binning.of_rows(X, order, self.max_bins, threads)
@@ -133,18 +129,12 @@ class StumpBooster(RankingClassifier):
                 note(t, stump, objective)
             return stop
 
-        found, found_losses = boost(
-            rows,
-            rule,
-            rounds=range(len(previous), self.n_estimators),
-            draw_columns=self._draw_columns,
-            learning_rate=self.learning_rate,
-            total_step=float(previous["high"].sum()),
-            after_round=after_round,
-        )
-        kept = len(found) if stopper is None else stopper.kept
-        self.stumps_ = np.concatenate([previous, found[:kept]])
-        self.train_loss_ = np.concatenate([losses, found_losses[:kept]])
+        total_step = float(previous["high"].sum())
+        learner = StumpLearner(rows, rule, self._draw_columns, self.learning_rate, total_step)
+        found = boost(learner, range(len(previous), self.n_estimators), after_round)
+        kept = found if stopper is None else found[: stopper.kept]
+        self.stumps_ = np.concatenate([previous, np.array([stump for stump, *_ in kept], dtype=STUMP)])
+        self.train_loss_ = np.concatenate([losses, [objective for *_, objective in kept]])
         if len(self.stumps_) == 0:
             warnings.warn(
                 "No stump improves the objective, so every row gets the same score: are all columns constant, or is "
@@ -196,7 +186,7 @@ class StumpBooster(RankingClassifier):
         return score_stumps(self.stumps_, X, self.n_jobs)
 
 
-def _group(signs, held_out, uses_unlabeled):
+def group_rows(signs, held_out, uses_unlabeled):
     """Training rows, positives first, then unlabeled rows, then negatives; and the bounds of the three groups."""
     training = np.ones(len(signs), dtype=np.bool_)
     training[held_out] = False
@@ -206,7 +196,7 @@ def _group(signs, held_out, uses_unlabeled):
     return np.concatenate(groups), np.cumsum([0, *map(len, groups)])
 
 
-def _unit_weights(group, weight):
+def unit_weights(group, weight):
     """Weights of a group's rows, scaled to sum to one, whatever the order of the rows."""
     if weight is None or len(group) == 0:
         return 1.0 / max(len(group), 1)

@@ -1,7 +1,8 @@
-"""The boosting loop. The stump boosters differ only in the rule they pass to it."""
+"""The boosting loop, and its rounds for stumps; the stump boosters differ only in their rule."""
 
 import math
 from abc import ABC, abstractmethod
+from typing import Protocol
 
 import numpy as np
 
@@ -59,52 +60,80 @@ class Rule(ABC):
         return False
 
 
-def boost(rows, rule, *, rounds, draw_columns, learning_rate, total_step=0.0, after_round=None):
-    """Boost stumps on weighted rows.
+class Learner(Protocol):
+    """What `boost` asks of a booster."""
+
+    def round(self, t) -> tuple | None:
+        """What round t adds to the model, which has been added to the scores; None if nothing is worth adding."""
+
+
+def boost(learner, rounds, after_round):
+    """Boost: one addition to the model per round.
+
+    Parameters
+    ----------
+    learner : Learner
+    rounds : range
+        Numbers of the rounds to run.
+    after_round : callable
+        ``after_round(t, *added)``; boosting ends when it returns True.
+
+    Returns
+    -------
+    list
+        What the learner added in each round.
+    """
+    found = []
+    for t in rounds:
+        added = learner.round(t)
+        if added is None:
+            break
+        found.append(added)
+        if after_round(t, *added):
+            break
+    return found
+
+
+class StumpLearner:
+    """Rounds of a stump booster.
 
     Parameters
     ----------
     rows : Rows
     rule : Rule
-    rounds : range
-        Numbers of the rounds to run.
     draw_columns : callable
         ``draw_columns(t)`` gives the sorted columns to search in round t.
     learning_rate : float
-    total_step : float, default=0.0
+    total_step : float
         Sum of the steps of earlier rounds.
-    after_round : callable, optional
-        ``after_round(t, stump, fires, objective)``; boosting ends when it returns True.
-
-    Returns
-    -------
-    ndarray of STUMP, ndarray of float
-        The stumps, and the objective after each of them.
     """
-    binning = rows.binning
-    all_columns = np.arange(binning.n_features)
-    stumps, objectives = [], []
-    for t in rounds:
-        if rule.finished(rows.log_mass):
-            break
-        columns = draw_columns(t)
+
+    def __init__(self, rows, rule, draw_columns, learning_rate, total_step):
+        self._rows, self._rule = rows, rule
+        self._draw_columns, self._learning_rate, self._total_step = draw_columns, learning_rate, total_step
+        self._vanished = False
+
+    def round(self, t):
+        """The stump of round t, whether it fires for each code, and the objective; None if no stump is worth a step."""
+        rows, rule = self._rows, self._rule
+        if self._vanished or rule.finished(rows.log_mass):
+            return None
+        columns, n_features = self._draw_columns(t), rows.binning.n_features
         found = _search(rows, rule, columns, t)
-        if found is None and (rule.draws_cuts or len(columns) < len(all_columns)):
-            found = _search(rows, rule, all_columns, None)  # before giving up, search what was not drawn
+        if found is None and (rule.draws_cuts or len(columns) < n_features):
+            found = _search(rows, rule, np.arange(n_features), None)  # before giving up, search what was not drawn
         if found is None:
-            break
+            return None
         split, cut, sign, step = found
-        step *= learning_rate
+        step *= self._learning_rate
         low, high = rule.moves(step)
         rows.reweight(split, low, high)
-        total_step += step
-        log_objective = rule.log_objective(rows.log_mass, total_step)
-        stump = (split.column, binning.threshold(split.column, cut), sign, split.fires[MISSING], low, high)
-        stumps.append(stump)
-        objectives.append(math.exp(log_objective))
-        if log_objective < _VANISHED or (after_round and after_round(t, stump, split.fires, objectives[-1])):
-            break
-    return np.array(stumps, dtype=STUMP), np.array(objectives)
+        self._total_step += step
+        log_objective = rule.log_objective(rows.log_mass, self._total_step)
+        self._vanished = log_objective < _VANISHED
+        threshold = rows.binning.threshold(split.column, cut)
+        stump = (split.column, threshold, sign, split.fires[MISSING], low, high)
+        return stump, split.fires, math.exp(log_objective)
 
 
 def _search(rows, rule, columns, t):

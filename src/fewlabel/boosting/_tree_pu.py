@@ -1,0 +1,209 @@
+"""Symmetric trees boosted on positives and unlabeled rows."""
+
+import numbers
+from typing import Literal
+
+import numpy as np
+
+from fewlabel.base import Interval
+from fewlabel.boosting.pairs import order_free_sum
+from fewlabel.boosting.tree_booster import TreeBooster
+from fewlabel.positive_unlabeled import PositiveUnlabeled
+from fewlabel.types import Seed
+
+
+class PURisk:
+    r"""The risk of Ada-PU, :math:`\pi\overline{e^{-H}}_P + \overline{e^{H}}_U - \lambda\pi\overline{e^{H}}_P`.
+
+    Parameters
+    ----------
+    prior, correction, stop_risk : float
+        :math:`\pi`, :math:`\lambda`, and the share of its first value at which the risk of the negatives ends the fit.
+    bounds : ndarray of shape (4,)
+        Rows ``bounds[g]:bounds[g + 1]`` are the positives, the unlabeled rows and the (absent) negatives.
+    weights : list of ndarray
+        Weights of the rows of each group, which sum to one.
+    totals : list of float
+        Total weight of each group before that.
+    """
+
+    def __init__(self, prior, correction, stop_risk, bounds, weights, totals):
+        self._prior, self._correction = prior, correction
+        self._least_negative_risk = stop_risk * (1 - prior * correction)
+        self._positives, self._unlabeled = slice(0, bounds[1]), slice(bounds[1], bounds[2])
+        self._weights = weights
+        # Of two groups the smaller one limits what is known: the harmonic mean of their sizes.
+        self._size = 2 * totals[0] * totals[1] / (totals[0] + totals[1])
+
+    def derivatives(self, scores):
+        r"""Negative gradient and a bound on the second derivative at each row, shape (2, n_rows); None at the end.
+
+        The second derivative of the term :math:`-\lambda\pi e^{H}` is negative. Its absolute value is taken instead, so
+        that a bounded step still decreases the risk: no leaf value exceeds 1.
+        """
+        as_positives = self._prior * self._weights[0] * np.exp(-scores[self._positives])
+        copies = self._correction * self._prior * self._weights[0] * np.exp(scores[self._positives])
+        as_negatives = self._weights[1] * np.exp(scores[self._unlabeled])
+        if order_free_sum(as_negatives) - order_free_sum(copies) <= self._least_negative_risk:
+            return None
+        derivatives = np.empty((2, len(scores)))
+        derivatives[:, self._positives] = as_positives + copies
+        derivatives[0, self._unlabeled] = -as_negatives
+        derivatives[1, self._unlabeled] = as_negatives
+        return derivatives * self._size
+
+
+class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
+    r"""Symmetric trees boosted on positives and unlabeled rows.
+
+    The tree form of `PUAdaBoostClassifier`: minimizes the same exponential risk of positives :math:`P` and unlabeled
+    rows :math:`U` of known prior :math:`\pi`,
+
+    .. math::
+
+        R(H) = \pi\, \overline{e^{-H}}_P + \overline{e^{H}}_U - \lambda\pi\, \overline{e^{H}}_P ,
+
+    by second-order gradient boosting. The trees are those of `TreeAUCBoostClassifier`.
+
+    Parameters
+    ----------
+    n_estimators : int, default=600
+        Maximum number of rounds; `stop_risk` can end the fit earlier.
+    prior : float, default=None
+        P(y = positive) among the unlabeled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
+    correction : float, default=0.7
+        Weight of the negative copies, :math:`\lambda` in [0, 1]. 1: the unbiased risk. 0: positives against unlabeled
+        rows, with the prior in the weights.
+    stop_risk : float, default=0.1
+        Stop when the estimated risk of the negatives, :math:`\overline{e^{H}}_U - \lambda\pi\overline{e^{H}}_P`, has
+        fallen to this fraction of its first value :math:`1 - \lambda\pi`. 0 stops only where it vanishes.
+    threshold : {"prior", "zero"}, default="prior"
+        "prior": predict as many of the unlabeled training rows positive as the prior says. "zero": the sign of
+        :math:`H`.
+    max_depth : int, default=6
+        Number of levels of each tree, 1 to 8.
+    learning_rate : float, default=0.02
+        Factor by which each tree is multiplied, in (0, 1].
+    l2_regularization : float, default=0.5
+        Penalty on the squares of the leaf values.
+    splitter : {"random", "best"}, default="random"
+        "random": try one random cut per column at each level; "best": all of them.
+    split_noise : float, default=0.0
+        Standard deviation of the noise on the scores of splits in the first round, in units of the norm of the
+        gradient; it fades linearly to zero.
+    bootstrap : bool, default=True
+        Multiply the weight of each row by an exponential variate, drawn for each tree (Bayesian bootstrap).
+    max_bins : int, default=64
+        Maximum number of bins per column, 2 to 255, from the quantiles of all rows.
+    max_features : int, float or "sqrt", default="sqrt"
+        Columns drawn at random for each level, as a number (int), a fraction (float), or the square root.
+    n_jobs : int, default=None
+        Threads; -1 for all cores. The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws columns, cuts, noise and bootstrap weights, and the folds for the estimate of the prior.
+    warm_start : bool, default=False
+        Continue from the last fit, up to `n_estimators` rounds in total, with its prior.
+    verbose : int, default=0
+        Print the gain of each round.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        ``classes_[1]`` is the positive class.
+    prior_ : float
+        The prior that was used.
+    splits_, leaf_values_, n_iter_, feature_importances_, shape_functions_, joint_shape_functions_
+        As in `TreeAUCBoostClassifier`.
+    offset_ : float
+        Added to the score, so that 0 is the threshold of `predict`.
+    calibration_ : ndarray of shape (2,)
+        Slope and intercept of the log-odds of ``classes_[1]`` in the decision function.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    PUAdaBoostClassifier : The same risk with stumps, which is an additive model.
+    fewlabel.prior.estimate_class_prior : The prior, with an interval.
+
+    Notes
+    -----
+    The risk is not bounded below, because the copies of the positives have negative weight. Leaf values use the sum of
+    the absolute second derivatives, so that none exceeds 1 before shrinkage, and `stop_risk` ends the fit where the
+    estimated risk of the negatives has become noise.
+
+    References
+    ----------
+    .. [1] Y. Zhao, M. Zhang, C. Zhang, T. Chen, N. Ye, M. Xu. A Boosting Algorithm for Positive-Unlabeled Learning.
+       arXiv preprint, 2022.
+    .. [2] J. H. Friedman. Greedy Function Approximation: A Gradient Boosting Machine. The Annals of Statistics 29,
+       2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import TreePUBoostClassifier, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y_pu = hide_labels(y, labeled=100, mechanism="positives-only", random_state=0)
+    >>> model = TreePUBoostClassifier(prior=0.55, random_state=0).fit(X, y_pu)
+    >>> bool((model.predict(X) == y).mean() > 0.9)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **TreeBooster._parameter_constraints,
+        **PositiveUnlabeled._prior_constraints,
+        "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
+        "correction": [Interval(numbers.Real, 0, 1, closed="both")],
+        "stop_risk": [Interval(numbers.Real, 0, 1, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 600,
+        *,
+        prior: float | None = None,
+        correction: float = 0.7,
+        stop_risk: float = 0.1,
+        threshold: Literal["prior", "zero"] = "prior",
+        max_depth: int = 6,
+        learning_rate: float = 0.02,
+        l2_regularization: float = 0.5,
+        splitter: Literal["random", "best"] = "random",
+        split_noise: float = 0.0,
+        bootstrap: bool = True,
+        max_bins: int = 64,
+        max_features: float | Literal["sqrt"] = "sqrt",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.prior = prior
+        self.correction = correction
+        self.stop_risk = stop_risk
+        self.threshold = threshold
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.l2_regularization = l2_regularization
+        self.splitter = splitter
+        self.split_noise = split_noise
+        self.bootstrap = bootstrap
+        self.max_bins = max_bins
+        self.max_features = max_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _fit(self, X, signs, weight):
+        if not (self.warm_start and hasattr(self, "splits_")):
+            self.prior_ = self._find_prior(X, signs)
+        super()._fit(X, signs, weight)
+
+    def _uses_unlabeled(self):
+        return True
+
+    def _make_loss(self, bounds, weights, totals, threads):
+        return PURisk(self.prior_, self.correction, self.stop_risk, bounds, weights, totals)

@@ -1,0 +1,244 @@
+"""Symmetric trees: growing them on coded rows, and scores from them."""
+
+import numpy as np
+
+from fewlabel.boosting.loop import STUMP
+from fewlabel.boosting.pairs import order_free_sum
+from fewlabel.kernels import symmetric_trees
+from fewlabel.kernels.bins import MISSING, round_down
+from fewlabel.threads import RowThreads
+
+MAX_DEPTH = 8  # the leaf of a row is a byte
+# A row goes up where its value is above `threshold` or, if `missing_up`, missing. `gain` is what the split added to the
+# squared score of its tree.
+SPLIT = np.dtype(
+    [("column", np.int64), ("threshold", np.float64), ("missing_up", np.bool_), ("gain", np.float64)],
+)
+_PACKED_TOTAL = 2.0**30  # of the integers that gradients become in a histogram
+_LEAF_TOTAL = 2.0**52  # of those that give the values of the leaves: floats hold them exactly
+_TINY = 1e-200  # gradients that sum to less have nothing left to teach
+_64_BITS = (1 << 64) - 1
+
+
+class TreeGrower:
+    """Grow one symmetric tree after another on the same coded rows.
+
+    Parameters
+    ----------
+    binning : Binning
+    codes : ndarray of shape (n_features, n_rows), uint8
+    groups : ndarray of shape (n_rows,), uint64
+        Group of each row (its label); identical rows of a group share their bootstrap weight.
+    threads : RowThreads
+    max_depth : int
+    l2 : float
+        Penalty on the squares of the values of the leaves.
+    noise : float
+        Standard deviation of the noise on the scores of splits, in units of the norm of the gradient.
+    one_cut : bool
+        Whether to try one random cut per column instead of all.
+    bootstrap : bool
+        Whether a tree multiplies the weight of each row by an exponential variate.
+    draw_columns : callable
+        ``draw_columns(rng, columns)`` gives the columns to search at one level.
+    seed : int
+    """
+
+    def __init__(
+        self, binning, codes, groups, threads, *, max_depth, l2, noise, one_cut, bootstrap, draw_columns, seed
+    ):
+        self._binning = binning
+        self._threads = threads
+        self._max_depth, self._l2 = max_depth, l2
+        self._noise, self._one_cut = noise, one_cut
+        self._draw_columns, self._seed = draw_columns, seed
+        self._n_codes = binning.below.shape[1] + 2
+        self._codes = np.where(codes == MISSING, np.uint8(self._n_codes - 1), codes)
+        self._usable = np.flatnonzero(binning.n_cuts + binning.has_missing)
+        self._bootstrap = bootstrap
+        self._keys = groups.copy()
+        self._run(symmetric_trees.hash_rows, self._codes, self._keys, n_columns=len(codes))
+
+    def grow(self, t, derivatives, fade):
+        """Grow the tree of round t.
+
+        Parameters
+        ----------
+        t : int
+        derivatives : ndarray of shape (2, n_rows)
+            Negative gradient and second derivative of each row; changed in place.
+        fade : float
+            Factor of the noise.
+
+        Returns
+        -------
+        splits : ndarray of shape (max_depth,) of SPLIT
+        values : ndarray of shape (2**max_depth,)
+            Of the leaves, before shrinkage.
+        leaf : ndarray of shape (n_rows,)
+            The leaf of each row.
+
+        None if no column has a split, or the gradients have vanished.
+        """
+        round_key = _mix(_mix(self._seed) ^ t)
+        if self._bootstrap:
+            derivatives *= self.variates(round_key)
+        totals = [order_free_sum(np.abs(row)) for row in derivatives]
+        if min(totals) < _TINY or len(self._usable) == 0:
+            return None
+        units = [total / _PACKED_TOTAL for total in totals]
+        packed = self._pack(derivatives, units)
+        noise = self._noise * fade * np.sqrt(order_free_sum(derivatives[0] ** 2))
+        # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
+        score_unit = units[0] / np.sqrt(units[1])
+        rng = np.random.default_rng([self._seed, t])
+        splits = np.zeros(self._max_depth, dtype=SPLIT)
+        leaf = np.zeros(len(packed), dtype=np.uint8)
+        reached = _squared_score(packed.sum(), self._l2 / units[1])
+        for level in range(self._max_depth):
+            columns = self._draw_columns(rng, self._usable)
+            position, cut, missing_up, score = symmetric_trees.best_split(
+                self._histogram(columns, leaf, 1 << level, packed),
+                columns,
+                self._binning.n_cuts,
+                self._binning.has_missing,
+                self._l2 / units[1],
+                noise / score_unit,
+                self._one_cut,
+                np.uint64(_mix(round_key ^ (level + 1))),
+            )
+            up = self._split(int(columns[position]), cut, bool(missing_up), leaf)
+            gain = (score**2 - reached) * score_unit**2
+            column = int(columns[position])
+            splits[level] = column, self._binning.threshold(column, cut), up[-1], gain
+            reached = score**2
+        return splits, self._leaf_values(derivatives, totals, leaf), leaf
+
+    def variates(self, key):
+        """A standard exponential variate for each row; rows with the same codes in the same group have the same."""
+        variates = np.empty(len(self._keys))
+        self._run(symmetric_trees.draw_variates, self._keys, np.uint64(key), variates)
+        return variates
+
+    def _pack(self, derivatives, units):
+        gradient, hessian = (np.rint(row / unit) for row, unit in zip(derivatives, units))
+        packed = np.empty(len(gradient), dtype=np.int64)
+        self._run(symmetric_trees.pack, gradient, hessian, packed)
+        return packed
+
+    def _histogram(self, columns, leaf, n_leaves, packed):
+        shape = n_leaves, self._n_codes
+        return self._run(symmetric_trees.histogram, self._codes, columns, leaf, shape, packed, n_columns=len(columns))
+
+    def _split(self, column, cut, missing_up, leaf):
+        """Send all rows one level on; gives whether each code goes up, that of missing values last."""
+        fires = self._binning.fires(column, cut, 1, missing_up)
+        up = np.append(fires[: self._n_codes - 1], fires[MISSING])
+        self._run(symmetric_trees.split_leaves, self._codes[column], up.view(np.uint8), leaf)
+        return up
+
+    def _leaf_values(self, derivatives, totals, leaf):
+        """G / (H + l2) of each leaf; 0 where no row is."""
+        sums = []
+        for row, total in zip(derivatives, totals):
+            unit = total / _LEAF_TOTAL
+            sums.append(np.bincount(leaf, np.rint(row / unit), 1 << self._max_depth) * unit)
+        return np.divide(sums[0], sums[1] + self._l2, out=np.zeros_like(sums[0]), where=sums[1] > 0)
+
+    def _run(self, kernel, *args, n_columns=1):
+        n_rows = self._codes.shape[1]
+        return self._threads.over_rows(lambda start, stop: kernel(*args, start, stop), n_rows, n_columns)
+
+
+class TreeLearner:
+    """Rounds of gradient boosting with symmetric trees.
+
+    Parameters
+    ----------
+    grower : TreeGrower
+    loss : object
+        ``derivatives(scores)`` gives the negative gradient and the second derivative at each row, shape (2, n_rows), or
+        None if the fit should end.
+    scores : ndarray of shape (n_rows,)
+        To start from; changed in place.
+    learning_rate : float
+    n_rounds : int
+        The noise on the scores of splits fades linearly to zero over this many rounds.
+    """
+
+    def __init__(self, grower, loss, scores, learning_rate, n_rounds):
+        self._grower, self._loss, self.scores = grower, loss, scores
+        self._learning_rate, self._n_rounds = learning_rate, n_rounds
+
+    def round(self, t):
+        """Splits and leaf values of the tree of round t; None if nothing is left to learn."""
+        derivatives = self._loss.derivatives(self.scores)
+        grown = None if derivatives is None else self._grower.grow(t, derivatives, 1.0 - t / self._n_rounds)
+        if grown is None:
+            return None
+        splits, values, leaf = grown
+        values *= self._learning_rate
+        self.scores += values[leaf]
+        return splits, values
+
+
+def as_stumps(splits, values):
+    """Trees of one split as stumps that fire above their threshold."""
+    stumps = np.empty(len(splits), dtype=STUMP)
+    stumps["column"], stumps["threshold"] = splits["column"][:, 0], splits["threshold"][:, 0]
+    stumps["sign"], stumps["on_missing"] = 1, splits["missing_up"][:, 0]
+    stumps["low"], stumps["high"] = values.T
+    return stumps
+
+
+def as_trees(stumps, gains):
+    """Stumps as trees of one split: splits and leaf values."""
+    above = stumps["sign"] > 0
+    splits = np.empty((len(stumps), 1), dtype=SPLIT)
+    splits["column"][:, 0], splits["threshold"][:, 0] = stumps["column"], stumps["threshold"]
+    splits["missing_up"][:, 0], splits["gain"][:, 0] = stumps["on_missing"] == above, gains
+    low, high = stumps["low"], stumps["high"]
+    return splits, np.stack([np.where(above, low, high), np.where(above, high, low)], axis=1)
+
+
+def score_trees(splits, values, X, n_jobs=None):
+    """Sum of the trees for each row of a table.
+
+    Parameters
+    ----------
+    splits : ndarray of shape (n_trees, depth) of SPLIT
+    values : ndarray of shape (n_trees, 2**depth)
+    X : ndarray of shape (n_samples, n_features), float32 or float64
+    n_jobs : int, default=None
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    columns = np.ascontiguousarray(splits["column"])
+    if columns.size and not 0 <= columns.min() <= columns.max() < X.shape[1]:  # a model file can hold anything
+        raise ValueError("splits_ refers to columns that the table does not have: the model is damaged, fit it again")
+    thresholds = round_down(splits["threshold"], X.dtype)
+    missing_up = splits["missing_up"].astype(np.uint8)
+    scores = np.zeros(len(X))
+    with RowThreads(n_jobs) as threads:
+        threads.over_rows(
+            lambda start, stop: symmetric_trees.score(X, columns, thresholds, missing_up, values, scores, start, stop),
+            len(X),
+            columns.size,
+        )
+    return scores
+
+
+def _squared_score(packed, l2):
+    gradient, hessian = int(packed) >> 32, int(packed) & 0xFFFFFFFF
+    return gradient**2 / (hessian + l2)
+
+
+def _mix(x):
+    """The output function of SplitMix64, a hash of 64 bits, as in the kernels."""
+    x = (x + 0x9E3779B97F4A7C15) & _64_BITS
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _64_BITS
+    return x ^ (x >> 31)

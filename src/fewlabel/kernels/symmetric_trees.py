@@ -1,0 +1,268 @@
+"""Symmetric (oblivious) trees: one split per level, shared by all leaves of that level.
+
+Gradients are summed as integers, whose sums do not depend on their order, so a tree does not depend, in any bit, on the
+number of threads or on the order of the rows. Random numbers are hashes of what they belong to (a row, a split) and of
+the round, for the same reason.
+"""
+
+import numpy as np
+from numba import njit
+from numba.types import Array, float32, float64, int64, uint8, void
+
+_BLOCK = 4096  # gradients of a block (32 KiB) stay in the first-level cache while all columns read them
+_SCORE_BLOCK = 256
+_TIE = 1e-7  # scores that differ by less, relatively, are equal: rounding does not choose a split
+_TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
+
+
+def _fixed(dtype):
+    """Type of a matrix that is only read: a model loaded from a file may be read-only."""
+    return Array(dtype, 2, "C", readonly=True)
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_LOW = np.int64(0xFFFFFFFF)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mix(x):
+    """The output function of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a hash of 64 bits."""
+    x += _GOLDEN
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def hash_rows(codes, keys, start, stop):
+    """Fold the codes of rows ``start:stop`` into their `keys` (uint64, one per row, changed in place)."""
+    for lo in range(start, stop, _BLOCK):
+        for e in range(codes.shape[0]):
+            code = codes[e]
+            for i in range(lo, min(lo + _BLOCK, stop)):
+                keys[i] = _mix(keys[i] ^ np.uint64(code[i]))
+
+
+@njit(cache=True, nogil=True)
+def draw_variates(keys, round_key, variates, start, stop):
+    """Write a standard exponential variate for each of the rows ``start:stop``, from its key and the round's."""
+    for i in range(start, stop):
+        bits = _mix(keys[i] ^ round_key) >> np.uint64(11)
+        variates[i] = -np.log((np.float64(bits) + 0.5) * 2.0**-53)
+
+
+@njit(cache=True, nogil=True)
+def pack(gradient, hessian, packed, start, stop):
+    """Pack the gradients and Hessians of rows ``start:stop``, integers in floats, into one integer per row.
+
+    The upper 32 bits hold the gradient, the lower ones the Hessian, so that one addition adds both. The absolute
+    gradients of all rows must sum to less than 2**31, the Hessians to less than 2**32.
+    """
+    for i in range(start, stop):
+        packed[i] = (np.int64(gradient[i]) << np.int64(32)) + np.int64(hessian[i])
+
+
+@njit(cache=True, nogil=True)
+def histogram(codes, columns, leaf, shape, packed, start, stop):
+    """Sum the packed gradients of rows ``start:stop`` by column, leaf and code.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_rows), uint8
+        Missing values have the code ``n_codes - 1``.
+    columns : ndarray of int64
+        Columns to make the histogram of.
+    leaf : ndarray of shape (n_rows,), uint8
+    shape : (int, int)
+        Number of leaves, and of codes.
+    packed : ndarray of shape (n_rows,), int64
+        What `pack` wrote.
+
+    Returns
+    -------
+    ndarray of shape (len(columns), n_leaves, n_codes), int64
+    """
+    n_leaves, n_codes = shape
+    hist = np.zeros((columns.size, n_leaves * n_codes), dtype=np.int64)
+    base = np.empty(_BLOCK, dtype=np.uint16)
+    for lo in range(start, stop, _BLOCK):
+        n = min(lo + _BLOCK, stop) - lo
+        for i in range(n):
+            base[i] = np.uint16(leaf[lo + i]) * np.uint16(n_codes)
+        weights = packed[lo : lo + n]
+        quads = columns.size - columns.size % 4
+        for j in range(0, quads, 4):  # four columns per pass: a gradient is loaded once for four additions
+            c0, c1 = codes[columns[j], lo : lo + n], codes[columns[j + 1], lo : lo + n]
+            c2, c3 = codes[columns[j + 2], lo : lo + n], codes[columns[j + 3], lo : lo + n]
+            h0, h1, h2, h3 = hist[j], hist[j + 1], hist[j + 2], hist[j + 3]
+            for i in range(n):
+                w, at = weights[i], np.uint64(base[i])
+                h0[at + np.uint64(c0[i])] += w
+                h1[at + np.uint64(c1[i])] += w
+                h2[at + np.uint64(c2[i])] += w
+                h3[at + np.uint64(c3[i])] += w
+        for j in range(quads, columns.size):
+            c0, h0 = codes[columns[j], lo : lo + n], hist[j]
+            for i in range(n):
+                h0[np.uint64(base[i]) + np.uint64(c0[i])] += weights[i]
+    return hist.reshape((columns.size, n_leaves, n_codes))
+
+
+@njit(cache=True, nogil=True)
+def best_split(hist, columns, n_cuts, has_missing, l2, noise, one_cut, key):
+    r"""The split with the largest score, :math:`\sqrt{\sum G^2 / (H + \lambda)}` over the leaves that it makes.
+
+    Accumulates `hist` in place. Cut k < n_cuts sends codes above k up; the cut n_cuts sends missing values up and
+    nothing else. Ties within `_TIE` go to the first column, then the lowest cut, then to missing values that go down.
+
+    Parameters
+    ----------
+    hist : ndarray of shape (len(columns), n_leaves, n_codes), int64
+    columns : ndarray of int64
+    n_cuts, has_missing : ndarray of shape (n_features,)
+        Number of cuts of each column, and whether it has missing values.
+    l2 : float
+        :math:`\lambda`, in units of the packed Hessian.
+    noise : float
+        Standard deviation of the noise on each score.
+    one_cut : bool
+        Whether to try one random cut per column instead of all.
+    key : uint64
+        Seed of the noise and of the random cuts.
+
+    Returns
+    -------
+    position, cut, missing_up : int
+        Position in `columns`; -1 if no column has a split.
+    score : float
+        The score without noise.
+    """
+    n_codes = hist.shape[2]
+    first, stop = np.zeros(columns.size, dtype=np.int64), np.empty(columns.size, dtype=np.int64)
+    plain, noisy = np.empty((columns.size, n_codes, 2)), np.empty((columns.size, n_codes, 2))
+    best = -np.inf
+    for j in range(columns.size):
+        e = columns[j]
+        stop[j] = n_cuts[e] + has_missing[e]
+        if one_cut and stop[j] > 0:
+            first[j] = np.int64(_mix(key ^ _mix(np.uint64(e))) % np.uint64(stop[j]))
+            stop[j] = first[j] + 1
+        _accumulate(hist[j], n_cuts[e])
+        for k in range(first[j], stop[j]):
+            for missing_up in range(2):
+                score = _score_split(hist[j], n_cuts[e], has_missing[e], k, missing_up, l2)
+                plain[j, k, missing_up] = score
+                if noise > 0.0:
+                    score += noise * _near_normal(key, (e * n_codes + k) * 2 + missing_up)
+                noisy[j, k, missing_up] = score
+                best = max(best, score)
+    least = best - _TIE * abs(best)
+    for j in range(columns.size):
+        for k in range(first[j], stop[j]):
+            for missing_up in range(2):
+                if noisy[j, k, missing_up] >= least > -np.inf:
+                    return j, k, missing_up, plain[j, k, missing_up]
+    return -1, 0, 0, 0.0
+
+
+@njit(cache=True, nogil=True)
+def _accumulate(hist, n_cuts):
+    """Turn the sums of each leaf by code into sums of the codes up to each one; missing values stay apart."""
+    for leaf in range(hist.shape[0]):
+        of_leaf = hist[leaf]
+        for k in range(1, n_cuts + 1):
+            of_leaf[k] += of_leaf[k - 1]
+
+
+@njit(cache=True, nogil=True)
+def _score_split(below, n_cuts, has_missing, cut, missing_up, l2):
+    """Score of one split from accumulated sums; -inf if the column has no such split."""
+    only_missing = cut == n_cuts
+    if (missing_up and not has_missing) or (only_missing and not missing_up):
+        return -np.inf
+    last = below.shape[1] - 1
+    score = 0.0
+    for leaf in range(below.shape[0]):
+        missing = below[leaf, last] if has_missing else 0
+        total = below[leaf, n_cuts] + missing
+        if total != 0:
+            down = below[leaf, cut] + (0 if missing_up else missing)
+            score += _gain(down, l2) + _gain(total - down, l2)
+    return np.sqrt(score)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _gain(packed, l2):
+    g, h = np.float64(packed >> np.int64(32)), np.float64(packed & _LOW) + l2
+    return g * g / h if h > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _near_normal(key, candidate):
+    """Sum of four uniform variates, centered, of variance one: as good as a normal variate here, and far cheaper."""
+    bits = _mix(key ^ _mix(np.uint64(candidate)))
+    mask = np.uint64(0xFFFF)
+    total = np.float64(bits & mask)
+    for shift in (16, 32, 48):
+        total += np.float64((bits >> np.uint64(shift)) & mask)
+    return (total - 131070.0) * (np.sqrt(3.0) / 65536.0)
+
+
+@njit(cache=True, nogil=True)
+def split_leaves(code, up, leaf, start, stop):
+    """Send the rows ``start:stop`` one level on, to leaf ``2 * leaf + up[code]`` (`up` has 0 or 1 for each code)."""
+    for i in range(start, stop):
+        leaf[i] = 2 * leaf[i] + up[code[i]]
+
+
+@njit(
+    [
+        void(
+            _TABLE[t],
+            _fixed(int64),
+            _fixed(t),
+            _fixed(uint8),
+            _fixed(float64),
+            float64[::1],
+            int64,
+            int64,
+        )
+        for t in _TABLE
+    ],
+    cache=True,
+    nogil=True,
+)
+def score(X, columns, thresholds, missing_up, values, scores, start, stop):
+    """Add the values of all trees to the scores of rows ``start:stop``.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    columns, thresholds, missing_up : ndarray of shape (n_trees, depth)
+        A row goes up where its value is above the threshold (in the type of `X`) or, if `missing_up`, missing.
+    values : ndarray of shape (n_trees, 2**depth)
+        The ups and downs of a row, the first level first, are the bits of its leaf.
+    scores : ndarray of shape (n_samples,), float64
+        Changed in place.
+    """
+    n_trees, depth = columns.shape
+    block = np.empty((X.shape[1], _SCORE_BLOCK), X.dtype)
+    leaf = np.empty(_SCORE_BLOCK, np.uint16)
+    for lo in range(start, stop, _SCORE_BLOCK):  # a block of rows, transposed, stays in cache while trees read it
+        n = min(lo + _SCORE_BLOCK, stop) - lo
+        for i in range(n):
+            for e in range(X.shape[1]):
+                block[e, i] = X[lo + i, e]
+        for t in range(n_trees):
+            leaf[:] = 0
+            for level in range(depth):
+                x, threshold = block[columns[t, level]], thresholds[t, level]
+                if missing_up[t, level]:
+                    for i in range(n):
+                        leaf[i] = 2 * leaf[i] + (not x[i] <= threshold)
+                else:
+                    for i in range(n):
+                        leaf[i] = 2 * leaf[i] + (x[i] > threshold)
+            for i in range(n):
+                scores[lo + i] += values[t, leaf[i]]
