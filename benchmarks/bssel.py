@@ -31,7 +31,7 @@ _CHILD = "import bssel, sys; bssel.time_one(*map(int, sys.argv[1:]))"
 
 
 def main():
-    """Each size in a process of its own, so that its largest memory can be told."""
+    """Each size in a process of its own, so that its peak memory can be measured."""
     results = []
     for n_components, n_rows in SIZES:
         out = subprocess.run(

@@ -1,4 +1,4 @@
-"""A round of Ada-PU beside a round of PNU-AUCBoost. Accuracy is ``fewlabel bench ada-pu``, the prior is prior.py.
+"""Time of a round of Ada-PU beside a round of PNU-AUCBoost. Accuracy is ``fewlabel bench ada-pu``.
 
 python benchmarks/pu.py
 """

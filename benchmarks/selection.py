@@ -14,7 +14,7 @@ import fewlabel
 
 
 def noisy_table(n, d):
-    """Uniform columns; every tenth tells a little of the class."""
+    """Uniform columns; every tenth is a little informative."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, n)
     X = rng.random((n, d))
@@ -54,7 +54,7 @@ def whole_search(n=20_000, d=1_000):
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     found = np.count_nonzero(model.path_ < d // 10)
-    print(f"{n:,} x {d:,}, defaults: {len(model.path_)} columns, {found} of the {d // 10} that tell something")
+    print(f"{n:,} x {d:,}, defaults: {len(model.path_)} columns, {found} of the {d // 10} informative ones")
     print(f"{wall:.0f} s, {cpu:.0f} s of one core; peak memory {peak:.0f} MB, the table is {X.nbytes / 2**20:.0f} MB")
 
 

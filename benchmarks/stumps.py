@@ -78,7 +78,7 @@ class LightGBM:
 
 
 def rounds_and_scoring(n, d, threads, short=5, long=45, repeats=7):
-    """The methods take turns, so that whatever disturbs the machine meets all of them, and the least time counts."""
+    """The methods take turns, so that other load on the machine affects all of them; the least time counts."""
     X, y, few = make_table(n, d)
     new = X[:200_000]
     methods = [kind(X, y, few, threads) for kind in (Ours, XGBoost, LightGBM)]
@@ -93,7 +93,7 @@ def rounds_and_scoring(n, d, threads, short=5, long=45, repeats=7):
     turns = [{m.name: seconds(m.predict, new) for m in methods} for _ in range(repeats)]
     scoring = {m.name: min(turn[m.name] for turn in turns) for m in methods}
     print(f"\n### A round and scoring, {n:,} x {d} float32, {threads} threads\n")
-    print("| method | a round, ms | ours / it | scoring 200,000 rows with 500 rounds, ms | ours / it |")
+    print("| method | ms per round | ours / it | scoring 200,000 rows with 500 rounds, ms | ours / it |")
     print("|---|---|---|---|---|")
     first = methods[0].name
     for name in cost:
@@ -105,7 +105,7 @@ def rounds_and_scoring(n, d, threads, short=5, long=45, repeats=7):
 
 def growth(d, threads, sizes=(100_000, 200_000, 400_000, 800_000, 1_600_000), rounds=50):
     print(f"\n### Fit time and memory by rows, {d} columns, {rounds} rounds, {threads} threads\n")
-    print("| rows | fit, s | memory on top of X, bytes a cell |")
+    print("| rows | fit, s | memory on top of X, bytes per cell |")
     print("|---|---|---|")
     times = []
     for n in sizes:

@@ -1,7 +1,6 @@
-"""Draw the pictures of cross-training.md: the thesis's Figures 4.4 and 4.5 from the tables of our own run, and the
+"""Draw the pictures of cross-training.md: the thesis's Figures 4.4 and 4.5 from our stored results, and the
 gain that the guard's score predicts beside the gain on test rows, on data that ships with scikit-learn."""
 
-import re
 import warnings
 from itertools import product
 from pathlib import Path
@@ -16,10 +15,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fewlabel import CrossTrainingClassifier, hide_labels
+from fewlabel.bench import get_suite, read_results
 from fewlabel.wrappers._loop import _beats
 
 IMAGES = Path(__file__).parent / "images"
-TABLES = Path(__file__).parents[2] / "benchmarks" / "results_cross_training.md"
+RESULTS = Path(__file__).parents[1] / "results" / "cross-training"
 LINES = {
     "labels only": ("black", "-"),
     "NC-T, guard": ("#0067a8", "-"),
@@ -35,13 +35,16 @@ BASES = {"naive Bayes": GaussianNB(), "tree": DecisionTreeClassifier(min_samples
 
 
 def mean_rows():
-    """{(base, rate): {method: mean accuracy}} of the tables in results_cross_training.md."""
+    """{(experiment, percent): {method: mean accuracy}} of the stored results, and the thesis's NC-T."""
+    suite = get_suite("cross-training")
+    frame, _ = read_results(suite, RESULTS)
     means = {}
-    for table in re.split(r"^### ", TABLES.read_text(), flags=re.MULTILINE)[1:]:
-        base, rate = re.match(r"(\w+), (\d+)%", table).groups()
-        cells = [[c.strip() for c in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")]
-        last = next(row for row in cells if row[0] == "mean")
-        means[base, int(rate)] = dict(zip(cells[0][1:], map(float, last[1:])))
+    for experiment in suite.experiments:
+        for setting in experiment.settings:
+            here = frame[(frame["experiment"] == experiment.name) & (frame["setting"] == str(setting))]
+            found = here.groupby("method")["score"].mean().to_dict()
+            thesis = [experiment.paper(dataset, setting, "NC-T")[0] for dataset in experiment.datasets]
+            means[experiment.base, setting.percent] = {**found, "NC-T, thesis": np.mean(thesis)}
     return means
 
 

@@ -18,8 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fewlabel
+from fewlabel.bench.data import multiclass
+from fewlabel.bench.experiment import published
 from fewlabel.bench.papers.fscrf import naive_bayes, support
-from fewlabel.bench.suite import multiclass, published
 
 IMAGES = Path(__file__).parent / "images"
 NAMES = {"all": "all columns", "CFS": "CFS", "LVF": "consistency", "Relief": "ReliefF", "FSCRF": "FSCRF"}

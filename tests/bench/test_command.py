@@ -18,8 +18,9 @@ def test_the_list_names_suites_and_datasets(capsys):
     assert "surgical-deepnet" in out
 
 
-def test_a_run_is_written_and_can_be_gone_on_with(capsys, tmp_path):
-    arguments = ["bench", "few-labels", "--datasets", "wdbc,sick", "--methods", METHODS, "--repeats", "1"]
+def test_a_run_is_written_and_can_be_continued(capsys, tmp_path):
+    arguments = ["bench", "few-labels", "--experiments", "All methods", "--datasets", "wdbc,sick"]
+    arguments += ["--methods", METHODS, "--repeats", "1"]
     assert run(arguments) == 0
     captured = capsys.readouterr()
     assert "left out: dataset sick" in captured.err
@@ -47,3 +48,16 @@ def test_a_run_is_written_and_can_be_gone_on_with(capsys, tmp_path):
 def test_wrong_use_is_one_clear_line(arguments, code, told, capsys):
     assert run(arguments) == code
     assert told in capsys.readouterr().err
+
+
+def test_pages_are_written_again_from_the_stored_results(capsys, tmp_path):
+    arguments = ["bench", "few-labels", "--experiments", "All methods", "--datasets", "wdbc", "--methods", METHODS]
+    assert run([*arguments, "--repeats", "1", "--out", "one/few-labels", "--quiet"]) == 0
+    page = (tmp_path / "one" / "few-labels" / "index.md").read_text()
+    assert run(["bench", "few-labels", "--pages-only", "--out", "two/few-labels", "--add", "one/few-labels"]) == 0
+    assert (tmp_path / "two" / "few-labels" / "index.md").read_text() == page
+    assert run([*arguments, "--out", "two/few-labels"]) == WRONG_USE  # results without cells are not overwritten
+    assert "already holds results" in capsys.readouterr().err
+    assert run(["bench", "--pages-only", "--out", "two"]) == 0
+    assert "few-labels/index" in (tmp_path / "two" / "index.md").read_text()
+    assert (tmp_path / "two" / "coverage.md").exists()

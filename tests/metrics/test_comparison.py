@@ -72,3 +72,14 @@ def test_the_diagram_names_every_method():
     text = " ".join(t.get_text() for t in ax.texts)
     assert all(f"{method} (" in text for method in DEMSAR)
     plt.close(ax.figure)
+
+
+@pytest.mark.parametrize("n", [3, 6, 9])
+def test_signed_rank_p_values_are_those_of_scipy_with_ties_and_zeros(n):
+    rng = np.random.default_rng(n)
+    for _ in range(5):
+        difference = np.round(rng.normal(size=n) * 2 + 0.5) / 2
+        if difference.any():
+            scores = pd.DataFrame({"a": difference, "b": 0.0})
+            p = compare_methods(scores).p_values.loc["a", "b"]
+            assert p == pytest.approx(stats.wilcoxon(difference, zero_method="zsplit").pvalue)

@@ -1,59 +1,30 @@
-"""Run the cells of a suite: in processes, each to a file of its own, so that nothing finished is ever lost."""
+"""Run the cells of a suite in processes of their own, each to its own file: a run that is stopped loses nothing."""
 
 import contextlib
-import json
-import os
-import platform
 import re
-import resource
-import signal
-import threading
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
-from importlib import metadata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import joblib
-import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from fewlabel.bench.suite import Cell, Suite
+from fewlabel.bench.cells import commit, file_name, identity, versions, why_not_done, write_cell
+from fewlabel.bench.experiment import Cell, Experiment, Suite
+from fewlabel.bench.workers import TaskError, run_tasks
 from fewlabel.datasets import list_datasets
-from fewlabel.files import atomic_write
 
-_PACKAGES = (
-    "fewlabel",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "numba",
-    "pandas",
-    "xgboost",
-    "xgboost-cpu",
-    "lightgbm",
-    "torch",
-)
-_warm: set[tuple[str, str]] = set()  # methods that this process has compiled
-
-
-class CellTimeout(Exception):
-    """A cell took longer than its limit."""
-
-
-class Step(NamedTuple):
-    """A cell that is done: how many are, of how many, and which it was."""
-
-    done: int
-    total: int
-    name: str
+_warm: set[tuple[str, str, str]] = set()  # methods that this process has compiled
 
 
 def plan(
     suite: Suite,
     *,
+    experiments: list[str] | None = None,
     datasets: list[str] | None = None,
     methods: list[str] | None = None,
     repeats: int | None = None,
@@ -65,10 +36,10 @@ def plan(
     Parameters
     ----------
     suite : Suite
-    datasets, methods : list of str, default=None
+    experiments, datasets, methods : list of str, default=None
         A part of the suite's; None: all.
     repeats : int, default=None
-        None: as many as the paper has.
+        None: as many as each experiment has.
     data_home : str, default=None
         Folder of the datasets; None: ``FEWLABEL_DATA``.
     download : bool, default=False
@@ -78,18 +49,46 @@ def plan(
     -------
     cells : list of Cell
     left_out : dict
-        Datasets and methods that are not to be had here, and why.
+        Datasets and methods that are not available here, and why.
     """
-    datasets = _choose("dataset", datasets, suite.datasets)
-    methods = _choose("method", methods, suite.methods)
-    left_out = {f"method {m}": why for m in methods if (why := suite.why_not(m))}
-    left_out |= {f"dataset {d}": why for d in datasets if (why := _missing(d, data_home, download))}
-    cells = suite.cells(
-        [d for d in datasets if f"dataset {d}" not in left_out],
-        [m for m in methods if f"method {m}" not in left_out],
-        repeats or suite.repeats,
-    )
-    return list(cells), left_out
+    known = {experiment.name: experiment for experiment in suite.experiments}
+    chosen = [known[name] for name in _choose("experiment", experiments, known)]
+    all_datasets = _choose("dataset", datasets, dict.fromkeys(d for e in chosen for d in e.datasets))
+    all_methods = _choose("method", methods, dict.fromkeys(m for e in chosen for m in e.methods))
+    left_out = _left_out(chosen, all_datasets, all_methods, list_datasets(data_home)["where"], download)
+    at_hand, can_run = _there("dataset", all_datasets, left_out), _there("method", all_methods, left_out)
+    cells: list[Cell] = []
+    for experiment in chosen:
+        those, these = _in(at_hand, experiment.datasets), _in(can_run, experiment.methods)
+        cells += experiment.cells(those, these, repeats or experiment.repeats)
+    return sorted(cells, key=lambda cell: cell.repeat), left_out  # a run that is stopped has whole repeats
+
+
+def _left_out(
+    experiments: list[Experiment], datasets: list[str], methods: list[str], where: Any, download: bool
+) -> dict[str, str]:
+    """Datasets and methods that are not available here, and why."""
+    found = {f"method {m}": why for m in methods for e in experiments if (why := e.why_not(m))}
+    return found | {f"dataset {d}": why for d in datasets if (why := _missing(d, where, download))}
+
+
+def to_run(
+    suite: Suite, cells: list[Cell], folder: Path, *, retry_failed: bool = False
+) -> tuple[list[Cell], Counter[str]]:
+    """The cells that a folder does not have, and how many of its files do not count as theirs, by reason.
+
+    A file counts if it has a result, the settings of the cell, and this version of fewlabel.
+    """
+    todo, refused = [], Counter[str]()
+    for cell in cells:
+        path = folder / "cells" / file_name(cell)
+        wanted = identity(suite.name, suite[cell.experiment], cell)
+        why = why_not_done(path, wanted, retry_failed=retry_failed)
+        if why is not None:
+            todo.append(cell)
+        if why:
+            refused[why] += 1
+    return todo, refused
 
 
 def run_cells(
@@ -101,11 +100,13 @@ def run_cells(
     time_limit: float | None = None,
     data_home: str | None = None,
     retry_failed: bool = False,
-) -> Iterator[Step]:
-    """Run the cells that are not there yet, and tell of each when it is done.
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Counter[str]:
+    """Run the cells that are not there yet.
 
-    Every cell is written to ``folder/cells``, atomically; a run that was killed goes on where it stopped. A cell that
-    fails is recorded with its error, and the run goes on.
+    Every cell is written to ``folder/cells``, atomically; a run that was killed continues where it stopped. A cell
+    that fails is recorded with its error, and the run continues. Cells run in processes of their own, which use one
+    thread and print no warnings; the caller's process is left as it is.
 
     Parameters
     ----------
@@ -116,32 +117,69 @@ def run_cells(
     jobs : int, default=1
         Processes.
     time_limit : float, default=None
-        Seconds for a cell. Looked at whenever Python code runs, so one long call into compiled code ends late.
+        Seconds for a cell.
     data_home : str, default=None
         Folder of the datasets; None: ``FEWLABEL_DATA``.
     retry_failed : bool, default=False
         Whether to run cells again that failed before.
+    progress : callable, default=None
+        Called with (done, total, name) after each cell.
 
-    Yields
-    ------
-    Step
+    Returns
+    -------
+    Counter
+        How many stored cells were run again because they are of another version, have other settings, no result, or
+        (if `retry_failed`) an error; by reason.
     """
-    home = folder / "cells"
-    home.mkdir(parents=True, exist_ok=True)
-    todo = []
-    for cell in cells:
-        path = home / file_name(cell)
-        if not path.exists() or (retry_failed and json.loads(path.read_text("utf-8")).get("error")):
-            todo.append((cell, path))
-    work = joblib.Parallel(n_jobs=min(jobs, max(len(todo), 1)), return_as="generator_unordered", batch_size=1)
-    tasks = (joblib.delayed(_run_cell)(suite, cell, path, time_limit, data_home) for cell, path in todo)
-    for done, name in enumerate(work(tasks), start=len(cells) - len(todo) + 1):
-        yield Step(done, len(cells), name)
+    (folder / "cells").mkdir(parents=True, exist_ok=True)
+    todo, refused = to_run(suite, cells, folder, retry_failed=retry_failed)
+    tasks = [(suite.name, suite[c.experiment], c, folder / "cells" / file_name(c), data_home) for c in todo]
+    done = len(cells) - len(todo)
+    for number, result in run_tasks(run_cell, tasks, jobs=jobs, time_limit=time_limit):
+        cell = todo[number]
+        if isinstance(result, TaskError):
+            record = {**identity(suite.name, suite[cell.experiment], cell), "error": str(result)}
+            write_cell(folder / "cells" / file_name(cell), {**record, **_circumstances()})
+        done += 1
+        if progress is not None:
+            progress(done, len(cells), " ".join(part for part in map(str, cell[1:]) if part))
+    return refused
 
 
-def file_name(cell: Cell) -> str:
-    """File of a cell: readable, and safe on every file system."""
-    return "__".join(re.sub(r"[^\w.+-]+", "-", str(part)).strip("-") or "all" for part in cell) + ".json"
+def run_cell(suite: str, experiment: Experiment, cell: Cell, path: Path, data_home: str | None) -> None:
+    """Run a cell and write its file. It changes settings of its process: `run_cells` gives it one of its own."""
+    warnings.simplefilter("ignore")
+    threadpool_limits(1)
+    setting = experiment.setting(cell.setting)
+    record: dict[str, Any] = {**identity(suite, experiment, cell), "seed": cell.repeat}
+    try:
+        problem = experiment.problem(cell.dataset, setting, cell.repeat, data_home)
+        if (suite, experiment.name, cell.method) not in _warm:
+            with contextlib.suppress(Exception):  # too few rows for some; the cell itself will show it
+                experiment.warm_up(problem, setting, cell.method)
+            _warm.add((suite, experiment.name, cell.method))
+        reset = _reset_peak()
+        start = time.perf_counter()
+        outcome = experiment.outcome(problem, setting, cell.method, cell.repeat)
+        record["seconds"] = time.perf_counter() - start
+        record["peak_mb"] = _peak_mb() if reset else None
+        record |= experiment.measure(problem, setting, outcome)
+    except Exception as error:
+        record["error"] = f"{type(error).__name__}: {error}"
+        record["traceback"] = traceback.format_exc(limit=-4)
+    write_cell(path, {**record, **_circumstances()})
+
+
+def _circumstances() -> dict[str, Any]:
+    return {"date": datetime.now(UTC).strftime("%Y-%m-%d"), "commit": commit(), "versions": versions()}
+
+
+def _there(what: str, names: list[str], left_out: dict[str, str]) -> set[str]:
+    return {name for name in names if f"{what} {name}" not in left_out}
+
+
+def _in(wanted: set[str], names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in wanted]
 
 
 def _choose(what: str, wanted: list[str] | None, known: Any) -> list[str]:
@@ -151,74 +189,16 @@ def _choose(what: str, wanted: list[str] | None, known: Any) -> list[str]:
     return list(known) if wanted is None else [name for name in known if name in wanted]
 
 
-def _missing(dataset: str, data_home: str | None, download: bool) -> str | None:
-    known = list_datasets(data_home)
-    if dataset not in known.index:  # made by the suite itself
+def _missing(dataset: str, where: Any, download: bool) -> str | None:
+    if dataset not in where.index:  # made by the experiment itself
         return None
-    where = known.loc[dataset, "where"]
-    if where == "OpenML" and not download:
-        return "not on this machine (--download looks on OpenML, FEWLABEL_DATA names a folder with the file)"
-    return None if where else "not on this machine (FEWLABEL_DATA names a folder with the file)"
-
-
-def _run_cell(suite: Suite, cell: Cell, path: Path, time_limit: float | None, data_home: str | None) -> str:
-    record: dict[str, Any] = {"suite": suite.name, **cell._asdict(), "seed": cell.repeat}
-    with _data_home(data_home), warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore")
-        try:
-            with _limit(time_limit):
-                problem = suite.problem(cell.dataset, cell.setting, cell.repeat)
-                if (suite.name, cell.method) not in _warm:
-                    with contextlib.suppress(Exception):  # too few rows for some; the cell itself will tell
-                        suite.warm_up(problem, cell.method)
-                    _warm.add((suite.name, cell.method))
-                reset = _reset_peak()
-                start = time.perf_counter()
-                outcome = suite.outcome(problem, cell.method, cell.repeat)
-                record["seconds"] = time.perf_counter() - start
-                record["peak_mb"] = _peak_mb() if reset else None
-                record |= suite.measure(problem, outcome)
-        except Exception as error:
-            record["error"] = f"{type(error).__name__}: {error}"
-            record["traceback"] = traceback.format_exc(limit=-4)
-    record["versions"] = versions()
-    with atomic_write(path) as file:
-        file.write(json.dumps(record, indent=1).encode())
-    return f"{cell.dataset} {cell.setting} {cell.method} {cell.repeat}"
-
-
-@contextlib.contextmanager
-def _limit(seconds: float | None) -> Iterator[None]:
-    if not seconds or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
-        yield
-        return
-
-    def stop(_signal: int, _frame: Any) -> None:
-        raise CellTimeout(f"longer than {seconds:g} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-@contextlib.contextmanager
-def _data_home(folder: str | None) -> Iterator[None]:
-    before = os.environ.get("FEWLABEL_DATA")
-    if folder:
-        os.environ["FEWLABEL_DATA"] = str(folder)
-    try:
-        yield
-    finally:
-        if folder:
-            os.environ.pop("FEWLABEL_DATA") if before is None else os.environ.update(FEWLABEL_DATA=before)
+    if where[dataset] == "OpenML" and not download:
+        return "not on this machine (--download looks on OpenML, --data-home names a folder with the file)"
+    return None if where[dataset] else "not on this machine (--data-home names a folder with the file)"
 
 
 def _reset_peak() -> bool:
-    """Let the kernel forget this process's peak memory; possible on Linux only."""
+    """Reset this process's peak memory, which is possible on Linux only."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -226,27 +206,6 @@ def _reset_peak() -> bool:
     return True
 
 
-def _peak_mb() -> float:
-    status = Path("/proc/self/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) / 1024 if found else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
-    for package in _PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found
-
-
-def read_cells(folder: Path) -> pd.DataFrame:
-    """All finished cells of a run, one row each; a file that is no cell is an error that names it."""
-    records = []
-    for path in sorted((folder / "cells").glob("*.json")):
-        try:
-            records.append(json.loads(path.read_text("utf-8")))
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged: delete it, and the run makes it again") from error
-    return pd.DataFrame(records)
+def _peak_mb() -> float | None:
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found[1]) / 1024 if found else None

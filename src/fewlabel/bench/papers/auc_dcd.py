@@ -1,4 +1,4 @@
-"""Seed paper of AUC dual coordinate descent: Table 2, and Figures 1 (penalties) and 2 (convergence)."""
+"""AUC by dual coordinate descent (Jiang et al., 2014): Table 2, Figures 1 (penalties) and 2 (convergence)."""
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -6,130 +6,110 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from fewlabel import LinearAUCClassifier, LinearAUCClassifierCV
-from fewlabel.bench.suite import Curve, Problem, Suite, as_numbers, binary
+from fewlabel.bench.data import as_numbers, binary
+from fewlabel.bench.experiment import Experiment, Figure, Problem, Suite, published
 from fewlabel.kernels.linear_auc import coordinate_steps, stochastic_steps
 
-_ALPHAS = np.logspace(-9, 1, 11)
+_PUBLISHED = published("auc_dcd")["table2"]
+_PENALTIES = {f"alpha {a:.0e}": float(a) for a in np.logspace(-9, 1, 11)}
 _ROWS = {"letter": 15_000, "pendigits": 7_494}  # the training parts, as in the paper
+_IN_UNIT_CUBE = ("sonar", "letter")  # as the LIBSVM files are
 _FOLDS = 5
-_PAPERS = ("oam-inf", "sdcd", "sdcd-perm", "msgd")
-_STEPS = "Figure 2, steps"
-_STEPS_SETS = ("sonar", "svmguide4", "vowel")
+_SOLVERS = ("oam-inf", "sdcd", "sdcd-perm", "msgd")
+_EXACT, _CROSS_VALIDATED = "exact, scaled", "cross-validated, scaled"
 _RECORD_EVERY, _N_RECORDS = 100, 50
 _STEPS_ALPHA = 1e-2
 
 
-class AUCDCDSuite(Suite):
-    """The paper's solvers, ours, and an honest choice of the penalty."""
+def _fold(dataset, repeat, data_home):
+    data, y = binary(dataset, data_home)
+    n = _ROWS.get(dataset, len(y))
+    y = y[:n]
+    X = as_numbers(data.iloc[:n], np.arange(n))
+    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=repeat // _FOLDS).split(X, y)
+    train, test = list(folds)[repeat % _FOLDS]
+    return Problem(X, y, train, y[train], test, name=dataset)
 
-    name = "auc-dcd"
-    title = "AUC by dual coordinate descent: Table 2, Figures 1 and 2, rerun"
+
+def _scaled(problem, scaler=None):
+    """Training and test rows, scaled by the training rows."""
+    rows, tests = problem.X[problem.train], problem.X[problem.test]
+    if scaler is None and problem.name in _IN_UNIT_CUBE:
+        scaler = MinMaxScaler((-1, 1))
+    return (rows, tests) if scaler is None else (scaler.fit(rows).transform(rows), scaler.transform(tests))
+
+
+class Table2(Experiment):
+    """The paper's solvers, the exact optimum, and a penalty that is chosen without the test rows."""
+
+    name = "Table 2"
+    covers = ("Table 2", "Figure 1")
     datasets = ("sonar", "fourclass", "german.numer", "dna", "svmguide4", "vowel", "pendigits", "letter")
-    methods = (*_PAPERS, "exact, scaled", "cross-validated, scaled")
-    curves = (
-        Curve(
-            "Figure 1",
-            "Test AUC by penalty, the mean and range over the folds; the paper prints no sentence about it.",
-            "penalty",
-            {"": 0},
-            _PAPERS,
-            log=True,
-        ),
-        Curve(
-            "Figure 2",
-            "1 - AUC of the test rows, and how far the objective is above its minimum, by the number of steps. The "
-            "paper: oam-inf is clearly the slowest, msgd the fastest on sonar, and sdcd slightly faster than sdcd-perm "
-            "in the objective. Ours: oam-inf is the slowest as well, but msgd is the fastest on svmguide4 instead, and "
-            "sdcd-perm is ahead of sdcd on svmguide4 and vowel.",
-            "steps",
-            {_STEPS: 0},
-        ),
-    )
-    repeats = 20
-    published_repeats = 20
-    protocol = (
-        "5 folds x 4, stratified: a repeat is a fold. One pass (as many steps as pairs) of each of the paper's "
-        "solvers on raw "
-        "columns, and the penalty of 1e-9, ..., 1e1 with the best mean *test* AUC, as in the paper."
-    )
-    deviations = (
-        "svmguide3 and sector are not to be had. sonar and letter are brought to [-1, 1], as the LIBSVM files are.",
-        "The paper names no positive class: taken is the one with its imbalance.",
-        'The penalty is chosen on test rows, as the paper does, in all columns but the last: "cross-validated" '
-        "chooses it "
-        "inside the training rows, and is the number to believe.",
-        'Columns of the last two are scaled. The four of the paper make one pass; "exact" is the optimum.',
-        "Figure 2: the paper does not say at which penalty; ours is 0.01 for all. The minimum is that of our exact "
-        "solver, not the smallest value met, and the difference is drawn as its logarithm.",
-    )
+    methods = (*_SOLVERS, _EXACT, _CROSS_VALIDATED)
+    figures = (Figure("Figure 1", "penalty", methods=_SOLVERS, log=True),)
+    compared = ((_EXACT, "sdcd-perm"), ("sdcd", "sdcd-perm"), (_CROSS_VALIDATED, _EXACT))
+    repeats = published_repeats = 20
+    constants = {"penalties": tuple(_PENALTIES.values()), "folds": _FOLDS, "passes": 1}
 
-    def has(self, dataset, setting, method):
-        return setting == "" or (dataset in _STEPS_SETS and method in _PAPERS)
+    def problem(self, dataset, setting, repeat, data_home=None):
+        return _fold(dataset, repeat, data_home)
 
-    def problem(self, dataset, setting, repeat):
-        data, y = binary(dataset)
-        n = _ROWS.get(dataset, len(y))
-        y = y[:n]
-        X = as_numbers(data.iloc[:n], np.arange(n))
-        folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=repeat // _FOLDS).split(X, y)
-        train, test = list(folds)[repeat % _FOLDS]
-        return Problem(X, y, train, y[train], test, name=dataset, setting=setting)
-
-    def outcome(self, problem, method, seed):
-        rows, tests = problem.X[problem.train], problem.X[problem.test]
-        scaler = None
-        if method.endswith("scaled"):
-            scaler = StandardScaler()
-        elif problem.name in ("sonar", "letter"):
-            scaler = MinMaxScaler((-1, 1))
-        if scaler is not None:
-            rows, tests = scaler.fit(rows).transform(rows), scaler.transform(tests)
-        if problem.setting == _STEPS:
-            path = _by_step(method, rows, problem.few == 1, _STEPS_ALPHA, np.random.default_rng(seed))
-            exact = LinearAUCClassifier(_STEPS_ALPHA, tol=1e-6, max_iter=2000).fit(rows, problem.few)
-            excess = [_objective(rows, problem.few == 1, w) / exact.objective_ - 1 for w in path]
-            return {"scores": [tests @ w for w in path], "excess": excess}
-        if method.startswith("cross"):
+    def outcome(self, problem, setting, method, seed):
+        rows, tests = _scaled(problem, StandardScaler() if method in (_EXACT, _CROSS_VALIDATED) else None)
+        if method == _CROSS_VALIDATED:
             model = LinearAUCClassifierCV(random_state=seed).fit(rows, problem.few)
             return {"chosen inside": model.decision_function(tests)}
-        solver = method.split(",")[0]
-        passes = None if solver == "exact" else 1
-        models = {a: LinearAUCClassifier(a, solver=solver, max_iter=passes, random_state=seed) for a in _ALPHAS}
-        return {f"alpha {a:.0e}": m.fit(rows, problem.few).decision_function(tests) for a, m in models.items()}
+        form = {"solver": "exact"} if method == _EXACT else {"solver": method, "max_iter": 1}
+        models = {key: LinearAUCClassifier(a, random_state=seed, **form) for key, a in _PENALTIES.items()}
+        return {key: model.fit(rows, problem.few).decision_function(tests) for key, model in models.items()}
 
-    def measure(self, problem, outcome):
-        if problem.setting == _STEPS:
-            steps = list(range(_RECORD_EVERY, _RECORD_EVERY * _N_RECORDS + 1, _RECORD_EVERY))
-            by_step = [roc_auc_score(problem.y[problem.test], scores) for scores in outcome["scores"]]
-            excess = np.log10(np.maximum(outcome["excess"], 1e-6)).tolist()
-            return {
-                "score": by_step[-1],
-                "curves": {
-                    "1 - AUC of test rows": [steps, [1 - auc for auc in by_step]],
-                    "objective, log10 of excess": [steps, excess],
-                },
-            }
+    def measure(self, problem, setting, outcome):
         aucs = {key: roc_auc_score(problem.y[problem.test], scores) for key, scores in outcome.items()}
-        # Validation and test are the same number here: the paper's choice looks at the test rows.
-        return {"grid": {k: [v, v] for k, v in aucs.items()}} if len(aucs) > 1 else {"score": next(iter(aucs.values()))}
-
-    def settle(self, frame):
-        """Besides the usual, the curves of Figure 1: they are what the choice of the penalty looks at."""
-        if "grid" in frame:
-            frame = frame.copy()
-            by_penalty = frame["grid"].map(_curve_of_grid)
-            frame["curves"] = frame["curves"].combine_first(by_penalty) if "curves" in frame else by_penalty
-        return super().settle(frame)
+        if len(aucs) == 1:
+            return {"score": next(iter(aucs.values()))}
+        # Validation and test are the same number here: the paper chooses the penalty on the test rows.
+        curve = [[_PENALTIES[key] for key in aucs], list(aucs.values())]
+        return {"grid": {key: [auc, auc] for key, auc in aucs.items()}, "curves": {self.metric: curve}}
 
     def paper(self, dataset, setting, method):
-        columns, rows = self.numbers["table2"]["columns"], self.numbers["table2"]
-        return tuple(rows[dataset][columns.index(method)]) if method in columns and dataset in rows else None
+        columns = _PUBLISHED["columns"]
+        return tuple(_PUBLISHED[dataset][columns.index(method)]) if method in columns else None
 
 
-def _curve_of_grid(grid):
-    if not isinstance(grid, dict):
-        return None
-    return {"test AUC": [[float(key.split()[1]) for key in grid], [auc for _, auc in grid.values()]]}
+class Figure2(Experiment):
+    """Test AUC and objective by the number of steps."""
+
+    name = "Figure 2"
+    covers = ("Figure 2",)
+    datasets = ("sonar", "svmguide4", "vowel")
+    methods = _SOLVERS
+    tables = False
+    figures = (Figure("Figure 2", "steps"),)
+    repeats = published_repeats = 20
+    constants = {"alpha": _STEPS_ALPHA, "folds": _FOLDS, "record_every": _RECORD_EVERY, "n_records": _N_RECORDS}
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        return _fold(dataset, repeat, data_home)
+
+    def outcome(self, problem, setting, method, seed):
+        rows, tests = _scaled(problem)
+        path = _by_step(method, rows, problem.few == 1, _STEPS_ALPHA, np.random.default_rng(seed))
+        exact = LinearAUCClassifier(_STEPS_ALPHA, tol=1e-6, max_iter=2000).fit(rows, problem.few)
+        excess = [_objective(rows, problem.few == 1, w) / exact.objective_ - 1 for w in path]
+        return {"scores": [tests @ w for w in path], "excess": excess}
+
+    def measure(self, problem, setting, outcome):
+        steps = list(range(_RECORD_EVERY, _RECORD_EVERY * _N_RECORDS + 1, _RECORD_EVERY))
+        by_step = [roc_auc_score(problem.y[problem.test], scores) for scores in outcome["scores"]]
+        excess = np.log10(np.maximum(outcome["excess"], 1e-6)).tolist()
+        curves = {
+            "1 - AUC of test rows": [steps, [1 - auc for auc in by_step]],
+            "objective, log10 of excess": [steps, excess],
+        }
+        return {"score": by_step[-1], "curves": curves}
+
+
+SUITE = Suite("auc-dcd", "AUC by dual coordinate descent", (Table2(), Figure2()), "auc_dcd")
 
 
 def _by_step(method, rows, positive, alpha, rng):
@@ -155,8 +135,8 @@ def _by_step(method, rows, positive, alpha, rng):
 
 
 def _as_they_come(positive, rng):
-    """Pairs of online AUC maximization: the rows come in random order, and each meets all earlier ones of the other
-    class."""
+    """Pairs of online AUC maximization: rows arrive in random order and are paired with all earlier rows of the
+    other class."""
     place = np.cumsum(positive) - 1, np.cumsum(~positive) - 1  # among the rows of the class
     n_negatives = np.count_nonzero(~positive)
     seen: tuple[list[int], list[int]] = [], []

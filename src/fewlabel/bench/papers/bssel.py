@@ -1,5 +1,6 @@
-"""Seed paper of BSSEL: what unlabeled rows add on imbalanced credit tables (Tables 1 to 3, Figures 1 to 3)."""
+"""BSSEL (Cui et al., 2020): what unlabeled rows add on imbalanced credit tables (Tables 1 to 3, Figures 1 to 3)."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -16,139 +17,19 @@ from sklearn.preprocessing import QuantileTransformer
 from sklearn.svm import SVC
 
 import fewlabel
-from fewlabel.bench.suite import Curve, Problem, Suite, table
+from fewlabel.bench.data import table
+from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite
 
-# Rows of the majority and minority that are labeled, and the ratios u / l, of each experiment.
-_EXPERIMENTS = {
-    "simulation": ((200, 10), (0, 0.5, 1, 2.5, 5, 10, 15)),
-    "empirical": ((1000, 50), (0, 0.5, 1, 2.5)),  # a quarter of the paper's 4000 and 200
+_DATASETS = ("generator", "default-credit-card", "give-me-some-credit", "creditcard-fraud")
+_PENALTIES = {  # of agreement between views and of smoothness; the defaults have both
+    "BSSEL-LS, none": {"gamma_B": 0.0, "gamma_W": 0.0},
+    "BSSEL-LS, within": {"gamma_B": 0.0, "gamma_W": 0.1},
+    "BSSEL-LS, between": {"gamma_B": 0.1, "gamma_W": 0.0},
 }
-_SIMULATION = {f"simulation, u/l = {ratio:g}": ratio for ratio in _EXPERIMENTS["simulation"][1]}
-# Figure 1 has other numbers of groups than 20 as well, with 20 and 7 rows of the majority for 10 of the minority.
-_GROUPS = tuple(f"{name}, {n} groups" for name in ("BSSEL-LS", "BSSEL-SVM") for n in (10, 30))
-_GROUP_SETTINGS = {f"Figure 1, u/l = {ratio}": float(ratio) for ratio in (0, 5, 15)}
-_PENALTIES = {"none": (0.0, 0.0), "within": (0.0, 0.1), "between": (0.1, 0.0)}
-_ROUNDS = 2  # of the 50 that the paper allows, to save time
-_N_VIEWS = 4  # as the paper
-_MOST_TESTED = 400  # of the minority
-
-
-class BSSELSuite(Suite):
-    """Balanced multi-view ensembles and what they are compared with."""
-
-    name = "bssel"
-    title = "BSSEL: Tables 1 to 3 and Figures 1 to 3, rerun"
-    datasets = ("generator", "default-credit-card", "give-me-some-credit", "creditcard-fraud")
-    settings = tuple(f"{name}, u/l = {ratio:g}" for name, (_, ratios) in _EXPERIMENTS.items() for ratio in ratios)
-    methods = (
-        *("BSSEL-LS", "BSSEL-SVM", "MVL-LS", "MVL-LS, balanced weights", *(f"BSSEL-LS, {p}" for p in _PENALTIES)),
-        *("silver standard", "gold standard", "quasi-bagging", "LDA", "naive Bayes", "logistic regression", "SVM"),
-        *("random forest", "histogram boosting", *_GROUPS),
-    )
-    curves = (
-        Curve(
-            "Figure 1",
-            "BSSEL as unlabeled rows are added. A group has the 10 labeled rows of the minority, and of the majority "
-            "10 (unless said otherwise), 20 (10 groups) or 7 (30 groups). The paper: 10 and 10 are best.",
-            "u / l",
-            {**_SIMULATION, **_GROUP_SETTINGS},
-            ("BSSEL-LS", "BSSEL-SVM", *_GROUPS),
-        ),
-        Curve(
-            "Figure 2",
-            "The same beside MVL and models of the labeled rows, which do not depend on u / l and have one dot, at 0. "
-            "The paper: BSSEL gains as unlabeled rows are added, and MVL is below it. Ours: BSSEL gains about .01 at "
-            "most; MVL is far below it on the generator, and by .00 to .03 elsewhere.",
-            "u / l",
-            _SIMULATION,
-            ("BSSEL-LS", "BSSEL-SVM", "MVL-LS", "LDA", "naive Bayes", "logistic regression", "SVM"),
-        ),
-        Curve(
-            "Figure 3",
-            "BSSEL beside the gold standard (all labels known), the silver standard (known when rows are dealt into "
-            "groups) and MVL. The paper: gold is best, BSSEL is about level with silver, MVL is worst. "
-            "Ours: the same, but MVL is level with BSSEL on give-me-some-credit.",
-            "u / l",
-            _SIMULATION,
-            ("BSSEL-LS", "BSSEL-SVM", "MVL-LS", "silver standard", "gold standard"),
-        ),
-    )
-    protocol = (
-        "A draw takes l labeled rows (200 and 10 in the simulation, 1,000 and 50 in the empirical experiment), u "
-        "rows whose "
-        "labels are hidden, and test rows, all at 20 : 1; what is added as u / l grows comes on top of what was "
-        "there. Columns "
-        "are imputed and made normal by their ranks over the training rows, and four views are found in them, "
-        "both without "
-        "labels. No method is tuned. Gold: the hidden labels are known; silver: they are known to the first guess."
-    )
-    deviations = (
-        "The bank's data are not public: our generator and three public tables stand in, so the published numbers (in "
-        "bssel.toml) are not comparable and none stands beside ours.",
-        "1,000 + 50 labeled rows instead of 4,000 + 200, and 2 of 50 iterations, to save time.",
-        "Figure 1 has 10 and 30 groups at three places of the axis only, to save time.",
-    )
-
-    def has(self, dataset, setting, method):
-        if method in _GROUPS or setting in _GROUP_SETTINGS:
-            return method in _GROUPS and setting in _GROUP_SETTINGS
-        experiment, ratio = _read(setting)
-        if method in _SUPERVISED:
-            return ratio == 0
-        if method.endswith("standard") or method in ("BSSEL-LS, within", "BSSEL-LS, between"):
-            return experiment == "simulation"
-        return True
-
-    def problem(self, dataset, setting, repeat):
-        experiment, ratio = _read(setting)
-        labeled, _ = _EXPERIMENTS[experiment]
-        values, truth, n_free, n_known, views = _draw(dataset, experiment, repeat)
-        sizes = [round(ratio * n) for n in labeled]
-        free = np.r_[: sizes[0], n_free[0] : n_free[0] + sizes[1]] + n_known
-        train = np.r_[:n_known, free].astype(int)
-        few = np.r_[truth[:n_known], np.full(len(free), -1)]
-        X = pd.DataFrame(values)
-        X.attrs["views"] = views
-        return Problem(
-            X, truth, train, few, np.arange(n_known + sum(n_free), len(truth)), name=dataset, setting=setting
-        )
-
-    def outcome(self, problem, method, seed):
-        values, views = problem.X.to_numpy(), problem.X.attrs["views"]
-        rows, tests = values[problem.train], values[problem.test]
-        known = problem.known
-        if method in _SUPERVISED:
-            model = _supervised(method, seed).fit(rows[known], problem.few[known])
-            ranks = hasattr(model, "decision_function")
-            return model.decision_function(tests) if ranks else model.predict_proba(tests)[:, 1]
-        few, options = problem.few, {"views": views, "random_state": seed}
-        if method.startswith("MVL"):
-            weights = "balanced" if method.endswith("weights") else None
-            model = fewlabel.MultiviewKernelClassifier(
-                approximation="nystroem", n_components=100, class_weight=weights, **options
-            )
-            return model.fit(rows, few).decision_function(tests)
-        hidden = problem.y[problem.train][few == -1]  # for the two standards only
-        options |= {"max_iter": _ROUNDS, "initial": fewlabel.QuasiBaggingClassifier(random_state=seed)}
-        if method == "silver standard":
-            options |= {"initial": Known(np.eye(2)[hidden]), "max_iter": 1}
-        if method == "gold standard":
-            few = np.r_[few[known], hidden]
-        kind, _, form = method.partition(", ")
-        if form in _PENALTIES:
-            options |= dict(zip(("gamma_B", "gamma_W"), _PENALTIES[form]))
-        elif form:
-            options["n_groups"] = int(form.split()[0])
-        loss = "hinge" if kind == "BSSEL-SVM" else "squared"
-        return fewlabel.BalancedMultiviewClassifier(loss, **options).fit(rows, few).decision_function(tests)
-
-    def measure(self, problem, outcome):
-        return {"score": roc_auc_score(problem.y[problem.test], outcome)}
-
-    def warm_up(self, problem, method):
-        """Nothing of these methods is compiled but the hinge loss, which compiles at import."""
-
-
+_GROUPS: dict[str, dict] = {
+    f"{kind}, {n} groups": {"n_groups": n} for kind in ("BSSEL-LS", "BSSEL-SVM") for n in (10, 30)
+}
+_BALANCED, _SILVER, _GOLD = "MVL-LS, balanced weights", "silver standard", "gold standard"
 _SUPERVISED = (
     "quasi-bagging",
     "LDA",
@@ -157,6 +38,129 @@ _SUPERVISED = (
     "SVM",
     "random forest",
     "histogram boosting",
+)
+_ROUNDS = 2  # of the 50 that the paper allows, to save time
+_N_VIEWS = 4  # as the paper
+_MOST_TESTED = 400  # of the minority
+
+
+@dataclass(frozen=True)
+class Ratio(Setting):
+    """Unlabeled rows per labeled row."""
+
+    ratio: float
+
+    def __str__(self):
+        return f"u/l = {self.ratio:g}"
+
+
+@dataclass(frozen=True)
+class Draw(Problem):
+    """A problem whose columns form views."""
+
+    views: tuple[tuple[int, ...], ...] = ()
+
+
+class Credit(Experiment):
+    """Methods with few labels at 20 : 1 as unlabeled rows are added."""
+
+    datasets = _DATASETS
+
+    def __init__(
+        self, name, covers, labeled, ratios, methods, *, draw_ratios=None, tables=True, figures=(), compared=()
+    ):
+        self.name, self.covers, self.methods = name, covers, methods
+        self.settings = tuple(Ratio(ratio) for ratio in ratios)
+        self.labeled, self.most = labeled, max(draw_ratios or ratios)
+        self.tables, self.figures, self.compared = tables, figures, compared
+        self.constants = {"labeled": labeled, "rounds": _ROUNDS, "n_views": _N_VIEWS, "most_tested": _MOST_TESTED}
+
+    def has(self, dataset, setting, method):
+        return method not in _SUPERVISED or setting.ratio == 0
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        values, truth, n_free, views = _draw(dataset, self.labeled, self.most, repeat, data_home)
+        n_known, sizes = sum(self.labeled), [round(setting.ratio * n) for n in self.labeled]
+        free = np.r_[: sizes[0], n_free[0] : n_free[0] + sizes[1]] + n_known
+        train = np.r_[:n_known, free].astype(int)
+        few = np.r_[truth[:n_known], np.full(len(free), -1)]
+        test = np.arange(n_known + sum(n_free), len(truth))
+        return Draw(values, truth, train, few, test, name=dataset, views=views)
+
+    def outcome(self, problem, setting, method, seed):
+        rows, tests = problem.X[problem.train], problem.X[problem.test]
+        known, few = problem.known, problem.few
+        if method in _SUPERVISED:
+            model = _supervised(method, seed).fit(rows[known], few[known])
+            ranks = hasattr(model, "decision_function")
+            return model.decision_function(tests) if ranks else model.predict_proba(tests)[:, 1]
+        options = {"views": [list(view) for view in problem.views], "random_state": seed}
+        if method in ("MVL-LS", _BALANCED):
+            weights = "balanced" if method == _BALANCED else None
+            model = fewlabel.MultiviewKernelClassifier(
+                approximation="nystroem", n_components=100, class_weight=weights, **options
+            )
+            return model.fit(rows, few).decision_function(tests)
+        options |= {"max_iter": _ROUNDS, "initial": fewlabel.QuasiBaggingClassifier(random_state=seed)}
+        if method in (_SILVER, _GOLD):  # the two that read hidden labels
+            hidden = problem.y[problem.train][few == -1]
+            if method == _SILVER:
+                options |= {"initial": Known(np.eye(2)[hidden]), "max_iter": 1}
+            else:
+                few = np.r_[few[known], hidden]
+        options |= {**_PENALTIES, **_GROUPS}.get(method, {})
+        loss = "hinge" if method.startswith("BSSEL-SVM") else "squared"
+        return fewlabel.BalancedMultiviewClassifier(loss, **options).fit(rows, few).decision_function(tests)
+
+    def measure(self, problem, setting, outcome):
+        return {"score": roc_auc_score(problem.y[problem.test], outcome)}
+
+    def warm_up(self, problem, setting, method):
+        """Nothing of these methods is compiled but the hinge loss, which compiles at import."""
+
+
+_BOTH = ("BSSEL-LS", "BSSEL-SVM")
+_RATIOS = (0, 0.5, 1, 2.5, 5, 10, 15)
+_SHARED = (*_BOTH, "MVL-LS", _BALANCED)
+_COMPARED = (("BSSEL-LS", "MVL-LS"), ("BSSEL-LS", _BALANCED), ("BSSEL-LS", "BSSEL-LS, none"))
+SUITE = Suite(
+    "bssel",
+    "BSSEL: balanced multi-view ensembles",
+    (
+        Credit(
+            "Simulation",
+            ("Table 1", "Figure 2", "Figure 3"),
+            (200, 10),
+            _RATIOS,
+            (*_SHARED, *_PENALTIES, _SILVER, _GOLD, *_SUPERVISED),
+            figures=(
+                Figure(
+                    "Figure 2", "u / l", "ratio", (*_BOTH, "MVL-LS", "LDA", "naive Bayes", "logistic regression", "SVM")
+                ),
+                Figure("Figure 3", "u / l", "ratio", (*_BOTH, "MVL-LS", _SILVER, _GOLD)),
+            ),
+            compared=(*_COMPARED, ("BSSEL-LS", _SILVER), (_GOLD, "BSSEL-LS")),
+        ),
+        Credit(
+            "Empirical",
+            ("Table 2", "Table 3"),
+            (1000, 50),  # a quarter of the paper's 4000 and 200
+            (0, 0.5, 1, 2.5),
+            (*_SHARED, "BSSEL-LS, none", *_SUPERVISED),
+            compared=_COMPARED,
+        ),
+        Credit(
+            "Figure 1",
+            ("Figure 1",),
+            (200, 10),
+            (0, 5, 15),
+            tuple(_GROUPS),
+            draw_ratios=_RATIOS,
+            tables=False,
+            figures=(Figure("Figure 1", "u / l", "ratio", (*_BOTH, *_GROUPS), also=("Simulation",)),),
+        ),
+    ),
+    "bssel",
 )
 
 
@@ -173,7 +177,7 @@ def _supervised(method, seed):
 
 
 class Known(ClassifierMixin, BaseEstimator):
-    """A classifier that answers with what it was given, whatever it learns: the first guess of the silver standard."""
+    """A classifier that returns fixed probabilities: the first guess of the silver standard."""
 
     def __init__(self, answer=None):
         self.answer = answer
@@ -186,20 +190,16 @@ class Known(ClassifierMixin, BaseEstimator):
         return self.answer
 
 
-def _read(setting):
-    experiment, ratio = setting.split(", u/l = ")
-    return "simulation" if setting in _GROUP_SETTINGS else experiment, float(ratio)
-
-
 @lru_cache(maxsize=4)
-def _draw(dataset, experiment, seed):
-    """Prepared rows of a draw (labeled, hidden of both classes, tested), their classes, and the views of the "
-    "columns."""
-    data, y = _load(dataset)
-    labeled, ratios = _EXPERIMENTS[experiment]
+def _draw(dataset, labeled, most, seed, data_home):
+    """Prepared rows of a draw (labeled, hidden of both classes, tested), their classes, and the views of the columns.
+
+    Rows are drawn for the largest ratio `most`, so that a larger ratio adds rows to those of a smaller one.
+    """
+    data, y = _load(dataset, data_home)
     rng = np.random.default_rng(seed)
     good, bad = (rng.permutation(np.flatnonzero(y == k)) for k in (0, 1))
-    ratio, n_free = labeled[0] / labeled[1], [round(max(ratios) * n) for n in labeled]
+    ratio, n_free = labeled[0] / labeled[1], [round(most * n) for n in labeled]
     spare = len(bad) - labeled[1] - n_free[1], (len(good) - labeled[0] - n_free[0]) / ratio
     n_bad = int(min(_MOST_TESTED, *spare))
     free = [good[labeled[0] :][: n_free[0]], bad[labeled[1] :][: n_free[1]]]
@@ -211,14 +211,14 @@ def _draw(dataset, experiment, seed):
     )
     X = steps.fit(data.iloc[train]).transform(data.iloc[train])
     labels = fewlabel.VariableClusterer(_N_VIEWS, categorical_features=[], random_state=seed).fit(X).labels_
-    views = [np.flatnonzero(labels == v).tolist() for v in range(labels.max() + 1)]
-    return steps.transform(data.iloc[rows]), y[rows], [len(part) for part in free], sum(labeled), views
+    views = tuple(tuple(np.flatnonzero(labels == v).tolist()) for v in range(labels.max() + 1))
+    return steps.transform(data.iloc[rows]), y[rows], [len(part) for part in free], views
 
 
 @lru_cache(maxsize=2)
-def _load(dataset):
+def _load(dataset, data_home):
     if dataset == "generator":
         X, _, y = fewlabel.make_multiview_credit(60_000, return_true=True, random_state=0)
         return pd.DataFrame(X), y
-    found = table(dataset)
+    found = table(dataset, data_home)
     return pd.get_dummies(found.data, dtype=float), (found.target == found.positive).to_numpy().astype(int)

@@ -1,4 +1,6 @@
-"""Thesis, chapter 4: cross-training and its rivals on twelve sets (Tables 4.2 to 4.5, Figures 4.4 and 4.5)."""
+"""Cross-training (Huang, 2011, chapter 4) and its competitors (Tables 4.2 to 4.5, Figures 4.4 and 4.5)."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import softmax
@@ -11,60 +13,51 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import fewlabel
-from fewlabel.bench.suite import Curve, Problem, Suite, as_numbers, multiclass
+from fewlabel.bench.data import as_numbers, multiclass
+from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite, published
 
-_SHARES = (20, 40, 60, 80)
+_PUBLISHED = published("cross_training")
 _THESIS_NAMES = {"pima": "diabetes", "credit-g": "german"}
 
 
-class CrossTrainingSuite(Suite):
-    """NC-T, ICT, co-training, self-training and tri-training."""
+@dataclass(frozen=True)
+class Labeled(Setting):
+    """Percentage of the training labels that are kept."""
 
-    name = "cross-training"
-    title = "Cross-training: Tables 4.2 to 4.5, Figures 4.4 and 4.5 of the thesis, rerun"
+    percent: int
+
+    def __str__(self):
+        return f"{self.percent}% labeled"
+
+
+class CrossTraining(Experiment):
+    """NC-T, ICT, co-training, self-training and tri-training with one base classifier."""
+
     metric = "test accuracy in percent"
+    digits = ".1f"
     datasets = (
         *("bupa", "colic", "pima", "credit-g", "hypothyroid", "ionosphere", "iris", "kr-vs-kp", "sick", "tic-tac-toe"),
         *("vote", "wdbc"),
     )
-    settings = tuple(f"{base}, {share}% labeled" for base in ("rbf", "tree") for share in _SHARES)
+    settings = tuple(Labeled(percent) for percent in (20, 40, 60, 80))
     methods = ("labels only", "NC-T, guard", "NC-T", "ICT", "Co-T", "Se-T", "tri-training")
-    curves = tuple(
-        Curve(
-            *(name, f"Mean accuracy over the sets by the share of labels; base classifier: {what}.", "labels, percent"),
-            {f"{base}, {share}% labeled": share for share in _SHARES},
-            mean=True,
-        )
-        for name, base, what in (
-            ("Figure 4.4", "rbf", "a network of radial basis functions"),
-            ("Figure 4.5", "tree", "a tree"),
-        )
-    )
-    repeats = 10
-    protocol = (
-        "A quarter of the rows to test; of the training labels 20, 40, 60 or 80% are kept. Base classifiers: a "
-        "network of "
-        "radial basis functions, and a tree. NC-T, ICT, Co-T and Se-T label every row."
-    )
-    deviations = (
-        "Our tree is not pruned (2 rows a leaf), unlike J48; the network is two k-means bumps a class and "
-        "logistic regression.",
-        'Each labels all rows in at most 10 rounds (the thesis: 10 rows a part and round). "NC-T, guard" is our '
-        "default.",
-        "Gaps are filled by the training median, categories are one-hot, columns scaled.",
-    )
+    compared = tuple((method, "labels only") for method in methods[1:])
 
-    def problem(self, dataset, setting, repeat):
-        data, y = multiclass(dataset)
+    def __init__(self, name, covers, figure, base):
+        self.name, self.covers, self.base = name, covers, base
+        self.figures = (Figure(figure, "labels, percent", "percent", mean=True),)
+        self.constants = {"base": base, "test_share": 0.25}
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        data, y = multiclass(dataset, data_home)
         train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=repeat, stratify=y)
-        share = float(setting.split()[1].rstrip("%")) / 100
-        few = fewlabel.hide_labels(y[train], labeled=share, random_state=repeat)
+        few = fewlabel.hide_labels(y[train], labeled=setting.percent / 100, random_state=repeat)
         X = as_numbers(data, train)
-        return Problem(StandardScaler().fit(X[train]).transform(X), y, train, few, test, name=dataset, setting=setting)
+        return Problem(StandardScaler().fit(X[train]).transform(X), y, train, few, test, name=dataset)
 
-    def outcome(self, problem, method, seed):
+    def outcome(self, problem, setting, method, seed):
         base = RBFNetwork(random_state=seed)
-        if problem.setting.startswith("tree"):
+        if self.base == "tree":
             base = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=seed)
         rows, tests = problem.X[problem.train], problem.X[problem.test]
         if method == "labels only":
@@ -81,12 +74,11 @@ class CrossTrainingSuite(Suite):
         }[method]()
         return model.fit(rows, problem.few).predict(tests)
 
-    def measure(self, problem, outcome):
+    def measure(self, problem, setting, outcome):
         return {"score": 100 * float(np.mean(outcome == problem.y[problem.test]))}
 
     def paper(self, dataset, setting, method):
-        base, share = setting.split(", ")
-        rows, columns = self.numbers[base][share.split("%")[0]], self.numbers["columns"]
+        rows, columns = _PUBLISHED[self.base][str(setting.percent)], _PUBLISHED["columns"]
         name = _THESIS_NAMES.get(dataset, dataset)
         return (rows[name][columns.index(method)], np.nan) if method in columns and name in rows else None
 
@@ -133,3 +125,14 @@ class RBFNetwork(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self._top.predict(self._bumps(X))
+
+
+SUITE = Suite(
+    "cross-training",
+    "Cross-training and its competitors",
+    (
+        CrossTraining("Tables 4.2 and 4.3", ("Table 4.2", "Table 4.3", "Figure 4.4"), "Figure 4.4", "rbf"),
+        CrossTraining("Tables 4.4 and 4.5", ("Table 4.4", "Table 4.5", "Figure 4.5"), "Figure 4.5", "tree"),
+    ),
+    "cross_training",
+)

@@ -1,6 +1,4 @@
-"""Thesis, chapter 3: subset selection by local relief, judged by two classifiers (Tables 3.2 to 3.6)."""
-
-from functools import lru_cache
+"""FSCRF (Huang, 2011, chapter 3): subset selection by local relief, with two classifiers (Tables 3.2 to 3.6)."""
 
 import numpy as np
 import pandas as pd
@@ -9,93 +7,92 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import fewlabel
-from fewlabel.bench.suite import Problem, Suite, multiclass, published
+from fewlabel.bench.data import multiclass
+from fewlabel.bench.experiment import Experiment, Problem, Suite, published
 
+_PUBLISHED = published("fscrf")
 _FOLDS = 10
-_COUNTS = "number of columns"
-_SAME = "M = 20 and K = 1"  # for all sets
+_SELECTORS = ("CFS", "LVF", "FSCRF")
+_TOP = {"Relief, top 3": 3, "Relief, top 5": 5, "Relief, top 8": 8}
+_SAME = (20, 1)  # sampled rows M and neighbors K of Tables 3.5 and 3.6, for all sets
 
 
-class FSCRFSuite(Suite):
-    """FSCRF, CFS, LVF and ReliefF, with the selection inside the fold."""
+class Selection(Experiment):
+    """Columns are selected inside each fold, then counted or used by a classifier.
 
-    name = "fscrf"
-    title = "FSCRF: Tables 3.2 to 3.6 of the thesis, rerun"
-    metric = "test accuracy in percent"
+    Parameters
+    ----------
+    name : str
+    methods : sequence of str
+    classify : callable, default=None
+        Classifier of the selected columns; None: the columns are counted.
+    published : str, default=None
+        Table of the published file; None: the numbers of columns.
+    same : bool, default=False
+        Whether all sets have the same M and K, rather than those that the thesis chose for each.
+    """
+
     datasets = (
         *("breast-cancer", "pima", "heart-statlog", "lung-cancer", "mushroom", "optdigits", "promoters", "sonar"),
         *("soybean", "splice", "twonorm", "waveform"),
     )
-    settings = (_COUNTS, "naive Bayes", "decision tree", f"naive Bayes, {_SAME}", f"decision tree, {_SAME}")
-    methods = ("all", "CFS", "LVF", "Relief, top 3", "Relief, top 5", "Relief, top 8", "Relief", "FSCRF")
-    metrics = {_COUNTS: "columns kept in a fold"}
-    repeats = 100
-    published_repeats = 100
-    protocol = (
-        "10 x 10 folds, stratified: a repeat is a fold. The selectors see the training part only. In the first three "
-        "tables (3.2 to 3.4) FSCRF and Relief have the thesis's number of sampled rows M and neighbors K for each "
-        "set, and Relief takes as many columns as FSCRF took in that fold. The last two (3.5 and 3.6) set M = 20 and "
-        "K = 1 for all sets, and beside that Relief stand its best 3, 5 and 8 columns."
-    )
-    deviations = (
-        "The thesis seems to select once on all rows and then to fold; here the selection is made anew in each fold, "
-        "so the number of columns is a mean over the folds.",
-        "Naive Bayes is Gaussian for numbers and categorical for categories; the tree is scikit-learn's with at "
-        "least 2 rows a leaf on one-hot columns (the thesis's is Weka's J48, pruned).",
-        "The thesis's own data on dementia (Tables 3.7 to 3.9, Figure 3.3) is not public.",
-    )
+    digits = ".1f"
+    repeats = published_repeats = 100
 
-    def has(self, dataset, setting, method):
-        if setting == _COUNTS:
-            return method in ("CFS", "LVF", "FSCRF")  # Relief is told how many
-        return method in self.numbers["relief" if setting.endswith(_SAME) else "methods"]
+    def __init__(self, name, methods, classify=None, published=None, *, same=False):
+        self.name, self.methods, self.covers = name, tuple(methods), (name,)
+        self.classify, self.published, self.same = classify, published, same
+        self.comparable = classify is not None
+        self.metric = "columns kept in a fold" if classify is None else "test accuracy in percent"
+        self.compared = () if classify is None else (("FSCRF", "Relief"), *((("FSCRF", m)) for m in methods[:2]))
+        self.constants = {"folds": _FOLDS, "sampled_and_neighbors": _SAME if same else "of the thesis"}
 
-    def problem(self, dataset, setting, repeat):
-        data, y = multiclass(dataset)
+    def problem(self, dataset, setting, repeat, data_home=None):
+        data, y = multiclass(dataset, data_home)
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=repeat // _FOLDS).split(data, y)
         train, test = list(folds)[repeat % _FOLDS]
-        return Problem(data, y, train, y[train], test, name=dataset, setting=setting)
+        return Problem(data, y, train, y[train], test, name=dataset)
 
-    def outcome(self, problem, method, seed):
-        same = problem.setting.endswith(_SAME)
-        kept = _support_of_fold(problem.name, method, seed, tuple(problem.train.tolist()), same)
-        if problem.setting == _COUNTS:
+    def outcome(self, problem, setting, method, seed):
+        n_sampled, n_neighbors = _SAME if self.same else _PUBLISHED["sizes"][problem.name][-2:]
+        kept = _support_of_fold(problem, method, seed, n_sampled, n_neighbors)
+        if self.classify is None:
             return None, int(kept.sum())
-        data = problem.X.loc[:, kept]
-        classify = naive_bayes if problem.setting.startswith("naive Bayes") else _tree
-        return classify(data, problem.few, problem.train, problem.test, seed), int(kept.sum())
+        predicted = self.classify(problem.X.loc[:, kept], problem.few, problem.train, problem.test, seed)
+        return predicted, int(kept.sum())
 
-    def measure(self, problem, outcome):
+    def measure(self, problem, setting, outcome):
         predicted, n_columns = outcome
-        if problem.setting == _COUNTS:
+        if self.classify is None:
             return {"score": n_columns}
         return {"score": 100 * float(np.mean(predicted == problem.y[problem.test])), "n_columns": n_columns}
 
-    def warm_up(self, problem, method):
+    def warm_up(self, problem, setting, method):
         """The kernels compile on any rows."""
         X, y = np.random.default_rng(0).random((20, 3)), np.arange(20) % 2
         fewlabel.SubsetReliefSelector(random_state=0).fit(X, y)
         fewlabel.ReliefFSelector(1, random_state=0).fit(X, y)
 
     def paper(self, dataset, setting, method):
-        if setting == _COUNTS:
-            return self.numbers["sizes"][dataset][("CFS", "LVF", "FSCRF").index(method)], np.nan
-        rows, columns = "bayes" if setting.startswith("naive Bayes") else "tree", "methods"
-        if setting.endswith(_SAME):
-            rows, columns = f"{rows}-relief", "relief"
-        return tuple(self.numbers[rows][dataset][self.numbers[columns].index(method)])
+        if self.published is None:
+            return _PUBLISHED["sizes"][dataset][_SELECTORS.index(method)], np.nan
+        columns = _PUBLISHED["relief" if self.same else "methods"]
+        return tuple(_PUBLISHED[self.published][dataset][columns.index(method)])
 
 
-@lru_cache(maxsize=64)
-def _support_of_fold(name, method, seed, train, same):
-    """Columns that a selector keeps; the same for both classifiers."""
-    data, y = multiclass(name)
-    n_sampled, n_neighbors = (20, 1) if same else published("fscrf")["sizes"][name][-2:]
-    return support(data.iloc[list(train)], y[list(train)], method, seed, max_samples=n_sampled, n_neighbors=n_neighbors)
+_kept: dict[tuple, np.ndarray] = {}  # columns by fold and method: the tables share them
+
+
+def _support_of_fold(problem, method, seed, n_sampled, n_neighbors):
+    key = (problem.name, method, seed, n_sampled, n_neighbors, hash(problem.train.tobytes() + problem.few.tobytes()))
+    if key not in _kept:
+        rows = problem.X.iloc[problem.train]
+        _kept[key] = support(rows, problem.few, method, seed, max_samples=n_sampled, n_neighbors=n_neighbors)
+    return _kept[key]
 
 
 def support(X, y, method, seed, **sample):
-    """Mask of the columns that a method keeps; `sample` are the parameters of FSCRF and ReliefF."""
+    """Mask of the columns that a method keeps; `sample` holds the parameters of FSCRF and ReliefF."""
     text = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])]
     nominal = np.array(text, dtype=object) if text else "auto"
     options = dict(nominal_features=nominal, random_state=seed, **sample)
@@ -108,8 +105,8 @@ def support(X, y, method, seed, **sample):
     elif method == "Relief":  # as many columns as FSCRF
         n_columns = max(support(X, y, "FSCRF", seed, **sample).sum(), 1)
         selector = fewlabel.ReliefFSelector(int(n_columns), **options)
-    elif method.startswith("Relief, top"):
-        selector = fewlabel.ReliefFSelector(min(int(method.split()[-1]), X.shape[1]), **options)
+    elif method in _TOP:
+        selector = fewlabel.ReliefFSelector(min(_TOP[method], X.shape[1]), **options)
     else:
         selector = fewlabel.SubsetReliefSelector(**options)
     return selector.fit(X, y).get_support()
@@ -126,7 +123,7 @@ def _parts(data, train):
 def naive_bayes(data, y, train, test, seed=None):
     """Classes of the test rows by both kinds of columns: log-likelihoods add up, the class prior is counted once.
 
-    `y` holds the classes of the training rows. Without any column it is the largest class.
+    `y` holds the classes of the training rows. Without any column the largest class is returned.
     """
     numeric, codes = _parts(data, train)
     classes = np.unique(y)
@@ -149,3 +146,17 @@ def _tree(data, y, train, test, seed):
     dummies = pd.get_dummies(codes.astype("category"), dtype=float) if codes.shape[1] else codes
     values = pd.concat([numeric, dummies], axis=1).to_numpy(dtype=float)
     return DecisionTreeClassifier(min_samples_leaf=2, random_state=seed).fit(values[train], y).predict(values[test])
+
+
+SUITE = Suite(
+    "fscrf",
+    "FSCRF: subset selection by local relief",
+    (
+        Selection("Table 3.2", _SELECTORS),
+        Selection("Table 3.3", _PUBLISHED["methods"], naive_bayes, "bayes"),
+        Selection("Table 3.4", _PUBLISHED["methods"], _tree, "tree"),
+        Selection("Table 3.5", _PUBLISHED["relief"], naive_bayes, "bayes-relief", same=True),
+        Selection("Table 3.6", _PUBLISHED["relief"], _tree, "tree-relief", same=True),
+    ),
+    "fscrf",
+)

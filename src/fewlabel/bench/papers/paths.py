@@ -1,8 +1,6 @@
-"""Thesis, chapter 6: neighbors by shortest paths (Tables 6.2 to 6.6, Figures 6.3 to 6.5 and 6.7)."""
+"""NMSNN (Huang, 2011, chapter 6): neighbors by shortest paths (Tables 6.2 to 6.6, Figures 6.3 to 6.5 and 6.7)."""
 
-import os
-import re
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,93 +10,51 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import fewlabel
-from fewlabel.bench.suite import Curve, Problem, Suite, multiclass
+from fewlabel.bench.data import home_file, multiclass
+from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite, published
 
-_GENERATED = {"two-moons": (fewlabel.make_two_moons, 10), "three-circles": (fewlabel.make_three_circles, 6)}  # and K
-_KINDS = {
-    "manifold-like": ("ssl-Digit1", "ssl-USPS", "ssl-COIL"),
-    "cluster-like": ("ssl-g241c", "ssl-g241d", "ssl-Text"),
-    "generated": tuple(_GENERATED),
-}
-_FIGURES = {"manifold-like": "Figure 6.5", "cluster-like": "Figure 6.7", "generated": "Figures 6.3 and 6.4 by K"}
-_NMSNN = ("NMSNN", "NMSNN, thesis's form")
-_SPLITS = ("10 labeled rows", "100 labeled rows")  # those of the benchmark
-_DRAWN = tuple(f"{n} labeled rows" for n in (15, 30, 45, 75))
+_PUBLISHED = published("paths")
+_PREFIX = "ssl-"  # of the datasets of the benchmark
+_GENERATED = {"two-moons": fewlabel.make_two_moons, "three-circles": fewlabel.make_three_circles}
+_THESIS_K = {"two-moons": 10, "three-circles": 6}
+_NMSNN = ("NMSNN", "NMSNN, as published")
+_PRINTED = (*_NMSNN, "MSNN", "1-NN", "LLGC")  # methods of the thesis's tables
+_OFFICIAL = (10, 100)  # labeled rows of the splits of the benchmark
 
 
-def _curve(kind, caption):
-    places = {f"{kind}, K = {k}": float(k) for k in (3, 5, 10, 20, 40, 80, 160)}
-    return Curve(_FIGURES[kind], caption, "K, neighbors in the graph", places, _NMSNN, log=True)
+@dataclass(frozen=True)
+class Labeled(Setting):
+    """Number of labeled rows."""
+
+    n: int
+
+    def __str__(self):
+        return f"{self.n} labeled rows"
 
 
-class PathsSuite(Suite):
-    """NMSNN, MSNN and label spreading, transductively."""
+@dataclass(frozen=True)
+class Neighbors(Setting):
+    """Number of neighbors in the graph, K; None: that of the thesis for the set."""
 
-    name = "paths"
-    title = "Neighbors by shortest paths: Tables 6.2 to 6.6, Figures 6.3 to 6.5 and 6.7 of the thesis, rerun"
+    k: int | None = None
+
+    def __str__(self):
+        return f"K = {self.k}" if self.k else ""
+
+
+class Paths(Experiment):
+    """Path neighbors and their competitors, evaluated on the unlabeled training rows."""
+
     metric = "error on unlabeled rows in percent"
     higher_is_better = False
-    datasets = ("ssl-Digit1", "ssl-USPS", "ssl-COIL", "ssl-BCI", "ssl-g241c", "ssl-g241d", "ssl-Text", *_GENERATED)
-    settings = (_SPLITS[0], *_DRAWN, _SPLITS[1], "generated")
-    methods = (
-        *("NMSNN", "NMSNN, thesis's form", "MSNN", "1-NN", "LLGC", "label spreading, rbf", "SVM, rbf", "SVM, linear"),
-    )
-    curves = (
-        _curve("generated", "Error on two moons (3 labeled rows a class) and three circles (4 a class)."),
-        _curve(
-            "manifold-like",
-            "Error with 100 labeled rows. The thesis: accuracy falls as K grows, and hardly changes from some K on.",
-        ),
-        _curve(
-            "cluster-like",
-            "Error with 100 labeled rows. The thesis: hardly any change above K = 50 on g241c and g241d; on Text a "
-            "larger K is better.",
-        ),
-    )
+    digits = ".1f"
     repeats = 12
-    protocol = (
-        "The seven sets of the benchmark of Chapelle, Schoelkopf and Zien. With 10 and 100 labeled rows a repeat is "
-        "one of its 12 official splits; 15 to 75 labeled rows are drawn at random, at least one of each class. "
-        "Columns scaled to [0, 1] over all rows for every method, no parameter tuned. The generated sets are two moons "
-        "(500 rows, 3 labeled of each class, K = 10) and three circles (1203 rows, 4 labeled of each class, K = 6), "
-        "drawn anew in each repeat."
-    )
-    deviations = (
-        "The thesis drew 10 splits of its own, so its numbers are comparable in the mean only; BCI and Text are "
-        "not in its tables.",
-        "Its numbers for NMSNN stand beside both forms of ours. It has K = 40 in its tables, as has ours in the "
-        "thesis's form; our NMSNN and MSNN have K = 10.",
-        "LLGC is scikit-learn's LabelSpreading with 10 neighbors and alpha 0.99; rows that no label reaches in its "
-        "graph (a third of COIL with 10 labels, most of Text) get the first class, as scikit-learn gives them.",
-        "The thesis shows one draw of each generated set, without a mistake of NMSNN; it prints neither the noise "
-        "(ours: 0.05) nor the radii (0.5, 1, 1.5). Nor does it print the values of K in Figures 6.5 and 6.7.",
-    )
 
-    def has(self, dataset, setting, method):
-        if ", K = " in setting:
-            return dataset in _KINDS[setting.split(",")[0]] and method in _NMSNN
-        if setting == "generated" or dataset in _GENERATED:
-            return setting == "generated" and dataset in _GENERATED and method in (*_NMSNN, "1-NN")
-        if setting in _DRAWN:  # what the thesis prints
-            return dataset.removeprefix("ssl-") in self.numbers and method in (*_NMSNN, "MSNN", "1-NN", "LLGC")
-        return not (dataset == "ssl-Text" and method == "label spreading, rbf")  # its kernel takes no sparse rows
-
-    def problem(self, dataset, setting, repeat):
-        if dataset in _GENERATED:
-            data, few, y = _GENERATED[dataset][0](return_true=True, random_state=repeat)
-            X = MinMaxScaler().fit_transform(data)
-        else:
-            data, y = multiclass(dataset)
-            dense = not issparse(data)
-            X = MinMaxScaler().fit_transform(data.to_numpy(float)) if dense else MaxAbsScaler().fit_transform(data)
-            few = _few_labels(dataset, y, setting, repeat)
-        return Problem(X, y, np.arange(len(y)), few, np.flatnonzero(few < 0), name=dataset, setting=setting)
-
-    def outcome(self, problem, method, seed):
-        k = _n_neighbors(problem)
+    def outcome(self, problem, setting, method, seed):
+        k = self.neighbors(problem, setting)
         model = {
             "NMSNN": lambda: fewlabel.PathNeighborsClassifier(**k),
-            "NMSNN, thesis's form": lambda: fewlabel.PathNeighborsClassifier.thesis(**k),
+            "NMSNN, as published": lambda: fewlabel.PathNeighborsClassifier.thesis(**k),
             "MSNN": lambda: fewlabel.PathNeighborsClassifier(cost="length"),
             "1-NN": lambda: KNeighborsClassifier(1),
             "LLGC": lambda: LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.99, max_iter=1000),
@@ -112,40 +68,115 @@ class PathsSuite(Suite):
             return model.fit(rows[known], problem.few[known]).predict(problem.X[problem.test])
         return model.fit(rows, problem.few).transduction_[np.searchsorted(problem.train, problem.test)]
 
-    def measure(self, problem, outcome):
+    def neighbors(self, problem, setting):
+        """Parameters for the number of neighbors; none: each method's own."""
+        return {}
+
+    def measure(self, problem, setting, outcome):
         return {"score": 100 * float(np.mean(outcome != problem.y[problem.test]))}
 
-    def warm_up(self, problem, method):
-        """Nothing to compile but the path kernels, and they take the first fit of any table."""
+    def warm_up(self, problem, setting, method):
+        """Only the path kernels are compiled, and any table will do."""
         if method.startswith(("NMSNN", "MSNN")):
             rows = problem.known
             fewlabel.PathNeighborsClassifier().fit(problem.X[rows], problem.few[rows])
 
+
+def _benchmark(dataset, n_labeled, repeat, data_home):
+    """A set of the semi-supervised benchmark: an official split with 10 or 100 labeled rows, or a draw."""
+    data, y = multiclass(dataset, data_home)
+    X = MaxAbsScaler().fit_transform(data) if issparse(data) else MinMaxScaler().fit_transform(data.to_numpy(float))
+    if n_labeled in _OFFICIAL:
+        with np.load(home_file("ssl-splits.npz", data_home)) as splits:
+            chosen = splits[f"{dataset.removeprefix(_PREFIX)}_l{n_labeled}"][repeat]
+        few = np.full(len(y), -1)
+        few[chosen] = y[chosen]
+    else:
+        few = fewlabel.hide_labels(y, n_labeled, random_state=repeat)
+    return Problem(X, y, np.arange(len(y)), few, np.flatnonzero(few < 0), name=dataset)
+
+
+def _generated(dataset, repeat):
+    data, few, y = _GENERATED[dataset](return_true=True, random_state=repeat)
+    X = MinMaxScaler().fit_transform(data)
+    return Problem(X, y, np.arange(len(y)), few, np.flatnonzero(few < 0), name=dataset)
+
+
+class Benchmark(Paths):
+    """The sets of the semi-supervised benchmark."""
+
+    name = "Tables 6.2 to 6.6"
+    covers = ("Table 6.2", "Table 6.3", "Table 6.4", "Table 6.5", "Table 6.6")
+    datasets = tuple(_PREFIX + name for name in ("Digit1", "USPS", "COIL", "BCI", "g241c", "g241d", "Text"))
+    settings = tuple(Labeled(n) for n in _PUBLISHED["labeled"])
+    methods = (*_PRINTED, "label spreading, rbf", "SVM, rbf", "SVM, linear")
+    compared = (("NMSNN", "NMSNN, as published"), ("NMSNN", "1-NN"), ("NMSNN", "LLGC"))
+
+    def has(self, dataset, setting, method):
+        if setting.n not in _OFFICIAL:  # what the thesis prints
+            return dataset.removeprefix(_PREFIX) in _PUBLISHED and method in _PRINTED
+        return not (dataset == "ssl-Text" and method == "label spreading, rbf")  # its kernel takes no sparse rows
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        return _benchmark(dataset, setting.n, repeat, data_home)
+
     def paper(self, dataset, setting, method):
-        if dataset in _GENERATED:
-            return (0.0, np.nan) if method in _NMSNN else None
-        rows, name = self.numbers.get(dataset.removeprefix("ssl-"), {}), "NMSNN" if method in _NMSNN else method
+        rows, name = _PUBLISHED.get(dataset.removeprefix(_PREFIX), {}), "NMSNN" if method in _NMSNN else method
         if name not in rows:
             return None
-        mean, sd = rows[name][self.numbers["labeled"].index(int(setting.split()[0]))]
+        mean, sd = rows[name][_PUBLISHED["labeled"].index(setting.n)]
         return 100 - mean, sd
 
 
-def _few_labels(dataset, y, setting, repeat):
-    """An official split with 10 or 100 labeled rows, or a draw of as many rows as the setting says."""
-    if setting in _DRAWN:
-        return fewlabel.hide_labels(y, int(setting.split()[0]), random_state=repeat)
-    n = setting.split()[0] if setting in _SPLITS else 100
-    with np.load(Path(os.environ.get("FEWLABEL_DATA", "")) / "ssl-splits.npz") as splits:
-        chosen = splits[f"{dataset.removeprefix('ssl-')}_l{n}"][repeat]
-    few = np.full(len(y), -1)
-    few[chosen] = y[chosen]
-    return few
+class Generated(Paths):
+    """Two moons and three circles, with the thesis's number of neighbors."""
+
+    name = "Figures 6.3 and 6.4"
+    covers = ("Figure 6.3", "Figure 6.4")
+    datasets = tuple(_GENERATED)
+    settings = (Neighbors(),)
+    methods = (*_NMSNN, "1-NN")
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        return _generated(dataset, repeat)
+
+    def neighbors(self, problem, setting):
+        return {"n_neighbors": _THESIS_K[problem.name]}
+
+    def paper(self, dataset, setting, method):
+        return (0.0, np.nan) if method in _NMSNN else None
 
 
-def _n_neighbors(problem):
-    """K as the setting or the thesis's picture of the set has it; none: each method's own."""
-    found = re.search(r"K = (\d+)", problem.setting)
-    if found:
-        return {"n_neighbors": int(found[1])}
-    return {"n_neighbors": _GENERATED[problem.name][1]} if problem.name in _GENERATED else {}
+class ByNeighbors(Paths):
+    """Error by the number of neighbors in the graph."""
+
+    settings = tuple(Neighbors(k) for k in (3, 5, 10, 20, 40, 80, 160))
+    methods = _NMSNN
+    tables = False
+
+    def __init__(self, name, covers, datasets):
+        self.name, self.covers, self.datasets = name, covers, datasets
+        self.figures = (Figure(name, "K, neighbors in the graph", "k", log=True),)
+        self.constants = {"n_labeled": 100}
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        if dataset in _GENERATED:
+            return _generated(dataset, repeat)
+        return _benchmark(dataset, 100, repeat, data_home)
+
+    def neighbors(self, problem, setting):
+        return {"n_neighbors": setting.k}
+
+
+SUITE = Suite(
+    "paths",
+    "Neighbors by shortest paths",
+    (
+        Benchmark(),
+        Generated(),
+        ByNeighbors("Figures 6.3 and 6.4 by K", (), tuple(_GENERATED)),
+        ByNeighbors("Figure 6.5", ("Figure 6.5",), ("ssl-Digit1", "ssl-USPS", "ssl-COIL")),
+        ByNeighbors("Figure 6.7", ("Figure 6.7",), ("ssl-g241c", "ssl-g241d", "ssl-Text")),
+    ),
+    "paths",
+)

@@ -1,6 +1,6 @@
-"""Thesis, chapter 5: SSMAB and its rivals on a weak tree and naive Bayes (Tables 5.2, 5.3, Figures 5.3, 5.4)."""
+"""SSMAB (Huang, 2011, chapter 5): boosting a weak tree and naive Bayes (Tables 5.2 and 5.3, Figures 5.3 and 5.4)."""
 
-import re
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,80 +13,55 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fewlabel
-from fewlabel.bench.suite import Curve, Problem, Suite, as_numbers, multiclass
+from fewlabel.bench.data import as_numbers, multiclass
+from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite, published
 
-_TREE = "10% labeled"
-_BAYES = "naive Bayes, 10% labeled"
+_PUBLISHED = published("ssmab")
 _LARGE = ("optdigits", "pendigits", "letter", "anneal", "car")
 _BOOSTERS = ("SAMME", "ASSEMBLE", "SSMAB")
 
 
-class SSMABSuite(Suite):
-    """Boosting with pseudo-labels."""
+@dataclass(frozen=True)
+class Base(Setting):
+    """Percentage of labels, and the weak learner: a tree with some samples per leaf, or naive Bayes (None)."""
 
-    name = "ssmab"
-    title = "SSMAB and ASSEMBLE: Tables 5.2 and 5.3, Figures 5.3 and 5.4 of the thesis, rerun"
+    percent: int = 10
+    leaf: int | None = 20
+
+    def __str__(self):
+        return f"{self.percent}% labeled, {f'{self.leaf} samples per leaf' if self.leaf else 'naive Bayes'}"
+
+
+@dataclass(frozen=True)
+class Rows(Problem):
+    """A problem whose one-hot columns are known: see `_kinds`."""
+
+    kinds: np.ndarray | None = None
+
+
+class Boosting(Experiment):
+    """Boosting with pseudo-labels beside its base classifier and supervised peers."""
+
     metric = "test accuracy in percent"
-    datasets = (
-        *("wine", "iris", "optdigits", "pendigits", "vote", "ionosphere", "sonar", "dermatology", "soybean", "letter"),
-        *("anneal", "audiology", "autos", "car", "colic", "glass", "pima", "sick", "wisconsin"),
-    )
-    settings = (_TREE, _BAYES)
-    methods = ("tree", "naive Bayes", *_BOOSTERS, "SSMAB, damped", "1-NN", "random forest")
-    curves = (
-        Curve(
-            "Figure 5.3",
-            "Accuracy by the share of labels. The thesis: SSMAB is best on most sets, most clearly with few labels.",
-            "labels, percent",
-            {f"{share}% labeled": share for share in (3, 5, 9, 15, 21, 29)},
-        ),
-        Curve(
-            "Figure 5.4",
-            "Accuracy by the least number of rows in a leaf, 10% labeled. The thesis: the tree and SAMME fall fast, "
-            "SSMAB hardly changes.",
-            "rows a leaf",
-            {f"{rows} rows a leaf": rows for rows in (4, 10, 16, 22, 28, 34)},
-        ),
-    )
-    protocol = (
-        "Ten random 75/25 splits, stratified; 10% of the training labels are kept, at least one of each class. "
-        "The base classifier is a decision tree with at least 20 rows a leaf, or naive Bayes. Tree, naive Bayes, "
-        "SAMME, 1-NN and forest see the labeled rows alone."
-    )
-    deviations = (
-        "The thesis's trees are Weka's J48, ours scikit-learn's; categories are one-hot, gaps filled by the "
-        "training median.",
-        "Naive Bayes is ours after Weka's: Gaussians no narrower than a sixth of the mean gap between a column's "
-        "values, and frequencies of categories.",
-        "ecoli, segment and vehicle of the thesis's 21 sets are not at hand; wisconsin lacks the 16 rows with gaps. "
-        "iris is not in the thesis's tables. audiology has classes of one row, and is split without strata; "
-        "its 24 classes have about one label each, so a tree of one leaf names the first of equals, mostly wrong.",
-        "The thesis names only four of the six sets in its figures, and says that they are large and have more than "
-        "two classes; ours are the five largest such sets at hand. It does not print all places on the axes: ours "
-        "are six within its range.",
-        "Where scikit-learn's SAMME refuses a base no better than chance, the base itself stands in its column.",
-    )
+    digits = ".1f"
 
-    def has(self, dataset, setting, method):
-        if setting == _BAYES:
-            return method in ("naive Bayes", *_BOOSTERS)
-        if setting == _TREE:
-            return method != "naive Bayes"
-        return dataset in _LARGE and method in ("tree", *_BOOSTERS)
+    def __init__(self, name, datasets, settings, methods, *, published=None, figures=(), compared=()):
+        self.name, self.covers, self.datasets, self.methods = name, (name,), datasets, methods
+        self.settings, self.published, self.compared = settings, published, compared
+        self.figures, self.tables = figures, not figures
+        self.constants = {"test_share": 0.25, "n_estimators": 30}
 
-    def problem(self, dataset, setting, repeat):
-        data, y = multiclass(dataset)
+    def problem(self, dataset, setting, repeat, data_home=None):
+        data, y = multiclass(dataset, data_home)
         strata = y if np.bincount(y).min() > 1 else None
         train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=repeat, stratify=strata)
-        share = re.search(r"(\d+)%", setting)
-        few = fewlabel.hide_labels(y[train], labeled=int(share[1]) / 100 if share else 0.1, random_state=repeat)
-        return Problem(as_numbers(data, train), y, train, few, test, name=dataset, setting=setting)
+        few = fewlabel.hide_labels(y[train], labeled=setting.percent / 100, random_state=repeat)
+        return Rows(as_numbers(data, train), y, train, few, test, name=dataset, kinds=_kinds(data))
 
-    def outcome(self, problem, method, seed):
-        leaf = re.match(r"(\d+) rows a leaf", problem.setting)
-        base = DecisionTreeClassifier(min_samples_leaf=int(leaf[1]) if leaf else 20, random_state=seed)
-        if problem.setting == _BAYES:
-            base = NaiveBayes(_kinds(multiclass(problem.name)[0]))
+    def outcome(self, problem, setting, method, seed):
+        base = NaiveBayes(problem.kinds)
+        if setting.leaf:
+            base = DecisionTreeClassifier(min_samples_leaf=setting.leaf, random_state=seed)
         model, uses_all = {
             "tree": (base, False),
             "naive Bayes": (base, False),
@@ -110,28 +85,27 @@ class SSMABSuite(Suite):
             model = base.fit(rows, few)
         return model.predict(problem.X[problem.test])
 
-    def measure(self, problem, outcome):
+    def measure(self, problem, setting, outcome):
         return {"score": 100 * float(np.mean(outcome == problem.y[problem.test]))}
 
     def paper(self, dataset, setting, method):
-        rows = self.numbers["bayes" if setting == _BAYES else "tree"]
         name = "tree" if method == "naive Bayes" else method
-        if name not in self.numbers["columns"] or dataset not in rows:
+        if self.published is None or name not in _PUBLISHED["columns"] or dataset not in _PUBLISHED[self.published]:
             return None
-        return tuple(rows[dataset][self.numbers["columns"].index(name)])
+        return tuple(_PUBLISHED[self.published][dataset][_PUBLISHED["columns"].index(name)])
 
 
 def _kinds(data):
-    """For each column of `as_numbers`: -1 for a number, else which category it was made of."""
+    """For each column of `as_numbers`: -1 for a number, else the number of the categorical column it belongs to."""
     text = [c for c in data if not pd.api.types.is_numeric_dtype(data[c])]
     sizes = [data.shape[1] - len(text), *(pd.get_dummies(data[c]).shape[1] for c in text)]
     return np.repeat(np.arange(-1, len(text)), sizes)
 
 
 class NaiveBayes(ClassifierMixin, BaseEstimator):
-    """Weka's naive Bayes for weighted rows: Gaussians for numbers, shares for one-hot categories, a row added to each.
+    """Weka's naive Bayes for weighted rows: Gaussians for numbers, Laplace-smoothed shares for one-hot categories.
 
-    `kinds` are those of `_kinds`. A gap (no category at all) says nothing.
+    `kinds` are those of `_kinds`. A gap (no category at all) is ignored.
     """
 
     def __init__(self, kinds):
@@ -163,3 +137,47 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
 
     def _parts(self, X):
         return X[:, self.kinds < 0], X[:, self.kinds >= 0]
+
+
+_SETS = (
+    *("wine", "iris", "optdigits", "pendigits", "vote", "ionosphere", "sonar", "dermatology", "soybean", "letter"),
+    *("anneal", "audiology", "autos", "car", "colic", "glass", "pima", "sick", "wisconsin"),
+)
+_AGAINST = ("tree", "SAMME", "ASSEMBLE", "1-NN", "random forest")
+SUITE = Suite(
+    "ssmab",
+    "SSMAB and ASSEMBLE: boosting with pseudo-labels",
+    (
+        Boosting(
+            "Table 5.2",
+            _SETS,
+            (Base(),),
+            ("tree", *_BOOSTERS, "SSMAB, damped", "1-NN", "random forest"),
+            published="tree",
+            compared=tuple(("SSMAB", other) for other in _AGAINST),
+        ),
+        Boosting(
+            "Table 5.3",
+            _SETS,
+            (Base(leaf=None),),
+            ("naive Bayes", *_BOOSTERS),
+            published="bayes",
+            compared=tuple(("SSMAB", other) for other in ("naive Bayes", "SAMME", "ASSEMBLE")),
+        ),
+        Boosting(
+            "Figure 5.3",
+            _LARGE,
+            tuple(Base(percent=percent) for percent in (3, 5, 9, 15, 21, 29)),
+            ("tree", *_BOOSTERS),
+            figures=(Figure("Figure 5.3", "labels, percent", "percent"),),
+        ),
+        Boosting(
+            "Figure 5.4",
+            _LARGE,
+            tuple(Base(leaf=leaf) for leaf in (4, 10, 16, 22, 28, 34)),
+            ("tree", *_BOOSTERS),
+            figures=(Figure("Figure 5.4", "samples per leaf", "leaf"),),
+        ),
+    ),
+    "ssmab",
+)

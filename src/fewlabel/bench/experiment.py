@@ -1,0 +1,277 @@
+"""An experiment is one table or figure of a paper; a suite is a paper's experiments with its reference and notes."""
+
+import json
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from importlib import resources, util
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+
+class Cell(NamedTuple):
+    """One run: a method on a repeat of a dataset, in a setting of an experiment."""
+
+    experiment: str
+    dataset: str
+    setting: str
+    method: str
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What varies between the tables of an experiment, such as the share of labels.
+
+    Subclasses add fields, which the cells record, and `__str__`, which names the setting on the pages.
+    """
+
+    def __str__(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a method learns from, and what it is evaluated on.
+
+    Attributes
+    ----------
+    X : ndarray, DataFrame or CSR matrix
+        All rows.
+    y : ndarray of int
+        All true classes; only the evaluation reads them.
+    train, test : ndarray of int
+        Training rows and test rows.
+    few : ndarray of int
+        Labels of the training rows, -1 where hidden.
+    validation : ndarray of int
+        Labeled rows for the choice of parameters, where the protocol has them.
+    name : str
+        Dataset.
+    """
+
+    X: Any
+    y: np.ndarray
+    train: np.ndarray
+    few: np.ndarray
+    test: np.ndarray
+    validation: np.ndarray | None = None
+    name: str = ""
+
+    @property
+    def known(self) -> np.ndarray:
+        """The labeled rows among the training rows, as positions in them."""
+        return np.flatnonzero(self.few != -1)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper, redrawn from the cells of an experiment.
+
+    Attributes
+    ----------
+    name : str
+        As in the paper, such as "Figure 5.3".
+    x : str
+        Label of the horizontal axis.
+    along : str
+        Field of the settings that is the horizontal axis; the vertical one is the score. Empty: the cells record the
+        lines themselves, as `curves`, ``{"test AUC": [[1, 2, ...], [0.5, 0.7, ...]]}``, one row of panels per entry.
+    methods : tuple of str
+        Lines; empty: all methods that have cells.
+    also : tuple of str
+        Other experiments of the suite whose cells are drawn too.
+    mean : bool
+        Whether to draw the mean over the datasets that all methods have; else one panel per dataset.
+    log : bool
+        Whether the horizontal axis is logarithmic.
+    """
+
+    name: str
+    x: str
+    along: str = ""
+    methods: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    mean: bool = False
+    log: bool = False
+
+
+class Experiment(ABC):
+    """A table or figure: how its problems are made, what a method returns, and how that is scored.
+
+    `problem` makes the rows and labels of a repeat; `outcome` fits a method, and may read the labels of labeled rows
+    only; `measure` compares the outcome with the true classes.
+
+    Attributes
+    ----------
+    name : str
+        What it reproduces, such as "Table 2"; unique in a suite.
+    covers : tuple of str
+        Tables and figures of the paper that it reproduces; empty: the experiment is ours.
+    metric : str
+    higher_is_better : bool
+    digits : str
+        Format of a score.
+    datasets, methods : sequence of str
+    settings : sequence of Setting
+        One table per setting.
+    tables : bool
+        Whether the settings get tables; False for experiments that exist for their figures.
+    figures : sequence of Figure
+    comparable : bool
+        Whether methods are compared by ranks and tests; run times are not.
+    compared : sequence of (str, str)
+        Pairs of methods whose difference the page states in a sentence.
+    repeats, published_repeats : int
+        Repeats of our protocol, and those behind a published mean.
+    source : str
+        Where the published numbers are from. Those of another source than "paper" are ours, of an earlier run, and are
+        shown as long as there are no cells.
+    needs : dict
+        Module that a method needs.
+    constants : dict
+        Parameters of the protocol that all settings share. Cells record them: a cell that was run with others is not
+        counted as a cell of this experiment.
+    """
+
+    name: str = ""
+    covers: tuple[str, ...] = ()
+    metric: str = "test AUC"
+    higher_is_better: bool = True
+    digits: str = ".4f"
+    datasets: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    settings: Sequence[Setting] = (Setting(),)
+    tables: bool = True
+    figures: Sequence[Figure] = ()
+    comparable: bool = True
+    compared: Sequence[tuple[str, str]] = ()
+    repeats: int = 10
+    published_repeats: int = 10
+    source: str = "paper"
+    needs: Mapping[str, str] = {}
+    constants: Mapping[str, Any] = {}
+
+    def cells(self, datasets: Sequence[str], methods: Sequence[str], repeats: int) -> Iterator[Cell]:
+        """All cells of a run."""
+        for repeat in range(repeats):
+            for dataset in datasets:
+                for setting in self.settings:
+                    for method in methods:
+                        if self.has(dataset, setting, method):
+                            yield Cell(self.name, dataset, str(setting), method, repeat)
+
+    def has(self, dataset: str, setting: Any, method: str) -> bool:
+        """Whether a combination is part of the experiment."""
+        return True
+
+    def why_not(self, method: str) -> str | None:
+        """Why a method cannot run here, or None."""
+        module = self.needs.get(method)
+        return f"{module} is not installed" if module and util.find_spec(module) is None else None
+
+    def setting(self, label: str) -> Any:
+        """The setting of a cell."""
+        return next(setting for setting in self.settings if str(setting) == label)
+
+    def parameters(self, setting: Setting) -> dict[str, Any]:
+        """All that a cell of a setting depends on besides its key and the version, as plain JSON data."""
+        return json.loads(json.dumps({**self.constants, **asdict(setting)}))
+
+    @abstractmethod
+    def problem(self, dataset: str, setting: Any, repeat: int, data_home: str | None = None) -> Problem:
+        """Rows and labels of a repeat."""
+
+    @abstractmethod
+    def outcome(self, problem: Any, setting: Any, method: str, seed: int) -> Any:
+        """What a method returns for the test rows; it may read the labels of labeled rows only."""
+
+    @abstractmethod
+    def measure(self, problem: Any, setting: Any, outcome: Any) -> dict[str, Any]:
+        """Numbers of a cell: `score`, or `grid` if parameters are chosen over the repeats; `curves`, and others.
+
+        `grid` maps a name of parameters to the pair of its validation score and its test score.
+        """
+
+    def warm_up(self, problem: Any, setting: Any, method: str) -> None:
+        """Compile what a method needs, outside the timing: the same fit on a few rows."""
+        rows = _some_of_each(problem)
+        small = replace(problem, train=problem.train[rows], few=problem.few[rows], test=problem.test[:20])
+        self.outcome(small, setting, method, 0)
+
+    def settle(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Fill in scores that need all repeats: those of the `grid` entry with the best mean validation score."""
+        if "grid" not in frame:
+            return frame
+        frame = frame.copy()
+        for _, rows in frame[frame["grid"].notna()].groupby(["dataset", "setting", "method"]):
+            grids = [dict(grid) for grid in rows["grid"]]
+            shared = [key for key in grids[0] if all(key in grid for grid in grids)]
+            best = max(shared, key=lambda key: np.mean([grid[key][0] for grid in grids]))
+            frame.loc[rows.index, "score"] = [grid[best][1] for grid in grids]
+            frame.loc[rows.index, "chosen"] = best
+        return frame.drop(columns="grid")
+
+    def paper(self, dataset: str, setting: Any, method: str) -> tuple[float, float] | None:
+        """Published mean and standard deviation (NaN where not printed), or None."""
+        return None
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A paper's experiments.
+
+    Beside the module of a suite stand ``<module>.toml``, the published numbers, and ``<module>.md``, the text of its
+    page: a Jinja template that shows the experiments and takes its numbers from the results (see `pages`).
+
+    Attributes
+    ----------
+    name, title : str
+    experiments : tuple of Experiment
+    module : str
+        Name of the files; empty: the suite has none.
+
+    Examples
+    --------
+    >>> from fewlabel.bench import get_suite
+    >>> [experiment.name for experiment in get_suite("auc-dcd").experiments]
+    ['Table 2', 'Figure 2']
+    """
+
+    name: str
+    title: str
+    experiments: tuple[Experiment, ...]
+    module: str = ""
+
+    def __getitem__(self, name: str) -> Experiment:
+        return next(experiment for experiment in self.experiments if experiment.name == name)
+
+    @cached_property
+    def published(self) -> dict[str, Any]:
+        """The published numbers, with the reference of the paper and what of it is missing here."""
+        return published(self.module) if self.module else {}
+
+    @property
+    def text(self) -> str:
+        """Template of the page."""
+        return _file(f"{self.module}.md").read_text("utf-8") if self.module else ""
+
+
+def published(module: str) -> dict[str, Any]:
+    """A file of published numbers."""
+    return tomllib.loads(_file(f"{module}.toml").read_text("utf-8"))
+
+
+def _file(name: str) -> Path:
+    return Path(str(resources.files("fewlabel.bench.papers").joinpath(name)))
+
+
+def _some_of_each(problem: Problem, n: int = 8) -> np.ndarray:
+    """A few labeled training rows of each class, as positions."""
+    few = problem.few[problem.known]
+    return np.concatenate([problem.known[few == c][:n] for c in np.unique(few)])

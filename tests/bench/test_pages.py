@@ -1,0 +1,137 @@
+import json
+
+import pandas as pd
+import pytest
+
+from bench.toy import CHANGED, CURVES, TOY
+from fewlabel.bench import SUITES, add_results, get_suite, plan, read_results, run_cells, write_all_pages, write_pages
+from fewlabel.bench.tables import ResultTable
+
+
+def results(experiment, scores, setting="", **columns):
+    """Rows of a results file: ``scores[method][dataset]`` is a list over the draws."""
+    rows = [
+        {"dataset": dataset, "method": method, "repeat": repeat, "score": score}
+        for method, sets in scores.items()
+        for dataset, values in sets.items()
+        for repeat, score in enumerate(values)
+    ]
+    parameters = experiment.parameters(experiment.setting(setting))
+    constant = {"suite": "toy", "experiment": experiment.name, "setting": setting, "fewlabel": "0.1.0"}
+    return pd.DataFrame(rows).assign(**constant, parameters=[parameters] * len(rows), error=None, **columns)
+
+
+def test_the_page_of_a_small_results_file(tmp_path):
+    experiment = CURVES.experiments[0]
+    for percent in ("10%", "20%"):
+        scores = {"mean": {"made": [0.7, 0.9]}, "other": {"made": [0.5]}}
+        frame = results(experiment, scores, percent, commit="abc1234", date="2026-01-02")
+        frame["parameters"] = frame["parameters"].map(json.dumps)
+        path = tmp_path / "results.parquet"
+        frame = pd.concat([pd.read_parquet(path), frame]) if path.exists() else frame
+        frame.to_parquet(path)
+    before = path.read_bytes()
+    tables = write_pages(CURVES, tmp_path)
+    assert path.read_bytes() == before  # the source of the pages is not touched
+    page = (tmp_path / "index.md").read_text()
+    assert "6 cells of fewlabel 0.1.0, commit abc1234, 2026-01-02" in page
+    assert "| made | 0.8000 ± 0.1414 | 0.5000 | 1 to 2 |" in page
+    # Ours 0.8 ± 0.1414 over 2 draws, published 0.5 ± 0.1 over 10.
+    assert "0.8000 / 0.5000 (+2.9)" in page
+    assert "mean: within two standard errors of the paper or better on 1 of 1 sets." in page
+    # The second draw of "mean" has no counterpart and does not count.
+    assert "mean less other: +0.2000" in page
+    assert "Table 2" not in page.replace("## Table 2\n\nNo results here.", "")
+    assert tables[0].gap("mean", "other") == "+0.2000"
+
+
+def test_results_of_other_settings_are_not_counted(tmp_path):
+    run_cells(TOY, plan(TOY, methods=["mean"])[0], tmp_path)
+    write_pages(TOY, tmp_path)
+    stored = tmp_path / "stored"
+    stored.mkdir()
+    (tmp_path / "results.parquet").rename(stored / "results.parquet")
+    frame, refused = read_results(CHANGED, stored)
+    assert frame.empty
+    assert refused == {"with other settings": 3}
+    assert len(read_results(TOY, stored)[0]) == 3
+
+
+def test_pages_name_failures_and_what_was_left_out(tmp_path):
+    run_cells(TOY, plan(TOY, methods=["mean", "broken"])[0], tmp_path)
+    write_pages(TOY, tmp_path, {"dataset x": "not here"})
+    page = (tmp_path / "index.md").read_text()
+    assert "3 times: RuntimeError: no such luck" in page
+    assert "Left out: dataset x" in page
+    assert "Not run: broken on all sets" in page
+    html = (tmp_path / "index.html").read_text()
+    assert "<script>" not in html
+    assert "<table>" in html
+    assert "Traceback" not in pd.read_parquet(tmp_path / "results.parquet").to_csv()
+
+
+def test_figures_become_pictures_and_parameters_are_chosen_over_the_repeats(tmp_path):
+    cells = plan(CURVES, repeats=2)[0]
+    assert {c.setting for c in cells} == {"10%", "20%", ""}
+    run_cells(CURVES, cells, tmp_path)
+    write_pages(CURVES, tmp_path)
+    page = (tmp_path / "index.md").read_text()
+    for number in (1, 2):
+        assert (tmp_path / f"figure-{number}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"![Figure {number}](figure-{number}.png)" in page
+    frame = read_results(CURVES, tmp_path)[0]
+    tuned = frame[frame["method"] == "tuned"]
+    assert tuned["chosen"].unique().tolist() == ["b"]
+    assert tuned["score"].tolist() == [0.7, 0.7]
+    stored = pd.read_parquet(tmp_path / "results.parquet")
+    assert len(stored) == len(cells)
+    assert "grid" not in stored
+
+
+def test_an_experiment_of_a_run_replaces_the_stored_one_as_a_whole(tmp_path):
+    first, second, stored = tmp_path / "first", tmp_path / "second", tmp_path / "stored"
+    run_cells(CURVES, plan(CURVES, repeats=2)[0], first)
+    run_cells(CURVES, plan(CURVES, experiments=["Table 2"], repeats=3)[0], second)
+    add_results(CURVES, stored, first)
+    add_results(CURVES, stored, second)
+    counts = read_results(CURVES, stored)[0].groupby("experiment").size()
+    assert counts.to_dict() == {"Table 1": 8, "Table 2": 3}
+
+
+def test_numbers_of_a_table():
+    experiment = get_suite("paths")["Tables 6.2 to 6.6"]  # errors: lower is better
+    scores = {"NMSNN": {"ssl-USPS": [1.0, 3.0], "ssl-COIL": [4.0]}, "1-NN": {"ssl-USPS": [5.0, 5.0], "ssl-COIL": [2.0]}}
+    table = ResultTable(experiment, experiment.settings[0], results(experiment, scores, "10 labeled rows"))
+    assert table.mean("NMSNN") == "3.0"
+    assert table.mean("NMSNN", "ssl-USPS") == "2.0"
+    assert table.gap("NMSNN", "1-NN") == "-0.5"
+    assert table.wins("NMSNN", "1-NN") == "1 of 2"
+    assert table.best() == "NMSNN"
+    assert table.draws == "1 to 2 draws"
+    assert table.mean("LLGC") == table.wins("NMSNN", "LLGC") == "(not run)"
+    assert table.near("NMSNN") == "1 of 1"  # far better than printed; one draw of COIL has no deviation
+
+
+def test_stored_results_of_all_suites_make_their_pages(pytestconfig, tmp_path):
+    """Every suite's text can be filled, and says nothing that its results file does not have."""
+    stored = pytestconfig.rootpath / "docs" / "results"
+    names = [name for name in SUITES if (stored / name).is_dir()]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.parquet").write_bytes((stored / name / "results.parquet").read_bytes())
+    write_all_pages([get_suite(name) for name in names], tmp_path)
+    for page in ("index.md", "coverage.md", *(f"{name}/index.md" for name in names)):
+        made = (tmp_path / page).read_text()
+        assert made == (stored / page).read_text(), f"{page} is not what the stored results give"
+        assert "(not run)" not in made
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_a_suite_has_its_reference_and_its_numbers(name):
+    suite = get_suite(name)
+    assert len({experiment.name for experiment in suite.experiments}) == len(suite.experiments)
+    for experiment in suite.experiments:
+        assert len({str(setting) for setting in experiment.settings}) == len(experiment.settings)
+        assert all(set(pair) <= set(experiment.methods) for pair in experiment.compared)
+    if any(experiment.covers for experiment in suite.experiments):
+        assert suite.published["paper"]["reference"].count(".") >= 3

@@ -1,0 +1,189 @@
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.semi_supervised import LabelSpreading
+
+from fewlabel import LinearAUCClassifier
+from fewlabel.bench import SUITES, Problem, get_suite, plan, read_results, run_cells, write_pages
+from fewlabel.bench.papers import auc_dcd, pnu_auc
+from fewlabel.bench.papers.few_labels import Spreading
+from fewlabel.bench.papers.ssmab import NaiveBayes, _kinds
+from fewlabel.datasets import registry
+
+# The smallest parts of each suite that still take every path through it.
+SMALL = {
+    "pnu-auc": (
+        ["pima", "vehicle0", "simulated-100"],
+        ["PNU-AUCBoost, defaults", "RBAUC", "LSAUC", "PNUAB", "PNU-AUCBoost, explicit pairs"],
+    ),
+    "auc-dcd": (["sonar"], None),
+    "fscrf": (["breast-cancer"], None),
+    "cross-training": (["iris"], None),
+    "ssmab": (["wine", "car"], None),
+    "paths": (["ssl-BCI", "ssl-Digit1", "ssl-g241c", "two-moons"], None),
+    "bssel": (["generator"], ["BSSEL-LS", "BSSEL-SVM, 10 groups", "LDA"]),
+    "ada-pu": (
+        ["wdbc"],
+        ["Ada-PU", "Ada-PU, as published", "Ada-PU, all cuts", "Ada-PU, learning rate 1", "uPU, linear"]
+        + ["AdaBoost, P against U", "GBDT, few of both"],
+    ),
+    "prior": (["Gauss 3, 50 positives"], ["auto", "Elkan-Noto"]),
+    "few-labels": (
+        ["pima"],
+        ["PNU-AUCBoost", "linear AUC", "path neighbors", "extra trees", "label spreading", "RBF-SVM"],
+    ),
+}
+# Settings between the first and the last of an experiment that take a path of their own.
+MORE = {"Tables 6.2 to 6.6": ["30 labeled rows"]}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A data home of small stand-ins with the classes of the datasets, so that suites run where no data is at hand."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in {name for datasets, _ in SMALL.values() for name in datasets} & set(registry()):
+        known = registry()[name]
+        classes, n = list(known["classes"]), 600 if name == "wdbc" else 150
+        rng = np.random.default_rng(len(name))
+        y = np.arange(n) % len(classes)
+        data = pd.DataFrame(rng.normal(size=(n, 4)) + y[:, None], columns=list("abcd"))
+        if not name.startswith("ssl-"):
+            data["kind"] = pd.Categorical(np.array(["x", "y", "z"])[rng.integers(3, size=n)])
+        data["target"] = np.array(classes)[y]
+        data.to_parquet(folder / known["file"])
+    official = [(name, n) for name in ("BCI", "Digit1", "g241c") for n in (10, 100)]
+    splits = {f"{name}_l{n}": np.array([np.arange(n) for _ in range(12)]) for name, n in official}
+    np.savez(folder / "ssl-splits.npz", **splits)
+    return str(folder)
+
+
+def small_cells(name, home):
+    datasets, methods = SMALL[name]
+    suite = get_suite(name)
+    cells = plan(suite, datasets=datasets, methods=methods, repeats=1, data_home=home)[0]
+    chosen = {
+        (e.name, setting)
+        for e in suite.experiments
+        for setting in (str(e.settings[0]), str(e.settings[-1]), *MORE.get(e.name, ()))
+    }
+    return suite, [cell for cell in cells if (cell.experiment, cell.setting) in chosen]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_suite_runs_and_makes_its_pages(name, home, tmp_path):
+    suite, cells = small_cells(name, home)
+    assert {cell.experiment for cell in cells} >= {e.name for e in suite.experiments if e.name[:6] != "Figure"}
+    run_cells(suite, cells, tmp_path, data_home=home)
+    frame, refused = read_results(suite, tmp_path)
+    assert frame["error"].isna().all(), frame["error"].dropna().tolist()
+    assert frame["score"].notna().all()
+    assert not refused
+    write_pages(suite, tmp_path)
+    assert suite.title in (tmp_path / "index.md").read_text()
+    assert "<table" in (tmp_path / "index.html").read_text()
+    assert len(pd.read_parquet(tmp_path / "results.parquet")) == len(cells)
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_no_hidden_label_reaches_a_fit(name, home, monkeypatch):
+    monkeypatch.setattr(pnu_auc, "_least_time", lambda fit, *data: (fit(*data), 0.0))  # times differ anyway
+    suite, cells = small_cells(name, home)
+    of_method = {(c.experiment, c.method): c for c in cells}
+    for cell in of_method.values():
+        experiment = suite[cell.experiment]
+        setting = experiment.setting(cell.setting)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # stand-ins are not the files of the registry
+            problem = experiment.problem(cell.dataset, setting, 0, home)
+            poisoned = poison(problem, keep_prior=name == "ada-pu" and "estimated" not in cell.setting)
+            told = experiment.outcome(replace(problem, y=poisoned), setting, cell.method, 0)
+            np.testing.assert_equal(told, experiment.outcome(problem, setting, cell.method, 0))
+
+
+def poison(problem, keep_prior):
+    """Other classes for all rows whose label is hidden; Ada-PU gets the share of the positives, which may be kept."""
+    poisoned = problem.y.copy()
+    known, hidden = problem.train[problem.few != -1], problem.train[problem.few == -1]
+    unseen = np.setdiff1d(np.r_[hidden, problem.test], known)
+    poisoned[unseen] = (poisoned[unseen] + 1) % (problem.y.max() + 1)
+    if keep_prior:
+        hidden = np.setdiff1d(hidden, known)
+        poisoned[hidden] = problem.y[hidden][::-1]
+    return poisoned
+
+
+def test_the_poison_is_not_harmless(home):
+    """A method that reads hidden labels, such as the ceiling of Ada-PU, gives another outcome."""
+    experiment = get_suite("ada-pu")["Accuracy"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem = experiment.problem("wdbc", experiment.settings[0], 0, home)
+    told = replace(problem, y=poison(problem, keep_prior=True))
+    outcomes = [experiment.outcome(p, experiment.settings[0], "supervised (ceiling)", 0) for p in (problem, told)]
+    assert not np.array_equal(*outcomes)
+
+
+def test_the_data_home_is_an_argument(home, monkeypatch, tmp_path):
+    monkeypatch.setenv("FEWLABEL_DATA", str(tmp_path))  # empty: the argument wins
+    experiment = get_suite("ssmab").experiments[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len(experiment.problem("car", experiment.settings[0], 0, home).y) == 150
+
+
+def test_label_spreading_has_a_score_where_no_label_reaches():
+    X = np.r_[np.arange(20.0), 100 + np.arange(20.0)][:, None]
+    y = np.r_[0, 0, 1, np.full(37, -1)]
+    ours, theirs = (kind("knn", n_neighbors=3).fit(X, y) for kind in (Spreading, LabelSpreading))
+    with np.errstate(invalid="ignore"):
+        raw = theirs.predict_proba(X)[:, 1]
+    found, lost = ours.predict_proba(X)[:, 1], np.isnan(raw)
+    assert lost[20:].all()
+    np.testing.assert_array_equal(found[~lost], raw[~lost])
+    assert 0 < found[-1] < 1
+
+
+def test_explicit_pairs_and_sums_are_one_model():
+    experiment = get_suite("pnu-auc")["Table 3"]
+    problem = experiment.problem("simulated-100", experiment.settings[0], 0)
+    slow, fast = (experiment.outcome(problem, experiment.settings[0], m, 0)[0] for m in experiment.methods)
+    np.testing.assert_allclose(slow - slow.mean(), fast - fast.mean(), atol=1e-9)
+
+
+def test_online_steps_of_the_convergence_figure_are_those_of_the_solver():
+    rng = np.random.default_rng(0)
+    y = (np.arange(120) % 3 == 0).astype(int)
+    X = rng.normal(size=(120, 4)) + y[:, None]
+    model = LinearAUCClassifier(0.01, solver="oam-inf", random_state=0).fit(X, y)
+    rng = np.random.default_rng(np.random.RandomState(0).randint(np.iinfo(np.int32).max))  # as the solver's
+    steps = auc_dcd._by_step("oam-inf", X, y == 1, 0.01, rng)  # fewer pairs than steps: a whole pass
+    np.testing.assert_allclose(steps[-1], model.coef_[0])
+    assert auc_dcd._objective(X, y == 1, steps[-1]) == pytest.approx(model.objective_)
+
+
+def test_naive_bayes_for_boosting_agrees_with_those_of_sklearn():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=300)
+    weight = rng.integers(1, 4, size=300).astype(float)
+    numbers = rng.normal(size=(300, 2)) + y[:, None]
+    codes = np.column_stack([(y + rng.integers(2, size=300)) % 3, rng.integers(2, size=300)])
+    one_hot = np.column_stack([codes[:, :1] == np.arange(3), codes[:, 1:] == np.arange(2)]).astype(float)
+    data = pd.DataFrame({"a": pd.Categorical(codes[:, 0]), "n": numbers[:, 0], "b": codes[:, 1].astype(str)})
+    kinds = _kinds(data)
+    assert kinds.tolist() == [-1, 0, 0, 0, 1, 1]
+    ours = NaiveBayes(np.array([-1, -1])).fit(numbers, y, weight).predict(numbers)
+    assert (ours == GaussianNB().fit(numbers, y, weight).predict(numbers)).mean() > 0.98  # priors differ by a row each
+    ours = NaiveBayes(kinds[1:]).fit(one_hot, y, weight / weight.mean()).predict(one_hot)
+    theirs = CategoricalNB().fit(codes, y, weight / weight.mean()).predict(codes)
+    assert (ours == theirs).mean() > 0.98
+
+
+def test_sparse_rows_go_through_the_paths_suite():
+    problem = Problem(csr_matrix(np.eye(4)), np.arange(4) % 2, np.arange(4), np.array([0, 1, -1, -1]), np.array([2, 3]))
+    experiment = get_suite("paths").experiments[0]
+    assert len(experiment.outcome(problem, experiment.settings[0], "SVM, linear", 0)) == 2
