@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import gzip
+import itertools
 import os
 import secrets
 from collections.abc import Iterator, Sequence
@@ -52,7 +53,9 @@ def read_table(path: AnyPath) -> pd.DataFrame:
     kind = _kind(path)
     if kind in _TEXT:
         with _readable_errors(path):
-            table = pd.read_csv(path, sep=_separator(path, kind), low_memory=False, encoding="utf-8-sig")
+            separator = _separator(path, kind)
+            _check_lengths(path, separator)
+            table = pd.read_csv(path, sep=separator, index_col=False, low_memory=False, encoding="utf-8-sig")
     else:
         with _readable_errors(path):
             table = _arrow_table(path, kind).to_pandas()
@@ -143,9 +146,12 @@ class _readable_errors:
         return False
 
 
+def _open_text(path: Path, encoding: str) -> IO[str]:
+    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rt", encoding=encoding)
+
+
 def _first_line(path: Path) -> str:
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig") as file:
+    with _open_text(path, "utf-8-sig") as file:
         line = file.readline(10_000_000)
     if not line.strip():
         raise TableError(f"{path} is empty: expected a line of column names and rows below it")
@@ -160,11 +166,36 @@ def _separator(path: Path, kind: str) -> str:
     return max(_SEPARATORS, key=lambda s: (len(next(csv.reader([line], delimiter=s), [])), s == ","))
 
 
+def _check_lengths(path: Path, separator: str, encoding: str = "utf-8-sig") -> None:
+    """Refuse a row with more or fewer fields than the header: pandas would shift or fill it without a word."""
+    blank = " \r\n" if separator == "\t" else None  # pandas skips lines of nothing but spaces
+    header = None
+    with _open_text(path, encoding) as file:
+        lines = enumerate(file, start=1)
+        for number, line in lines:
+            if not line.strip(blank):
+                continue
+            if '"' in line:  # a quoted field may hold separators and line breaks
+                rest = itertools.chain([line], (text for _, text in lines))
+                n_fields = len(next(csv.reader(rest, delimiter=separator)))
+            else:
+                n_fields = line.count(separator) + 1
+            if header is None:
+                header = n_fields
+            elif n_fields != header:
+                hint = "a separator at the end of each row?" if n_fields == header + 1 else "a damaged or unquoted row?"
+                raise TableError(
+                    f"{path}, line {number}: {n_fields} fields, but the header has {header} ({hint}): give each row "
+                    "one field per column, and put fields that hold a separator in double quotes"
+                )
+
+
 def _text_chunks(path, kind, rows, text_columns):
     separator = _separator(path, kind)
+    _check_lengths(path, separator)
     names = pd.read_csv(path, sep=separator, nrows=0, encoding="utf-8-sig").columns
     dtype = {name: str for name in text_columns if name in names}
-    options = dict(sep=separator, chunksize=rows, dtype=dtype, low_memory=False, encoding="utf-8-sig")
+    options = dict(sep=separator, index_col=False, chunksize=rows, dtype=dtype, low_memory=False, encoding="utf-8-sig")
     with pd.read_csv(path, **options) as chunks:
         yield from chunks
 

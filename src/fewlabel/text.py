@@ -1,11 +1,42 @@
-"""Texts and names: shortening, suggestions for a misspelled name, names made distinct."""
+"""Texts and names: shortened, safe for a terminal or a spreadsheet, suggested, made distinct."""
 
 import difflib
+import re
 from collections.abc import Iterable
+
+# Control characters (a terminal obeys them) and marks that reverse the direction of the text around them.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What a spreadsheet runs as a formula; a signed number is none.
+_FORMULA = re.compile(r"\s*[=@]|[\t\r]|\s*[-+](?![\d\s.,]*([eE][-+]?\d+)?\s*$)")
+
+
+def printable(text: object) -> str:
+    """Replace characters that would control the terminal by their escapes; line breaks and tabs become spaces.
+
+    Examples
+    --------
+    >>> from fewlabel.text import printable
+    >>> print(printable("a\\x1b[31mb"))
+    a\\x1b[31mb
+    """
+    joined = re.sub(r"[\t\n\r]", " ", str(text))
+    return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], joined)
+
+
+def without_formula(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula.
+
+    Examples
+    --------
+    >>> from fewlabel.text import without_formula
+    >>> [without_formula(t) for t in ("=1+1", "-2.5", "-x", "a=b")]
+    ["'=1+1", '-2.5', "'-x", 'a=b']
+    """
+    return "'" + text if _FORMULA.match(text) else text
 
 
 def short(text: object, most: int = 60) -> str:
-    """Cut a text to at most `most` characters.
+    """Cut a text to at most `most` characters, without control characters.
 
     Examples
     --------
@@ -13,7 +44,7 @@ def short(text: object, most: int = 60) -> str:
     >>> short("a rather long name", 10)
     'a rathe...'
     """
-    text = str(text)
+    text = printable(text)
     return text if len(text) <= most else text[: most - 3] + "..."
 
 

@@ -81,7 +81,7 @@ def test_fit_then_predict_in_new_processes_is_the_python_api_bit_for_bit(table, 
     model = TableClassifier(AutoClassifier("small", random_state=0), positive="bad", random_state=0).fit(rows, y)
     for scores in (pd.read_csv("scores.csv"), pd.read_parquet("scores.parquet")):
         np.testing.assert_array_equal(scores["score"], -model.decision_function(rows))  # of "bad", which is classes_[0]
-        np.testing.assert_array_equal(scores["probability"], model.predict_proba(rows)[:, model.positive_])
+        np.testing.assert_array_equal(scores["probability of bad"], model.predict_proba(rows)[:, model.positive_])
         np.testing.assert_array_equal(scores["label"], model.predict(rows))
     assert list(pd.read_csv("scores.csv")["id"]) == list(rows["id"])
     found = json.loads((tmp_path / "here" / "metrics.json").read_text())
@@ -231,7 +231,7 @@ UGLY = {
     "numbers.csv": ("a,y\n" + "".join(f"{k % 7},{k / 7}\n" for k in range(30)), "not classes"),
     "alone.csv": ("y\n" + "x\nz\n" * 20, "no column is left"),
     "same.csv": ("a,y\n" + "3,x\n3,z\n" * 20, "no column is left"),
-    "ragged.csv": ("a,y\n1,x\n1,2,3,4\n", "cannot be read as a table"),
+    "ragged.csv": ("a,y\n1,x\n1,2,3,4\n", "ragged.csv, line 3: 4 fields, but the header has 2"),
     "bytes.parquet": ("this is no parquet file", "cannot be read as a table"),
     "bytes.csv.gz": ("this is no gzip file", "not a gzip file"),
     "rows.xlsx": ("spreadsheet", ".parquet"),

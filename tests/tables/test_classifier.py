@@ -90,7 +90,7 @@ def test_classes_are_sorted_and_the_positive_one_is_separate(credit, positive):
     np.testing.assert_array_equal(model.predict(table), model.classes_[(decision > 0).astype(int)])
     np.testing.assert_array_equal(model.predict(table), model.classes_[probability.argmax(axis=1)])
     result = score_table(model, table)
-    np.testing.assert_array_equal(result["probability"], probability[:, model.positive_])
+    np.testing.assert_array_equal(result[f"probability of {positive}"], probability[:, model.positive_])
     np.testing.assert_array_equal(result["score"], decision if positive == "good" else -decision)
     np.testing.assert_array_equal(result["label"], model.predict(table))
     assert roc_auc_score(y == positive, result["score"]) > 0.65

@@ -14,6 +14,7 @@ from fewlabel.cli.methods import methods
 from fewlabel.cli.predict import predict
 from fewlabel.cli.prior import prior
 from fewlabel.cli.select import select
+from fewlabel.cli.terminal import one_line
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -67,7 +68,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _say_error(text: str) -> None:
-    print("fewlabel: " + " ".join(text.split()), file=sys.stderr)
+    print("fewlabel: " + one_line(text), file=sys.stderr)
 
 
 def _help_command(error: Any) -> str:

@@ -11,7 +11,7 @@ import typer
 from fewlabel.cli.options import Debug, Quiet, TableFile
 from fewlabel.cli.paths import TEXT_SEPARATORS, require_column, result_file
 from fewlabel.cli.terminal import progress, say
-from fewlabel.text import short
+from fewlabel.text import short, without_formula
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,9 @@ def predict(
     debug: Debug = False,
 ) -> None:
     """Write the score, the probability and the label of each row, in the order of the table.
+
+    The columns are named by class: with two classes, score and `probability of` the positive class; with more, one
+    probability per class. In a .csv or .tsv file, text that a spreadsheet would run as a formula starts with '.
 
     The table is read in chunks, so it may be larger than memory. Columns may come in any order; columns unknown to
     the model are ignored. Without --out, the result is printed as CSV.
@@ -127,10 +130,24 @@ def _text_writer(file: Any, separator: str) -> Any:
     def write(chunk: "pd.DataFrame") -> None:
         nonlocal first
         # All digits, so that the numbers are read back exactly.
-        chunk.to_csv(file, sep=separator, index=False, header=first, lineterminator="\n")
+        _without_formulas(chunk).to_csv(file, sep=separator, index=False, header=first, lineterminator="\n")
         first = False
 
     return write
+
+
+def _without_formulas(chunk: "pd.DataFrame") -> "pd.DataFrame":
+    """Texts as a spreadsheet can open them: none of them runs."""
+    import pandas as pd
+
+    def safe(value: Any) -> Any:
+        return without_formula(value) if isinstance(value, str) else value
+
+    columns = {}
+    for name, column in chunk.items():
+        may_hold_text = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_string_dtype(column.dtype)
+        columns[safe(name)] = column.astype(object).map(safe, na_action="ignore") if may_hold_text else column
+    return pd.DataFrame(columns)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import typer
 
 from fewlabel.cli.options import AsJson, Debug, Drop, Seed, TableFile, Target
 from fewlabel.cli.paths import read_labeled
-from fewlabel.cli.terminal import print_json
+from fewlabel.cli.terminal import one_line, print_json
 from fewlabel.text import short
 
 _SELECTORS = {
@@ -45,4 +45,4 @@ def select(
         print_json({"columns": chosen, "of": list(columns.kinds), "left_out": columns.dropped})
         return
     for name in chosen:
-        print(" ".join(short(name, 200).split()))
+        print(one_line(short(name, 200)))

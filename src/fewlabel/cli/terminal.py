@@ -5,16 +5,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fewlabel.text import short
+from fewlabel.text import printable, short
 
 Reporter = Callable[[int, int | None, str], None]
 _MOST_LINES = 50  # progress lines in a pipe; with more steps, only one in several is printed
 
 
+def one_line(text: str) -> str:
+    """Text on one line, without characters that control the terminal."""
+    return printable(" ".join(text.split()))
+
+
 def say(text: str, quiet: bool) -> None:
     """Print one line about the work to stderr."""
     if not quiet:
-        print(" ".join(text.split()), file=sys.stderr, flush=True)
+        print(one_line(text), file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -70,10 +75,10 @@ def print_table(title: str | None, headings: list[str], rows: list[list[str]], l
     if not console.is_terminal:
         console.width = 120  # a pipe has no width
     if title:
-        console.print(title)
+        console.print(printable(title))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, heading in enumerate(headings):
         table.add_column(heading, justify="left" if k < left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     console.print(table)

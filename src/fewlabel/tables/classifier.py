@@ -325,13 +325,16 @@ def score_table(model: TableClassifier, table: Any) -> dict[str, np.ndarray]:
     Returns
     -------
     dict
-        Columns of the result: `score` and `probability` of the positive class, or one probability for each of more than
-        two classes; `label`.
+        Columns of the result. With two classes: `score`, higher for the positive class; ``probability of bad``, if
+        "bad" is the positive class (``classes_[positive_]``); `label`. With more classes: ``probability of a`` and so
+        on for each class, and `label`.
     """
     features, inner = np.asarray(model.encoder_.transform(table)), model.estimator_
     label = model.names_of(inner.predict(features))
     probability = inner.predict_proba(features)
-    if model.positive_ is not None:
-        return {"score": inner.decision_function(features), "probability": probability[:, 1], "label": label}
-    named = {f"probability of {name}": probability[:, k] for k, name in enumerate(model.classes_)}
-    return {**named, "label": label}
+    if model.positive_ is None:
+        named = {f"probability of {name}": probability[:, k] for k, name in enumerate(model.classes_)}
+        return {**named, "label": label}
+    positive = model.classes_[model.positive_]
+    score = inner.decision_function(features)
+    return {"score": score, f"probability of {positive}": probability[:, 1], "label": label}

@@ -12,6 +12,7 @@ from fewlabel.exceptions import TableError
 
 NUMBER, BOOLEAN, DATE, TEXT = "number", "boolean", "date", "text"
 _TRUE, _FALSE = {"true", "yes", "t", "y"}, {"false", "no", "f", "n"}
+_ONE, _ZERO = {"1", "1.0"}, {"0", "0.0"}  # booleans in a column that is known to be one
 _ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|rowid|row_number)$|^unnamed: ?\d+$", re.IGNORECASE)
 _LEAST_ID_ROWS = 20
 IDENTIFIER = "looks like an identifier"
@@ -95,7 +96,8 @@ def kind_of(column: pd.Series) -> str:
     if present.map(lambda v: isinstance(v, (bool, np.bool_))).all():
         return BOOLEAN
     texts = present.astype(str).str.strip()
-    if set(texts.str.lower().unique()[:5]) <= _TRUE | _FALSE:
+    words = set(texts.str.lower().unique())
+    if words <= _TRUE | _FALSE | _ONE | _ZERO and words & (_TRUE | _FALSE):
         return BOOLEAN
     if pd.to_numeric(texts, errors="coerce").notna().all():
         return NUMBER
@@ -133,11 +135,11 @@ def as_kind(column: pd.Series, kind: str) -> pd.Series:
 
 
 def _as_boolean(column: pd.Series) -> pd.Series:
-    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
-        return column.astype("float64")
-    texts = column.map(lambda v: str(v).strip().lower(), na_action="ignore")
-    truth = texts.map(lambda t: 1.0 if t in _TRUE else 0.0 if t in _FALSE else math.nan, na_action="ignore")
-    return truth.astype("float64")
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column.astype("float64").where(column.isin([0, 1]))
+    texts = column.astype(object).map(lambda v: str(v).strip().lower(), na_action="ignore")
+    values = {**dict.fromkeys(_TRUE | _ONE, 1.0), **dict.fromkeys(_FALSE | _ZERO, 0.0)}
+    return texts.map(lambda t: values.get(t, math.nan), na_action="ignore").astype("float64")
 
 
 def why_dropped(name: str, column: pd.Series, kind: str) -> str | None:

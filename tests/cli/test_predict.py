@@ -1,0 +1,129 @@
+"""predict on rows that differ from those of the fit: read right, refused or reported, never scored wrong silently."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fewlabel.cli.main import run
+
+QUICK = ["--method", "logistic-regression", "--quiet"]
+
+
+def make_rows(n=300, seed=0):
+    """A number, an amount, a boolean, a category and a date; the label depends on all but the date."""
+    rng = np.random.default_rng(seed)
+    age, amount = rng.normal(40, 10, n).round(1), np.exp(rng.normal(6, 1, n)).round(2)
+    member, city = rng.random(n) < 0.5, rng.choice(["Oslo", "Graz", "Lima"], n)
+    since = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 999, n), unit="D")
+    score = (age - 40) / 10 + np.log(amount) - 6 + 2 * member + (city == "Oslo")
+    y = np.where(score + rng.normal(size=n) > 1.3, "bad", "good")
+    rows = pd.DataFrame({"age": age, "amount": amount, "member": member, "city": city, "since": since})
+    return rows.assign(y=np.where(rng.random(n) < 0.5, y, None))
+
+
+@pytest.fixture(autouse=True)
+def rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return make_rows()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    make_rows().to_csv(folder / "rows.csv", index=False)
+    assert run(["fit", f"{folder}/rows.csv", "--target", "y", "--positive", "bad", "--out", str(folder), *QUICK]) == 0
+    return folder / "model.skops"
+
+
+@pytest.fixture
+def fitted(model, rows, capsys):
+    """What `predict` prints for the rows of the fit; the model and the rows are in the current folder."""
+    shutil.copy(model, "model.skops")
+    rows.to_csv("rows.csv", index=False)
+    assert run(["predict", "model.skops", "rows.csv"]) == 0
+    return capsys.readouterr().out
+
+
+# Files ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda lines: [lines[0], *(line + "," for line in lines[1:])],
+            "line 2: 7 fields, but the header has 6",
+        ),
+        (lambda lines: [*lines[:40], lines[40] + ",x", *lines[41:]], "line 41: 7 fields"),
+        (lambda lines: [*lines[:40], "1,2", *lines[41:]], "line 41: 2 fields, but the header has 6"),
+        (lambda lines: [*lines[:9], '3,"a, ""b""\n c",true,Oslo,,,', *lines[10:]], "line 10: 7 fields"),
+    ],
+    ids=["separator at the end", "long row", "short row", "quotes"],
+)
+def test_a_row_that_is_longer_or_shorter_than_the_header_is_refused(fitted, change, message, capsys):
+    lines = Path("rows.csv").read_text().splitlines()
+    Path("new.csv").write_text("\n".join(change(lines)) + "\n")
+    assert run(["predict", "model.skops", "new.csv", "--out", "out.csv"]) == 1
+    assert message in capsys.readouterr().err
+    assert run(["fit", "new.csv", "--target", "y", *QUICK]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_quoted_separators_line_breaks_and_blank_lines_are_no_fault(fitted, rows, capsys):
+    lines = Path("rows.csv").read_text().splitlines()
+    lines[5] = lines[5].replace(",Oslo,", ',"Oslo",').replace(",Graz,", ',"Graz",').replace(",Lima,", ',"Lima",')
+    lines.insert(7, "  ")
+    lines = ["note," + lines[0], *('"a, ""b""\n\nc",' + line if line.strip() else line for line in lines[1:])]
+    Path("new.csv").write_text("\n".join(lines) + "\n")
+    assert run(["predict", "model.skops", "new.csv", "--quiet"]) == 0
+    assert capsys.readouterr().out == fitted
+
+
+# Notations --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("1", "0"), ("1.0", "0.0"), ("TRUE", "FALSE"), ("yes", "no"), ("1", "false")])
+def test_booleans_in_another_notation_are_the_same(fitted, rows, words, capsys):
+    rows.assign(member=np.where(rows["member"], *words)).to_csv("new.csv", index=False)
+    assert run(["predict", "model.skops", "new.csv"]) == 0
+    assert capsys.readouterr().out == fitted
+
+
+# Output -----------------------------------------------------------------------------------------------------
+
+
+def test_columns_are_named_by_class(fitted, rows):
+    assert fitted.splitlines()[0] == "score,probability of bad,label"
+    rows.assign(y=rows["y"].where(rows["age"] > 30, "young")).to_csv("three.csv", index=False)
+    assert run(["fit", "three.csv", "--target", "y", *QUICK]) == 0
+    assert run(["predict", "model.skops", "three.csv", "--out", "out.csv", "--quiet"]) == 0
+    names = ["probability of bad", "probability of good", "probability of young", "label"]
+    assert list(pd.read_csv("out.csv")) == names
+
+
+def test_formulas_do_not_pass_into_text_files(rows):
+    y = rows["y"].map({"bad": "=cmd|' /C calc'!A0", "good": "-good"})
+    names = np.where(rows["age"] > 40, "@SUM(A1)", "+1-2")
+    rows.assign(y=y, name=names, change=-rows["age"]).to_csv("rows.csv", index=False)
+    assert run(["fit", "rows.csv", "--target", "y", *QUICK]) == 0
+    keep = ["--keep", "name", "--keep", "change", "--quiet"]
+    assert run(["predict", "model.skops", "rows.csv", "--out", "out.csv", *keep]) == 0
+    assert run(["predict", "model.skops", "rows.csv", "--out", "out.parquet", *keep]) == 0
+    found, plain = pd.read_csv("out.csv"), pd.read_parquet("out.parquet")
+    assert set(found["label"]) <= {"'=cmd|' /C calc'!A0", "'-good"}
+    assert set(found["name"]) == {"'@SUM(A1)", "'+1-2"}
+    assert found["change"].tolist() == (-rows["age"]).tolist()
+    assert set(plain["name"]) == {"@SUM(A1)", "+1-2"}
+
+
+def test_names_cannot_control_the_terminal(fitted, rows, capsys):
+    rows.assign(**{"a\x1b[2Jb": 1}).to_csv("new.csv", index=False)
+    assert run(["predict", "model.skops", "new.csv"]) == 0
+    err = capsys.readouterr().err
+    assert "\x1b" not in err
+    assert "does not know: a\\x1b[2Jb" in err
+    assert run(["predict", "model.skops", "new.csv", "--keep", "zz\x1b[2J"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
