@@ -87,7 +87,7 @@ def combined_variance(p, n, u, gamma):
     )
 
 
-# Few distinct values, so that ties within and between the samples are the rule.
+# Few distinct values, so that most samples have ties.
 tied_scores = st.lists(st.integers(0, 4), min_size=1, max_size=12).map(lambda v: np.array(v, dtype=float))
 
 

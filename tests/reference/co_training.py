@@ -1,4 +1,4 @@
-"""Co-training as Blum and Mitchell print it, with lists: the order in which rows are labeled."""
+"""Co-training as published by Blum and Mitchell (1998), with lists: the order in which rows are labeled."""
 
 from collections import Counter
 

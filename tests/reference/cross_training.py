@@ -1,4 +1,4 @@
-"""NC-T as figure 4.3 prints it, with lists: the order in which rows are labeled."""
+"""NC-T as published in figure 4.3 of Huang (2011), with lists: the order in which rows are labeled."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Linear AUC with explicit pairs (equations 2 to 8 and algorithms 1 to 3 of the paper), and pairwise least squares."""
+"""Linear AUC with explicit pairs (equations 2 to 8, algorithms 1 to 3 of Jiang et al. 2014); pairwise least squares."""
 
 import numpy as np
 

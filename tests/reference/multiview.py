@@ -77,7 +77,7 @@ def outputs(A, grams_new, c):
 
 
 def simplex(n_classes):
-    """Simplex code from the eigenvectors of the centring matrix."""
+    """Simplex code from the eigenvectors of the centering matrix."""
     _, vectors = np.linalg.eigh(np.eye(n_classes) - 1.0 / n_classes)
     return np.sqrt(n_classes / (n_classes - 1)) * vectors[:, 1:].T
 

@@ -1,4 +1,4 @@
-"""PNU-AUCBoost with explicit pairs, from equations 11, 12, 17 and 34 of the paper with the SPEC's corrections."""
+"""PNU-AUCBoost with explicit pairs, from equations 11, 12, 17 and 34 of Yang et al. (2022), corrected."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def exact_step(right, wrong, tied, rho):
 
 
 def fit(X, signs, *, weight=None, gamma, rho, step, learning_rate=1.0, n_rounds, draw=None):
-    """One dict a round: stump, edge, alpha, Z, objective, right, wrong, tied, scores."""
+    """One dict per round: stump, edge, alpha, Z, objective, right, wrong, tied, scores."""
     weight = np.ones(len(X)) if weight is None else weight
     used = signs != 0 if gamma == 1 else np.ones(len(X), bool)
     X, signs, weight = X[used], signs[used], weight[used]

@@ -1,4 +1,4 @@
-"""FSCRF, ReliefF and consistency straight from their equations: explicit neighbors, a row and a class at a time."""
+"""FSCRF, ReliefF and consistency straight from their equations: explicit neighbors, one row and one class at a time."""
 
 from collections import Counter, defaultdict
 

@@ -1,4 +1,4 @@
-"""Tri-training as Zhou and Li print it, with lists: what each classifier learns from in each round."""
+"""Tri-training as published by Zhou and Li (2005), with lists: what each classifier learns from in each round."""
 
 import math
 
