@@ -28,7 +28,7 @@ from fewlabel.inspection import plot_shape_functions, scorecard
 
 if os.environ.get("FEWLABEL_DATA"):
     table = fewlabel.load_dataset("default-credit-card")
-    X, y = table.data, table.target
+    X, y = table.data, (table.target == table.positive).astype(int).to_numpy()
 else:
     values, _, y = fewlabel.make_multiview_credit(6000, return_true=True, random_state=0)
     X = pd.DataFrame(values, columns=[f"measure {j}" for j in range(values.shape[1])])

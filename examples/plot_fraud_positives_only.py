@@ -23,7 +23,7 @@ from fewlabel import PUAdaBoostClassifier, estimate_class_prior, hide_labels, ma
 
 if os.environ.get("FEWLABEL_DATA"):
     table = fewlabel.load_dataset("creditcard-fraud")
-    fraud = (table.target == 1).to_numpy()
+    fraud = (table.target == table.positive).to_numpy()
     honest = np.random.default_rng(0).choice(np.flatnonzero(~fraud), 10_000, replace=False)
     rows = np.sort(np.concatenate([np.flatnonzero(fraud), honest]))  # all frauds, and 10,000 of the other payments
     X, true = table.data.iloc[rows].to_numpy(), fraud[rows].astype(int)
