@@ -70,7 +70,7 @@ def test_xgboost_and_lightgbm_join_when_installed(monkeypatch):
 
 
 def test_weights_and_leaderboard(model):
-    board, weights = model.leaderboard_, model.ensemble_weights_
+    board, weights = model.leaderboard_.query("status == 'ok'"), model.ensemble_weights_
     assert sum(weights.values()) == pytest.approx(1.0)
     assert min(weights.values()) > 0
     assert set(weights) == set(model.members_)

@@ -2,6 +2,7 @@
 
 import numbers
 import time
+import warnings
 from collections.abc import Callable
 from typing import Literal, Self
 
@@ -9,14 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
+from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel import labels
-from fewlabel.auto._crossfit import TrainingRows, crossfit, refit
+from fewlabel.auto._attempt import attempt, reasons, status_of
+from fewlabel.auto._crossfit import Evidence, TrainingRows, refit
 from fewlabel.auto._intervals import UnlabeledEffect, interval, unlabeled_effect
-from fewlabel.auto._members import BINARY, MULTICLASS, POSITIVE_UNLABELED, TRIED_FIRST, select_members
+from fewlabel.auto._members import BINARY, MULTICLASS, POSITIVE_UNLABELED, select_members
+from fewlabel.auto._trials import OUT_OF_TIME, try_members
 from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted
 from fewlabel.base import Interval, RankingClassifier, StrOptions, fit_context
 from fewlabel.calibration import calibrate, calibrate_pu
@@ -31,7 +35,7 @@ _LEAST = 2  # labeled rows of a class: one to learn from, one to validate with
 _MOST_PU = 5000  # unlabeled rows of positive-unlabeled data; more cost time and do not change the choice
 _EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
-_COLUMNS = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabeled", "weight")
+_COLUMNS = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabeled", "weight", "status")
 
 
 class AutoClassifier(RankingClassifier):
@@ -63,7 +67,8 @@ class AutoClassifier(RankingClassifier):
     n_repeats : int or "auto", default="auto"
         Number of times that the labeled rows are split into 5 folds; "auto" uses more repeats with fewer labels.
     time_budget : float, default=None
-        Seconds after which no further member is tried. Without it the result depends on `random_state` alone.
+        Seconds for the fit: no member is tried after 60% of them, so that time is left to fit the chosen members to
+        all rows. A member that was started is finished. Without a budget the result depends on `random_state` alone.
     prior : float, default=None
         P(y = positive) among the unlabeled rows, for positive-unlabeled data. Estimated if None.
     n_jobs : int, default=None
@@ -77,9 +82,11 @@ class AutoClassifier(RankingClassifier):
     task_ : {"binary", "multiclass", "positive-unlabeled"}
         How `y` was read.
     leaderboard_ : DataFrame
-        One row per member that was tried and one for the ensemble, the best first: `method`, `family`, `score` (out of
-        fold), `low` and `high` (95% interval), `fit_seconds`, `uses_unlabeled` and `weight`. The row of the ensemble is
-        cross-fitted: its weights were chosen without the rows they are evaluated on.
+        One row per member and one for the ensemble, the best first: `method`, `family`, `score` (out of fold), `low`
+        and `high` (95% interval), `fit_seconds`, `uses_unlabeled`, `weight` and `status`. The row of the ensemble is
+        cross-fitted: its weights were chosen without the rows they are evaluated on. `status` is "ok", or the reason
+        why a member is left out: "failed: ValueError: ...", "skipped: time budget", "not installed: xgboost"; it then
+        has no score, and the other rows are as if it were not in the portfolio.
     ensemble_weights_ : dict
         Weight of each chosen member.
     score_ : float
@@ -183,6 +190,7 @@ class AutoClassifier(RankingClassifier):
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is unknown.
         callback : callable, default=None
             Progress: ``callback(done, total, name)`` is called after each step, in the thread that called `fit`.
+            `total` decreases if members are skipped because the time budget is spent.
 
         Returns
         -------
@@ -194,23 +202,26 @@ class AutoClassifier(RankingClassifier):
         self.__dict__.pop("calibration_", None)  # an interrupted fit leaves no model rather than a mixture of two
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         codes, kept = self._read(X, y, seed)
-        members = select_members(self.portfolio, self.task_, bool((codes[kept] < 0).any()))
+        members, left_out = select_members(self.portfolio, self.task_, bool((codes[kept] < 0).any()))
         report = callback or (lambda done, total, name: None)
         total = len(members) + 2
 
         rows = TrainingRows(X[kept], codes[kept], self.task_, members, seed, self.prior_)
         self.labeled_rows_ = kept[rows.labeled]
         report(1, total, "features of all rows")
-        evidence = {}
-        for number, (member, found) in enumerate(self._crossfit(rows, members, start), 2):
-            if found is not None:
+        evidence, done = {}, 1
+        for member, found in self._try(rows, members, start):
+            if isinstance(found, Evidence):
                 evidence[member] = found
-            report(number, total, member.name)
+            else:
+                left_out[member] = found
+            if found is OUT_OF_TIME:
+                total -= 1
+            else:
+                done += 1
+                report(done, total, f"{member.name} (failed)" if member in left_out else member.name)
         evidence = {m: evidence[m] for m in members if m in evidence}
-        out_of_fold = self._weigh(rows, evidence)
-        chosen = [m for m in evidence if m.name in self.ensemble_weights_]
-        fitted = map_in_threads(lambda m: refit(rows, m, evidence[m]), chosen, self.n_jobs)
-        self.members_ = {m.name: one for m, one in zip(chosen, fitted)}
+        out_of_fold = self._choose(rows, evidence, left_out)
         self._calibrate(_log_odds(out_of_fold), rows.y)
         report(total, total, "the chosen members on all rows")
         return self
@@ -239,19 +250,35 @@ class AutoClassifier(RankingClassifier):
         check_counts(self.classes_, codes)
         return codes, kept
 
-    def _crossfit(self, rows, members, start):
-        """Yield each member with its evidence, which is None if the time budget was spent."""
+    def _try(self, rows, members, start):
+        """Yield each member with its evidence, an error, or `OUT_OF_TIME`."""
         n_repeats = _repeats(len(rows.y)) if self.n_repeats == "auto" else self.n_repeats
         deadline = np.inf if self.time_budget is None else start + _SHARE_OF_CROSSFIT * self.time_budget
-        order = sorted(members, key=lambda m: TRIED_FIRST.index(m.name) if m.name in TRIED_FIRST else len(TRIED_FIRST))
+        return try_members(rows, members, n_repeats, deadline, self.n_jobs)
 
-        def one(member):
-            late = member is not order[0] and time.monotonic() > deadline
-            return member, None if late else crossfit(rows, member, n_repeats)
+    def _choose(self, rows, evidence, left_out):
+        """Weigh the members and fit the chosen ones to all rows; return the ensemble's cross-fitted ranks.
 
-        return map_in_threads(one, order, self.n_jobs)
+        A member that cannot be fitted to all rows is left out, and the others are weighed again without it.
+        """
+        fitted = {}
+        while evidence:
+            out_of_fold = self._weigh(rows, evidence, left_out)
+            chosen = [m for m in evidence if m.name in self.ensemble_weights_]
+            new = [m for m in chosen if m not in fitted]
+            jobs = [(refit, rows, m, evidence[m]) for m in new]
+            fitted.update(zip(new, map_in_threads(lambda job: attempt(*job), jobs, self.n_jobs)))
+            failed = {m: fitted[m] for m in chosen if isinstance(fitted[m], Exception)}
+            if not failed:
+                self.members_ = {m.name: fitted[m] for m in chosen}
+                _warn_failed(left_out)
+                return out_of_fold
+            left_out.update(failed)
+            evidence = {m: one for m, one in evidence.items() if m not in failed}
+        cause = next((why for why in left_out.values() if isinstance(why, Exception)), None)
+        raise RuntimeError(f"no method could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
 
-    def _weigh(self, rows, evidence):
+    def _weigh(self, rows, evidence, left_out):
         """Set weights, leaderboard and effect of the unlabeled rows; return the ensemble's cross-fitted ranks."""
         members, ranks = list(evidence), np.array([found.ranks for found in evidence.values()])
         scorer, y, seed = self._scorer, rows.y, rows.seed
@@ -261,14 +288,17 @@ class AutoClassifier(RankingClassifier):
         self.ensemble_weights_ = {m.name: float(w) for m, w in zip(members, weights) if w > 0}
         self.score_ = interval(y, combine(weights, ranks), scorer, self.prior_, seed)[0]
         board = [
-            (m.name, m.family, *interval(y, r, scorer, self.prior_, seed), evidence[m].seconds, bool(u), float(w))
+            (m.name, m.family, *interval(y, r, scorer, self.prior_, seed), evidence[m].seconds, bool(u), float(w), "ok")
             for m, r, u, w in zip(members, ranks, uses, weights)
         ]
         out_of_fold = cross_fitted(ranks, y, scorer, supervised, seed)
         own = interval(y, out_of_fold, scorer, self.prior_, seed)
         seconds = float(sum(found.seconds for found in evidence.values()))
-        board.append(("AutoClassifier", "ensemble", *own, seconds, bool(weights[uses].any()), 1.0))
-        self._board = [list(column) for column in zip(*sorted(board, key=lambda row: -row[2]))]
+        board.append(("AutoClassifier", "ensemble", *own, seconds, bool(weights[uses].any()), 1.0, "ok"))
+        board.sort(key=lambda row: -row[2])
+        nothing = [np.nan] * 4
+        board += [(m.name, m.family, *nothing, rows.uses_unlabeled(m), 0.0, status_of(w)) for m, w in left_out.items()]
+        self._board = [list(column) for column in zip(*board)]
         effect = None
         if self.prior_ is None:
             effect = unlabeled_effect(y, ranks, uses, [m.name for m in members], scorer, seed)
@@ -382,6 +412,12 @@ def check_counts(classes, codes):
             f"{_LEAST} rows of each class are needed, one to learn from and one to validate with. Label more rows of "
             "it, or leave the class out"
         )
+
+
+def _warn_failed(left_out):
+    failed = {m: why for m, why in left_out.items() if isinstance(why, Exception)}
+    if failed:
+        warnings.warn(f"left out of the ensemble: {reasons(failed)}", FitFailedWarning, stacklevel=5)
 
 
 def _repeats(n_rows):

@@ -80,8 +80,7 @@ class TrainingRows:
         self.n_outputs = self.n_classes if task == MULTICLASS else 1
         self.labeled, self.unlabeled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         self.y = codes[self.labeled]
-        self.views = learn_views(X, self.labeled, {(m.view, m.learns) for m in members}, seed)
-        self._tables = {key: X if view is None else view.transform(X) for key, view in self.views.items()}
+        self.views, self._tables = learn_views(X, self.labeled, {(m.view, m.learns) for m in members}, seed)
 
     @property
     def n_splits(self):
@@ -93,8 +92,11 @@ class TrainingRows:
         return member.learns == ALL and (len(self.unlabeled) > 0 or self.task == POSITIVE_UNLABELED)
 
     def table(self, member):
-        """All rows, as a member sees them."""
-        return self._tables[member.view, member.learns]
+        """All rows, as a member sees them; the error that its view raised if it could not be learned."""
+        table = self._tables[member.view, member.learns]
+        if isinstance(table, Exception):
+            raise table
+        return table
 
     def folds(self, n_repeats):
         """Pairs (repeat, rows held out); the rows as positions among the labeled ones."""
@@ -136,7 +138,9 @@ class TrainingRows:
         elif member.fits_unlabeled:
             hidden = self.sample_unlabeled(member.most_unlabeled)
             rows, y = np.r_[rows, hidden], np.r_[y, np.full(len(hidden), -1)]
-        return member.make(context).fit(self.table(member)[rows], y)
+        table = self.table(member)[rows]
+        table[:, np.isnan(table).all(axis=0)] = 0.0  # not every booster accepts a column without a value
+        return member.make(context).fit(table, y)
 
 
 @contained()

@@ -1,11 +1,14 @@
 """Views of a table: missing values filled, columns scaled, and features learned from the rows without their labels."""
 
+import functools
+
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import eigsh
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
+from fewlabel.auto._attempt import attempt
 from fewlabel.auto._members import ALL
 
 _SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
@@ -143,21 +146,28 @@ def learn_views(X, labeled, wanted, seed):
 
     Returns
     -------
-    dict
-        The view for each pair; None stands for the table itself.
+    views, tables : dict
+        For each pair the view (None stands for the table itself), and all rows as it shows them. Both are the error if
+        the view cannot be learned.
     """
-    views = {}
-    for source in sorted({source for _, source in wanted}):
-        names = {name for name, other in wanted if other == source}
-        if "raw" in names:
-            views["raw", source] = None
-        if names == {"raw"}:
-            continue
+
+    @functools.cache
+    def learn(name, source):
         rows = X if source == ALL else X[labeled]
-        views["scaled", source] = scaled = ScaledView(rows)
-        z = scaled.transform(rows)
-        if names & {"components", "spectral"}:
-            views["components", source] = ComponentsView(scaled, z)
-        if "spectral" in names:
-            views["spectral", source] = SpectralView(views["components", source], z, check_random_state(seed))
-    return {key: view for key, view in views.items() if key in wanted}
+        if name == "raw":
+            return None
+        if name == "scaled":
+            return ScaledView(rows)
+        if name == "components":
+            scaled = learn("scaled", source)
+            return ComponentsView(scaled, scaled.transform(rows))
+        components = learn("components", source)
+        return SpectralView(components, components.scaled.transform(rows), check_random_state(seed))
+
+    def shown(view):
+        if isinstance(view, Exception):
+            return view
+        return X if view is None else attempt(view.transform, X)
+
+    views = {key: attempt(learn, *key) for key in sorted(wanted)}
+    return views, {key: shown(view) for key, view in views.items()}

@@ -33,11 +33,21 @@ class RankReference:
 
 
 def _rank(column, values, ranks):
-    inside = np.interp(column, values, ranks)
+    inside = _interpolate(column, values, ranks)
     # Beyond the reference rows the order still counts: scores share what is left of (0, 1) on either side.
     above, below = np.maximum(column - values[-1], 0.0), np.maximum(values[0] - column, 0.0)
     width = values[-1] - values[0] + 1e-300  # not 0 where all reference scores are equal
     return inside + (1 - ranks[-1]) * (above / (width + above)) - ranks[0] * (below / (width + below))
+
+
+def _interpolate(column, values, ranks):
+    """As `numpy.interp`, whose slopes overflow between scores that are very close to each other."""
+    if len(values) == 1:
+        return np.full(len(column), ranks[0])
+    column = np.clip(column, values[0], values[-1])
+    right = np.clip(np.searchsorted(values, column), 1, len(values) - 1)
+    share = (column - values[right - 1]) / (values[right] - values[right - 1])
+    return ranks[right - 1] + share * (ranks[right] - ranks[right - 1])
 
 
 class FittedMember:
@@ -78,7 +88,7 @@ def raw_scores(model, table, n_outputs):
     Returns
     -------
     ndarray of shape (n_rows, n_outputs)
-        Finite: only the order matters, so infinite log-odds become large numbers.
+        At most `_HUGE` in size: only the order matters, and differences of two scores must not overflow.
     """
     kind = type(model).__name__
     if kind in _FORESTS:
@@ -92,7 +102,7 @@ def raw_scores(model, table, n_outputs):
     scores = np.asarray(scores, dtype=float)
     if scores.ndim == 1:
         scores = scores[:, None] if n_outputs == 1 else np.column_stack([-scores, scores])
-    return np.nan_to_num(scores, posinf=_HUGE, neginf=-_HUGE)
+    return np.clip(np.nan_to_num(scores), -_HUGE, _HUGE)
 
 
 def _mean_of_trees(forest, table):

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fewlabel.auto._attempt import reasons
+
 LABELED, ALL = "labeled", "all"
 BINARY, MULTICLASS, POSITIVE_UNLABELED = "binary", "multiclass", "positive-unlabeled"
 _CLASSES = (BINARY, MULTICLASS)
@@ -51,6 +53,11 @@ class Member(NamedTuple):
     def quick(self):
         """Whether it belongs to the small portfolio."""
         return self.name in _QUICK
+
+    @property
+    def installed(self):
+        """Whether its package is installed."""
+        return importlib.util.find_spec(self.package) is not None
 
 
 class Context(NamedTuple):
@@ -288,8 +295,16 @@ def available(task, has_unlabeled=True):
     -------
     list of Member
     """
-    members = [m for m in PORTFOLIO if task in m.tasks and importlib.util.find_spec(m.package) is not None]
-    return [m for m in members if has_unlabeled or task == POSITIVE_UNLABELED or not m.fits_unlabeled]
+    return [m for m in PORTFOLIO if _obstacle(m, task, has_unlabeled) is None]
+
+
+def _obstacle(member, task, has_unlabeled):
+    """Why a member cannot be tried; None if it can."""
+    if task not in member.tasks:
+        return f"skipped: not for {task} labels"
+    if member.fits_unlabeled and not has_unlabeled and task != POSITIVE_UNLABELED:
+        return "skipped: no unlabeled rows"
+    return None if member.installed else f"not installed: {member.package}"
 
 
 def select_members(wanted, task, has_unlabeled):
@@ -303,16 +318,22 @@ def select_members(wanted, task, has_unlabeled):
 
     Returns
     -------
-    list of Member
+    members : list of Member
+    left_out : dict
+        Why other members are left out: those that were named, or that would be tried if a package were installed.
     """
-    members = available(task, has_unlabeled)
-    if wanted == "auto":
-        return members
+    obstacles = {m: _obstacle(m, task, has_unlabeled) for m in PORTFOLIO}
     if wanted == "small":
-        return [m for m in members if m.quick]
+        return [m for m, why in obstacles.items() if why is None and m.quick], {}
+    members = [m for m, why in obstacles.items() if why is None]
+    if wanted == "auto":
+        return members, {m: why for m, why in obstacles.items() if why == f"not installed: {m.package}"}
+    choose_from = f"choose from {', '.join(repr(m.name) for m in members)}"
     unknown = sorted(set(wanted) - {m.name for m in PORTFOLIO})
+    if unknown:
+        raise ValueError(f"portfolio: {unknown[0]!r} is not known; {choose_from}")
     chosen = [m for m in members if m.name in wanted]
-    if chosen and not unknown:
-        return chosen
-    what = f"{unknown[0]!r} is not known" if unknown else f"none is for {task} labels"
-    raise ValueError(f"portfolio: {what}; choose from {', '.join(repr(m.name) for m in members)}")
+    left_out = {m: why for m, why in obstacles.items() if why is not None and m.name in wanted}
+    if not chosen:
+        raise ValueError(f"portfolio: {reasons(left_out) or 'it is empty'}; {choose_from}")
+    return chosen, left_out

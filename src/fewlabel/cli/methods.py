@@ -23,7 +23,11 @@ def find_method(name: str) -> str | list[str]:
     slugs = {_slug(m.name): m for m in portfolio()}
     wanted = _slug(name)
     if wanted in slugs:
-        return [slugs[wanted].name]
+        member = slugs[wanted]
+        if not member.installed:
+            message = f"{member.name} needs a package that is not installed; type: pip install {member.package}"
+            raise typer.BadParameter(message, param_hint="--method")
+        return [member.name]
     near = difflib.get_close_matches(wanted, [*slugs, "auto", "small"], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else "see `fewlabel methods`"
     raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint="--method")
@@ -31,8 +35,6 @@ def find_method(name: str) -> str | list[str]:
 
 def methods(as_json: AsJson = False, debug: Debug = False) -> None:
     """List the methods for `fewlabel fit --method`."""
-    import importlib.util
-
     from fewlabel.auto import portfolio
 
     rows = [
@@ -42,7 +44,7 @@ def methods(as_json: AsJson = False, debug: Debug = False) -> None:
             "family": m.family,
             "uses_unlabeled": m.learns == "all",
             "labels": [_KINDS[task] for task in m.tasks],
-            "installed": importlib.util.find_spec(m.package) is not None,
+            "installed": m.installed,
         }
         for m in portfolio()
     ]

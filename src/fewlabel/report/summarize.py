@@ -81,6 +81,7 @@ def summarize(
         "data": data,
         "notes": [*(notes or []), *notes_of(model)],
         "leaderboard": _leaderboard(auto),
+        "left_out": auto.leaderboard_.query("status != 'ok'")[["method", "status"]].to_dict("records"),
         "ensemble": [
             {"method": m, "weight": w} for m, w in sorted(auto.ensemble_weights_.items(), key=lambda p: -p[1])
         ],
@@ -102,7 +103,7 @@ def metrics(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def notes_of(model: TableClassifier) -> list[str]:
-    """Notes on the columns: those that were dropped, and suspected leaks."""
+    """Notes on the columns, those that were dropped and suspected leaks, and on methods that were left out."""
     notes, dropped = [], model.encoder_.dropped_
     for reason in dict.fromkeys(dropped.values()):
         names = [short(name) for name, why in dropped.items() if why == reason]
@@ -113,6 +114,8 @@ def notes_of(model: TableClassifier) -> list[str]:
             f"column {short(name)!r} alone separates the classes: if it is filled in after the label is known, fit "
             "again without it (--drop)"
         )
+    for status, rows in model.estimator_.leaderboard_.query("status != 'ok'").groupby("status", sort=False):
+        notes.append(f"left out ({status}): {', '.join(rows['method'])}")
     return notes
 
 
@@ -167,7 +170,7 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
 
 
 def _leaderboard(auto: AutoClassifier) -> list[dict[str, Any]]:
-    rows = auto.leaderboard_.to_dict("records")
+    rows = auto.leaderboard_.query("status == 'ok'").drop(columns="status").to_dict("records")
     plain = {"uses_unlabeled": bool, "method": str, "family": str}
     return [{str(k): plain.get(str(k), float)(v) for k, v in row.items()} for row in rows]
 

@@ -1,0 +1,46 @@
+"""Try the members: the evidence of each, or the error that explains why there is none."""
+
+import time
+
+import numpy as np
+
+from fewlabel.auto._attempt import attempt
+from fewlabel.auto._crossfit import crossfit
+from fewlabel.auto._members import TRIED_FIRST
+from fewlabel.threads import map_in_threads
+
+OUT_OF_TIME = "skipped: time budget"
+
+
+def try_members(rows, members, n_repeats, deadline, n_jobs):
+    """Yield each member with its evidence, with the error that it raised, or with `OUT_OF_TIME`.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    members : list of Member
+    n_repeats : int
+    deadline : float
+        On the clock of `time.monotonic`. After it no member is started, unless all that were started have failed.
+    n_jobs : int or None
+    """
+    order = sorted(members, key=lambda m: TRIED_FIRST.index(m.name) if m.name in TRIED_FIRST else len(TRIED_FIRST))
+    started, failed = [], []
+
+    def one(member):
+        if len(started) > len(failed) and time.monotonic() > deadline:
+            return member, OUT_OF_TIME
+        started.append(member)
+        found = attempt(_finite_evidence, rows, member, n_repeats)
+        if isinstance(found, Exception):
+            failed.append(member)
+        return member, found
+
+    return map_in_threads(one, order, n_jobs)
+
+
+def _finite_evidence(rows, member, n_repeats):
+    found = crossfit(rows, member, n_repeats)
+    if not np.isfinite(found.ranks).all():
+        raise FloatingPointError("the ranks of its scores are not finite")
+    return found

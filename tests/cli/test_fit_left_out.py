@@ -1,0 +1,66 @@
+"""`fewlabel fit` when methods fail, lack time or a package, or columns are empty among the labeled rows."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fewlabel.auto import _members
+from fewlabel.cli.main import run
+
+FIT = ["fit", "rows.csv", "--target", "y", "--jobs", "1"]
+
+
+@pytest.fixture(autouse=True)
+def _table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 6))
+    y = np.where(X[:, 0] + rng.normal(size=100) > 0, "yes", "no").astype(object)
+    X[:60, 4:] = np.nan  # empty among the labeled rows
+    y[60:] = None
+    pd.DataFrame(X, columns=list("abcdef")).assign(y=y).to_csv("rows.csv", index=False)
+
+
+def test_columns_that_are_empty_among_the_labeled_rows(capsys):
+    assert run([*FIT, "--method", "histogram-boosting", "--quiet", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"] == []
+    assert [row["method"] for row in found["leaderboard"]] == ["histogram boosting", "AutoClassifier"]
+
+
+def test_the_progress_counts_the_methods_that_were_tried(capsys, monkeypatch):
+    names = ("logistic regression", "linear discriminant", "naive Bayes")
+    monkeypatch.setattr(_members, "PORTFOLIO", tuple(m for m in _members.PORTFOLIO if m.name in names))
+    monkeypatch.setattr("fewlabel.auto._classifier._SHARE_OF_CROSSFIT", 0.0)  # the time is over at once
+    assert run([*FIT, "--time-budget", "5"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    steps = [line for line in lines if line[0].isdigit()]
+    assert steps == ["1/5 features of all rows", "2/5 logistic regression", "3/3 the chosen members on all rows"]
+    assert "note: left out (skipped: time budget): linear discriminant, naive Bayes" in lines
+    assert "left out (skipped: time budget): linear discriminant" in Path("report.html").read_text()
+
+
+def test_a_missing_package_is_named(capsys, monkeypatch):
+    monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: None)
+    assert run([*FIT, "--method", "xgboost"]) == 2
+    error = capsys.readouterr().err
+    assert "XGBoost needs a package that is not installed; type: pip install xgboost" in error
+    assert error.count("\n") == 1
+
+
+def test_a_method_that_fails_is_a_note(capsys, monkeypatch):
+    def fail(context):
+        raise ArithmeticError("made to fail")
+
+    members = {m.name: m for m in _members.PORTFOLIO}
+    broken = members["naive Bayes"]._replace(make=fail)
+    monkeypatch.setattr(_members, "PORTFOLIO", (members["logistic regression"], broken))
+    with pytest.warns(match="naive Bayes"):
+        assert run([*FIT]) == 0
+    assert "left out (failed: ArithmeticError: made to fail): naive Bayes" in capsys.readouterr().err
+    monkeypatch.setattr(_members, "PORTFOLIO", (broken,))
+    assert run([*FIT]) == 1
+    assert "no method could be fitted: naive Bayes (failed: ArithmeticError: made to fail)" in capsys.readouterr().err
