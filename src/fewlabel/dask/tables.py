@@ -64,10 +64,11 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
     blocks = dask.persist(*[delayed(_encode)(part, encoder, target, known) for part in parts])
     counts = np.sum(dask.compute(*[delayed(_count)(block) for block in blocks]), axis=0)
     name = method if method != "auto" else "pnu-aucboost" if counts[0] else "ada-pu"
+    booster = METHODS[name](random_state=random_state)
     prior = None
     if name == "ada-pu":
         prior = estimate_class_prior(encoded, np.where(codes == 1, 1, -1), random_state=random_state).prior
-    booster = METHODS[name](random_state=random_state, **({} if prior is None else {"prior": prior}))
+        booster.set_params(prior=prior)
 
     fitted = _fit(booster, blocks, len(encoder.features_), checkpoint, callback, name)
     model = TableClassifier(clone(fitted), positive=positive, random_state=random_state)
@@ -77,7 +78,7 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
     training = [delayed(_without_held_out, nout=2)(block, random_state, k) for k, block in enumerate(blocks)]
     second = None if checkpoint is None else f"{checkpoint}.trial"
     trial = _fit(booster, training, len(encoder.features_), second, callback, f"{name}, a fifth held out")
-    scored = dask.compute(*[delayed(_score_held_out)(block, trial, random_state, k) for k, block in enumerate(blocks)])
+    held_out = _auc(*_held_out_scores(blocks, trial, random_state), prior)
     metrics = {
         "method": name,
         "target": target,
@@ -91,7 +92,7 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
         "leaks": model.leaks_,
         "prior": prior,
         "rounds": len(fitted.stumps_),
-        "held_out": _auc(*(np.concatenate(both) for both in zip(*scored)), prior),
+        "held_out": held_out,
         "importances": _importances(fitted, encoder),
         "seconds": time.perf_counter() - start,
     }
@@ -155,6 +156,12 @@ def _without_held_out(block, seed, k):
     X, codes = block
     kept = ~_held_out(codes, seed, k)
     return X[kept], codes[kept]
+
+
+def _held_out_scores(blocks, model, seed):
+    """Scores and codes of the rows that were held out, of all blocks."""
+    scored = dask.compute(*[delayed(_score_held_out)(block, model, seed, k) for k, block in enumerate(blocks)])
+    return (np.concatenate(both) for both in zip(*scored))
 
 
 def _score_held_out(block, trial, seed, k):

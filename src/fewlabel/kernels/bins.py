@@ -43,36 +43,58 @@ def find_cuts(column, max_bins, cuts, below):
     while n > 0 and np.isnan(column[n - 1]):
         n -= 1
     n_distinct, heavy, heavy_rows = _count_runs(column, n, max_bins)
-    exact = n_distinct <= max_bins
+    if n_distinct <= max_bins:
+        return _cut_everywhere(column, n, cuts, below), n
+    return _cut_evenly(column, n, max_bins, (heavy, heavy_rows), cuts, below), n
+
+
+@njit(cache=True, nogil=True)
+def _end_of_run(column, start, n):
+    """First position after `start` with another value."""
+    stop = start + 1
+    while stop < n and column[stop] == column[start]:
+        stop += 1
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def _cut_everywhere(column, n, cuts, below):
+    n_cuts, stop = 0, 0
+    while stop < n:
+        stop = _end_of_run(column, stop, n)
+        if stop < n:
+            n_cuts = _add_cut(column, stop, cuts, below, n_cuts)
+    return n_cuts
+
+
+@njit(cache=True, nogil=True)
+def _cut_evenly(column, n, max_bins, heavy, cuts, below):
+    """Cuts between bins of about equally many rows; `heavy` counts the values that fill a bin each, and their rows."""
     n_cuts, start, filled = 0, 0, 0
-    light_rows, light_bins = n - heavy_rows, max_bins - heavy
+    light_rows, light_bins = n - heavy[1], max_bins - heavy[0]
     while start < n and n_cuts < max_bins - 1:
-        stop = start + 1
-        while stop < n and column[stop] == column[start]:
-            stop += 1
+        stop = _end_of_run(column, start, n)
         is_heavy = (stop - start) * max_bins >= n
-        if not exact and is_heavy and filled > 0:  # the light bin before a heavy value ends here
+        if is_heavy and filled > 0:  # the light bin before a heavy value ends here
             n_cuts = _add_cut(column, start, cuts, below, n_cuts)
             light_rows, light_bins, filled = light_rows - filled, light_bins - 1, 0
             if n_cuts == max_bins - 1:
                 break
         filled += stop - start
-        if stop < n and (exact or is_heavy or filled * light_bins >= light_rows):
+        if stop < n and (is_heavy or filled * light_bins >= light_rows):
             n_cuts = _add_cut(column, stop, cuts, below, n_cuts)
             if not is_heavy:
                 light_rows, light_bins = light_rows - filled, max(light_bins - 1, 1)
             filled = 0
         start = stop
-    return n_cuts, n
+    return n_cuts
 
 
 @njit(cache=True, nogil=True)
 def _count_runs(column, n, max_bins):
     n_distinct, heavy, heavy_rows, start = 0, 0, 0, 0
     while start < n:
-        stop = start + 1
-        while stop < n and column[stop] == column[start]:
-            stop += 1
+        stop = _end_of_run(column, start, n)
         n_distinct += 1
         if (stop - start) * max_bins >= n:
             heavy += 1

@@ -158,13 +158,19 @@ def best_stump(hist, columns, n_cuts, has_missing):
 
 
 @njit(cache=True, nogil=True)
+def _absent_and_present(hist, n_cuts, has_missing):
+    """Weight of the missing values of a column, and of all others."""
+    present = 0
+    for k in range(n_cuts + 1):
+        present += hist[k]
+    return hist[MISSING] if has_missing else 0, present
+
+
+@njit(cache=True, nogil=True)
 def _scan(hist, n_cuts, has_missing, target):
     """Scan the cuts of a column in order; stop at the first edge of size `target`, else return the largest."""
-    absent = hist[MISSING] if has_missing else 0
-    total = absent
-    for k in range(n_cuts + 1):
-        total += hist[k]
-    above = total - absent
+    absent, above = _absent_and_present(hist, n_cuts, has_missing)
+    total = absent + above
     best_cut, best_missing, best_edge, best_size = 0, 0, 0, -1
     for k in range(n_cuts + has_missing):
         above -= hist[k]
@@ -217,13 +223,10 @@ def best_guarded_stump(hist, positive, columns, n_cuts, has_missing, allowed, sl
 
 @njit(cache=True, nogil=True)
 def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, target):
-    absent, absent_positive = (hist[MISSING], positive[MISSING]) if has_missing else (0, 0)
-    total, total_positive = absent, absent_positive
-    for k in range(n_cuts + 1):
-        total += hist[k]
-        total_positive += positive[k]
+    absent, above = _absent_and_present(hist, n_cuts, has_missing)
+    absent_positive, above_positive = _absent_and_present(positive, n_cuts, has_missing)
+    total, total_positive = absent + above, absent_positive + above_positive
     normalizer = 2 * total_positive - total  # all weights as positives and as negatives
-    above, above_positive = total - absent, total_positive - absent_positive
     best_cut, best_missing, best_edge, best_size = 0, 0, 0, 2 * slack
     for k in range(n_cuts + has_missing):
         above -= hist[k]

@@ -17,20 +17,23 @@ def as_series(y) -> pd.Series:
         y = _only_column(y)
     if isinstance(y, pd.Series):
         return y.reset_index(drop=True)
-    if library == "pyarrow":
-        y = pd.Series(y.to_pylist(), dtype=object)
-    elif library == "polars":
-        y = pd.Series(y.to_list(), dtype=object)
-    elif isinstance(y, pd.MultiIndex):
-        raise LabelError(f"y should be a 1d array, got a MultiIndex of {y.nlevels} levels instead")
-    elif not isinstance(y, (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)):
-        y = np.asarray(y) if hasattr(y, "__array__") else _list_as_array(y)
+    y = _as_array(y, library)
     if y.ndim == 2 and y.shape[1] == 1:
         _warn_column_vector()
         y = y.ravel()
     if y.ndim != 1:
         raise LabelError(f"y should be a 1d array, got an array of shape {y.shape} instead")
     return pd.Series(y).reset_index(drop=True)
+
+
+def _as_array(y, library):
+    if library in ("pyarrow", "polars"):
+        return pd.Series(y.to_pylist() if library == "pyarrow" else y.to_list(), dtype=object)
+    if isinstance(y, pd.MultiIndex):
+        raise LabelError(f"y should be a 1d array, got a MultiIndex of {y.nlevels} levels instead")
+    if isinstance(y, (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)):
+        return y
+    return np.asarray(y) if hasattr(y, "__array__") else _list_as_array(y)
 
 
 def _only_column(table):
