@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pandas as pd
 
@@ -18,16 +18,29 @@ from fewlabel.text import distinct
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 _SEPARATORS = ",;\t|"
+_UTF8 = "utf-8-sig"  # with or without the byte order mark that spreadsheets write
+# What pandas reads as a missing value in a text file.
+MISSING = frozenset(
+    "#N/A,#N/A N/A,#NA,-1.#IND,-1.#QNAN,-NaN,-nan,1.#IND,1.#QNAN,<NA>,N/A,NA,NULL,NaN,None,n/a,nan,null".split(",")  # noqa: SIM905
+) | {""}
 AnyPath = str | os.PathLike[str]
 
 
-def read_table(path: AnyPath) -> pd.DataFrame:
+def read_table(
+    path: AnyPath, *, encoding: str | None = None, decimal: str = ".", verbatim: Sequence[str] = ()
+) -> pd.DataFrame:
     """Read a whole table.
 
     Parameters
     ----------
     path : str or path-like
         A file whose name ends in .csv, .tsv (either may be gzipped, .gz), .parquet, .feather or .arrow.
+    encoding : str, default=None
+        Encoding of a text file, such as "latin-1"; by default UTF-8.
+    decimal : str, default="."
+        Decimal separator of a text file.
+    verbatim : sequence of str, default=()
+        Columns of a text file to read as text, exactly as they are written: an empty cell is "", "NA" stays "NA".
 
     Returns
     -------
@@ -53,9 +66,12 @@ def read_table(path: AnyPath) -> pd.DataFrame:
     kind = _kind(path)
     if kind in _TEXT:
         with _readable_errors(path):
-            separator = _separator(path, kind)
-            _check_lengths(path, separator)
-            table = pd.read_csv(path, sep=separator, index_col=False, low_memory=False, encoding="utf-8-sig")
+            options = _text_options(path, kind, encoding, decimal)
+            if verbatim:
+                names = pd.read_csv(path, nrows=0, **options).columns
+                missing = {name: list(MISSING) for name in names if name not in verbatim}
+                options |= {"keep_default_na": False, "na_values": missing, "dtype": dict.fromkeys(verbatim, str)}
+            table = pd.read_csv(path, **options)
     else:
         with _readable_errors(path):
             table = _arrow_table(path, kind).to_pandas()
@@ -66,7 +82,9 @@ def read_table(path: AnyPath) -> pd.DataFrame:
     return table
 
 
-def read_chunks(path: AnyPath, rows: int, text_columns: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
+def read_chunks(
+    path: AnyPath, rows: int, text_columns: Sequence[str] = (), *, encoding: str | None = None, decimal: str = "."
+) -> Iterator[pd.DataFrame]:
     """Read a table in chunks, so that memory does not grow with the file.
 
     Parameters
@@ -77,6 +95,10 @@ def read_chunks(path: AnyPath, rows: int, text_columns: Sequence[str] = ()) -> I
         Rows per chunk; the last may have fewer.
     text_columns : sequence of str, default=()
         Columns of a text file to read as text, whatever their values look like in one chunk.
+    encoding : str, default=None
+        As in :func:`read_table`.
+    decimal : str, default="."
+        As in :func:`read_table`.
 
     Yields
     ------
@@ -85,29 +107,30 @@ def read_chunks(path: AnyPath, rows: int, text_columns: Sequence[str] = ()) -> I
     path = Path(path)
     kind = _kind(path)
     with _readable_errors(path):
-        chunks = _text_chunks(path, kind, rows, text_columns) if kind in _TEXT else _arrow_chunks(path, kind, rows)
+        if kind in _TEXT:
+            chunks = _text_chunks(path, rows, text_columns, _text_options(path, kind, encoding, decimal))
+        else:
+            chunks = _arrow_chunks(path, kind, rows)
         for chunk in chunks:
             chunk.columns = chunk.columns.map(str)
             if len(chunk):
                 yield chunk
 
 
-def column_names(path: AnyPath) -> list[str]:
-    """Return the column names as they stand in the file, duplicates included."""
+def column_names(path: AnyPath, *, encoding: str | None = None) -> list[str]:
+    """Return the column names as they stand in the file, duplicates included; `encoding` as in :func:`read_table`."""
     path = Path(path)
     kind = _kind(path)
     with _readable_errors(path):
         if kind in _TEXT:
-            return next(csv.reader([_first_line(path)], delimiter=_separator(path, kind)), [])
+            line = _first_line(path, encoding)
+            return next(csv.reader([line], delimiter=_separator(line, kind)), [])
         return list(_arrow_schema(path, kind).names)
 
 
-def whole_numbers(y: pd.Series) -> pd.Series:
-    """Undo pandas' cast of integers with missing values to float."""
-    if not pd.api.types.is_float_dtype(y.dtype):
-        return y
-    present = y.dropna()
-    return y.astype("Int64") if len(present) and (present == present.round()).all() else y
+def is_text_file(path: AnyPath) -> bool:
+    """Whether a table is stored as text, without types."""
+    return _kind(Path(path)) in _TEXT
 
 
 def _kind(path: Path) -> str:
@@ -137,7 +160,12 @@ class _readable_errors:
         if issubclass(kind, (pd.errors.EmptyDataError, StopIteration)):
             raise TableError(f"{self.path} is empty: expected a line of column names and rows below it") from error
         if issubclass(kind, UnicodeDecodeError):
-            raise TableError(f"{self.path} is not UTF-8 text: save it as UTF-8, or as Parquet") from error
+            raise TableError(
+                f"{self.path} is not {error.encoding.upper()} text: name its encoding, for instance --encoding latin-1 "
+                "(encoding='latin-1' in Python), or save it as UTF-8"
+            ) from error
+        if issubclass(kind, LookupError) and "encoding" in str(error):
+            raise TableError(f"{error}: expected a name such as utf-8, latin-1, cp1252 or utf-16") from error
         if issubclass(kind, ImportError):
             raise TableError(f"{self.path}: reading it needs pyarrow: run `pip install pyarrow`") from error
         if issubclass(kind, Exception):
@@ -146,27 +174,34 @@ class _readable_errors:
         return False
 
 
-def _open_text(path: Path, encoding: str) -> IO[str]:
-    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rt", encoding=encoding)
+def _open_text(path: Path, encoding: str | None) -> IO[str]:
+    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rt", encoding=encoding or _UTF8)
 
 
-def _first_line(path: Path) -> str:
-    with _open_text(path, "utf-8-sig") as file:
+def _text_options(path: Path, kind: str, encoding: str | None, decimal: str) -> dict[str, Any]:
+    """Arguments of pandas' `read_csv`, for a file whose rows all match the header."""
+    separator = _separator(_first_line(path, encoding), kind)
+    _check_lengths(path, separator, encoding)
+    encoding = encoding or _UTF8
+    return {"sep": separator, "decimal": decimal, "encoding": encoding, "index_col": False, "low_memory": False}
+
+
+def _first_line(path: Path, encoding: str | None) -> str:
+    with _open_text(path, encoding) as file:
         line = file.readline(10_000_000)
     if not line.strip():
         raise TableError(f"{path} is empty: expected a line of column names and rows below it")
     return line
 
 
-def _separator(path: Path, kind: str) -> str:
+def _separator(line: str, kind: str) -> str:
     """Find the separator: spreadsheets of many countries write .csv files with semicolons."""
     if kind != ".csv":
         return _TEXT[kind]
-    line = _first_line(path)
     return max(_SEPARATORS, key=lambda s: (len(next(csv.reader([line], delimiter=s), [])), s == ","))
 
 
-def _check_lengths(path: Path, separator: str, encoding: str = "utf-8-sig") -> None:
+def _check_lengths(path: Path, separator: str, encoding: str | None) -> None:
     """Refuse a row with more or fewer fields than the header: pandas would shift or fill it without a word."""
     blank = " \r\n" if separator == "\t" else None  # pandas skips lines of nothing but spaces
     header = None
@@ -190,13 +225,10 @@ def _check_lengths(path: Path, separator: str, encoding: str = "utf-8-sig") -> N
                 )
 
 
-def _text_chunks(path, kind, rows, text_columns):
-    separator = _separator(path, kind)
-    _check_lengths(path, separator)
-    names = pd.read_csv(path, sep=separator, nrows=0, encoding="utf-8-sig").columns
+def _text_chunks(path, rows, text_columns, options):
+    names = pd.read_csv(path, nrows=0, **options).columns
     dtype = {name: str for name in text_columns if name in names}
-    options = dict(sep=separator, index_col=False, chunksize=rows, dtype=dtype, low_memory=False, encoding="utf-8-sig")
-    with pd.read_csv(path, **options) as chunks:
+    with pd.read_csv(path, chunksize=rows, dtype=dtype, **options) as chunks:
         yield from chunks
 
 

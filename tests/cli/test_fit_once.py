@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fewlabel import labels
 from fewlabel.cli.main import run
-from fewlabel.labels import _reading
+from fewlabel.labels import _reading, _written
 from fewlabel.tables import TableEncoder, encoder, kinds
 
 N_ROWS = 90
@@ -37,7 +38,8 @@ def calls(tmp_path, monkeypatch):
         monkeypatch.setattr(place, name, counted)
 
     # Every reading of labels starts with as_series. Metrics read the codes of labeled rows with it, as arrays.
-    count(_reading, "as_series", lambda y: isinstance(y, pd.Series) or len(y) == len(table))
+    for module in (_reading, _written):
+        count(module, "as_series", lambda y: isinstance(y, pd.Series) or len(y) == len(table))
     count(kinds, "kind_of")
     count(kinds, "as_kind")
     count(encoder, "as_kind")
@@ -54,8 +56,9 @@ def test_a_fit_reads_the_labels_once_and_encodes_the_table_once(calls, more):
 
 def test_positives_only(calls, monkeypatch):
     read = []
-    original = _reading.read
-    monkeypatch.setattr(_reading, "read", lambda y: read.append(y) or original(y))
+    originals = _reading.read, _written.read_column
+    monkeypatch.setattr(_reading, "read", lambda y: read.append(y) or originals[0](y))
+    monkeypatch.setattr(labels, "read_column", lambda y, **more: read.append(y) or originals[1](y, **more))
     command = ["fit", "rows.csv", "--target", "only_bad", "--drop", "outcome", "--method", "logistic-regression"]
     assert run([*command, "--quiet"]) == 0
     assert sum(isinstance(y, pd.Series) for y in read) == 1  # metrics read arrays, of all rows

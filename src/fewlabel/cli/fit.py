@@ -6,8 +6,22 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Drop, Positive, Quiet, Seed, Target
-from fewlabel.cli.paths import writable_folder
+from fewlabel.cli.options import (
+    AsJson,
+    Debug,
+    Decimal,
+    Drop,
+    Encoding,
+    MergeSpellings,
+    NegativesUnknown,
+    Positive,
+    Quiet,
+    Seed,
+    Target,
+    Unlabeled,
+)
+from fewlabel.cli.paths import writable_file, writable_folder
+from fewlabel.cli.reading import Reading
 
 MODEL, REPORT, METRICS = "model.skops", "report.html", "metrics.json"
 
@@ -17,12 +31,11 @@ class FitOptions:
     """What the user asked `fewlabel fit` to do; one field per option."""
 
     tables: list[Path]
-    target: str
-    positive: str | None
+    reading: Reading
     method: str
     out: Path
-    drop: list[str]
     scoring: str
+    prior: float | None
     time_budget: float | None
     jobs: int
     scheduler: str | None
@@ -44,6 +57,9 @@ def fit(
     *,
     target: Target,
     positive: Positive = None,
+    unlabeled: Unlabeled = None,
+    negatives_unknown: NegativesUnknown = False,
+    merge_spellings: MergeSpellings = None,
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help="auto, small, or a name from `fewlabel methods`.")
     ] = "auto",
@@ -51,6 +67,18 @@ def fit(
         Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the three files.")
     ] = Path("."),
     drop: Drop = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            "--prior",
+            min=1e-6,
+            max=1 - 1e-6,
+            metavar="SHARE",
+            help="Share of positives among the unlabeled rows, if only positives are labeled; by default estimated.",
+        ),
+    ] = None,
     scoring: Annotated[
         str, typer.Option("--scoring", metavar="NAME", help="What to maximize: roc_auc or average_precision.")
     ] = "roc_auc",
@@ -75,20 +103,23 @@ def fit(
 ) -> None:
     """Learn from a table whose label column is mostly empty; write model.skops, report.html and metrics.json.
 
-    Unlabeled rows have an empty label (or -1 in a numeric column). If only one class is labeled, it is the positive
-    class, and unlabeled rows may be of either class.
+    Unlabeled rows have an empty label, or -1 beside two or more classes of numbers. `fewlabel check` shows how a table
+    is read. If only one class is labeled, it is the positive class, and unlabeled rows may be of either class.
 
     With --engine dask, one booster (pnu-aucboost, rankboost or ada-pu) learns from Parquet files block by block, and
     model.skops and metrics.json are written. To continue an interrupted fit, run the same command again.
     """
+    for name in (MODEL, REPORT, METRICS) if out.exists() else ():
+        writable_file(out / name)
     options = FitOptions(
         tables=tables,
-        target=target,
-        positive=positive,
+        reading=Reading(
+            target, drop, positive, unlabeled, negatives_unknown, merge_spellings, encoding=encoding, decimal=decimal
+        ),
         method=method,
         out=out,
-        drop=drop or [],
         scoring=scoring,
+        prior=prior,
         time_budget=time_budget,
         jobs=jobs,
         scheduler=scheduler,

@@ -31,13 +31,14 @@ def fit_dask(options: FitOptions) -> None:
         client = stack.enter_context(_client(options))
         say(f"dashboard: {client.dashboard_link}", options.quiet)
         table = dd.read_parquet([str(path) for path in options.tables])
-        check_columns([str(name) for name in table.columns], options.target, options.drop)
+        reading = options.reading
+        check_columns([str(name) for name in table.columns], reading.target, reading.drop)
         options.out.mkdir(exist_ok=True)
         model, found = fit_table(
-            table.drop(columns=options.drop),
-            options.target,
+            table.drop(columns=reading.drop or []),
+            reading.target,
             method=options.method,
-            positive=options.positive,
+            read_labels=reading.labels,
             random_state=options.seed,
             checkpoint=options.out / "fit.checkpoint",
             callback=stack.enter_context(progress(options.quiet)),

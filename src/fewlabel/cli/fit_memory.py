@@ -10,7 +10,8 @@ from fewlabel import persistence, report
 from fewlabel.auto import AutoClassifier
 from fewlabel.cli.fit import METRICS, MODEL, REPORT, FitOptions
 from fewlabel.cli.methods import find_method
-from fewlabel.cli.paths import read_labeled, write_json
+from fewlabel.cli.paths import write_json
+from fewlabel.cli.reading import read_labeled
 from fewlabel.cli.terminal import print_json, print_table, progress, say
 from fewlabel.tables import TableClassifier
 from fewlabel.text import short
@@ -18,13 +19,15 @@ from fewlabel.text import short
 
 def fit_memory(options: FitOptions) -> None:
     """Fit a model to one file, and write the model, the report and the metrics."""
-    path = _only_file(options)
-    X, y, notes = read_labeled(path, options.target, options.drop)
-    model = _new_model(options)
+    path, estimator = _only_file(options), _new_estimator(options)
+    X, column, notes = read_labeled(path, options.reading)
+    for note in notes:
+        say(f"note: {note}", options.quiet)
+    model = TableClassifier(estimator, positive=column.positive, random_state=options.seed)
     with progress(options.quiet) as tell:
-        encoded = model.encode(X, y)
+        encoded = model.encode(X, column.labels, target=options.reading.target)
         model.fit_encoded(encoded, callback=tell)
-    for note in [*notes, *report.notes_of(model)]:
+    for note in report.notes_of(model):
         say(f"note: {note}", options.quiet)
     say("writing the report", options.quiet)
     summary = report.summarize(
@@ -54,25 +57,25 @@ def _only_file(options: FitOptions) -> Path:
     return first
 
 
-def _new_model(options: FitOptions) -> TableClassifier:
+def _new_estimator(options: FitOptions) -> AutoClassifier:
     if options.scoring not in ("roc_auc", "average_precision"):
         raise typer.BadParameter(f"{options.scoring!r} is not roc_auc or average_precision", param_hint="--scoring")
-    estimator = AutoClassifier(
+    return AutoClassifier(
         find_method(options.method),
         scoring=options.scoring,
+        prior=options.prior,
         time_budget=options.time_budget,
         n_jobs=options.jobs,
         random_state=options.seed,
     )
-    return TableClassifier(estimator, positive=options.positive, random_state=options.seed)
 
 
 def _command(options: FitOptions) -> str:
     """The command that gives the same result."""
-    parts = ["fewlabel", "fit", str(options.tables[0]), "--target", options.target]
+    parts = ["fewlabel", "fit", str(options.tables[0]), *options.reading.arguments()]
     for option, value, default in (
-        ("--positive", options.positive, None),
         ("--method", options.method, "auto"),
+        ("--prior", options.prior, None),
         ("--scoring", options.scoring, "roc_auc"),
         ("--time-budget", options.time_budget, None),
         ("--seed", options.seed, 0),
@@ -80,8 +83,6 @@ def _command(options: FitOptions) -> str:
     ):
         if value != default:
             parts += [option, f"{value:g}" if isinstance(value, float) else str(value)]
-    for name in options.drop:
-        parts += ["--drop", name]
     return shlex.join(parts)
 
 

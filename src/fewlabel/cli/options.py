@@ -18,8 +18,35 @@ TableFile = Annotated[
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]
 Positive = Annotated[
     str | None,
-    typer.Option("--positive", "-p", metavar="VALUE", help="The class to find; by default the last in sorted order."),
+    typer.Option("--positive", "-p", metavar="VALUE", help="The class to find; by default the rarer of two."),
 ]
 Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Ignore this column; can be repeated.")
+]
+Unlabeled = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unlabeled",
+        metavar="VALUE",
+        help="A label that marks unlabeled rows, as empty cells do; can be repeated. All others are then classes; '' "
+        "for none.",
+    ),
+]
+NegativesUnknown = Annotated[
+    bool,
+    typer.Option(
+        "--negatives-unknown", help="Only the positive class is certain: rows of other classes count as unlabeled."
+    ),
+]
+MergeSpellings = Annotated[
+    bool | None,
+    typer.Option(
+        "--merge-spellings/--keep-spellings", help="Whether labels such as 'Yes' and 'yes ' are one class or several."
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file; by default utf-8.")
+]
+Decimal = Annotated[
+    str, typer.Option("--decimal", metavar="CHARACTER", help="Decimal separator of a text file, . or ,")
 ]

@@ -3,14 +3,11 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from fewlabel.text import did_you_mean, short
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
@@ -46,28 +43,6 @@ def _require_writable(path: Path, folder: Path) -> None:
         raise typer.BadParameter(f"there is no folder {folder}: make it first, or name another")
     if not os.access(path, os.W_OK):
         raise typer.BadParameter(f"{path} cannot be written: choose another place")
-
-
-def read_labeled(
-    path: Path, target: str, drop: Iterable[str] | None = None
-) -> "tuple[pd.DataFrame, pd.Series, list[str]]":
-    """Read the columns and the label column of a table, and make notes on it; wrong use if a column is not there."""
-    from fewlabel.files import column_names, read_table, whole_numbers
-
-    table = read_table(path)
-    notes = []
-    names = [str(n) for n in column_names(path)]
-    repeated = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
-    if target in repeated:
-        raise typer.BadParameter(
-            f"{path} has {names.count(target)} columns called {short(target)!r}: rename all but one",
-            param_hint="--target",
-        )
-    if repeated:
-        notes.append(f"columns with the same name are numbered: {', '.join(repr(short(n)) for n in repeated[:5])}")
-    check_columns(list(table.columns), target, drop)
-    y = table.pop(target)
-    return table.drop(columns=list(drop or ())), whole_numbers(y), notes
 
 
 def check_columns(columns: list[str], target: str, drop: Iterable[str] | None) -> None:

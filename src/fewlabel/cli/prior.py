@@ -4,9 +4,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Drop, Positive, Quiet, Seed, TableFile, Target
-from fewlabel.cli.paths import read_labeled
-from fewlabel.cli.terminal import print_json
+from fewlabel.cli.options import (
+    AsJson,
+    Debug,
+    Decimal,
+    Drop,
+    Encoding,
+    MergeSpellings,
+    NegativesUnknown,
+    Positive,
+    Quiet,
+    Seed,
+    TableFile,
+    Target,
+    Unlabeled,
+)
+from fewlabel.cli.reading import Reading, read_labeled
+from fewlabel.cli.terminal import print_json, say
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,10 +35,15 @@ def prior(
     *,
     target: Target,
     positive: Positive = None,
+    unlabeled: Unlabeled = None,
+    negatives_unknown: NegativesUnknown = False,
+    merge_spellings: MergeSpellings = None,
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(_METHODS)}.")
     ] = "auto",
     drop: Drop = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -41,8 +60,13 @@ def prior(
     from fewlabel.labels import read_positive
     from fewlabel.tables import TableEncoder
 
-    X, y, _ = read_labeled(table, target, drop)
-    classes, codes, _ = read_positive(y, positive)
+    reading = Reading(
+        target, drop, positive, unlabeled, negatives_unknown, merge_spellings, encoding=encoding, decimal=decimal
+    )
+    X, column, notes = read_labeled(table, reading)
+    for note in notes:
+        say(f"note: {note}", quiet)
+    classes, codes, _ = read_positive(column.labels, column.positive)
     features = np.asarray(TableEncoder(random_state=seed).fit_transform(X))
     found, doubts = _estimate(features, codes, method, seed)
     if as_json:

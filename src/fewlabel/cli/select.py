@@ -4,9 +4,21 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Drop, Seed, TableFile, Target
-from fewlabel.cli.paths import read_labeled
-from fewlabel.cli.terminal import one_line, print_json
+from fewlabel.cli.options import (
+    AsJson,
+    Debug,
+    Decimal,
+    Drop,
+    Encoding,
+    MergeSpellings,
+    Quiet,
+    Seed,
+    TableFile,
+    Target,
+    Unlabeled,
+)
+from fewlabel.cli.reading import Reading, read_labeled
+from fewlabel.cli.terminal import one_line, print_json, say
 from fewlabel.text import short
 
 _SELECTORS = {
@@ -21,12 +33,17 @@ def select(
     table: TableFile,
     *,
     target: Target,
+    unlabeled: Unlabeled = None,
+    merge_spellings: MergeSpellings = None,
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(_SELECTORS)}.")
     ] = "fscrf",
     drop: Drop = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     seed: Seed = 0,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Print the columns to keep, one per line, as chosen on the labeled rows."""
@@ -35,12 +52,19 @@ def select(
     import fewlabel
     from fewlabel.tables import read_columns
 
-    X, y, _ = read_labeled(table, target, drop)
+    reading = Reading(
+        target, drop, unlabeled=unlabeled, merge_spellings=merge_spellings, encoding=encoding, decimal=decimal
+    )
+    X, column, notes = read_labeled(table, reading)
+    for note in notes:
+        say(f"note: {note}", quiet)
     columns = read_columns(X)
     selector = getattr(fewlabel, _SELECTORS[method])()
     if "random_state" in selector.get_params():
         selector.set_params(random_state=seed)
-    chosen = [str(name) for name in columns.table.columns[selector.fit(columns.table, y).get_support()]]
+    chosen = [
+        str(name) for name in columns.table.columns[selector.fit(columns.table, column.labels.codes).get_support()]
+    ]
     if as_json:
         print_json({"columns": chosen, "of": list(columns.kinds), "left_out": columns.dropped})
         return

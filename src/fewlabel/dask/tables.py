@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from fewlabel.dask._estimators import PNUAUCBoostClassifier, PUAdaBoostClassifier, RankBoostClassifier
 from fewlabel.exceptions import TableError
-from fewlabel.files import whole_numbers
-from fewlabel.labels import read_positive
+from fewlabel.labels import read_column, read_positive
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.prior import estimate_class_prior
 from fewlabel.tables import TableClassifier, TableEncoder, suspected_leaks
@@ -26,7 +25,7 @@ _SAMPLE = 20_000  # labeled rows, and as many unlabeled ones, that the encoder i
 _HELD_OUT = 0.2  # fraction of the labeled rows that is held out for the score
 
 
-def fit_table(table, target, *, method="auto", positive=None, random_state=0, checkpoint=None, callback=None):
+def fit_table(table, target, *, method="auto", read_labels=read_column, random_state=0, checkpoint=None, callback=None):
     """Fit a booster on a Dask DataFrame with text, dates, categories and missing values.
 
     The encoder is fitted on a sample of the rows. Then blocks are read and encoded one by one; Dask keeps the encoded
@@ -40,8 +39,8 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
         Name of the label column.
     method : {"auto", "pnu-aucboost", "rankboost", "ada-pu"}, default="auto"
         "auto" is PNU-AUCBoost, or Ada-PU if only one class is labeled.
-    positive : str, default=None
-        As in `TableClassifier`.
+    read_labels : callable, default=fewlabel.labels.read_column
+        Reads the distinct values of the label column, and ``repeats``, the number of rows of each.
     random_state : int, default=0
     checkpoint : path-like, default=None
         As in `fewlabel.dask.PNUAUCBoostClassifier.fit`.
@@ -56,7 +55,7 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
     """
     start = time.perf_counter()
     parts = table.to_delayed()
-    labels, known = _read_labels(table[target], positive)
+    labels, known = _read_labels(table[target], read_labels)
     sample = pd.concat(dask.compute(*[delayed(_sample)(p, target, known, len(parts), k) for k, p in enumerate(parts)]))
     codes = _codes(sample, target, known)
     encoder = TableEncoder(random_state=random_state)
@@ -71,7 +70,7 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
         booster.set_params(prior=prior)
 
     fitted = _fit(booster, blocks, len(encoder.features_), checkpoint, callback, name)
-    model = TableClassifier(clone(fitted), positive=positive, random_state=random_state)
+    model = TableClassifier(clone(fitted), positive=labels.classes.tolist()[1], random_state=random_state)
     leaks = suspected_leaks(encoded, codes, encoder.sources_)
     model.set_parts(encoder, labels, leaks=leaks, estimator=fitted, target=target)
 
@@ -99,10 +98,12 @@ def fit_table(table, target, *, method="auto", positive=None, random_state=0, ch
     return model, metrics
 
 
-def _read_labels(column, positive):
+def _read_labels(column, read_labels):
     """Classes of the label column, and the code of each of its labels."""
-    distinct = pd.Series(column.unique().compute(), name=column.name)
-    labels = read_positive(whole_numbers(distinct), positive)
+    counts = column.value_counts(dropna=False).compute()
+    distinct = counts.index.to_series(name=column.name)
+    found = read_labels(distinct, repeats=counts)
+    labels = read_positive(found.labels, found.positive)
     if len(labels.classes) > 2:
         raise TableError(
             f"the label column has {len(labels.classes)} classes, and the boosters on Dask are binary: name the class "

@@ -70,10 +70,6 @@ def read(y) -> Labels:
     if isinstance(y, Labels):
         return y
     series = as_series(y)
-    hidden = ()
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        present = set(series.cat.remove_unused_categories().cat.categories)
-        hidden = tuple(c for c in series.cat.categories if c not in present and not _is_marker(c))
     labeled = ~series.isna().to_numpy()
     values = plain_values(series[labeled])
     if values.dtype.kind in "iuf":
@@ -83,7 +79,15 @@ def read(y) -> Labels:
     classes, found = np.unique(values, return_inverse=True)
     codes = np.full(len(series), -1, dtype=np.int64)
     codes[labeled] = found
-    return Labels(classes, codes, hidden)
+    return Labels(classes, codes, hidden_categories(series))
+
+
+def hidden_categories(series: pd.Series) -> tuple:
+    """Declared categories of a categorical column that no row holds."""
+    if not isinstance(series.dtype, pd.CategoricalDtype):
+        return ()
+    present = set(series.cat.remove_unused_categories().cat.categories)
+    return tuple(c for c in series.cat.categories if c not in present and not _is_marker(c))
 
 
 def read_binary(y) -> BinaryLabels:
@@ -168,7 +172,7 @@ def read_positive(y, positive=None) -> Labels:
     names, codes = labels.classes.tolist(), labels.codes
     if positive is None and len(names) > 1:
         return labels._replace(classes=_as_classes(names, labels.classes.dtype))
-    found = names[0] if positive is None else _find(positive, names)
+    found = names[0] if positive is None else find_class(positive, names)
     if len(names) == 1:
         return Labels(_with_rest(labels), np.where(codes == 0, 1, -1))
     rest = name_rest(found, [name for name in names if name != found])
@@ -307,7 +311,7 @@ def _as_classes(names, dtype) -> np.ndarray:
     return classes
 
 
-def _find(positive, names):
+def find_class(positive, names):
     """The class that is equal to `positive`, or has the same text, as on a command line."""
     for name in names:
         if name == positive or str(name) == str(positive):

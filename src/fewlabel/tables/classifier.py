@@ -134,13 +134,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         return self.fit_encoded(self.encode(X, y), callback=callback)
 
-    def encode(self, X: Any, y: Any) -> EncodedTable:
+    def encode(self, X: Any, y: Any, *, target: str | None = None) -> EncodedTable:
         """Read the labels and fit the encoder: the first half of `fit`.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_columns)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or Labels
+            As in `fit`, or labels that were read before.
+        target : str, default=None
+            Name of the label column, by default that of `y`.
 
         Returns
         -------
@@ -152,7 +155,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         features = np.asarray(encoder.fit_transform(X))  # the user may have set another output
         check_consistent_length(features, read.codes)
         leaks = suspected_leaks(features, read.codes, encoder.sources_)
-        self.set_parts(encoder, read, leaks=leaks, target=getattr(y, "name", None))
+        self.set_parts(encoder, read, leaks=leaks, target=target or getattr(y, "name", None))
         return EncodedTable(features, read)
 
     def fit_encoded(self, table: EncodedTable, *, callback: Callback | None = None) -> "TableClassifier":

@@ -1,0 +1,134 @@
+"""How a command reads its table: the columns, the labels, and what to say about them."""
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from fewlabel.cli.paths import check_columns
+from fewlabel.text import short
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fewlabel.labels import LabelColumn
+
+_MOST = 8  # classes that a line names
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the user said about a table: which columns to use, and how to read the labels and the file."""
+
+    target: str
+    drop: list[str] | None = None
+    positive: str | None = None
+    unlabeled: list[str] | None = None
+    negatives_unknown: bool = False
+    merge_spellings: bool | None = None
+    encoding: str | None = None
+    decimal: str = "."
+
+    def labels(self, y: Any, **more: Any) -> "LabelColumn":
+        """Read the label column; wrong use if it can be read in two ways."""
+        from fewlabel.exceptions import LabelError
+        from fewlabel.labels import read_column
+
+        try:
+            return read_column(
+                y,
+                positive=self.positive,
+                unlabeled=self.unlabeled,
+                negatives_unknown=self.negatives_unknown,
+                merge_spellings=self.merge_spellings,
+                wording=as_options,
+                **more,
+            )
+        except LabelError as error:
+            raise typer.BadParameter(str(error), param_hint="--target") from error
+
+    def arguments(self) -> list[str]:
+        """The options that give the same reading."""
+        found = ["--target", self.target]
+        if self.positive is not None:
+            found += ["--positive", self.positive]
+        found += [f"--unlabeled={value}" for value in self.unlabeled or ()]
+        if self.negatives_unknown:
+            found.append("--negatives-unknown")
+        if self.merge_spellings is not None:
+            found.append(as_options(merge_spellings=self.merge_spellings))
+        if self.encoding is not None:
+            found += ["--encoding", self.encoding]
+        if self.decimal != ".":
+            found += ["--decimal", self.decimal]
+        for name in self.drop or ():
+            found += ["--drop", name]
+        return found
+
+
+def as_options(unlabeled: Iterable[Any] | None = None, merge_spellings: bool | None = None) -> str:
+    """Parameters of `read_column` as options of a command.
+
+    Examples
+    --------
+    >>> from fewlabel.cli.reading import as_options
+    >>> as_options(unlabeled=[-1, "not known"]), as_options(unlabeled=[]), as_options(merge_spellings=True)
+    ("--unlabeled=-1 --unlabeled='not known'", "--unlabeled ''", '--merge-spellings')
+    """
+    if merge_spellings is not None:
+        return "--merge-spellings" if merge_spellings else "--keep-spellings"
+    return " ".join(f"--unlabeled={shlex.quote(str(value))}" for value in unlabeled or ()) or "--unlabeled ''"
+
+
+def read_labeled(path: Path, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
+    """Read the columns and the labels of a table, and make notes on them; wrong use if a column is not there."""
+    from fewlabel.files import column_names, is_text_file, read_table
+
+    if len(reading.decimal) != 1:
+        raise typer.BadParameter(f"{reading.decimal!r} is not one character, such as , or .", param_hint="--decimal")
+    target = reading.target
+    table = read_table(path, encoding=reading.encoding, decimal=reading.decimal, verbatim=[target])
+    notes = []
+    names = [str(n) for n in column_names(path, encoding=reading.encoding)]
+    repeated = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
+    if target in repeated:
+        raise typer.BadParameter(
+            f"{path} has {names.count(target)} columns called {short(target)!r}: rename all but one",
+            param_hint="--target",
+        )
+    if repeated:
+        notes.append(f"columns with the same name are numbered: {', '.join(repr(short(n)) for n in repeated[:5])}")
+    check_columns(list(table.columns), target, reading.drop)
+    column = reading.labels(table.pop(target), text_file=is_text_file(path))
+    notes += [describe_labels(column), *column.notes]
+    return table.drop(columns=list(reading.drop or ())), column, notes
+
+
+def describe_labels(column: "LabelColumn") -> str:
+    """One line: the classes, the positive one, and what marks unlabeled rows.
+
+    Examples
+    --------
+    >>> from fewlabel.cli.reading import describe_labels
+    >>> from fewlabel.labels import read_column
+    >>> describe_labels(read_column(["good", "good", "bad", None]))
+    "labels: 'bad' (1 row), 'good' (2 rows); unlabeled: 1 row (empty cell); positive: 'bad', the rarer class"
+    """
+    classes = [f"{short(repr(name))} ({rows(n)})" for name, n in list(column.counts.items())[:_MOST]]
+    if len(column.counts) > _MOST:
+        classes.append(f"{len(column.counts) - _MOST} more")
+    parts = [f"labels: {', '.join(classes)}"]
+    if column.unlabeled:
+        marks = ", ".join(short(mark) for mark in list(column.unlabeled)[:_MOST])
+        parts.append(f"unlabeled: {rows(sum(column.unlabeled.values()))} ({marks})")
+    if column.positive is not None:
+        parts.append(f"positive: {column.positive!r}, {column.why}")
+    return "; ".join(parts)
+
+
+def rows(n: int) -> str:
+    """A number of rows, for a message."""
+    return f"{n} row{'' if n == 1 else 's'}"
