@@ -13,7 +13,9 @@ from fewlabel.calibration import (
     calibrate_pu,
     likelihood_slope,
     prior_cut,
+    prior_shift,
     pu_slope,
+    slope_shrinkage,
     softmax_slope,
 )
 
@@ -84,8 +86,10 @@ def test_prior_cuts_by_hand():
 
 
 def slow_likelihood_slope(decision, positive, weight):
-    size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
-    target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))
+    groups = [weight[positive], weight[~positive]]
+    size = np.where(positive, *(w.sum() for w in groups))
+    n_rows = np.where(positive, *(max(w.sum(), w.sum() ** 2 / (w**2).sum()) for w in groups))
+    target = np.where(positive, (n_rows + 1) / (n_rows + 2), 1 / (n_rows + 2))
 
     def loss(slope):
         z = slope * decision
@@ -209,3 +213,56 @@ def test_constant_scores_give_the_prior():
 def test_without_the_prior_the_cut_is_zero():
     scores, positive = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, False, True])
     assert calibrate_pu(scores, positive, 0.5, at_prior=False).offset == 0
+
+
+@given(st.lists(st.floats(-700, 700), min_size=1, max_size=30), st.floats(1e-6, 1 - 1e-6))
+def test_shifted_probabilities_average_to_the_prior(log_odds, prior):
+    log_odds = np.array(log_odds)
+    assert expit(log_odds + prior_shift(log_odds, prior)).mean() == pytest.approx(prior, rel=1e-6)
+
+
+def test_the_shift_does_not_depend_on_the_order_of_the_rows():
+    log_odds = np.random.default_rng(0).normal(size=99)
+    assert prior_shift(log_odds, 0.3) == prior_shift(log_odds[::-1], 0.3)
+
+
+def test_slopes_are_shrunken_less_the_more_rows_there_are():
+    rng = np.random.default_rng(0)
+    found = []
+    for n in (5, 20, 100, 2000):
+        positive = np.repeat([True, False], n)
+        decision = np.where(positive, 0.5, -0.5) + rng.normal(size=2 * n)
+        found.append(slope_shrinkage(1.0, decision, positive, np.ones(2 * n)))
+    assert found == sorted(found)
+    assert 0.05 <= found[0] < 0.9
+    assert found[-1] > 0.99
+
+
+def test_the_shrinkage_is_one_minus_the_squared_standard_error_in_units_of_the_slope():
+    decision, positive = np.array([2.0, 1.0, -1.0, -2.0]), np.array([True, True, False, False])
+    information = (expit(decision) * expit(-decision) * decision**2).sum()
+    assert slope_shrinkage(1.0, decision, positive, np.full(4, 7.0)) == pytest.approx(max(0.05, 1 - 1 / information))
+    steep = 3.0 * decision
+    information = (expit(0.5 * steep) * expit(-0.5 * steep) * (0.5 * steep) ** 2).sum()
+    assert slope_shrinkage(0.5, steep, positive, np.ones(4)) == pytest.approx(max(0.05, 1 - 1 / information))
+    assert slope_shrinkage(0.0, decision, positive, np.ones(4)) == 1.0
+
+
+def test_small_weights_do_not_flatten_the_probabilities():
+    """Weights that sum to 1 gave probabilities from .55 to .62 instead of .00 to 1.00."""
+    scores, positive = np.arange(100.0), np.arange(100) >= 50
+    plain = calibrate(scores, positive).log_odds
+    for weight in (1 / 100, 1e-200):
+        np.testing.assert_allclose(
+            calibrate(scores, positive, np.full(100, weight)).log_odds, plain, rtol=1e-6, atol=1e-9
+        )
+    pu = [calibrate_pu(scores, positive, 0.1, np.full(100, weight)).log_odds for weight in (1.0, 1 / 100)]
+    np.testing.assert_allclose(*pu, rtol=1e-6)
+
+
+def test_whole_weights_are_repetitions():
+    rng = np.random.default_rng(0)
+    positive, times = np.arange(40) < 15, rng.integers(1, 4, 40)
+    scores = rng.normal(size=40) + positive
+    repeated = calibrate(np.repeat(scores, times), np.repeat(positive, times))
+    np.testing.assert_allclose(calibrate(scores, positive, times.astype(float)).log_odds, repeated.log_odds, rtol=1e-6)

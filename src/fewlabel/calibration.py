@@ -19,11 +19,14 @@ __all__ = [
     "calibrate_pu",
     "likelihood_slope",
     "prior_cut",
+    "prior_shift",
     "pu_slope",
+    "slope_shrinkage",
     "softmax_slope",
 ]
 
 _STEEPEST = 1e6  # slope at which a search ends, where scores are scaled to [-1, 1]
+_LEAST_SHRINKAGE = 0.05
 _TINY = np.finfo(float).tiny
 
 
@@ -42,7 +45,7 @@ class Calibration(NamedTuple):
     log_odds: np.ndarray
 
 
-def calibrate(scores, positive, weight=None):
+def calibrate(scores, positive, weight=None, *, shrink=False):
     """Threshold and probabilities from labeled rows of both classes.
 
     The threshold has the best balanced accuracy. There the likelihood ratio of the classes is taken to be 1, and away
@@ -53,6 +56,8 @@ def calibrate(scores, positive, weight=None):
     scores : ndarray of shape (n_rows,)
     positive : ndarray of bool of shape (n_rows,)
     weight : ndarray of shape (n_rows,), default=None
+    shrink : bool, default=False
+        Multiply the slope by `slope_shrinkage`, for scores of rows that the scoring model was not fitted to.
 
     Returns
     -------
@@ -70,6 +75,8 @@ def calibrate(scores, positive, weight=None):
     scores, positive, weight = scores[order], positive[order], weight[order]
     cut = balanced_cut(scores, positive, weight)
     slope = likelihood_slope(scores - cut, positive, weight)
+    if shrink:
+        slope *= slope_shrinkage(slope, scores - cut, positive, weight)
     return Calibration(-cut, np.array([slope, logit(np.average(positive, weights=weight))]))
 
 
@@ -105,7 +112,7 @@ def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
     u, u_weight = _in_order(scores[~positive], weight[~positive])
     p, p_weight = _in_order(scores[positive], weight[positive])
     cut = prior_cut(u, u_weight, prior) if at_prior else 0.0
-    most = math.log1p(math.fsum(weight))
+    most = math.log1p(_n_rows(weight))
     slope = pu_slope(p - cut, p_weight, u - cut, u_weight, prior, most)
     return Calibration(-cut, np.array([slope, 0.0]))
 
@@ -164,7 +171,9 @@ def likelihood_slope(decision, positive, weight):
     r"""Slope :math:`a \ge 0` of the log-likelihood ratio :math:`a \cdot decision` of the two classes.
 
     Logistic regression without intercept on classes of equal total weight. Platt's targets, slightly inside 0 and 1,
-    keep the slope finite when the rows are separable.
+    keep the slope finite when the rows are separable. They depend on the number of rows: the total weight, so that
+    weights count as repetitions, but at least Kish's effective number, so that weights that sum to 1 do not flatten
+    the slope.
 
     Parameters
     ----------
@@ -185,9 +194,74 @@ def likelihood_slope(decision, positive, weight):
     if scale < _TINY:  # a constant score, and a threshold next to it
         return 0.0
     size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
-    target = np.where(positive, (size + 1) / (size + 2), 1 / (size + 2))
+    n_rows = np.where(positive, _n_rows(weight[positive]), _n_rows(weight[~positive]))
+    target = np.where(positive, (n_rows + 1) / (n_rows + 2), 1 / (n_rows + 2))
     pull = weight / size * decision / scale
     return _root(lambda slope: float(pull @ (expit(slope * decision / scale) - target))) / scale
+
+
+def slope_shrinkage(slope, decision, positive, weight):
+    r"""Factor by which to multiply the slope of `likelihood_slope`, because it is an estimate from few rows.
+
+    The positive part of :math:`1 - v / a^2`, with :math:`v` the sampling variance of the slope :math:`a`. With few
+    labels the slope of scores without any information is far from 0, and probabilities are worse than a constant.
+
+    Parameters
+    ----------
+    slope : float
+    decision : ndarray of shape (n_rows,)
+    positive : ndarray of bool of shape (n_rows,)
+    weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    float
+        From 0.05, so that the probabilities rank rows as the scores do, to 1.
+
+    References
+    ----------
+    .. [1] W. James, C. Stein. Estimation with quadratic loss. Fourth Berkeley Symposium on Mathematical Statistics and
+       Probability, 1961.
+    """
+    if slope <= 0:
+        return 1.0
+    size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
+    probability, z = expit(slope * decision), slope * decision
+    information = probability * (1 - probability) * z**2
+    curvature = weight / size @ information
+    variance = (weight / size) ** 2 @ information / max(curvature, _TINY) ** 2  # of the slope, in units of the slope
+    return float(np.clip(1.0 - variance, _LEAST_SHRINKAGE, 1.0))
+
+
+def prior_shift(log_odds, prior):
+    r"""Shift :math:`b` with which the probabilities average to a prior: the mean of :math:`\sigma(z + b)` is it.
+
+    Parameters
+    ----------
+    log_odds : ndarray of shape (n_rows,)
+        Of the rows that the prior refers to, such as the unlabeled ones.
+    prior : float
+        Share of positives among them.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.special import expit
+    >>> from fewlabel.calibration import prior_shift
+    >>> log_odds = np.array([-1.0, 0.0, 3.0])
+    >>> round(float(expit(log_odds + prior_shift(log_odds, 0.2)).mean()), 6)
+    0.2
+    """
+    low, high = logit(prior) - log_odds.max(), logit(prior) - log_odds.min()
+    if high - low < _TINY:
+        return float(low)
+    # Sums of rows in another order differ in the last bit, and the ends need not have opposite signs.
+    ordered = np.sort(log_odds)
+    return float(brentq(lambda shift: expit(ordered + shift).mean() - prior, low - 1.0, high + 1.0, xtol=1e-12))
 
 
 def softmax_slope(outputs, codes, class_weight):
@@ -268,6 +342,12 @@ def _root(gradient):
     while gradient(steepest) < 0 and steepest < _STEEPEST:
         steepest *= 2
     return steepest if gradient(steepest) < 0 else brentq(gradient, 0.0, steepest, xtol=1e-12)
+
+
+def _n_rows(weight):
+    """Total weight, or the effective number of rows if that is larger, as it is if the mean weight is far below 1."""
+    relative = weight / weight.max()  # squares of tiny weights would underflow
+    return max(math.fsum(weight), math.fsum(relative) ** 2 / math.fsum(relative**2))
 
 
 def _in_order(scores, weight):

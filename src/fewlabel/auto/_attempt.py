@@ -1,5 +1,9 @@
 """Work that may fail without ending the fit."""
 
+import warnings
+
+from sklearn.exceptions import FitFailedWarning
+
 from fewlabel.text import short
 
 
@@ -47,3 +51,12 @@ def reasons(left_out):
     for member, reason in left_out.items():
         names.setdefault(status_of(reason), []).append(member.name)
     return "; ".join(f"{', '.join(of_reason)} ({why})" for why, of_reason in names.items())
+
+
+def warn_failed(left_out):
+    """Warn of the members that failed; other reasons are the user's choice."""
+    failed = {m: why for m, why in left_out.items() if isinstance(why, Exception)}
+    if failed:
+        warnings.warn(
+            f"left out of the ensemble: {reasons(failed)}", FitFailedWarning, stacklevel=5
+        )  # the line that calls `fit`

@@ -2,7 +2,6 @@
 
 import numbers
 import time
-import warnings
 from collections.abc import Callable
 from typing import Literal, Self
 
@@ -10,20 +9,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
-from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel import labels
-from fewlabel.auto._attempt import attempt, reasons, status_of
+from fewlabel.auto._attempt import attempt, reasons, status_of, warn_failed
 from fewlabel.auto._crossfit import Evidence, TrainingRows, refit
 from fewlabel.auto._intervals import UnlabeledEffect, interval, unlabeled_effect
 from fewlabel.auto._members import BINARY, MULTICLASS, POSITIVE_UNLABELED, select_members
 from fewlabel.auto._trials import OUT_OF_TIME, try_members
 from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted
 from fewlabel.base import Interval, RankingClassifier, StrOptions, fit_context
-from fewlabel.calibration import calibrate, calibrate_pu
+from fewlabel.calibration import calibrate, calibrate_pu, prior_shift
 from fewlabel.exceptions import LabelError
 from fewlabel.prior import class_prior
 from fewlabel.thread_limits import one_thread
@@ -70,7 +68,9 @@ class AutoClassifier(RankingClassifier):
         Seconds for the fit: no member is tried after 60% of them, so that time is left to fit the chosen members to
         all rows. A member that was started is finished. Without a budget the result depends on `random_state` alone.
     prior : float, default=None
-        P(y = positive) among the unlabeled rows, for positive-unlabeled data. Estimated if None.
+        Share of positives among the unlabeled rows. With positive-unlabeled data it is estimated if None. With two
+        classes it moves the probabilities, which then average to it over the unlabeled rows; the ranking and `predict`
+        stay as they are. Not for three classes or more.
     n_jobs : int, default=None
         Number of members fitted at the same time, in threads; -1 means all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -101,6 +101,9 @@ class AutoClassifier(RankingClassifier):
         Positions of these rows in `X`. For positive-unlabeled data they include unlabeled rows.
     prior_ : float or None
         The prior that was used, for positive-unlabeled data.
+    base_rate_ : float or None
+        Share of positives that `predict_proba` refers to: `prior` if it is given or estimated, otherwise that of the
+        labeled rows. None with three classes or more.
     members_ : dict
         The fitted members by name; ``members_[name].model`` is the estimator. In a model that was loaded from a file,
         forests and boosters of other libraries are :class:`fewlabel.persistence.FrozenTrees`.
@@ -114,8 +117,10 @@ class AutoClassifier(RankingClassifier):
     Notes
     -----
     A ranking has no threshold. With two classes `predict` uses the one with the best balanced accuracy on the
-    out-of-fold scores of the labeled rows, and `predict_proba` a sigmoid fitted to them. With more classes each has
-    its own sigmoid, and the probabilities are normalized.
+    out-of-fold scores of the labeled rows, and `predict_proba` a sigmoid fitted to them, which is flatter the fewer
+    labels there are. With more classes each has its own sigmoid, and the probabilities are normalized. Probabilities
+    refer to the share of positives among the labeled rows. If these were not drawn at random, such as the same number
+    of each class, give `prior`.
 
     Missing values (NaN) are replaced by medians and flagged in extra columns, or left as they are for members that
     accept them. Columns are scaled by the labeled rows for members that use only these; components and graph features
@@ -222,7 +227,7 @@ class AutoClassifier(RankingClassifier):
                 report(done, total, f"{member.name} (failed)" if member in left_out else member.name)
         evidence = {m: evidence[m] for m in members if m in evidence}
         out_of_fold = self._choose(rows, evidence, left_out)
-        self._calibrate(_log_odds(out_of_fold), rows.y)
+        self._calibrate(_log_odds(out_of_fold), rows.y, X[codes < 0])
         report(total, total, "the chosen members on all rows")
         return self
 
@@ -236,6 +241,8 @@ class AutoClassifier(RankingClassifier):
         if len(found.classes) > 1:
             self.classes_ = found.classes
             self.task_ = BINARY if len(found.classes) == 2 else MULTICLASS
+            if self.prior is not None and self.task_ == MULTICLASS:
+                raise ValueError(f"prior={self.prior} is for two classes, and y has {len(found.classes)}; leave it out")
         else:
             self.classes_, positive = labels.read_pu(y)  # raises if no row is unlabeled
             self.task_ = POSITIVE_UNLABELED
@@ -271,7 +278,7 @@ class AutoClassifier(RankingClassifier):
             failed = {m: fitted[m] for m in chosen if isinstance(fitted[m], Exception)}
             if not failed:
                 self.members_ = {m.name: fitted[m] for m in chosen}
-                _warn_failed(left_out)
+                warn_failed(left_out)
                 return out_of_fold
             left_out.update(failed)
             evidence = {m: one for m, one in evidence.items() if m not in failed}
@@ -309,18 +316,29 @@ class AutoClassifier(RankingClassifier):
     def _scorer(self):
         return SCORERS.get(self.scoring, self.scoring) if self.prior_ is None else SCORERS["roc_auc"]
 
-    def _calibrate(self, scores, y):
+    def _calibrate(self, scores, y, unlabeled):
         """Set threshold, out-of-fold decision function and, last, the probabilities."""
+        self.base_rate_ = self.prior_
         if self.prior_ is not None:
             self.offset_, log_odds = calibrate_pu(scores[:, 0], y == 1, self.prior_)
         elif scores.shape[1] == 1:
-            self.offset_, log_odds = calibrate(scores[:, 0], y == 1)
+            self.offset_, log_odds = calibrate(scores[:, 0], y == 1, shrink=True)
+            self.base_rate_ = float(np.mean(y == 1))
+            if self.prior is not None:
+                self.base_rate_ = self.prior
+                log_odds[1] = self._prior_intercept(log_odds[0], unlabeled)
         else:
-            found = [calibrate(scores[:, k], y == k) for k in range(scores.shape[1])]
+            found = [calibrate(scores[:, k], y == k, shrink=True) for k in range(scores.shape[1])]
             self.offset_, log_odds = (np.array(part) for part in zip(*found))
         decision = scores + self.offset_
         self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else _normalized(decision, log_odds)
         self.calibration_ = log_odds
+
+    def _prior_intercept(self, slope, unlabeled):
+        """Intercept of the log-odds for the stated prior."""
+        if len(unlabeled) == 0:
+            return logit(self.prior)
+        return prior_shift(slope * (self._score(unlabeled) + self.offset_), self.prior)
 
     def _score(self, X):
         with one_thread():  # sums then have one order
@@ -412,12 +430,6 @@ def check_counts(classes, codes):
             f"{_LEAST} rows of each class are needed, one to learn from and one to validate with. Label more rows of "
             "it, or leave the class out"
         )
-
-
-def _warn_failed(left_out):
-    failed = {m: why for m, why in left_out.items() if isinstance(why, Exception)}
-    if failed:
-        warnings.warn(f"left out of the ensemble: {reasons(failed)}", FitFailedWarning, stacklevel=5)
 
 
 def _repeats(n_rows):

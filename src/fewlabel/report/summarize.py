@@ -215,8 +215,8 @@ def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str
         return {
             "roc": [{**name, **curves.roc(positive, decision, auto.prior_, seed)}],
             "precision_recall": [{**name, **curves.precision_recall(positive, decision, auto.prior_, seed)}],
-            # With positives and unlabeled rows only, the true share of positives at a probability is not known.
-            "calibration": curves.calibration(positive, probability) if auto.prior_ is None else [],
+            # Probabilities for a given prior cannot be compared with the shares among the labeled rows.
+            "calibration": curves.calibration(positive, probability) if auto.prior_ is auto.prior is None else [],
         }
     largest = np.argsort(-np.bincount(y), kind="stable")[:_MOST_CLASSES]
     predicted = decision.argmax(axis=1)
