@@ -6,7 +6,7 @@ import pytest
 
 from fewlabel.exceptions import TableError
 from fewlabel.tables import read_columns
-from fewlabel.tables.kinds import as_kind, kind_of, why_dropped
+from fewlabel.tables.kinds import as_kind, kind_and_notation, kind_of, why_dropped
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,70 @@ def test_a_table_is_read_column_by_column():
         read_columns(table[["same", "none"]])
     with pytest.raises(TableError, match="several columns named 'a'"):
         read_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+# Notations --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("texts", "notation", "numbers"),
+    [
+        (["1,5", "-2,75", None], "1.234,5", [1.5, -2.75, np.nan]),
+        (["1,234", "999"], "1,234.5", [1234, 999]),
+        (["0,123", "1,234"], "1.234,5", [0.123, 1.234]),
+        (["$5", "-$1,234.50"], "1,234.5", [5, -1234.5]),
+        (["$5", "$12.5"], "1234.5", [5, 12.5]),
+        (["5 \N{EURO SIGN}", "1\N{NARROW NO-BREAK SPACE}234,5 \N{EURO SIGN}"], "1 234,5", [5, 1234.5]),
+        (["1'000", "2"], "1'234.5", [1000, 2]),
+    ],
+)
+def test_numbers_in_other_notations(texts, notation, numbers):
+    column = pd.Series(texts)
+    kind, found = kind_and_notation(column)
+    assert kind == "number"
+    assert (found or "1234.5") == notation
+    np.testing.assert_array_equal(as_kind(column, kind, found), numbers)
+
+
+def test_a_number_in_another_notation_than_the_column_is_missing():
+    np.testing.assert_array_equal(as_kind(pd.Series(["1.5", "1,5", "1.234"]), "number", "1.234,5"), [np.nan, 1.5, 1234])
+    np.testing.assert_array_equal(as_kind(pd.Series(["$3", "True", "1"]), "number"), [3, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("texts", "notation", "first"),
+    [
+        (["03/04/2024", "31/12/2024"], "31/12/2024", "2024-04-03"),
+        (["03/04/2024", "12/31/2024"], "12/31/2024", "2024-03-04"),
+        (["3.4.99 10:00", "31.12.98 11:30"], "31/12/24", "1999-04-03 10:00"),
+        (["3 Apr 2024 10:00", "1 May 2024 11:00"], "31 Dec 2024", "2024-04-03 10:00"),
+        (["2024-04-03T10:00:00Z", "2024-12-31"], "", "2024-04-03 10:00"),
+        (["2024-04", "2024-05"], "", "2024-04-01"),
+    ],
+)
+def test_one_format_per_date_column(texts, notation, first):
+    column = pd.Series(texts)
+    assert kind_and_notation(column) == ("date", notation)
+    assert as_kind(column, "date", notation)[0] == pd.Timestamp(first)
+
+
+def test_dates_that_can_be_read_in_two_ways():
+    column = pd.Series(["03/04/2024", "05/06/2024", None], name="since")
+    with pytest.raises(TableError, match=r"column 'since' has dates such as 03/04/2024, .*--day-first"):
+        kind_and_notation(column)
+    for dayfirst, month in ((True, 4), (False, 3)):
+        kind, notation = kind_and_notation(column, dayfirst)
+        assert as_kind(column, kind, notation).dt.month[0] == month
+    # New rows keep the order of the fit; the year first cannot be misread.
+    new = as_kind(pd.Series(["12/31/2024", "01/02/2024", "2024-02-01"]), "date", "31/12/2024")
+    assert new.tolist() == [pd.NaT, pd.Timestamp("2024-02-01"), pd.Timestamp("2024-02-01")]
+    assert kind_and_notation(pd.Series(["13/01/2024", "01/13/2024"]))[0] == "text"  # no single order
+    assert kind_and_notation(pd.Series(["10:30", "11:45"]))[0] == "text"  # pandas would add today's date
+
+
+def test_booleans_of_the_fit_in_other_words():
+    values = pd.Series(["1", "0", "true", "No", "1.0", "2", None], dtype=object)
+    np.testing.assert_array_equal(as_kind(values, "boolean"), [1, 0, 1, 0, 1, np.nan, np.nan])
+    np.testing.assert_array_equal(as_kind(pd.Series([1, 0, 2]), "boolean"), [1, 0, np.nan])
+    assert kind_of(values[:4]) == "boolean"
+    assert kind_of(pd.Series(["1", "0"])) == "number"

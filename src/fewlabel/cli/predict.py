@@ -52,7 +52,8 @@ def predict(
 
     fitted = _load(model)
     # A column may look like numbers in one chunk and text in another: the model knows which it is.
-    text = [name for name, kind in fitted.encoder_.columns_.items() if kind != NUMBER]
+    encoder = fitted.encoder_
+    text = [name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_]
     n_rows = 0
     with _writer(out) as write, progress(quiet, lines=False) as report:
         for chunk in read_chunks(table, BLOCK, [*text, *(keep or ())]):

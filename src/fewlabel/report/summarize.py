@@ -103,12 +103,13 @@ def metrics(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def notes_of(model: TableClassifier) -> list[str]:
-    """Notes on the columns, those that were dropped and suspected leaks, and on methods that were left out."""
+    """Notes on dropped columns, notations of numbers and dates, suspected leaks and methods that were left out."""
     notes, dropped = [], model.encoder_.dropped_
     for reason in dict.fromkeys(dropped.values()):
-        names = [short(name) for name, why in dropped.items() if why == reason]
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        notes.append(f"dropped ({reason}): {', '.join(names[:5])}{more}")
+        notes.append(f"dropped ({reason}): {_names_with(reason, dropped)}")
+    notations = model.encoder_.notations_
+    for notation in dict.fromkeys(notations.values()):
+        notes.append(f"numbers or dates are read like {notation}: {_names_with(notation, notations)}")
     for name in model.leaks_[:5]:
         notes.append(
             f"column {short(name)!r} alone separates the classes: if it is filled in after the label is known, fit "
@@ -117,6 +118,12 @@ def notes_of(model: TableClassifier) -> list[str]:
     for status, rows in model.estimator_.leaderboard_.query("status != 'ok'").groupby("status", sort=False):
         notes.append(f"left out ({status}): {', '.join(rows['method'])}")
     return notes
+
+
+def _names_with(value: str, columns: dict[str, str]) -> str:
+    """The first columns that have a value, as text."""
+    names = [short(name) for name, other in columns.items() if other == value]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def signed(number: float, digits: int = 3) -> str:

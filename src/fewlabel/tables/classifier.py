@@ -52,6 +52,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ``AutoClassifier(random_state=random_state)``.
     positive : str, int or bool, default=None
         The class to find; with more than two classes, the others become one. By default the last in sorted order.
+    dayfirst : bool, default=None
+        Whether 03/04/2024 is the third of April or March the fourth, see `TableEncoder`.
     random_state : int, RandomState instance or None, default=None
         Seed of the encoder and of the default estimator.
 
@@ -108,12 +110,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "positive": "no_validation",
+        "dayfirst": ["boolean", None],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, estimator: Any = None, *, positive: Any = None, random_state: Any = None) -> None:
+    def __init__(
+        self, estimator: Any = None, *, positive: Any = None, dayfirst: bool | None = None, random_state: Any = None
+    ) -> None:
         self.estimator = estimator
         self.positive = positive
+        self.dayfirst = dayfirst
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -151,7 +157,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         labels.require_y(y, self)
         read = labels.read_positive(y, self.positive)
-        encoder = TableEncoder(random_state=self.random_state)
+        encoder = TableEncoder(dayfirst=self.dayfirst, random_state=self.random_state)
         features = np.asarray(encoder.fit_transform(X))  # the user may have set another output
         check_consistent_length(features, read.codes)
         leaks = suspected_leaks(features, read.codes, encoder.sources_)

@@ -28,6 +28,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
+    dayfirst : bool, default=None
+        Whether 03/04/2024 is the third of April or March the fourth, in a column whose dates can all be read either
+        way. By default such a column is an error.
     random_state : int, RandomState instance or None, default=None
         Seed of the text components.
 
@@ -35,6 +38,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns_ : dict
         Kind of each column in use: "number", "boolean", "date" or "text".
+    notations_ : dict
+        How the texts of a column write numbers or dates, if not as 1234.5 or 2024-12-31: for instance "1.234,5" or
+        "31/12/2024". New rows are read in the same notation.
     dropped_ : dict
         The other columns, each with the reason: "empty", "constant" or "looks like an identifier".
     features_ : list of str
@@ -75,9 +81,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [nan, 0. , 1. , 0. ]])
     """
 
-    _parameter_constraints: dict = {"random_state": ["random_state"]}
+    _parameter_constraints: dict = {"dayfirst": ["boolean", None], "random_state": ["random_state"]}
 
-    def __init__(self, *, random_state: Any = None) -> None:
+    def __init__(self, *, dayfirst: bool | None = None, random_state: Any = None) -> None:
+        self.dayfirst = dayfirst
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -144,7 +151,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         missing = [name for name in self.columns_ if name not in table.columns]
         if missing:
             raise TableError(_missing_text(missing, [name for name in table.columns if name not in self.columns_]))
-        converted = {name: as_kind(table[name], kind) for name, kind in self.columns_.items()}
+        converted = {
+            name: as_kind(table[name], kind, self.notations_.get(name, "")) for name, kind in self.columns_.items()
+        }
         return self._encode(pd.DataFrame(converted, index=table.index))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
@@ -187,8 +196,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = self._as_frame(X, reset=True)
         if len(table) < 2:
             raise TableError(f"the table has {len(table)} row(s): at least 2 are needed")
-        found = read_columns(table)
-        self.columns_, self.dropped_ = found.kinds, found.dropped
+        found = read_columns(table, dayfirst=self.dayfirst)
+        self.columns_, self.dropped_, self.notations_ = found.kinds, found.dropped, found.notations
         plain, coded = self._split(found.table)
         names, self.sources_ = list(plain.columns), list(plain.columns)
         self._vectorizer = None

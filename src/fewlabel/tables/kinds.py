@@ -2,13 +2,13 @@
 
 import math
 import re
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fewlabel.exceptions import TableError
+from fewlabel.tables.notations import ISO, PLAIN, find_date_notation, find_number_notation, parse_dates, parse_numbers
 
 NUMBER, BOOLEAN, DATE, TEXT = "number", "boolean", "date", "text"
 _TRUE, _FALSE = {"true", "yes", "t", "y"}, {"false", "no", "f", "n"}
@@ -29,19 +29,25 @@ class Columns(NamedTuple):
         Kind of each column: "number", "boolean", "date" or "text".
     dropped : dict
         The other columns, each with the reason why it was dropped.
+    notations : dict
+        How the numbers or dates of a column are written, where it is not the usual way: "1.234,5", "31/12/2024".
     """
 
     table: pd.DataFrame
     kinds: dict[str, str]
     dropped: dict[str, str]
+    notations: dict[str, str]
 
 
-def read_columns(X: pd.DataFrame) -> Columns:
+def read_columns(X: pd.DataFrame, *, dayfirst: bool | None = None) -> Columns:
     """Find the kind of each column and drop the columns without information.
 
     Parameters
     ----------
     X : DataFrame of shape (n_samples, n_columns)
+    dayfirst : bool, default=None
+        Whether 03/04/2024 is the third of April or March the fourth, in a column whose dates can all be read either
+        way. By default such a column is an error.
 
     Returns
     -------
@@ -50,7 +56,7 @@ def read_columns(X: pd.DataFrame) -> Columns:
     Raises
     ------
     TableError
-        If two columns have the same name, or no column is left.
+        If two columns have the same name, no column is left, or day and month are ambiguous.
 
     Examples
     --------
@@ -64,14 +70,16 @@ def read_columns(X: pd.DataFrame) -> Columns:
     if X.columns.has_duplicates:
         name = X.columns[X.columns.duplicated()][0]
         raise TableError(f"the table has several columns named {name!r}: give each column a name of its own")
-    kinds = {name: kind_of(X[name]) for name in X.columns}
-    converted = {name: as_kind(X[name], kind) for name, kind in kinds.items()}
+    found = {name: kind_and_notation(X[name], dayfirst) for name in X.columns}
+    kinds = {name: kind for name, (kind, _) in found.items()}
+    converted = {name: as_kind(X[name], *found[name]) for name in kinds}
     reasons = {name: why_dropped(name, converted[name], kinds[name]) for name in kinds}
     kept = {name: kind for name, kind in kinds.items() if reasons[name] is None}
     if not kept:
         raise TableError("no column is left to learn from: every column is empty, constant or looks like an identifier")
     dropped = {name: reason for name, reason in reasons.items() if reason is not None}
-    return Columns(pd.DataFrame({name: converted[name] for name in kept}, index=X.index), kept, dropped)
+    notations = {name: found[name][1] for name in kept if found[name][1]}
+    return Columns(pd.DataFrame({name: converted[name] for name in kept}, index=X.index), kept, dropped, notations)
 
 
 def kind_of(column: pd.Series) -> str:
@@ -84,45 +92,47 @@ def kind_of(column: pd.Series) -> str:
     >>> [kind_of(pd.Series(v)) for v in ([1, 2], ["yes", None], ["2024-01-31", "2024-02-01"], ["a", "b"])]
     ['number', 'boolean', 'date', 'text']
     """
+    return kind_and_notation(column)[0]
+
+
+def kind_and_notation(column: pd.Series, dayfirst: bool | None = None) -> tuple[str, str]:
+    """Kind of a column, and the notation of its numbers or dates; "" if they are written the usual way."""
+    kind = _kind_of_dtype(column)
+    if kind is not None:
+        return kind, ""
+    present = column.dropna()
+    texts = present.astype(str).str.strip()
+    words = set(texts.str.lower().unique())
+    if words <= _TRUE | _FALSE | _ONE | _ZERO and words & (_TRUE | _FALSE):
+        return BOOLEAN, ""
+    notation = find_number_notation(texts)
+    if notation is not None:
+        return NUMBER, "" if notation == PLAIN else notation
+    notation = find_date_notation(texts, dayfirst)
+    if notation is not None:
+        return DATE, "" if notation == ISO else notation
+    return TEXT, ""
+
+
+def _kind_of_dtype(column: pd.Series) -> str | None:
+    """Kind of a column whose values need not be looked at; None for text and objects."""
     if pd.api.types.is_bool_dtype(column.dtype):
         return BOOLEAN
     if pd.api.types.is_numeric_dtype(column.dtype):
         return NUMBER
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return DATE
-    present = column.dropna()
-    if len(present) == 0:
-        return NUMBER
-    if present.map(lambda v: isinstance(v, (bool, np.bool_))).all():
-        return BOOLEAN
-    texts = present.astype(str).str.strip()
-    words = set(texts.str.lower().unique())
-    if words <= _TRUE | _FALSE | _ONE | _ZERO and words & (_TRUE | _FALSE):
-        return BOOLEAN
-    if pd.to_numeric(texts, errors="coerce").notna().all():
-        return NUMBER
-    return DATE if _are_dates(texts) else TEXT
+    return NUMBER if column.isna().all() else None
 
 
-def _are_dates(texts: pd.Series) -> bool:
-    sample = texts.iloc[:200]
-    if not sample.str.contains(r"\d{1,4}[-/.:]\d{1,2}").all():  # pandas reads more than this as dates
-        return False
-    return bool(_to_dates(texts).notna().all())
+def as_kind(column: pd.Series, kind: str, notation: str = "") -> pd.Series:
+    """Convert a column of any dtype to floats (numbers, booleans), dates or text; what does not fit becomes missing.
 
-
-def _to_dates(texts: pd.Series) -> pd.Series:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        dates = pd.to_datetime(texts, errors="coerce", utc=True, format="mixed")
-    return dates.dt.tz_localize(None)
-
-
-def as_kind(column: pd.Series, kind: str) -> pd.Series:
-    """Convert a column of any dtype to floats (numbers, booleans), dates or text; what does not fit becomes missing."""
+    `notation` is how texts write numbers or dates, see `fewlabel.tables.notations`.
+    """
     if kind == NUMBER:
         if not pd.api.types.is_numeric_dtype(column.dtype):
-            column = pd.to_numeric(column.astype(object), errors="coerce")
+            column = parse_numbers(column.astype(object), notation or PLAIN)
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return pd.Series(np.where(np.isfinite(values), values, np.nan), index=column.index)
     if kind == BOOLEAN:
@@ -130,7 +140,7 @@ def as_kind(column: pd.Series, kind: str) -> pd.Series:
     if kind == DATE:
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             return column.dt.tz_localize(None) if column.dt.tz is None else column.dt.tz_convert(None)
-        return _to_dates(column.astype(object).where(column.notna()).map(lambda v: v if v is None else str(v)))
+        return parse_dates(column.astype(object).map(str, na_action="ignore").astype(object), notation or ISO)
     return column.astype(object).map(str, na_action="ignore").astype(object).where(column.notna(), None)
 
 
