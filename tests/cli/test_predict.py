@@ -1,5 +1,6 @@
 """predict on rows that differ from those of the fit: read right, refused or reported, never scored wrong silently."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fewlabel
 from fewlabel.cli.main import run
 
 QUICK = ["--method", "logistic-regression", "--quiet"]
@@ -90,6 +92,90 @@ def test_booleans_in_another_notation_are_the_same(fitted, rows, words, capsys):
     rows.assign(member=np.where(rows["member"], *words)).to_csv("new.csv", index=False)
     assert run(["predict", "model.skops", "new.csv"]) == 0
     assert capsys.readouterr().out == fitted
+
+
+@pytest.mark.parametrize(
+    ("written", "notation"),
+    [
+        (lambda v: f"{v:,.2f}".translate(str.maketrans(",.", ".,")), "1.234,5"),
+        (lambda v: f"${v:,.2f}", "1,234.5"),
+        (lambda v: f"{v:.2f}".replace(".", ",") + " \N{EURO SIGN}", "1.234,5"),
+    ],
+    ids=["decimal comma", "dollars", "euros"],
+)
+def test_numbers_in_another_notation(fitted, rows, written, notation, capsys):
+    other = rows.assign(amount=rows["amount"].map(written))
+    other.to_csv("other.csv", index=False)
+    assert run(["predict", "model.skops", "other.csv", "--out", "out.csv", "--strict"]) == 1  # the fit saw 1234.5
+    assert "column 'amount': 100.0% of the values are not numbers, such as" in capsys.readouterr().err
+    assert not Path("out.csv").exists()
+    assert run(["fit", "other.csv", "--target", "y", "--positive", "bad", *QUICK[:2]]) == 0
+    assert f"note: numbers or dates are read like {notation}: amount" in capsys.readouterr().err
+    assert run(["predict", "model.skops", "other.csv", "--strict"]) == 0
+    assert capsys.readouterr().out == fitted
+
+
+def test_dates_keep_the_order_of_the_fit(rows, capsys):
+    dates = rows["since"]
+    rows.assign(since=dates.dt.strftime("%d/%m/%Y")).to_csv("rows.csv", index=False)
+    assert run(["fit", "rows.csv", "--target", "y", *QUICK]) == 0
+    few = rows.assign(since=dates.dt.strftime("%d/%m/%Y"))[dates.dt.day <= 12]  # month first would fit, too
+    few.to_csv("few.csv", index=False)
+    few.assign(since=dates.dt.strftime("%Y-%m-%d")).to_csv("iso.csv", index=False)
+    assert run(["predict", "model.skops", "few.csv"]) == 0
+    expected = capsys.readouterr().out
+    assert run(["predict", "model.skops", "iso.csv"]) == 0
+    assert capsys.readouterr().out == expected
+    assert run(["fit", "few.csv", "--target", "y", "--out", "made", *QUICK]) == 1
+    assert "column 'since' has dates such as" in (message := capsys.readouterr().err)
+    assert "choose with --day-first or --month-first" in message
+    for option, notation in (("--day-first", "31/12/2024"), ("--month-first", "12/31/2024")):
+        assert run(["fit", "few.csv", "--target", "y", option, *QUICK]) == 0
+        assert fewlabel.load("model.skops").encoder_.notations_ == {"since": notation}
+        assert option in json.loads(Path("metrics.json").read_text())["command"]
+
+
+# Drift ------------------------------------------------------------------------------------------------------
+
+
+def test_columns_that_do_not_fit_are_named_once_each(fitted, rows, capsys, monkeypatch):
+    new = rows.assign(amount=rows["amount"] * 1000, city="<Bern>", member="maybe", age=np.nan)
+    new.to_csv("new.csv", index=False)
+    assert run(["predict", "model.skops", "new.csv", "--out", "out.csv", "--drift", "drift.html"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "column" in line] == [
+        "note: column 'age': 100.0% of the values are missing (none at fit)",
+        "note: column 'amount': the values are about 1,000 times larger than at fit",
+        "note: column 'member': 100.0% of the values are not booleans, such as 'maybe' (none at fit); they count as "
+        "missing",
+        "note: column 'city': 100.0% of the values are categories that were not seen at fit, such as '<Bern>'",
+    ]
+    page = Path("drift.html").read_text()
+    assert "4 of 5 columns do not fit" in page
+    assert "&lt;Bern&gt;" in page
+    monkeypatch.setattr("fewlabel.auto.BLOCK", 7)  # in chunks
+    assert run(["predict", "model.skops", "new.csv", "--out", "out.csv", "--drift", "drift.html"]) == 0
+    assert capsys.readouterr().err.splitlines() == lines
+    assert Path("drift.html").read_text() == page
+
+
+def test_strict_writes_no_result(fitted, rows, capsys):
+    rows.assign(city="Bern").to_csv("new.csv", index=False)
+    Path("out.csv").write_text("old")
+    options = ["--strict", "--drift", "drift.json", "--quiet"]
+    assert run(["predict", "model.skops", "new.csv", "--out", "out.csv", *options]) == 1
+    captured = capsys.readouterr()
+    assert "fewlabel: 1 column(s) do not fit the model, so --strict wrote no result: 'city'" in captured.err
+    assert Path("out.csv").read_text() == "old"
+    assert json.loads(Path("drift.json").read_text())["findings"][0]["reason"] == "unseen categories"
+    assert run(["predict", "model.skops", "new.csv", *options]) == 1
+    assert capsys.readouterr().out == ""
+    assert run(["predict", "model.skops", "rows.csv", "--strict"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == fitted
+    assert captured.err == ""
+    assert run(["predict", "model.skops", "rows.csv", "--drift", "drift.txt"]) == 2
+    assert "written as .html or .json" in capsys.readouterr().err
 
 
 # Output -----------------------------------------------------------------------------------------------------

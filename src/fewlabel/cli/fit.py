@@ -8,6 +8,7 @@ import typer
 
 from fewlabel.cli.options import (
     AsJson,
+    DayFirst,
     Debug,
     Decimal,
     Drop,
@@ -69,6 +70,7 @@ def fit(
     drop: Drop = None,
     encoding: Encoding = None,
     decimal: Decimal = ".",
+    day_first: DayFirst = None,
     prior: Annotated[
         float | None,
         typer.Option(
@@ -114,7 +116,15 @@ def fit(
     options = FitOptions(
         tables=tables,
         reading=Reading(
-            target, drop, positive, unlabeled, negatives_unknown, merge_spellings, encoding=encoding, decimal=decimal
+            target,
+            drop,
+            positive,
+            unlabeled,
+            negatives_unknown,
+            merge_spellings,
+            encoding=encoding,
+            decimal=decimal,
+            day_first=day_first,
         ),
         method=method,
         out=out,

@@ -23,7 +23,8 @@ def fit_memory(options: FitOptions) -> None:
     X, column, notes = read_labeled(path, options.reading)
     for note in notes:
         say(f"note: {note}", options.quiet)
-    model = TableClassifier(estimator, positive=column.positive, random_state=options.seed)
+    day_first = options.reading.day_first
+    model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
     with progress(options.quiet) as tell:
         encoded = model.encode(X, column.labels, target=options.reading.target)
         model.fit_encoded(encoded, callback=tell)

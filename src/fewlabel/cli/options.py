@@ -49,6 +49,7 @@ Encoding = Annotated[
 ]
 Decimal = Annotated[
     str, typer.Option("--decimal", metavar="CHARACTER", help="Decimal separator of a text file, . or ,")
+]
 DayFirst = Annotated[
     bool | None,
     typer.Option("--day-first/--month-first", help="Whether 03/04/2024 is the third of April or March the fourth."),

@@ -38,6 +38,13 @@ def result_file(path: Path | None) -> Path | None:
     return writable_file(path)
 
 
+def drift_file(path: Path | None) -> Path | None:
+    """Check that a page on the columns can be written."""
+    if path is not None and path.suffix.lower() not in (".html", ".json"):
+        raise typer.BadParameter(f"{path}: the page is written as .html or .json")
+    return writable_file(path)
+
+
 def _require_writable(path: Path, folder: Path) -> None:
     if not folder.is_dir():
         raise typer.BadParameter(f"there is no folder {folder}: make it first, or name another")

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fewlabel.cli.options import Debug, Quiet, TableFile
-from fewlabel.cli.paths import TEXT_SEPARATORS, require_column, result_file
+from fewlabel.cli.options import Debug, Decimal, Encoding, Quiet, TableFile
+from fewlabel.cli.paths import TEXT_SEPARATORS, drift_file, require_column, result_file, write_json
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short, without_formula
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fewlabel.tables import Drift, Finding
 
 
 def predict(
@@ -33,6 +35,15 @@ def predict(
         list[str] | None,
         typer.Option("--keep", metavar="COLUMN", help="Copy this column to the result; can be repeated."),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Write no result, with exit code 1, if columns do not fit the model.")
+    ] = False,
+    drift: Annotated[
+        Path | None,
+        typer.Option("--drift", callback=drift_file, metavar="FILE", help="Page on the columns: .html, or .json."),
+    ] = None,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -43,32 +54,64 @@ def predict(
 
     The table is read in chunks, so it may be larger than memory. Columns may come in any order; columns unknown to
     the model are ignored. Without --out, the result is printed as CSV.
+
+    A note names each column whose values do not fit those that the model was fitted to: values that cannot be
+    parsed, more missing values, unseen categories, another scale, another distribution (population stability index).
     """
     if out is not None and out.resolve() == table.resolve():
         raise typer.BadParameter("it is the table itself: name another file", param_hint="--out")
     from fewlabel.auto import BLOCK
     from fewlabel.files import read_chunks
-    from fewlabel.tables import NUMBER
+    from fewlabel.tables import NUMBER, Drift
 
     fitted = _load(model)
+    encoder, watch = fitted.encoder_, Drift(fitted.profile_)
     # A column may look like numbers in one chunk and text in another: the model knows which it is.
-    encoder = fitted.encoder_
     text = [name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_]
     n_rows = 0
-    with _writer(out) as write, progress(quiet, lines=False) as report:
-        for chunk in read_chunks(table, BLOCK, [*text, *(keep or ())]):
-            for name in keep or ():
-                require_column(name, list(chunk.columns), "--keep")
-            scored = _scored(fitted, chunk, keep)
-            if n_rows == 0:
-                _note_unknown(fitted, chunk, keep, quiet)
-            write(scored)
-            n_rows += len(chunk)
-            report(n_rows, None, "rows scored")
+    with _writer(out, spool=strict) as write:
+        with progress(quiet, lines=False) as report:
+            for chunk in read_chunks(table, BLOCK, [*text, *(keep or ())], encoding=encoding, decimal=decimal):
+                for name in keep or ():
+                    require_column(name, list(chunk.columns), "--keep")
+                scored = _scored(fitted, chunk, keep, watch)
+                if n_rows == 0:
+                    _note_unknown(fitted, chunk, keep, quiet)
+                write(scored)
+                n_rows += len(chunk)
+                report(n_rows, None, "rows scored")
         if n_rows == 0:
             raise ValueError(f"{table} has no rows: expected a line of column names and rows below it")
+        _report_drift(watch, drift, table.name, strict, quiet)  # before the result replaces a file
     if out is not None:
         say(f"{n_rows} rows: {out}", quiet)
+
+
+def _report_drift(watch: "Drift", page: Path | None, title: str, strict: bool, quiet: bool) -> None:
+    """Print the findings and write the page; with `strict`, any finding is an error."""
+    from fewlabel import report
+
+    findings = watch.findings()
+    for name, lines in _by_column(findings).items():
+        say(f"note: column {short(name)!r}: {'; '.join(lines)}", quiet)
+    if page is not None and page.suffix.lower() == ".json":
+        write_json(watch.summary(), page)
+    elif page is not None:
+        report.write_drift(watch.summary(), page, title=title)
+    if strict and findings:
+        names = list(_by_column(findings))
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        raise ValueError(
+            f"{len(names)} column(s) do not fit the model, so --strict wrote no result: "
+            f"{', '.join(repr(short(name)) for name in names[:5])}{more}"
+        )
+
+
+def _by_column(findings: "list[Finding]") -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for finding in findings:
+        found.setdefault(finding.column, []).append(finding.text)
+    return found
 
 
 def _load(path: Path) -> Any:
@@ -84,13 +127,13 @@ def _load(path: Path) -> Any:
     return model
 
 
-def _scored(model: Any, chunk: "pd.DataFrame", keep: list[str] | None) -> "pd.DataFrame":
+def _scored(model: Any, chunk: "pd.DataFrame", keep: list[str] | None, watch: "Drift") -> "pd.DataFrame":
     """One chunk of the result."""
     import pandas as pd
 
     from fewlabel.tables import score_table
 
-    result = score_table(model, chunk)
+    result = score_table(model, chunk, drift=watch)
     kept = {name: chunk[name].to_numpy() for name in keep or ()}
     return pd.DataFrame({**kept, **result})
 
@@ -103,10 +146,22 @@ def _note_unknown(model: Any, chunk: "pd.DataFrame", keep: list[str] | None, qui
 
 
 @contextmanager
-def _writer(out: Path | None) -> Iterator[Any]:
-    """A function that writes one chunk; the file appears under its name once it is complete."""
+def _writer(out: Path | None, spool: bool) -> Iterator[Any]:
+    """A function that writes one chunk; the file appears under its name once it is complete.
+
+    With `spool`, what would be printed waits in a temporary file until the block ends without an error.
+    """
     from fewlabel.files import atomic_write
 
+    if out is None and spool:
+        import shutil
+        import tempfile
+
+        with tempfile.SpooledTemporaryFile(2**20, "w+", encoding="utf-8", newline="") as waiting:
+            yield _text_writer(waiting, ",")
+            waiting.seek(0)
+            shutil.copyfileobj(waiting, sys.stdout)
+        return
     if out is None:
         yield _text_writer(sys.stdout, ",")
         return

@@ -6,6 +6,7 @@ import typer
 
 from fewlabel.cli.options import (
     AsJson,
+    DayFirst,
     Debug,
     Decimal,
     Drop,
@@ -44,6 +45,7 @@ def prior(
     drop: Drop = None,
     encoding: Encoding = None,
     decimal: Decimal = ".",
+    day_first: DayFirst = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -61,13 +63,21 @@ def prior(
     from fewlabel.tables import TableEncoder
 
     reading = Reading(
-        target, drop, positive, unlabeled, negatives_unknown, merge_spellings, encoding=encoding, decimal=decimal
+        target,
+        drop,
+        positive,
+        unlabeled,
+        negatives_unknown,
+        merge_spellings,
+        encoding=encoding,
+        decimal=decimal,
+        day_first=day_first,
     )
     X, column, notes = read_labeled(table, reading)
     for note in notes:
         say(f"note: {note}", quiet)
     classes, codes, _ = read_positive(column.labels, column.positive)
-    features = np.asarray(TableEncoder(random_state=seed).fit_transform(X))
+    features = np.asarray(TableEncoder(dayfirst=day_first, random_state=seed).fit_transform(X))
     found, doubts = _estimate(features, codes, method, seed)
     if as_json:
         print_json(

@@ -31,6 +31,7 @@ class Reading:
     merge_spellings: bool | None = None
     encoding: str | None = None
     decimal: str = "."
+    day_first: bool | None = None
 
     def labels(self, y: Any, **more: Any) -> "LabelColumn":
         """Read the label column; wrong use if it can be read in two ways."""
@@ -64,6 +65,8 @@ class Reading:
             found += ["--encoding", self.encoding]
         if self.decimal != ".":
             found += ["--decimal", self.decimal]
+        if self.day_first is not None:
+            found.append("--day-first" if self.day_first else "--month-first")
         for name in self.drop or ():
             found += ["--drop", name]
         return found

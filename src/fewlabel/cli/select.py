@@ -6,6 +6,7 @@ import typer
 
 from fewlabel.cli.options import (
     AsJson,
+    DayFirst,
     Debug,
     Decimal,
     Drop,
@@ -41,6 +42,7 @@ def select(
     drop: Drop = None,
     encoding: Encoding = None,
     decimal: Decimal = ".",
+    day_first: DayFirst = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -53,12 +55,18 @@ def select(
     from fewlabel.tables import read_columns
 
     reading = Reading(
-        target, drop, unlabeled=unlabeled, merge_spellings=merge_spellings, encoding=encoding, decimal=decimal
+        target,
+        drop,
+        unlabeled=unlabeled,
+        merge_spellings=merge_spellings,
+        encoding=encoding,
+        decimal=decimal,
+        day_first=day_first,
     )
     X, column, notes = read_labeled(table, reading)
     for note in notes:
         say(f"note: {note}", quiet)
-    columns = read_columns(X)
+    columns = read_columns(X, dayfirst=day_first)
     selector = getattr(fewlabel, _SELECTORS[method])()
     if "random_state" in selector.get_params():
         selector.set_params(random_state=seed)

@@ -2,11 +2,14 @@
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fewlabel.files import atomic_write
 from fewlabel.report import charts
 from fewlabel.report.summarize import signed
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _LONGEST = 80  # characters of a name; the tooltip shows more
 
@@ -24,6 +27,26 @@ def render(summary: dict[str, Any]) -> str:
     str
         HTML.
     """
+    card = summary["scorecard"]
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            **summary,
+            whiskers=charts.whiskers(summary["leaderboard"]),
+            roc_panel=charts.roc_panel(summary["roc"]),
+            precision_panel=charts.precision_panel(summary["precision_recall"]),
+            calibration_panel=charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
+            learning_panel=charts.learning_panel(summary["learning_curve"]),
+            score_panel=charts.score_panel(summary["scores"]),
+            importance_scale=max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0,
+            shape_panels=charts.shape_panels(summary["shape_functions"]),
+            point_scale=charts.point_scale(card["columns"] if card else []),
+        )
+    )
+
+
+def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -36,19 +59,7 @@ def render(summary: dict[str, Any]) -> str:
     environment.filters["signed"] = signed
     environment.filters["short"] = _short
     environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)  # valid Python source, too
-    card = summary["scorecard"]
-    return environment.get_template("report.html.j2").render(
-        **summary,
-        whiskers=charts.whiskers(summary["leaderboard"]),
-        roc_panel=charts.roc_panel(summary["roc"]),
-        precision_panel=charts.precision_panel(summary["precision_recall"]),
-        calibration_panel=charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
-        learning_panel=charts.learning_panel(summary["learning_curve"]),
-        score_panel=charts.score_panel(summary["scores"]),
-        importance_scale=max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0,
-        shape_panels=charts.shape_panels(summary["shape_functions"]),
-        point_scale=charts.point_scale(card["columns"] if card else []),
-    )
+    return environment
 
 
 def _short(text: object, most: int = _LONGEST) -> str:
@@ -58,6 +69,29 @@ def _short(text: object, most: int = _LONGEST) -> str:
 
 def write(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write the page of a summary to a file, atomically."""
-    page = render(summary).encode()
+    _write_page(render(summary), path)
+
+
+def write_drift(summary: dict[str, Any], path: str | os.PathLike[str], *, title: str) -> None:
+    """Write a page on new rows beside those of the fit.
+
+    Parameters
+    ----------
+    summary : dict
+        What :meth:`fewlabel.tables.Drift.summary` returned.
+    path : str or path-like
+        The file.
+    title : str
+        Heading of the page, such as the name of the table.
+    """
+    texts: dict[str, list[str]] = {}
+    for finding in summary["findings"]:
+        texts.setdefault(finding["column"], []).append(finding["text"])
+    page = _environment().get_template("drift.html.j2").render(**summary, texts=texts, title=title)
+    _write_page(page, path)
+
+
+def _write_page(page: str, path: str | os.PathLike[str]) -> None:
+    content = page.encode()
     with atomic_write(path) as file:
-        file.write(page)
+        file.write(content)

@@ -5,13 +5,17 @@ from fewlabel.tables.classifier import EncodedTable, TableClassifier, score_tabl
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import NUMBER, Columns, read_columns
 from fewlabel.tables.leaks import suspected_leaks
+from fewlabel.tables.profile import Drift, Finding, compare
 
 __all__ = [
     "NUMBER",
     "Columns",
+    "Drift",
     "EncodedTable",
+    "Finding",
     "TableClassifier",
     "TableEncoder",
+    "compare",
     "read_chunks",
     "read_columns",
     "read_table",

@@ -17,6 +17,7 @@ from fewlabel.base import HasMethods, fit_context
 from fewlabel.labels import Labels
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.leaks import suspected_leaks
+from fewlabel.tables.profile import Drift
 
 Callback = Callable[[int, int, str], None]
 
@@ -67,6 +68,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         The fitted encoder. Its `columns_` and `dropped_` say how the table was read.
     estimator_ : estimator
         The fitted classifier. It knows the classes as 0, 1, ...; with two classes, 1 is the positive one.
+    profile_ : dict
+        What each column looked like, see :func:`fewlabel.tables.compare`.
     leaks_ : list of str
         Columns that separate the labeled classes by themselves, see :func:`fewlabel.tables.suspected_leaks`.
     target_ : str
@@ -285,6 +288,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         return classes[np.asarray(codes).astype(np.intp)]
 
     @property
+    def profile_(self) -> dict[str, dict[str, Any]]:
+        return self.encoder_.profile_
+
+    @property
     def n_features_in_(self) -> int:
         return self.encoder_.n_features_in_
 
@@ -322,7 +329,7 @@ def _numbered(codes: np.ndarray) -> Labels:
     return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))
 
 
-def score_table(model: TableClassifier, table: Any) -> dict[str, np.ndarray]:
+def score_table(model: TableClassifier, table: Any, *, drift: Drift | None = None) -> dict[str, np.ndarray]:
     """Score, probabilities and class of each row.
 
     Parameters
@@ -330,6 +337,8 @@ def score_table(model: TableClassifier, table: Any) -> dict[str, np.ndarray]:
     model : TableClassifier
         Fitted.
     table : DataFrame
+    drift : Drift, default=None
+        Updated with these rows.
 
     Returns
     -------
@@ -338,7 +347,10 @@ def score_table(model: TableClassifier, table: Any) -> dict[str, np.ndarray]:
         "bad" is the positive class (``classes_[positive_]``); `label`. With more classes: ``probability of a`` and so
         on for each class, and `label`.
     """
-    features, inner = np.asarray(model.encoder_.transform(table)), model.estimator_
+    converted, inner = model.encoder_.read(table), model.estimator_
+    if drift is not None:
+        drift.update(table, converted)
+    features = model.encoder_.encode(converted)
     label = model.names_of(inner.predict(features))
     probability = inner.predict_proba(features)
     if model.positive_ is None:

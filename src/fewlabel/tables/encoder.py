@@ -1,5 +1,6 @@
 """TableEncoder: a table with text, dates, categories, booleans and missing values as numbers."""
 
+import json
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabel.base import fit_context
 from fewlabel.exceptions import TableError
 from fewlabel.tables.kinds import DATE, TEXT, as_kind, read_columns
+from fewlabel.tables.profile import profile_columns
 from fewlabel.text import did_you_mean, distinct, short
 
 _MANY = 8  # names that an error lists
@@ -43,6 +45,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "31/12/2024". New rows are read in the same notation.
     dropped_ : dict
         The other columns, each with the reason: "empty", "constant" or "looks like an identifier".
+    profile_ : dict
+        What each column in use looked like: shares of missing values, categories or deciles, range. See
+        :func:`fewlabel.tables.compare`.
     features_ : list of str
         Names of the features.
     sources_ : list of str
@@ -119,7 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_features)
         """
-        return self._encode(self._learn(X))
+        return self.encode(self._learn(X))
 
     def transform(self, X: Any) -> np.ndarray:
         """Encode a table.
@@ -139,6 +144,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         TableError
             If columns are missing; the message names them.
         """
+        return self.encode(self.read(X))
+
+    def read(self, X: Any) -> pd.DataFrame:
+        """Convert the columns in use to their kinds, the first half of `transform`.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        DataFrame
+            Floats, dates or text; missing values where a value does not fit the kind or the notation of its column.
+        """
         check_is_fitted(self)
         table = self._as_frame(X)
         if not hasattr(self, "feature_names_in_"):
@@ -154,7 +173,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         converted = {
             name: as_kind(table[name], kind, self.notations_.get(name, "")) for name, kind in self.columns_.items()
         }
-        return self._encode(pd.DataFrame(converted, index=table.index))
+        return pd.DataFrame(converted, index=table.index)
+
+    def encode(self, converted: pd.DataFrame) -> np.ndarray:
+        """Encode converted columns, the second half of `transform`.
+
+        Parameters
+        ----------
+        converted : DataFrame
+            What `read` returned.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        plain, coded = self._split(converted)
+        blocks = [plain.to_numpy(dtype=np.float64)]
+        if self._vectorizer is not None:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Found unknown categories")  # they are encoded as zeros
+                blocks.append(self._vectorizer.transform(_numbered(coded)).to_numpy(dtype=np.float64))
+        return np.hstack(blocks)
+
+    @property
+    def profile_(self) -> dict[str, dict[str, Any]]:
+        return json.loads(self._profile)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Names of the features.
@@ -198,6 +241,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise TableError(f"the table has {len(table)} row(s): at least 2 are needed")
         found = read_columns(table, dayfirst=self.dayfirst)
         self.columns_, self.dropped_, self.notations_ = found.kinds, found.dropped, found.notations
+        # One text, where nested numbers would make a model file large and slow to read.
+        self._profile = json.dumps(profile_columns(table, found.table, found.kinds, found.notations))
         plain, coded = self._split(found.table)
         names, self.sources_ = list(plain.columns), list(plain.columns)
         self._vectorizer = None
@@ -235,15 +280,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The columns that are numbers already, and those that have to be encoded."""
         coded = [name for name in converted.columns if self.columns_[name] in (DATE, TEXT)]
         return converted.drop(columns=coded), converted[coded]
-
-    def _encode(self, converted: pd.DataFrame) -> np.ndarray:
-        plain, coded = self._split(converted)
-        blocks = [plain.to_numpy(dtype=np.float64)]
-        if self._vectorizer is not None:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Found unknown categories")  # they are encoded as zeros
-                blocks.append(self._vectorizer.transform(_numbered(coded)).to_numpy(dtype=np.float64))
-        return np.hstack(blocks)
 
 
 def _fit_vectorizer(coded: pd.DataFrame, random_state: Any) -> Any:

@@ -1,0 +1,359 @@
+"""Profiles: what each column looked like at fit, and where the columns of new rows do not fit it."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chi2
+
+from fewlabel.tables.kinds import DATE, TEXT, as_kind
+from fewlabel.text import short
+
+_MOST_CATEGORIES = 100
+_MOST_CHARACTERS = 20_000  # of all categories of a column together
+_EXAMPLES = 3
+_LARGE_PSI = 0.25  # a large shift by convention (Siddiqi, 2006)
+_PSI_ROWS = 30
+_CHANCE = 0.001  # share of columns that did not change for which the index may exceed its limit
+_GAP_ROWS, _GAP_CHANGE = 10, 0.1
+_Z = 3.3  # standard errors; two-sided chance of .001
+_SCALE = math.log2(100)  # a change of units is at least this
+_FAR_DATES = 0.01
+
+
+class Finding(NamedTuple):
+    """One way in which the new values of a column do not fit those of the fit.
+
+    Attributes
+    ----------
+    column : str
+    reason : str
+        "unparseable", "missing", "unseen categories", "scale", "distribution" or "date range".
+    value : float
+        The share of new values; for "scale" the factor; for "distribution" the population stability index.
+    at_fit : float
+        The same at fit.
+    text : str
+        The finding as a sentence.
+    """
+
+    column: str
+    reason: str
+    value: float
+    at_fit: float
+    text: str
+
+
+class Drift:
+    """Compare new rows with the profile of a fit, chunk by chunk.
+
+    How the rows are split into chunks makes no difference to the findings.
+
+    Parameters
+    ----------
+    profile : dict
+        `profile_` of a `TableEncoder` or a `TableClassifier`.
+
+    See Also
+    --------
+    compare : The findings for one table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel import TableEncoder
+    >>> from fewlabel.tables import Drift
+    >>> rows = pd.DataFrame({"city": ["Oslo", "Graz"] * 20, "age": [20.0, 30.0, 40.0, None] * 10})
+    >>> drift = Drift(TableEncoder().fit(rows).profile_)
+    >>> drift.update(pd.DataFrame({"city": ["Lima", "Oslo"], "age": [25.0, 35.0]}))
+    >>> drift.update(pd.DataFrame({"city": ["Lima", "Graz"], "age": [30.0, None]}))
+    >>> [finding.text for finding in drift.findings()]
+    ["50.0% of the values are categories that were not seen at fit, such as 'Lima'"]
+    """
+
+    def __init__(self, profile: dict[str, dict[str, Any]]) -> None:
+        self.profile = profile
+        self._tallies = {name: _Tally(column) for name, column in profile.items()}
+
+    def update(self, X: Any, converted: pd.DataFrame | None = None) -> None:
+        """Add new rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+            A column that is not there counts as missing in every row.
+        converted : DataFrame, default=None
+            What `TableEncoder.read` returned for these rows, if it is known.
+        """
+        if not isinstance(X, pd.DataFrame):
+            X = pd.DataFrame(np.asarray(X)).add_prefix("x")
+        X = X.set_axis(X.columns.map(str), axis=1)
+        for name, column in self.profile.items():
+            raw = X[name] if name in X.columns else pd.Series(np.nan, index=X.index)
+            known = converted is not None and name in converted.columns
+            values = converted[name] if known else as_kind(raw, column["kind"], column["notation"])
+            self._tallies[name].add(raw, values)
+
+    def findings(self) -> list[Finding]:
+        """Columns whose new values do not fit the profile, in the order of the columns.
+
+        Returns
+        -------
+        list of Finding
+        """
+        return [finding for name in self.profile for finding in self._tallies[name].findings(name)]
+
+    def summary(self) -> dict[str, Any]:
+        """Findings and figures of every column, as plain values for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "rows": max((tally.rows for tally in self._tallies.values()), default=0),
+            "findings": [finding._asdict() for finding in self.findings()],
+            "columns": {
+                name: {"fit": self.profile[name], "new": self._tallies[name].result()} for name in self.profile
+            },
+        }
+
+
+def compare(profile: dict[str, dict[str, Any]], X: Any) -> list[Finding]:
+    """Find the columns whose values do not fit the profile of a fit.
+
+    Reported are values that cannot be parsed, more or fewer missing values, categories that the fit did not see,
+    numbers of another scale (100 times larger or smaller), a population stability index above .25 that chance does
+    not explain [1]_, and dates far outside the range of the fit.
+
+    Parameters
+    ----------
+    profile : dict
+        `profile_` of a `TableEncoder` or a `TableClassifier`.
+    X : DataFrame or array-like of shape (n_samples, n_columns)
+
+    Returns
+    -------
+    list of Finding
+
+    See Also
+    --------
+    Drift : The same, chunk by chunk.
+
+    References
+    ----------
+    .. [1] Siddiqi. Credit Risk Scorecards. Wiley, 2006. The index and its limit. Its distribution by chance: Yurdakul,
+       Naranjo. Statistical properties of the population stability index. Journal of Risk Model Validation 14(4), 2020.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from fewlabel import TableEncoder
+    >>> from fewlabel.tables import compare
+    >>> amounts = pd.DataFrame({"amount": np.random.default_rng(0).lognormal(5, 1, size=200)})
+    >>> profile = TableEncoder().fit(amounts).profile_
+    >>> compare(profile, amounts)
+    []
+    >>> compare(profile, amounts * 1000)[0].text
+    'the values are about 1,000 times larger than at fit'
+    """
+    drift = Drift(profile)
+    drift.update(X)
+    return drift.findings()
+
+
+def profile_columns(
+    X: pd.DataFrame, converted: pd.DataFrame, kinds: dict[str, str], notations: dict[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Profile of each column in use.
+
+    Parameters
+    ----------
+    X : DataFrame
+        The table as it was given.
+    converted : DataFrame
+        The same rows, converted to their kinds.
+    kinds, notations : dict
+        As in `Columns`.
+
+    Returns
+    -------
+    dict
+        Plain values only, for JSON.
+    """
+    profiles = {}
+    for name, kind in kinds.items():
+        column = {"kind": kind, "notation": notations.get(name, ""), **_bins(converted[name], kind)}
+        tally = _Tally(column)
+        tally.add(X[name], converted[name])
+        profiles[name] = {**column, **tally.result()}
+    return profiles
+
+
+def _bins(values: pd.Series, kind: str) -> dict[str, Any]:
+    """Categories, or deciles of the numbers (of the lengths of long text), and their range."""
+    present = values.dropna()
+    if kind == TEXT:
+        categories = present.unique().tolist()
+        if len(categories) <= _MOST_CATEGORIES and sum(map(len, categories)) <= _MOST_CHARACTERS:
+            counts = present.value_counts()
+            return {"categories": sorted(categories), "singletons": int((counts == 1).sum())}
+    numbers = _as_numbers(present, kind)
+    cuts = np.unique(np.quantile(numbers, np.arange(1, 10) / 10)) if len(numbers) else np.empty(0)
+    return {"cuts": cuts.tolist(), "low": float(numbers.min()), "high": float(numbers.max())}
+
+
+def _as_numbers(values: pd.Series, kind: str) -> np.ndarray:
+    if kind == TEXT:
+        return values.str.len().to_numpy(dtype=np.float64)
+    if kind == DATE:  # days, whatever the resolution of the column
+        return ((values - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
+    return values.to_numpy(dtype=np.float64)
+
+
+class _Tally:
+    """Counts of one column, over any number of chunks."""
+
+    def __init__(self, column: dict[str, Any]) -> None:
+        self.column = column
+        self.rows = self.missing = self.unparseable = self.far = 0
+        self.examples: dict[str, None] = {}  # of unparseable values or unseen categories, in the order of the rows
+        self.categories = {name: k for k, name in enumerate(column.get("categories", ()))}
+        # The last count is that of the unseen categories.
+        self.counts = np.zeros(len(column.get("categories", column.get("cuts", ()))) + 1, dtype=np.int64)
+        self.logs = np.zeros(3)  # number, sum and sum of squares of log2|x|
+
+    def add(self, raw: pd.Series, values: pd.Series) -> None:
+        """Count the values of a chunk: as they were given, and converted."""
+        missing = raw.isna().to_numpy()
+        failed = values.isna().to_numpy() & ~missing
+        self.rows += len(raw)
+        self.missing += int(missing.sum())
+        self.unparseable += int(failed.sum())
+        if failed.any():
+            self._keep_examples(raw[failed])
+        present = values.dropna()
+        if "categories" in self.column:
+            places = present.map(lambda v: self.categories.get(v, -1)).to_numpy(dtype=np.int64)
+            self._keep_examples(present[places < 0])
+            self.counts += np.bincount(places % len(self.counts), minlength=len(self.counts))
+            return
+        numbers = _as_numbers(present, self.column["kind"])
+        places = np.searchsorted(self.column["cuts"], numbers, side="left")
+        self.counts += np.bincount(places, minlength=len(self.counts))
+        low, high = self.column["low"], self.column["high"]
+        self.far += int(((numbers < 2 * low - high) | (numbers > 2 * high - low)).sum())
+        logs = np.log2(np.abs(numbers[numbers != 0]))
+        self.logs += len(logs), math.fsum(logs), math.fsum(logs**2)
+
+    def _keep_examples(self, values: pd.Series) -> None:
+        for value in values.unique()[:_EXAMPLES]:
+            if len(self.examples) < _EXAMPLES:
+                self.examples[short(value, 30)] = None
+
+    def result(self) -> dict[str, Any]:
+        """Figures of the rows so far."""
+        n_logs, total, squares = self.logs.tolist()
+        mean = total / n_logs if n_logs else 0.0
+        rows, present = max(self.rows, 1), max(int(self.counts.sum()), 1)
+        return {
+            "rows": self.rows,
+            "missing": self.missing / rows,
+            "unparseable": self.unparseable / rows,
+            "shares": (self.counts / present).tolist(),
+            "far": self.far / present,
+            # Rounded: the order of the sums depends on the chunks.
+            "mean_log2": round(mean, 6),
+            "std_log2": round(math.sqrt(max(squares / n_logs - mean**2, 0.0)), 6) if n_logs else 0.0,
+            "examples": list(self.examples),
+        }
+
+    def findings(self, name: str) -> list[Finding]:
+        """Findings of this column, each with its sentence."""
+        if self.rows == 0:
+            return []
+        new = self.result()
+        checks = [self._unparseable(new), self._missing(new), self._unseen(new), self._scale(new), self._far(new)]
+        if checks[3] is None:
+            checks.append(self._distribution())
+        return [Finding(name, *found) for found in checks if found is not None]
+
+    def _unparseable(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
+        share, before = new["unparseable"], self.column["unparseable"]
+        if share == 0 or not _exceeds(share, before, self.rows):
+            return None
+        kind = {"number": "numbers", "boolean": "booleans"}.get(self.column["kind"], "dates")
+        written = f" written like {self.column['notation']}" if self.column["notation"] else ""
+        text = f"{_percent(share)} of the values are not {kind}{written}, such as {self._examples()}"
+        return "unparseable", share, before, f"{text} ({_percent(before)} at fit); they count as missing"
+
+    def _missing(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
+        share, before = new["missing"], self.column["missing"]
+        if self.rows < _GAP_ROWS or abs(share - before) <= _GAP_CHANGE:
+            return None
+        pooled = (share * self.rows + before * self.column["rows"]) / (self.rows + self.column["rows"])
+        error = math.sqrt(pooled * (1 - pooled) * (1 / self.rows + 1 / self.column["rows"]))
+        if abs(share - before) <= _Z * error:
+            return None
+        return "missing", share, before, f"{_percent(share)} of the values are missing ({_percent(before)} at fit)"
+
+    def _unseen(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
+        if "categories" not in self.column:
+            return None
+        share, n = new["shares"][-1], int(self.counts.sum())
+        before = self.column["singletons"] / self.column["rows"]  # Good and Turing's estimate of what fit did not see
+        if share == 0 or not _exceeds(share, max(before, 1 / self.column["rows"]), n):
+            return None
+        text = f"{_percent(share)} of the values are categories that were not seen at fit, such as {self._examples()}"
+        return "unseen categories", share, before, text
+
+    def _scale(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
+        if self.column["kind"] != "number" or not self.logs[0] or not self.column["std_log2"]:
+            return None
+        change = new["mean_log2"] - self.column["mean_log2"]
+        if abs(change) <= max(_SCALE, _Z * self.column["std_log2"] / math.sqrt(self.logs[0])):
+            return None
+        factor = float(f"{2 ** abs(change):.2g}")
+        text = f"the values are about {factor:,.0f} times {'larger' if change > 0 else 'smaller'} than at fit"
+        return "scale", 2**change, 1.0, text
+
+    def _far(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
+        if self.column["kind"] != DATE or new["far"] <= _FAR_DATES:
+            return None
+        low, high = (str((pd.Timestamp(0) + pd.Timedelta(days=self.column[k])).date()) for k in ("low", "high"))
+        return "date range", new["far"], 0.0, f"{_percent(new['far'])} of the dates are far outside {low} to {high}"
+
+    def _distribution(self) -> tuple[str, float, float, str] | None:
+        if self.column["kind"] == DATE:  # new rows are later: no fault
+            return None
+        last = -1 if "categories" in self.column else None
+        found = self.counts[:last]
+        n_fit = self.column["rows"] * (1 - self.column["missing"] - self.column["unparseable"])
+        if found.sum() < _PSI_ROWS or n_fit < _PSI_ROWS or len(found) < 2:
+            return None
+        index = _stability_index(np.array(self.column["shares"][:last]) * n_fit, found)
+        chance = chi2.ppf(1 - _CHANCE, len(found) - 1) * (1 / n_fit + 1 / found.sum())
+        if index <= max(_LARGE_PSI, chance):
+            return None
+        what = "lengths of the texts" if self.column["kind"] == TEXT and last is None else "values"
+        text = f"the {what} are distributed differently: population stability index {index:.2f} (0.25 is large)"
+        return "distribution", index, 0.0, text
+
+    def _examples(self) -> str:
+        return ", ".join(map(repr, self.examples))
+
+
+def _stability_index(expected: np.ndarray, found: np.ndarray) -> float:
+    """Population stability index of two lists of counts; half a row is added to each, so that no share is zero."""
+    p, q = ((counts + 0.5) / (counts + 0.5).sum() for counts in (expected, found))
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+def _exceeds(share: float, before: float, n: int) -> bool:
+    """Whether a share of `n` rows is above `before` by more than chance."""
+    return share > before + _Z * math.sqrt(before * (1 - before) / n)
+
+
+def _percent(share: float) -> str:
+    return "none" if share == 0 else f"{100 * share:.1f}%" if share >= 0.001 else "less than 0.1%"
