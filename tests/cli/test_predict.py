@@ -1,6 +1,7 @@
 """predict on rows that differ from those of the fit: read right, refused or reported, never scored wrong silently."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_numbers_in_another_notation(fitted, rows, written, notation, capsys):
     other = rows.assign(amount=rows["amount"].map(written))
     other.to_csv("other.csv", index=False)
     assert run(["predict", "model.skops", "other.csv", "--out", "out.csv", "--strict"]) == 1  # the fit saw 1234.5
-    assert "column 'amount': 100.0% of the values are not numbers, such as" in capsys.readouterr().err
+    assert re.search(r"column 'amount': \d+\.\d% of the values are not numbers, such as", capsys.readouterr().err)
     assert not Path("out.csv").exists()
     assert run(["fit", "other.csv", "--target", "y", "--positive", "bad", *QUICK[:2]]) == 0
     assert f"note: numbers or dates are read like {notation}: amount" in capsys.readouterr().err
