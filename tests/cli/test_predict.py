@@ -116,6 +116,12 @@ def test_numbers_in_another_notation(fitted, rows, written, notation, capsys):
     assert capsys.readouterr().out == fitted
 
 
+def test_encoding_and_decimal_separator(fitted, rows, capsys):
+    rows.to_csv("new.csv", index=False, sep=";", decimal=",", encoding="utf-16")
+    assert run(["predict", "model.skops", "new.csv", "--encoding", "utf-16", "--decimal", ",", "--strict"]) == 0
+    assert capsys.readouterr().out == fitted
+
+
 def test_dates_keep_the_order_of_the_fit(rows, capsys):
     dates = rows["since"]
     rows.assign(since=dates.dt.strftime("%d/%m/%Y")).to_csv("rows.csv", index=False)
