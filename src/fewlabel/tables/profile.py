@@ -91,8 +91,10 @@ class Drift:
         X = X.set_axis(X.columns.map(str), axis=1)
         for name, column in self.profile.items():
             raw = X[name] if name in X.columns else pd.Series(np.nan, index=X.index)
-            known = converted is not None and name in converted.columns
-            values = converted[name] if known else as_kind(raw, column["kind"], column["notation"])
+            if converted is None:
+                values = as_kind(raw, column["kind"], column["notation"])
+            else:
+                values = converted[name]
             self._tallies[name].add(raw, values)
 
     def findings(self) -> list[Finding]:
