@@ -112,6 +112,13 @@ def test_numbers_of_a_table():
     assert table.near("NMSNN") == "1 of 1"  # far better than printed; one draw of COIL has no deviation
 
 
+def test_equal_scores_are_ties_whatever_the_order_of_their_sums():
+    experiment = get_suite("paths")["Tables 6.2 to 6.6"]
+    scores = {"NMSNN": {"ssl-USPS": [0.1, 0.2, 0.3]}, "1-NN": {"ssl-USPS": [0.3, 0.2, 0.1]}}
+    table = ResultTable(experiment, experiment.settings[0], results(experiment, scores, "10 labeled rows"))
+    assert "better on 0, worse on 0 of 1 sets" in " ".join(table.sentences())
+
+
 def test_stored_results_of_all_suites_make_their_pages(pytestconfig, tmp_path):
     """Every suite's text can be filled, and says nothing that its results file does not have."""
     stored = pytestconfig.rootpath / "docs" / "results"

@@ -13,6 +13,7 @@ from fewlabel.metrics import Comparison, compare_methods
 _MANY_METHODS = 8
 _LEVEL = 0.05
 _NEAR = 2  # standard errors
+_DIGITS = 10  # equal scores stay equal whatever the order of a sum
 
 
 class ResultTable:
@@ -140,6 +141,7 @@ class ResultTable:
         if not self.earlier:
             shared = self.by_draw[list(whole)].dropna().groupby("dataset").mean()
             whole = shared if len(shared) == len(whole) else whole
+        whole = whole.round(_DIGITS)
         if not self.experiment.comparable or whole.shape[1] < 2 or whole.shape[0] < 3:
             return None
         return compare_methods(whole, higher_is_better=self.experiment.higher_is_better, alpha=_LEVEL)
@@ -216,10 +218,10 @@ class ResultTable:
     def _apart(self, method: str, other: str) -> pd.Series:
         """Mean difference of two methods by dataset, over the draws that both have."""
         if self.earlier:
-            return (self._scores(method) - self._scores(other)).dropna()
+            return (self._scores(method) - self._scores(other)).dropna().round(_DIGITS)
         if not {method, other} <= set(self.by_draw):
             return pd.Series(dtype=float)
-        return (self.by_draw[method] - self.by_draw[other]).dropna().groupby("dataset").mean()
+        return (self.by_draw[method] - self.by_draw[other]).dropna().groupby("dataset").mean().round(_DIGITS)
 
     def _better(self, apart: pd.Series) -> pd.Series:
         return apart > 0 if self.experiment.higher_is_better else apart < 0
