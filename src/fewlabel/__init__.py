@@ -40,6 +40,7 @@ _ESTIMATORS = {
 }
 _SPLITTERS = {"LabeledStratifiedKFold": "fewlabel.model_selection"}
 _FUNCTIONS = {
+    "check": "fewlabel.tables",
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
     "list_datasets": "fewlabel.datasets",

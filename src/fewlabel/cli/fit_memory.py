@@ -13,7 +13,7 @@ from fewlabel.cli.methods import find_method
 from fewlabel.cli.paths import write_json
 from fewlabel.cli.reading import read_labeled
 from fewlabel.cli.terminal import print_json, print_table, progress, say
-from fewlabel.tables import TableClassifier
+from fewlabel.tables import TableClassifier, suspicions
 from fewlabel.text import short
 
 
@@ -21,6 +21,7 @@ def fit_memory(options: FitOptions) -> None:
     """Fit a model to one file, and write the model, the report and the metrics."""
     path, estimator = _only_file(options), _new_estimator(options)
     X, column, notes = read_labeled(path, options.reading)
+    notes += [suspicion.note for suspicion in suspicions(X, column.labels.codes)]
     for note in notes:
         say(f"note: {note}", options.quiet)
     day_first = options.reading.day_first

@@ -8,6 +8,7 @@ import typer
 
 import fewlabel
 from fewlabel.cli.bench import bench
+from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.fit import fit
 from fewlabel.cli.methods import methods
@@ -100,5 +101,5 @@ def root(
         raise typer.Exit(WRONG_USE)
 
 
-for command in (demo, fit, predict, prior, select, methods, bench):
+for command in (demo, check, fit, predict, prior, select, methods, bench):
     app.command()(command)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from fewlabel.labels import LabelColumn
 
-_MOST = 8  # classes that a line names
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -106,32 +104,5 @@ def read_labeled(path: Path, reading: Reading) -> "tuple[pd.DataFrame, LabelColu
         notes.append(f"columns with the same name are numbered: {', '.join(repr(short(n)) for n in repeated[:5])}")
     check_columns(list(table.columns), target, reading.drop)
     column = reading.labels(table.pop(target), text_file=is_text_file(path))
-    notes += [describe_labels(column), *column.notes]
+    notes += [column.describe(), *column.notes]
     return table.drop(columns=list(reading.drop or ())), column, notes
-
-
-def describe_labels(column: "LabelColumn") -> str:
-    """One line: the classes, the positive one, and what marks unlabeled rows.
-
-    Examples
-    --------
-    >>> from fewlabel.cli.reading import describe_labels
-    >>> from fewlabel.labels import read_column
-    >>> describe_labels(read_column(["good", "good", "bad", None]))
-    "labels: 'bad' (1 row), 'good' (2 rows); unlabeled: 1 row (empty cell); positive: 'bad', the rarer class"
-    """
-    classes = [f"{short(repr(name))} ({rows(n)})" for name, n in list(column.counts.items())[:_MOST]]
-    if len(column.counts) > _MOST:
-        classes.append(f"{len(column.counts) - _MOST} more")
-    parts = [f"labels: {', '.join(classes)}"]
-    if column.unlabeled:
-        marks = ", ".join(short(mark) for mark in list(column.unlabeled)[:_MOST])
-        parts.append(f"unlabeled: {rows(sum(column.unlabeled.values()))} ({marks})")
-    if column.positive is not None:
-        parts.append(f"positive: {column.positive!r}, {column.why}")
-    return "; ".join(parts)
-
-
-def rows(n: int) -> str:
-    """A number of rows, for a message."""
-    return f"{n} row{'' if n == 1 else 's'}"

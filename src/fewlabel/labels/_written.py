@@ -12,6 +12,7 @@ from fewlabel.exceptions import LabelError
 from fewlabel.files import MISSING
 from fewlabel.labels._column import as_series, plain_values, show
 from fewlabel.labels._reading import UNLABELED, Labels, find_class, hidden_categories, require_labels
+from fewlabel.text import short
 
 EMPTY = "empty cell"
 _UNKNOWN = re.compile(
@@ -25,6 +26,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?", re.
 _COMMA_NUMBER = re.compile(r"[+-]?\d[\d.]*,\d+")
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?|\d{1,2}:\d{2}(:\d{2})?")
 _TRUTH = {"true": True, "false": False}
+_MOST = 8  # classes that a line names
 _SET_FLAGS = ("1", "true", "yes", "y", "t", "x")
 
 Wording = Callable[..., str]
@@ -55,6 +57,26 @@ class LabelColumn(NamedTuple):
     why: str
     unlabeled: dict[str, int]
     notes: list[str]
+
+    def describe(self) -> str:
+        """One line: the classes, what marks unlabeled rows, and the positive class.
+
+        Examples
+        --------
+        >>> from fewlabel.labels import read_column
+        >>> read_column(["good", "good", "bad", None]).describe()
+        "labels: 'bad' (1 row), 'good' (2 rows); unlabeled: 1 row (empty cell); positive: 'bad', the rarer class"
+        """
+        classes = [f"{short(repr(name))} ({_rows(n)})" for name, n in list(self.counts.items())[:_MOST]]
+        if len(self.counts) > _MOST:
+            classes.append(f"{len(self.counts) - _MOST} more")
+        parts = [f"labels: {', '.join(classes)}"]
+        if self.unlabeled:
+            marks = ", ".join(short(mark) for mark in list(self.unlabeled)[:_MOST])
+            parts.append(f"unlabeled: {_rows(sum(self.unlabeled.values()))} ({marks})")
+        if self.positive is not None:
+            parts.append(f"positive: {short(repr(self.positive))}, {self.why}")
+        return "; ".join(parts)
 
 
 class _Value(NamedTuple):
@@ -351,5 +373,9 @@ def _mark_name(mark: str) -> str:
 
 
 def _listed(values: list[_Value], most: int = 6) -> str:
-    shown = ", ".join(f"{v.label!r} ({v.rows} row{'s' if v.rows != 1 else ''})" for v in values[:most])
+    shown = ", ".join(f"{v.label!r} ({_rows(v.rows)})" for v in values[:most])
     return shown + (", ..." if len(values) > most else "")
+
+
+def _rows(n: int) -> str:
+    return f"{n} row{'' if n == 1 else 's'}"

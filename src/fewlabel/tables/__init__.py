@@ -1,6 +1,7 @@
 """Tables with text, dates, categories, booleans and missing values: an encoder, and a classifier that uses it."""
 
 from fewlabel.files import read_chunks, read_table
+from fewlabel.tables.checks import TableCheck, check, suspicions
 from fewlabel.tables.classifier import EncodedTable, TableClassifier, score_table
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import NUMBER, Columns, read_columns
@@ -13,12 +14,15 @@ __all__ = [
     "Drift",
     "EncodedTable",
     "Finding",
+    "TableCheck",
     "TableClassifier",
     "TableEncoder",
+    "check",
     "compare",
     "read_chunks",
     "read_columns",
     "read_table",
     "score_table",
     "suspected_leaks",
+    "suspicions",
 ]

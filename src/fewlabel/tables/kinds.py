@@ -13,7 +13,7 @@ from fewlabel.tables.notations import ISO, PLAIN, find_date_notation, find_numbe
 NUMBER, BOOLEAN, DATE, TEXT = "number", "boolean", "date", "text"
 _TRUE, _FALSE = {"true", "yes", "t", "y"}, {"false", "no", "f", "n"}
 _ONE, _ZERO = {"1", "1.0"}, {"0", "0.0"}  # booleans in a column that is known to be one
-_ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|rowid|row_number)$|^unnamed: ?\d+$", re.IGNORECASE)
+ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|rowid|row_number)$|^unnamed: ?\d+$", re.IGNORECASE)
 _LEAST_ID_ROWS = 20
 IDENTIFIER = "looks like an identifier"
 
@@ -168,7 +168,7 @@ def why_dropped(name: str, column: pd.Series, kind: str) -> str | None:
 
 def _is_identifier(name: str, distinct: np.ndarray, kind: str) -> bool:
     """Whether a column with one distinct value per row is named or shaped like a row number or a code."""
-    named = bool(_ID_NAME.search(name))
+    named = bool(ID_NAME.search(name))
     if kind == NUMBER:
         is_whole = (distinct == np.round(distinct)).all()
         return bool(is_whole and (named or (np.abs(np.diff(distinct)) == 1).all()))

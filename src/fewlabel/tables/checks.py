@@ -1,0 +1,327 @@
+"""What to know about a table before a fit: labels, columns, repeated rows, suspected leaks and groups."""
+
+import html
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_consistent_length
+
+from fewlabel.labels import LabelColumn, read_column
+from fewlabel.tables.kinds import ID_NAME, TEXT, Columns, read_columns
+from fewlabel.tables.leaks import suspected_leaks
+from fewlabel.text import short
+
+_FALSE_ALARM = 0.01  # highest chance, over all columns, that one filled at random is reported
+_SAMPLE = 2000  # rows on which columns are compared with each other
+_MOST_COMPARED = 1500  # columns
+_SAME = 0.9999  # correlation of columns that hold the same information
+_LEAST_GROUPS, _MOST_PER_GROUP = 20, 50
+_ENTITY = re.compile(
+    r"(patient|customer|client|user|person|subject|household|account|device|machine|session|member|employee|student"
+    r"|company|merchant|card|contract|visitor|family)s?([\W_]*(id|no|nr|number|code|key|name))?$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """How a table is read, and what is suspicious about it; shown as a table in a notebook.
+
+    Attributes
+    ----------
+    labels : LabelColumn
+        The labels and how they were read.
+    n_rows : int
+    columns : list of dict
+        Name, kind, share of missing values, number of distinct values and remark of each column. Columns that a fit
+        drops have no kind.
+    duplicate_rows : int
+        Rows that repeat an earlier one in every column in use.
+    conflicting_rows : int
+        Labeled rows that have the same values as a row of another class.
+    notes : list of str
+        What a person should know before a fit.
+    """
+
+    labels: LabelColumn
+    n_rows: int
+    columns: list[dict[str, Any]]
+    duplicate_rows: int
+    conflicting_rows: int
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as a dict that can be written as JSON."""
+        read = self.labels
+        return {
+            "rows": self.n_rows,
+            "classes": {str(name): n for name, n in read.counts.items()},
+            "positive": None if read.positive is None else str(read.positive),
+            "why": read.why,
+            "unlabeled": read.unlabeled,
+            "columns": self.columns,
+            "duplicate_rows": self.duplicate_rows,
+            "conflicting_rows": self.conflicting_rows,
+            "notes": self.notes,
+        }
+
+    def __str__(self) -> str:
+        rows = [f"{c['name']}: {c['kind'] or 'dropped'}{_remark(c)}" for c in self.columns]
+        return "\n".join([self.labels.describe(), *rows, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{head}</th>" for head in ("column", "kind", "missing", "distinct", "remark"))
+        rows = "".join(
+            f"<tr><td>{html.escape(short(c['name']))}</td><td>{c['kind']}</td><td>{c['missing']:.0%}</td>"
+            f"<td>{c['distinct']}</td><td>{html.escape(c['remark'])}</td></tr>"
+            for c in self.columns
+        )
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        return f"<p>{html.escape(self.labels.describe())}</p><table><tr>{heads}</tr>{rows}</table><ul>{notes}</ul>"
+
+
+def check(
+    X: Any,
+    y: Any,
+    *,
+    positive: Any = None,
+    unlabeled: Any = None,
+    negatives_unknown: bool = False,
+    merge_spellings: bool | None = None,
+    dayfirst: bool | None = None,
+) -> TableCheck:
+    """Show how a table is read, and what is suspicious about it, before a fit.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (n_samples, n_columns)
+    y : array-like of shape (n_samples,) or LabelColumn
+        The label column, read as strictly as that of a file: it stops where two readings are possible.
+    positive, unlabeled, negatives_unknown, merge_spellings
+        As in :func:`fewlabel.labels.read_column`.
+    dayfirst : bool, default=None
+        As in :func:`fewlabel.tables.read_columns`.
+
+    Returns
+    -------
+    TableCheck
+
+    Raises
+    ------
+    LabelError
+        If the labels can be read in two ways; the message names both, and how to choose.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import fewlabel
+    >>> rows = pd.DataFrame({"age": np.arange(40) % 13, "refund": [np.nan] * 30 + [5.0] * 10})
+    >>> found = fewlabel.check(rows, [None] * 30 + ["fraud"] * 10)
+    >>> print(found.labels.describe())
+    labels: 'fraud' (10 rows); unlabeled: 30 rows (empty cell); positive: 'fraud', the only labeled class
+    >>> print(found.notes[0])
+    column 'refund' is filled for labeled rows only: if it is filled in after the label is known, leave it out
+    """
+    if hasattr(X, "to_pandas"):  # polars and Arrow
+        X = X.to_pandas()
+    if not isinstance(X, pd.DataFrame):
+        X = pd.DataFrame(np.asarray(X)).add_prefix("x")
+    X = X.set_axis(X.columns.map(str), axis=1)
+    if not isinstance(y, LabelColumn):
+        y = read_column(
+            y,
+            positive=positive,
+            unlabeled=unlabeled,
+            negatives_unknown=negatives_unknown,
+            merge_spellings=merge_spellings,
+        )
+    codes = y.labels.codes
+    check_consistent_length(X, codes)
+    used = read_columns(X, dayfirst=dayfirst)
+    remarks: dict[str, list[str]] = {name: [] for name in X.columns}
+    for name, reason in used.dropped.items():
+        remarks[name].append(f"dropped: {reason}")
+    for name, notation in used.notations.items():
+        remarks[name].append(f"written as {notation}")
+    notes = _column_notes(X, used, codes, remarks)
+    repeated, conflicting = _repeated_rows(used.table, codes)
+    if repeated:
+        notes.append(f"{repeated} rows repeat an earlier one: they should not be on both sides of a split")
+    if conflicting:
+        notes.append(f"{conflicting} labeled rows have the values of a row of another class: are some labels wrong?")
+    columns = [
+        {
+            "name": name,
+            "kind": used.kinds.get(name, ""),
+            "missing": float(X[name].isna().mean()),
+            "distinct": int(X[name].nunique()),
+            "remark": "; ".join(remarks[name]),
+        }
+        for name in X.columns
+    ]
+    return TableCheck(y, len(X), columns, repeated, conflicting, [*y.notes, *notes])
+
+
+class Suspicion(NamedTuple):
+    """A column, what is suspicious about it in a few words, and the whole note."""
+
+    column: str
+    remark: str
+    note: str
+
+
+def suspicions(X: pd.DataFrame, codes: np.ndarray) -> list[Suspicion]:
+    """What the raw table shows: columns filled for labeled rows only, and names of groups.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_samples, n_columns)
+    codes : ndarray of int
+        Class of each row, ``-1`` if unlabeled.
+
+    Returns
+    -------
+    list of Suspicion
+    """
+    found = [
+        Suspicion(
+            name,
+            "filled for labeled rows only",
+            f"column {short(name)!r} is filled for labeled rows only: if it is filled in after the label is known, "
+            "leave it out",
+        )
+        for name in _filled_if_labeled(X, codes >= 0)
+    ]
+    for name, size in _groups(X).items():
+        note = (
+            f"column {short(name)!r} repeats, {size:.1f} rows per value: if its values name the same patient, customer "
+            "or device, rows of one should not be on both sides of a split, and scores are too high for new ones"
+        )
+        found.append(Suspicion(name, "repeats like a group", note))
+    return found
+
+
+def _column_notes(X: pd.DataFrame, used: Columns, codes: np.ndarray, remarks: dict[str, list[str]]) -> list[str]:
+    """Notes on the columns; a short form of each goes to `remarks`."""
+    found = suspicions(X, codes)
+    features, sources = _as_numbers(used)
+    gaps = np.isnan(features).astype(float)
+    for name in dict.fromkeys([*suspected_leaks(features, codes, sources), *suspected_leaks(gaps, codes, sources)]):
+        note = (
+            f"column {short(name)!r} alone separates the classes: if it is filled in after the label is known, leave "
+            "it out"
+        )
+        found.append(Suspicion(name, "separates the classes", note))
+    for name in _separating_labeled(features, codes, sources):
+        note = (
+            f"column {short(name)!r} alone separates labeled from unlabeled rows: these differ, or it is filled in "
+            "after the label is known"
+        )
+        found.append(Suspicion(name, "separates labeled from unlabeled rows", note))
+    for suspicion in found:
+        remarks[suspicion.column].append(suspicion.remark)
+    for name, other in _same_columns(features, sources).items():
+        remarks[name].append(f"same as {short(other)!r}")
+    return [suspicion.note for suspicion in found]
+
+
+def _separating_labeled(features: np.ndarray, codes: np.ndarray, sources: list[str]) -> list[str]:
+    """Columns that separate labeled from unlabeled rows; a sample of the rows rules out most of them quickly."""
+    is_labeled = (codes >= 0).astype(np.int64)
+    sample = np.concatenate([np.flatnonzero(is_labeled == k)[:_SAMPLE] for k in (0, 1)])
+    doubtful = suspected_leaks(features[sample], is_labeled[sample], sources)
+    of_them = [k for k, name in enumerate(sources) if name in doubtful]
+    return suspected_leaks(features[:, of_them], is_labeled, [sources[k] for k in of_them])
+
+
+def _filled_if_labeled(X: pd.DataFrame, labeled: np.ndarray) -> list[str]:
+    """Columns without a value in any unlabeled row, where chance is no explanation."""
+    n, n_labeled = len(X), int(labeled.sum())
+    found = []
+    for name in X.columns if n_labeled < n else ():
+        filled = X[name].notna().to_numpy()
+        k = int(filled.sum())
+        if k == 0 or k > n_labeled or (filled & ~labeled).any():
+            continue
+        log_chance = _log_choose(n_labeled, k) - _log_choose(n, k)
+        if log_chance + math.log(X.shape[1]) < math.log(_FALSE_ALARM):
+            found.append(name)
+    return found
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _groups(X: pd.DataFrame) -> dict[str, float]:
+    """Rows per value of columns that are named like an entity, or have the same number of rows for each value."""
+    found = {}
+    for name in X.columns:
+        rows, values = pd.factorize(X[name])
+        counts = np.bincount(rows[rows >= 0], minlength=1)
+        size = counts.mean()
+        if len(values) < _LEAST_GROUPS or not 1.5 <= size <= _MOST_PER_GROUP or not _are_codes(values):
+            continue
+        named = bool(ID_NAME.search(name) or _ENTITY.search(name))
+        if named or (np.median(counts) >= 2 and (counts == np.median(counts)).mean() > 0.9):
+            found[name] = float(size)
+    return found
+
+
+def _are_codes(values: Any) -> bool:
+    """Whether values are whole numbers, or texts without spaces."""
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        numbers = np.asarray(values, dtype=np.float64)
+        return bool((numbers == np.round(numbers)).all())
+    return all(isinstance(value, str) and not re.search(r"\s", value) for value in values)
+
+
+def _as_numbers(used: Columns) -> tuple[np.ndarray, list[str]]:
+    """The columns in use as floats; texts as numbers of categories, twice, which marks them as not ordered."""
+    features, sources = [], []
+    for name, kind in used.kinds.items():
+        column = used.table[name]
+        if kind == TEXT:
+            codes = pd.factorize(column)[0].astype(float)
+            columns = [np.where(codes < 0, np.nan, codes)] * 2
+        elif pd.api.types.is_datetime64_any_dtype(column.dtype):
+            columns = [np.where(column.isna(), np.nan, column.astype("int64").astype(float))]
+        else:
+            columns = [column.to_numpy(dtype=np.float64)]
+        features += columns
+        sources += [name] * len(columns)
+    return np.column_stack(features), sources
+
+
+def _same_columns(features: np.ndarray, sources: list[str]) -> dict[str, str]:
+    """Columns that hold the same information as an earlier one, which is named."""
+    step = max(1, len(features) // _SAMPLE)
+    first = [k for k, name in enumerate(sources) if k == 0 or sources[k - 1] != name][:_MOST_COMPARED]
+    rows = features[::step, first]
+    z = np.nan_to_num(rows - np.nanmean(np.where(np.isnan(rows).all(axis=0), 0, rows), axis=0))
+    length = np.linalg.norm(z, axis=0)
+    z = np.where(length > 0, z / np.where(length > 0, length, 1), 0)
+    alike = np.triu(np.abs(z.T @ z) > _SAME, 1)
+    gaps = np.isnan(rows)
+    found: dict[str, str] = {}
+    for other, k in np.argwhere(alike):
+        if (gaps[:, other] == gaps[:, k]).all():
+            found.setdefault(sources[first[k]], sources[first[other]])
+    return found
+
+
+def _repeated_rows(table: pd.DataFrame, codes: np.ndarray) -> tuple[int, int]:
+    """Rows that repeat an earlier one, and labeled rows whose values also occur with another class."""
+    hashes = pd.Series(pd.util.hash_pandas_object(table, index=False).to_numpy())
+    labeled = pd.Series(codes[codes >= 0]).groupby(hashes[codes >= 0].to_numpy())
+    return int(hashes.duplicated().sum()), int((labeled.transform("nunique") > 1).sum())
+
+
+def _remark(column: dict[str, Any]) -> str:
+    missing = f", {column['missing']:.0%} missing" if column["missing"] else ""
+    return missing + (f" ({column['remark']})" if column["remark"] else "")
