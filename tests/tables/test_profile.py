@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from fewlabel import TableEncoder
@@ -81,7 +82,8 @@ def test_chunks_make_no_difference(profile):
         assert parts.summary() == whole.summary()
 
 
-def test_a_column_that_is_not_there_and_arrays(profile):
+def test_a_column_that_is_not_there_arrow_and_arrays(profile):
+    assert reasons(profile, pa.Table.from_pandas(make_rows(seed=1))) == []
     assert reasons(profile, make_rows(seed=1).drop(columns="city")) == [("city", "missing")]
     X = np.random.default_rng(0).normal(size=(100, 2))
     encoder = TableEncoder().fit(X)

@@ -86,6 +86,8 @@ class Drift:
         converted : DataFrame, default=None
             What `TableEncoder.read` returned for these rows, if it is known.
         """
+        if hasattr(X, "to_pandas"):  # polars and Arrow
+            X = X.to_pandas()
         if not isinstance(X, pd.DataFrame):
             X = pd.DataFrame(np.asarray(X)).add_prefix("x")
         X = X.set_axis(X.columns.map(str), axis=1)
