@@ -43,7 +43,7 @@ def calls(tmp_path, monkeypatch):
     count(kinds, "kind_of")
     count(kinds, "as_kind")
     count(encoder, "as_kind")
-    count(TableEncoder, "_encode")
+    count(TableEncoder, "encode")
     return counts
 
 
@@ -51,7 +51,7 @@ def calls(tmp_path, monkeypatch):
 def test_a_fit_reads_the_labels_once_and_encodes_the_table_once(calls, more):
     command = ["fit", "rows.csv", "--target", "outcome", "--drop", "only_bad", "--method", "logistic-regression"]
     assert run([*command, *more, "--quiet"]) == 0
-    assert calls == {"as_series": 1, "kind_of": 3, "as_kind": 3, "_encode": 1}
+    assert calls == {"as_series": 1, "kind_of": 3, "as_kind": 3, "encode": 1}
 
 
 def test_positives_only(calls, monkeypatch):
@@ -62,11 +62,11 @@ def test_positives_only(calls, monkeypatch):
     command = ["fit", "rows.csv", "--target", "only_bad", "--drop", "outcome", "--method", "logistic-regression"]
     assert run([*command, "--quiet"]) == 0
     assert sum(isinstance(y, pd.Series) for y in read) == 1  # metrics read arrays, of all rows
-    assert calls["_encode"] == 1
+    assert calls["encode"] == 1
 
 
 @pytest.mark.parametrize("command", ["prior", "select"])
 def test_prior_and_select_read_once_too(calls, command):
     assert run([command, "rows.csv", "--target", "outcome", "--drop", "only_bad"]) == 0
     assert calls["as_kind"] == 3
-    assert calls["_encode"] == (command == "prior")
+    assert calls["encode"] == (command == "prior")
