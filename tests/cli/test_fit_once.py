@@ -40,7 +40,7 @@ def calls(tmp_path, monkeypatch):
     # Every reading of labels starts with as_series. Metrics read the codes of labeled rows with it, as arrays.
     for module in (_reading, _written):
         count(module, "as_series", lambda y: isinstance(y, pd.Series) or len(y) == len(table))
-    count(kinds, "kind_of")
+    count(kinds, "kind_and_notation")
     count(kinds, "as_kind")
     count(encoder, "as_kind")
     count(TableEncoder, "encode")
@@ -51,7 +51,7 @@ def calls(tmp_path, monkeypatch):
 def test_a_fit_reads_the_labels_once_and_encodes_the_table_once(calls, more):
     command = ["fit", "rows.csv", "--target", "outcome", "--drop", "only_bad", "--method", "logistic-regression"]
     assert run([*command, *more, "--quiet"]) == 0
-    assert calls == {"as_series": 1, "kind_of": 3, "as_kind": 3, "encode": 1}
+    assert calls == {"as_series": 1, "kind_and_notation": 3, "as_kind": 3, "encode": 1}
 
 
 def test_positives_only(calls, monkeypatch):
