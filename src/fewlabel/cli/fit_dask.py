@@ -39,6 +39,7 @@ def fit_dask(options: FitOptions) -> None:
             reading.target,
             method=options.method,
             read_labels=reading.labels,
+            dayfirst=reading.day_first,
             random_state=options.seed,
             checkpoint=options.out / "fit.checkpoint",
             callback=stack.enter_context(progress(options.quiet)),

@@ -25,7 +25,17 @@ _SAMPLE = 20_000  # labeled rows, and as many unlabeled ones, that the encoder i
 _HELD_OUT = 0.2  # fraction of the labeled rows that is held out for the score
 
 
-def fit_table(table, target, *, method="auto", read_labels=read_column, random_state=0, checkpoint=None, callback=None):
+def fit_table(
+    table,
+    target,
+    *,
+    method="auto",
+    read_labels=read_column,
+    dayfirst=None,
+    random_state=0,
+    checkpoint=None,
+    callback=None,
+):
     """Fit a booster on a Dask DataFrame with text, dates, categories and missing values.
 
     The encoder is fitted on a sample of the rows. Then blocks are read and encoded one by one; Dask keeps the encoded
@@ -41,6 +51,8 @@ def fit_table(table, target, *, method="auto", read_labels=read_column, random_s
         "auto" is PNU-AUCBoost, or Ada-PU if only one class is labeled.
     read_labels : callable, default=fewlabel.labels.read_column
         Reads the distinct values of the label column, and ``repeats``, the number of rows of each.
+    dayfirst : bool, default=None
+        As in `TableEncoder`.
     random_state : int, default=0
     checkpoint : path-like, default=None
         As in `fewlabel.dask.PNUAUCBoostClassifier.fit`.
@@ -58,7 +70,7 @@ def fit_table(table, target, *, method="auto", read_labels=read_column, random_s
     labels, known = _read_labels(table[target], read_labels)
     sample = pd.concat(dask.compute(*[delayed(_sample)(p, target, known, len(parts), k) for k, p in enumerate(parts)]))
     codes = _codes(sample, target, known)
-    encoder = TableEncoder(random_state=random_state)
+    encoder = TableEncoder(dayfirst=dayfirst, random_state=random_state)
     encoded = np.asarray(encoder.fit_transform(sample.drop(columns=target)))
     blocks = dask.persist(*[delayed(_encode)(part, encoder, target, known) for part in parts])
     counts = np.sum(dask.compute(*[delayed(_count)(block) for block in blocks]), axis=0)

@@ -115,6 +115,8 @@ def notes_of(model: TableClassifier) -> list[str]:
             f"column {short(name)!r} alone separates the classes: if it is filled in after the label is known, fit "
             "again without it (--drop)"
         )
+    if not isinstance(model.estimator_, AutoClassifier):  # a single method, fitted with Dask
+        return notes
     for status, rows in model.estimator_.leaderboard_.query("status != 'ok'").groupby("status", sort=False):
         notes.append(f"left out ({status}): {', '.join(rows['method'])}")
     return notes
