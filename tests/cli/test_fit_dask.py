@@ -94,3 +94,16 @@ def test_wrong_use_is_one_line(rows, capsys, options, told):
     rows.to_csv("rows.csv")
     assert run(["fit", *options, "--target", "outcome"]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_labels_pass_the_same_gate(rows, scheduler, capsys):
+    command = ["fit", "part.parquet", "--target", "outcome", "--engine", "dask", "--scheduler", scheduler]
+    rows["outcome"] = np.where(rows["outcome"] == "bad", 1, -1)
+    rows.to_parquet("part.parquet")
+    assert run(command) == 2
+    err = capsys.readouterr().err
+    assert "column 'outcome' holds only -1 and 1. If -1 is a class: --unlabeled ''; if it marks unlabeled rows" in err
+    assert run([*command, "--unlabeled", ""]) == 0
+    n = int((rows["outcome"] == 1).sum())
+    assert f"labels: -1 ({900 - n} rows), 1 ({n} rows); positive: 1, the rarer class" in capsys.readouterr().err
+    assert fewlabel.load("model.skops").classes_.tolist() == [-1, 1]

@@ -1,6 +1,7 @@
 """``fewlabel fit --engine dask``: a booster on Parquet files that do not fit into memory."""
 
 import contextlib
+import functools
 from typing import Any
 
 import typer
@@ -38,7 +39,7 @@ def fit_dask(options: FitOptions) -> None:
             table.drop(columns=reading.drop or []),
             reading.target,
             method=options.method,
-            read_labels=reading.labels,
+            read_labels=functools.partial(_read_labels, options),
             dayfirst=reading.day_first,
             random_state=options.seed,
             checkpoint=options.out / "fit.checkpoint",
@@ -53,6 +54,14 @@ def fit_dask(options: FitOptions) -> None:
     elif not options.quiet:
         _show(found)
         print(f"\nModel:   {options.out / MODEL}\nMetrics: {options.out / METRICS}")
+
+
+def _read_labels(options: FitOptions, y: Any, repeats: Any) -> Any:
+    """Read the distinct labels, and say how."""
+    column = options.reading.labels(y, repeats=repeats)
+    for note in [column.describe(), *column.notes]:
+        say(f"note: {note}", options.quiet)
+    return column
 
 
 @contextlib.contextmanager
