@@ -89,8 +89,10 @@ class Binning:
 
         Where training had no missing values, missing values go to the side with more rows.
         """
-        if not self.has_missing[column]:
-            missing_above = 2 * self.below[column, cut] < self.n_present[column]
         above = cut < _CODES
-        above[MISSING] = missing_above
+        above[MISSING] = self.missing_above(column, cut, missing_above)
         return above if sign > 0 else ~above
+
+    def missing_above(self, column, cut, chosen):
+        """Whether missing values go above a cut: as chosen, or with most rows where training had none."""
+        return chosen if self.has_missing[column] else 2 * self.below[column, cut] < self.n_present[column]

@@ -186,9 +186,13 @@ class TreeBooster(RankingClassifier):
             return min(n, self.max_features)
         return max(1, int(self.max_features * n))
 
-    def _draw_columns(self, rng, columns):
+    def _draw_columns(self, rng, columns, n_levels):
+        """Columns to search at each level."""
         n_drawn = self._n_drawn(len(columns))
-        return columns if n_drawn == len(columns) else np.sort(rng.choice(columns, n_drawn, replace=False))
+        if n_drawn == len(columns):
+            return [columns] * n_levels
+        order = rng.random((n_levels, len(columns))).argpartition(n_drawn - 1)[:, :n_drawn]
+        return columns[np.sort(order)]
 
     def _report(self, n_rounds):
         def after_round(t, splits, values):

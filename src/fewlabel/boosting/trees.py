@@ -40,7 +40,7 @@ class TreeGrower:
     bootstrap : bool
         Whether a tree multiplies the weight of each row by an exponential variate.
     draw_columns : callable
-        ``draw_columns(rng, columns)`` gives the columns to search at one level.
+        ``draw_columns(rng, columns, n)`` gives the columns to search at each of n levels.
     seed : int
     """
 
@@ -54,7 +54,9 @@ class TreeGrower:
         self._draw_columns, self._seed = draw_columns, seed
         self._n_codes = binning.below.shape[1] + 2
         self._codes = np.where(codes == MISSING, np.uint8(self._n_codes - 1), codes)
-        self._usable = np.flatnonzero(binning.n_cuts + binning.has_missing)
+        self._n_candidates = binning.n_cuts + binning.has_missing
+        self._usable = np.flatnonzero(self._n_candidates)
+        self._only_cut = np.ones_like(binning.n_cuts)
         self._bootstrap = bootstrap
         self._keys = groups.copy()
         self._run(symmetric_trees.hash_rows, self._codes, self._keys, n_columns=len(codes))
@@ -92,24 +94,15 @@ class TreeGrower:
         # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
         score_unit = units[0] / np.sqrt(units[1])
         rng = np.random.default_rng([self._seed, t])
+        columns = self._draw_columns(rng, self._usable, self._max_depth)
         splits = np.zeros(self._max_depth, dtype=SPLIT)
         leaf = np.zeros(len(packed), dtype=np.uint8)
         reached = _squared_score(packed.sum(), self._l2 / units[1])
         for level in range(self._max_depth):
-            columns = self._draw_columns(rng, self._usable)
-            position, cut, missing_up, score = symmetric_trees.best_split(
-                self._histogram(columns, leaf, 1 << level, packed),
-                columns,
-                self._binning.n_cuts,
-                self._binning.has_missing,
-                self._l2 / units[1],
-                noise / score_unit,
-                self._one_cut,
-                np.uint64(_mix(round_key ^ (level + 1))),
-            )
-            up = self._split(int(columns[position]), cut, bool(missing_up), leaf)
+            terms = self._l2 / units[1], noise / score_unit, np.uint64(_mix(round_key ^ (level + 1))), 1 << level
+            column, cut, missing_up, score = self._search(rng, columns[level], leaf, packed, terms)
+            up = self._split(column, cut, missing_up, leaf)
             gain = (score**2 - reached) * score_unit**2
-            column = int(columns[position])
             splits[level] = column, self._binning.threshold(column, cut), up[-1], gain
             reached = score**2
         return splits, self._leaf_values(derivatives, totals, leaf), leaf
@@ -126,14 +119,27 @@ class TreeGrower:
         self._run(symmetric_trees.pack, gradient, hessian, packed)
         return packed
 
-    def _histogram(self, columns, leaf, n_leaves, packed):
-        shape = n_leaves, self._n_codes
-        return self._run(symmetric_trees.histogram, self._codes, columns, leaf, shape, packed, n_columns=len(columns))
+    def _search(self, rng, columns, leaf, packed, terms):
+        """The best split of one level: column, cut, whether missing values go up, and score."""
+        l2, noise, key, n_leaves = terms
+        n_cuts, has_missing = self._binning.n_cuts, self._binning.has_missing
+        if self._one_cut:  # sums on the sides of one cut per column, as if it were the only one
+            cuts = rng.integers(0, self._n_candidates[columns])
+            kernel, shape = symmetric_trees.cut_histogram, (n_leaves, self._n_codes - 1)
+            hist = self._run(kernel, self._codes, columns, cuts, leaf, shape, packed, n_columns=len(columns))
+            n_cuts = self._only_cut
+        else:
+            kernel, shape = symmetric_trees.histogram, (n_leaves, self._n_codes)
+            hist = self._run(kernel, self._codes, columns, leaf, shape, packed, n_columns=len(columns))
+        position, cut, missing_up, score = symmetric_trees.best_split(
+            hist, columns, n_cuts, has_missing, l2, noise, self._one_cut, key
+        )
+        return int(columns[position]), int(cuts[position]) if self._one_cut else cut, bool(missing_up), score
 
     def _split(self, column, cut, missing_up, leaf):
         """Send all rows one level on; gives whether each code goes up, that of missing values last."""
-        fires = self._binning.fires(column, cut, 1, missing_up)
-        up = np.append(fires[: self._n_codes - 1], fires[MISSING])
+        up = np.arange(self._n_codes) > cut
+        up[-1] = self._binning.missing_above(column, cut, missing_up)
         self._run(symmetric_trees.split_leaves, self._codes[column], up.view(np.uint8), leaf)
         return up
 

@@ -110,7 +110,43 @@ def histogram(codes, columns, leaf, shape, packed, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def best_split(hist, columns, n_cuts, has_missing, l2, noise, one_cut, key):
+def cut_histogram(codes, columns, cuts, leaf, shape, packed, start, stop):
+    """Sum the packed gradients of rows ``start:stop`` by column, leaf and side of one cut per column.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_rows), uint8
+    columns, cuts : ndarray of int64
+        The columns, and the cut of each.
+    leaf : ndarray of shape (n_rows,), uint8
+    shape : (int, int)
+        Number of leaves, and the code of missing values.
+    packed : ndarray of shape (n_rows,), int64
+        What `pack` wrote.
+
+    Returns
+    -------
+    ndarray of shape (len(columns), n_leaves, 3), int64
+        Of the codes at or below the cut, of those above it, and of missing values.
+    """
+    n_leaves, missing = shape
+    hist = np.zeros((columns.size, n_leaves * 3), dtype=np.int64)
+    base = np.empty(_BLOCK, dtype=np.uint16)
+    for lo in range(start, stop, _BLOCK):
+        n = min(lo + _BLOCK, stop) - lo
+        for i in range(n):
+            base[i] = np.uint16(leaf[lo + i]) * np.uint16(3)
+        weights = packed[lo : lo + n]
+        for j in range(columns.size):
+            code, cut, of_column = codes[columns[j], lo : lo + n], cuts[j], hist[j]
+            for i in range(n):
+                side = np.uint64(code[i] > cut) + np.uint64(code[i] == missing)  # the code of missing values is highest
+                of_column[np.uint64(base[i]) + side] += weights[i]
+    return hist.reshape((columns.size, n_leaves, 3))
+
+
+@njit(cache=True, nogil=True)
+def best_split(hist, columns, n_cuts, has_missing, l2, noise, first_only, key):
     r"""The split with the largest score, :math:`\sqrt{\sum G^2 / (H + \lambda)}` over the leaves that it makes.
 
     Accumulates `hist` in place. Cut k < n_cuts sends codes above k up; the cut n_cuts sends missing values up and
@@ -126,10 +162,10 @@ def best_split(hist, columns, n_cuts, has_missing, l2, noise, one_cut, key):
         :math:`\lambda`, in units of the packed Hessian.
     noise : float
         Standard deviation of the noise on each score.
-    one_cut : bool
-        Whether to try one random cut per column instead of all.
+    first_only : bool
+        Whether to try the first cut of each column only.
     key : uint64
-        Seed of the noise and of the random cuts.
+        Seed of the noise.
 
     Returns
     -------
@@ -139,17 +175,12 @@ def best_split(hist, columns, n_cuts, has_missing, l2, noise, one_cut, key):
         The score without noise.
     """
     n_codes = hist.shape[2]
-    first, stop = np.zeros(columns.size, dtype=np.int64), np.empty(columns.size, dtype=np.int64)
     plain, noisy = np.empty((columns.size, n_codes, 2)), np.empty((columns.size, n_codes, 2))
     best = -np.inf
     for j in range(columns.size):
         e = columns[j]
-        stop[j] = n_cuts[e] + has_missing[e]
-        if one_cut and stop[j] > 0:
-            first[j] = np.int64(_mix(key ^ _mix(np.uint64(e))) % np.uint64(stop[j]))
-            stop[j] = first[j] + 1
         _accumulate(hist[j], n_cuts[e])
-        for k in range(first[j], stop[j]):
+        for k in range(1 if first_only else n_cuts[e] + has_missing[e]):
             for missing_up in range(2):
                 score = _score_split(hist[j], n_cuts[e], has_missing[e], k, missing_up, l2)
                 plain[j, k, missing_up] = score
@@ -159,7 +190,8 @@ def best_split(hist, columns, n_cuts, has_missing, l2, noise, one_cut, key):
                 best = max(best, score)
     least = best - _TIE * abs(best)
     for j in range(columns.size):
-        for k in range(first[j], stop[j]):
+        e = columns[j]
+        for k in range(1 if first_only else n_cuts[e] + has_missing[e]):
             for missing_up in range(2):
                 if noisy[j, k, missing_up] >= least > -np.inf:
                     return j, k, missing_up, plain[j, k, missing_up]
