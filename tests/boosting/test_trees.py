@@ -104,6 +104,14 @@ def test_plain_trees_of_one_split_are_the_stump_booster(rows, gamma):
         np.testing.assert_array_equal(one.values, other.values)
 
 
+def test_plain_stumps_draw_the_square_root_of_the_columns(rows):
+    X, few, _ = rows
+    settings = dict(gamma=1.0, learning_rate=0.2, random_state=3)
+    stumps = PNUAUCBoostClassifier(20, max_features=3, **settings).fit(X, few)  # of 6 columns
+    trees = TreeAUCBoostClassifier(20, **{**STUMPS, "max_features": "sqrt"}, **settings).fit(X, few)
+    np.testing.assert_array_equal(trees.decision_function(X), stumps.decision_function(X))
+
+
 def test_stumps_continue(rows):
     X, few, _ = rows
     model = TreeAUCBoostClassifier(10, warm_start=True, random_state=0, **STUMPS).fit(X, few)
@@ -204,6 +212,15 @@ def test_float32_rows_score_as_their_float64_values(rows):
     X32 = X.astype(np.float32)
     model = TreeAUCBoostClassifier(30, random_state=0).fit(X, few)
     np.testing.assert_array_equal(model.decision_function(X32), model.decision_function(X32.astype(float)))
+
+
+@pytest.mark.parametrize("splitter", ["random", "best"])
+def test_a_column_that_matters_only_by_its_gaps(splitter):
+    rng = np.random.default_rng(3)
+    y = np.tile([0, 1], 50)
+    X = np.where(y[:, None] == 1, np.nan, rng.normal(size=(100, 1)))
+    scores = TreeAUCBoostClassifier(20, splitter=splitter, random_state=0).fit(X, y).decision_function(X)
+    assert scores[y == 1].min() > scores[y == 0].max()
 
 
 def test_attributes(rows, capsys):
