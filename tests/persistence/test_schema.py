@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -229,3 +230,4 @@ def test_every_name_of_skrub_is_needed(tmp_path):
     found = inspect((tmp_path / "m.skops").read_bytes())
     assert found.unknown == []
     assert {name for name in SKRUB | FUNCTIONS if name.startswith("skrub.")} - found.accepted == set()
+    assert os.path.getsize(tmp_path / "m.skops") < 1_000_000, "what describes the fit of the columns is not needed"

@@ -11,6 +11,7 @@ from typing import Any
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.files import atomic_write
 from fewlabel.persistence._schema import inspect
+from fewlabel.persistence._skops import skops_io
 from fewlabel.persistence.forests import with_frozen_forests
 
 _VERSIONS_ENTRY = "fewlabel.json"
@@ -52,12 +53,11 @@ def save(model: Any, path: str | os.PathLike) -> None:
     >>> again.predict([[0.5], [2.5]])
     array([0, 1])
     """
-    import skops.io
     from sklearn.base import BaseEstimator
 
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save expects an estimator, got {type(model).__name__}: pass the fitted model itself")
-    content = skops.io.dumps(with_frozen_forests(model))
+    content = _compact(skops_io().dumps(with_frozen_forests(model)))
     unknown = inspect(content).unknown
     if unknown:
         warnings.warn(
@@ -67,7 +67,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
             stacklevel=2,
         )
     with atomic_write(path) as file:
-        file.write(_with_versions(content))
+        file.write(content)
 
 
 def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
@@ -112,7 +112,6 @@ def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
     Traceback (most recent call last):
     FileNotFoundError: ...
     """
-    import skops.io
     from sklearn.base import BaseEstimator
 
     if isinstance(trusted, (str, bytes)):
@@ -130,7 +129,7 @@ def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
         )
     _warn_of_versions(path, versions)
     try:
-        model = skops.io.loads(content, trusted=sorted(found.accepted | set(trusted)))
+        model = skops_io().loads(content, trusted=sorted(found.accepted | set(trusted)))
     except Exception as error:
         raise UntrustedFileError(_damaged(path, error)) from error
     if not isinstance(model, BaseEstimator):
@@ -150,11 +149,16 @@ def _read(path):
     return content
 
 
-def _with_versions(content):
-    """The archive with one more entry, the versions that wrote it; skops ignores entries it does not know."""
-    buffer = io.BytesIO(content)
-    with zipfile.ZipFile(buffer, "a") as archive:
-        archive.writestr(_VERSIONS_ENTRY, json.dumps(_versions()))
+def _compact(content):
+    """The archive of skops without the spaces in its schema, and with the versions that wrote it."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for name in old.namelist():
+            member = old.read(name)
+            if name == "schema.json":
+                member = json.dumps(json.loads(member), separators=(",", ":")).encode()
+            new.writestr(name, member)
+        new.writestr(_VERSIONS_ENTRY, json.dumps(_versions()))
     return buffer.getvalue()
 
 

@@ -5,10 +5,10 @@ k-d trees and SciPy's sparse matrices are left out on purpose: compiled code fol
 checking them.
 """
 
-import functools
-
 import numpy as np
 import scipy.special
+
+from fewlabel.persistence._skops import scikit_learn_estimators
 
 SCALARS = {
     f"numpy.{kind.__name__}"
@@ -32,11 +32,6 @@ CONTAINERS = {
 FUNCTIONS = {
     "sklearn.feature_selection._univariate_selection.f_classif",
     "sklearn.metrics._ranking.roc_auc_score",
-    "skrub._dataframe._common.is_any_date",
-    "skrub._dataframe._common.is_categorical",
-    "skrub._dataframe._common.is_numeric",
-    "skrub._table_vectorizer._created_by_predicate",
-    "skrub.selectors._selectors._cardinality_below",
 }
 # Losses of scikit-learn's linear models: compiled classes that hold a number or nothing.
 LOSSES = {
@@ -55,7 +50,7 @@ SCIKIT_LEARN = {
     "sklearn.metrics._scorer._Scorer",
     "sklearn.model_selection._split.StratifiedKFold",
 }
-# Parts of skrub's TableVectorizer, which TableEncoder holds: settings and plain arrays.
+# The steps of skrub's TableVectorizer, which TableEncoder holds: settings and plain arrays.
 SKRUB = {
     "skrub._apply_to_each_col.ApplyToEachCol",
     "skrub._check_input.CheckInputDataFrame",
@@ -66,16 +61,10 @@ SKRUB = {
     "skrub._duration_to_float.DurationToFloat",
     "skrub._string_encoder.StringEncoder",
     "skrub._table_vectorizer.PassThrough",
-    "skrub._table_vectorizer.ShortReprDict",
-    "skrub._table_vectorizer.TableVectorizer",
     "skrub._to_datetime.ToDatetime",
     "skrub._to_float.ToFloat",
     "skrub._to_str.ToStr",
     "skrub.selectors._base.All",
-    "skrub.selectors._base.And",
-    "skrub.selectors._base.Cols",
-    "skrub.selectors._base.Filter",
-    "skrub.selectors._base.Sub",
 }
 OURS = {
     "fewlabel.auto._features.ComponentsView",
@@ -90,9 +79,9 @@ OURS = {
 
 def is_object(name):
     """Whether this is the name of a class whose attributes a file may set."""
-    if name in OURS or name in SKRUB or name in SCIKIT_LEARN or name in _estimators():
+    if name in OURS or name in SKRUB or name in SCIKIT_LEARN or _is_our_estimator(name):
         return True
-    return name.startswith("sklearn.") and name in _scikit_learn_estimators()
+    return name.startswith("sklearn.") and name in scikit_learn_estimators()
 
 
 def is_ufunc(name):
@@ -103,16 +92,9 @@ def is_ufunc(name):
     return module in _SCIPY_UFUNCS and isinstance(getattr(scipy.special, attribute, None), np.ufunc)
 
 
-@functools.cache
-def _estimators():
+def _is_our_estimator(name):
+    """Whether this is a public estimator; only the module that holds it is imported."""
     import fewlabel
 
-    return {f"{cls.__module__}.{cls.__name__}" for _, cls in fewlabel.all_estimators()}
-
-
-@functools.cache
-def _scikit_learn_estimators():
-    from sklearn.utils import all_estimators
-
-    classes = [cls for _, cls in all_estimators() if cls.__module__.startswith("sklearn.")]
-    return {f"{cls.__module__}.{cls.__name__}" for cls in classes}
+    cls = getattr(fewlabel, name.rpartition(".")[2], None) if name.startswith("fewlabel.") else None
+    return isinstance(cls, type) and hasattr(cls, "fit") and f"{cls.__module__}.{cls.__qualname__}" == name

@@ -247,8 +247,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names, self.sources_ = list(plain.columns), list(plain.columns)
         self._vectorizer = None
         if coded.shape[1]:
-            self._vectorizer = _fit_vectorizer(coded, self.random_state)
-            for output, number in self._vectorizer.output_to_input_.items():
+            self._vectorizer, number_of = _fit_vectorizer(coded, self.random_state)
+            for output, number in number_of.items():
                 source = coded.columns[int(number[1:])]
                 names.append(source + output[len(number) :])
                 self.sources_.append(source)
@@ -282,13 +282,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return converted.drop(columns=coded), converted[coded]
 
 
-def _fit_vectorizer(coded: pd.DataFrame, random_state: Any) -> Any:
-    from skrub import StringEncoder, TableVectorizer
+def _fit_vectorizer(coded: pd.DataFrame, random_state: Any) -> tuple[Any, dict[str, str]]:
+    """The fitted steps that encode new rows, and the column that each of their outputs comes from."""
+    from skrub import StringEncoder, TableVectorizer, selectors
 
     n_components = min(_TEXT_COMPONENTS, max(2, len(coded) - 1))
-    return TableVectorizer(high_cardinality=StringEncoder(n_components, random_state=random_state)).fit(
-        _numbered(coded)
-    )
+    encoder = StringEncoder(n_components, random_state=random_state)
+    vectorizer = TableVectorizer(high_cardinality=encoder).fit(_numbered(coded))
+    # The vectorizer describes its fit at length, and the selectors of a step hold all steps before it. Neither is
+    # needed for new rows, and each would be in a model file many times.
+    steps = vectorizer._pipeline
+    for _, step in steps.steps:
+        if hasattr(step, "cols"):
+            step.cols = selectors.all()
+    return steps, vectorizer.output_to_input_
 
 
 def _numbered(table: pd.DataFrame) -> pd.DataFrame:
