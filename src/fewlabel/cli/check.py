@@ -1,36 +1,16 @@
 """``fewlabel check``: how a table is read, before any fit."""
 
-from fewlabel.cli.options import (
-    AsJson,
-    DayFirst,
-    Debug,
-    Decimal,
-    Drop,
-    Encoding,
-    MergeSpellings,
-    NegativesUnknown,
-    Positive,
-    TableFile,
-    Target,
-    Unlabeled,
-)
+from fewlabel.cli.options import AsJson, Debug, TableFile, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import one_line, print_json, print_table
 from fewlabel.text import short
 
 
+@unfold()
 def check(
     table: TableFile,
     *,
-    target: Target,
-    positive: Positive = None,
-    unlabeled: Unlabeled = None,
-    negatives_unknown: NegativesUnknown = False,
-    merge_spellings: MergeSpellings = None,
-    drop: Drop = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    day_first: DayFirst = None,
+    reading: Reading,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -38,21 +18,10 @@ def check(
 
     The label column stops here, as in `fewlabel fit`, if it can be read in two ways.
     """
-    reading = Reading(
-        target,
-        drop,
-        positive,
-        unlabeled,
-        negatives_unknown,
-        merge_spellings,
-        encoding=encoding,
-        decimal=decimal,
-        day_first=day_first,
-    )
     X, column, notes = read_labeled(table, reading)
     from fewlabel.tables import check as check_table
 
-    found = check_table(X, column, dayfirst=day_first)
+    found = check_table(X, column, dayfirst=reading.day_first)
     notes = [note for note in notes if note not in (column.describe(), *found.notes)]
     if as_json:
         print_json({**found.to_dict(), "notes": [*notes, *found.notes]})

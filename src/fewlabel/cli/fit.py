@@ -6,21 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import (
-    AsJson,
-    DayFirst,
-    Debug,
-    Decimal,
-    Drop,
-    Encoding,
-    MergeSpellings,
-    NegativesUnknown,
-    Positive,
-    Quiet,
-    Seed,
-    Target,
-    Unlabeled,
-)
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, unfold
 from fewlabel.cli.paths import writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
@@ -29,23 +15,8 @@ MODEL, REPORT, METRICS = "model.skops", "report.html", "metrics.json"
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What the user asked `fewlabel fit` to do; one field per option."""
+    """The options of `fewlabel fit`."""
 
-    tables: list[Path]
-    reading: Reading
-    method: str
-    out: Path
-    scoring: str
-    prior: float | None
-    time_budget: float | None
-    jobs: int
-    scheduler: str | None
-    seed: int
-    as_json: bool
-    quiet: bool
-
-
-def fit(
     tables: Annotated[
         list[Path],
         typer.Argument(
@@ -54,23 +25,14 @@ def fit(
             help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; several .parquet files with --engine "
             "dask.",
         ),
-    ],
-    *,
-    target: Target,
-    positive: Positive = None,
-    unlabeled: Unlabeled = None,
-    negatives_unknown: NegativesUnknown = False,
-    merge_spellings: MergeSpellings = None,
+    ]
+    reading: Reading
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help="auto, small, or a name from `fewlabel methods`.")
-    ] = "auto",
+    ] = "auto"
     out: Annotated[
         Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the three files.")
-    ] = Path("."),
-    drop: Drop = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    day_first: DayFirst = None,
+    ] = Path(".")
     prior: Annotated[
         float | None,
         typer.Option(
@@ -80,29 +42,31 @@ def fit(
             metavar="SHARE",
             help="Share of positives among the unlabeled rows, if only positives are labeled; by default estimated.",
         ),
-    ] = None,
+    ] = None
     scoring: Annotated[
         str, typer.Option("--scoring", metavar="NAME", help="What to maximize: roc_auc or average_precision.")
-    ] = "roc_auc",
+    ] = "roc_auc"
     time_budget: Annotated[
         float | None,
         typer.Option("--time-budget", min=1, metavar="SECONDS", help="Start no further method after this time."),
-    ] = None,
+    ] = None
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", metavar="N", help="Methods to fit in parallel; -1 for all cores.")
-    ] = -1,
+    ] = -1
     engine: Annotated[
         str, typer.Option("--engine", metavar="NAME", help="memory, or dask for Parquet files larger than memory.")
-    ] = "memory",
+    ] = "memory"
     scheduler: Annotated[
         str | None,
         typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster; by default the cores of this machine."),
-    ] = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+    ] = None
+    seed: Seed = 0
+    as_json: AsJson = False
+    quiet: Quiet = False
+
+
+@unfold()
+def fit(options: FitOptions, *, debug: Debug = False) -> None:
     """Learn from a table whose label column is mostly empty; write model.skops, report.html and metrics.json.
 
     Unlabeled rows have an empty label, or -1 beside two or more classes of numbers. `fewlabel check` shows how a table
@@ -111,39 +75,15 @@ def fit(
     With --engine dask, one booster (pnu-aucboost, rankboost or ada-pu) learns from Parquet files block by block, and
     model.skops and metrics.json are written. To continue an interrupted fit, run the same command again.
     """
-    for name in (MODEL, REPORT, METRICS) if out.exists() else ():
-        writable_file(out / name)
-    options = FitOptions(
-        tables=tables,
-        reading=Reading(
-            target,
-            drop,
-            positive,
-            unlabeled,
-            negatives_unknown,
-            merge_spellings,
-            encoding=encoding,
-            decimal=decimal,
-            day_first=day_first,
-        ),
-        method=method,
-        out=out,
-        scoring=scoring,
-        prior=prior,
-        time_budget=time_budget,
-        jobs=jobs,
-        scheduler=scheduler,
-        seed=seed,
-        as_json=as_json,
-        quiet=quiet,
-    )
-    if engine == "dask":
+    for name in (MODEL, REPORT, METRICS) if options.out.exists() else ():
+        writable_file(options.out / name)
+    if options.engine == "dask":
         from fewlabel.cli.fit_dask import fit_dask
 
         fit_dask(options)
-    elif engine == "memory":
+    elif options.engine == "memory":
         from fewlabel.cli.fit_memory import fit_memory
 
         fit_memory(options)
     else:
-        raise typer.BadParameter(f"{engine!r} is not memory or dask", param_hint="--engine")
+        raise typer.BadParameter(f"{options.engine!r} is not memory or dask", param_hint="--engine")

@@ -1,7 +1,11 @@
 """Options that several commands share."""
 
+import functools
+import inspect
+from collections.abc import Callable, Container, Iterator
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -54,3 +58,74 @@ DayFirst = Annotated[
     bool | None,
     typer.Option("--day-first/--month-first", help="Whether 03/04/2024 is the third of April or March the fourth."),
 ]
+
+
+def unfold(omit: Container[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Offer the fields of the dataclasses that a command takes as options of its own.
+
+    Parameters
+    ----------
+    omit : container of str
+        Fields that are no options of this command: they keep their defaults.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> from dataclasses import dataclass
+    >>> from fewlabel.cli.options import unfold
+    >>> @dataclass
+    ... class Size:
+    ...     width: int
+    ...     height: int = 1
+    >>> @unfold()
+    ... def draw(size: Size, *, color: str) -> None:
+    ...     print(size, color)
+    >>> list(inspect.signature(draw).parameters)
+    ['width', 'height', 'color']
+    >>> draw(width=2, color="red")
+    Size(width=2, height=1) red
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        folded = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
+        shown: list[inspect.Parameter] = []
+        for name, parameter in own.items():
+            inner = _parameters(folded[name]) if name in folded else [parameter]
+            shown += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in inner if p.name not in omit]
+
+        @functools.wraps(command)
+        def unfolded(**values: Any) -> None:
+            command(**{name: _take(cls, values) for name, cls in folded.items()}, **values)
+
+        # Typer reads the options from both.
+        unfolded.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        unfolded.__annotations__ = {p.name: p.annotation for p in shown}
+        return unfolded
+
+    return decorate
+
+
+def _parameters(cls: Any) -> Iterator[inspect.Parameter]:
+    """The fields of a dataclass, and of the dataclasses in it, as parameters of a function."""
+    hints = get_type_hints(cls, include_extras=True)
+    for field in fields(cls):
+        if is_dataclass(hints[field.name]):
+            yield from _parameters(hints[field.name])
+        else:
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            yield inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
+            )
+
+
+def _take(cls: Any, values: dict[str, Any]) -> Any:
+    """An instance of the dataclass; its fields are taken out of `values`."""
+    hints = get_type_hints(cls)
+    found = {}
+    for field in fields(cls):
+        if is_dataclass(hints[field.name]):
+            found[field.name] = _take(hints[field.name], values)
+        elif field.name in values:
+            found[field.name] = values.pop(field.name)
+    return cls(**found)

@@ -4,22 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.options import (
-    AsJson,
-    DayFirst,
-    Debug,
-    Decimal,
-    Drop,
-    Encoding,
-    MergeSpellings,
-    NegativesUnknown,
-    Positive,
-    Quiet,
-    Seed,
-    TableFile,
-    Target,
-    Unlabeled,
-)
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, TableFile, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import print_json, say
 
@@ -31,21 +16,14 @@ if TYPE_CHECKING:
 _METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
 
 
+@unfold()
 def prior(
     table: TableFile,
     *,
-    target: Target,
-    positive: Positive = None,
-    unlabeled: Unlabeled = None,
-    negatives_unknown: NegativesUnknown = False,
-    merge_spellings: MergeSpellings = None,
+    reading: Reading,
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(_METHODS)}.")
     ] = "auto",
-    drop: Drop = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    day_first: DayFirst = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -62,22 +40,11 @@ def prior(
     from fewlabel.labels import read_positive
     from fewlabel.tables import TableEncoder
 
-    reading = Reading(
-        target,
-        drop,
-        positive,
-        unlabeled,
-        negatives_unknown,
-        merge_spellings,
-        encoding=encoding,
-        decimal=decimal,
-        day_first=day_first,
-    )
     X, column, notes = read_labeled(table, reading)
     for note in notes:
         say(f"note: {note}", quiet)
     classes, codes, _ = read_positive(column.labels, column.positive)
-    features = np.asarray(TableEncoder(dayfirst=day_first, random_state=seed).fit_transform(X))
+    features = np.asarray(TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(X))
     found, doubts = _estimate(features, codes, method, seed)
     if as_json:
         print_json(

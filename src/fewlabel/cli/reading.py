@@ -8,6 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from fewlabel.cli.options import (
+    DayFirst,
+    Decimal,
+    Drop,
+    Encoding,
+    MergeSpellings,
+    NegativesUnknown,
+    Positive,
+    Target,
+    Unlabeled,
+)
 from fewlabel.cli.paths import check_columns
 from fewlabel.text import short
 
@@ -19,17 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the user said about a table: which columns to use, and how to read the labels and the file."""
+    """The options on how to read a table: which columns to use, and how to read the labels and the file."""
 
-    target: str
-    drop: list[str] | None = None
-    positive: str | None = None
-    unlabeled: list[str] | None = None
-    negatives_unknown: bool = False
-    merge_spellings: bool | None = None
-    encoding: str | None = None
-    decimal: str = "."
-    day_first: bool | None = None
+    target: Target
+    positive: Positive = None
+    unlabeled: Unlabeled = None
+    negatives_unknown: NegativesUnknown = False
+    merge_spellings: MergeSpellings = None
+    drop: Drop = None
+    encoding: Encoding = None
+    decimal: Decimal = "."
+    day_first: DayFirst = None
 
     def labels(self, y: Any, **more: Any) -> "LabelColumn":
         """Read the label column; wrong use if it can be read in two ways."""

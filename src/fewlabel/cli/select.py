@@ -4,20 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import (
-    AsJson,
-    DayFirst,
-    Debug,
-    Decimal,
-    Drop,
-    Encoding,
-    MergeSpellings,
-    Quiet,
-    Seed,
-    TableFile,
-    Target,
-    Unlabeled,
-)
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, TableFile, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import one_line, print_json, say
 from fewlabel.text import short
@@ -30,19 +17,14 @@ _SELECTORS = {
 }
 
 
+@unfold(omit=("positive", "negatives_unknown"))
 def select(
     table: TableFile,
     *,
-    target: Target,
-    unlabeled: Unlabeled = None,
-    merge_spellings: MergeSpellings = None,
+    reading: Reading,
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(_SELECTORS)}.")
     ] = "fscrf",
-    drop: Drop = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    day_first: DayFirst = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -54,19 +36,10 @@ def select(
     import fewlabel
     from fewlabel.tables import read_columns
 
-    reading = Reading(
-        target,
-        drop,
-        unlabeled=unlabeled,
-        merge_spellings=merge_spellings,
-        encoding=encoding,
-        decimal=decimal,
-        day_first=day_first,
-    )
     X, column, notes = read_labeled(table, reading)
     for note in notes:
         say(f"note: {note}", quiet)
-    columns = read_columns(X, dayfirst=day_first)
+    columns = read_columns(X, dayfirst=reading.day_first)
     selector = getattr(fewlabel, _SELECTORS[method])()
     if "random_state" in selector.get_params():
         selector.set_params(random_state=seed)
