@@ -243,15 +243,50 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     model = spread.PNUAUCBoostClassifier(20, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=5, callback=interrupt_at(13))
-    with pytest.raises(ValueError, match="other rows or parameters"):
+    with pytest.raises(ValueError, match="other rows, labels or parameters"):
         spread.PNUAUCBoostClassifier(20).fit(*in_blocks(2 * X, y, (600, 600)), checkpoint=file)
-    with pytest.raises(ValueError, match="other rows or parameters"):
+    moved = X.copy()
+    moved[:, 0] = np.roll(X[:, 0], 1)  # the same values in every column
+    for rows, labels in ((moved, y), (X, np.roll(y, 1))):
+        with pytest.raises(ValueError, match="other rows, labels or parameters"):
+            spread.PNUAUCBoostClassifier(20).fit(*in_blocks(rows, labels, (600, 600)), checkpoint=file)
+    with pytest.raises(ValueError, match="another random_state"):
+        spread.PNUAUCBoostClassifier(20, random_state=1).fit(*in_blocks(X, y, (600, 600)), checkpoint=file)
+    with pytest.raises(ValueError, match="other rows, labels or parameters"):
         spread.PNUAUCBoostClassifier(20, rho=0.1).fit(*in_blocks(X, y, (600, 600)), checkpoint=file)
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(ValueError, match="damaged"):
         spread.PNUAUCBoostClassifier(20).fit(*in_blocks(X, y, (600, 600)), checkpoint=file)
     with pytest.raises(ValueError, match="at least 1"):
         spread.PNUAUCBoostClassifier(20).fit(*in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=0)
+
+
+def test_fewer_rounds_than_the_checkpoint_has(tmp_path):
+    X, y, _ = table()
+    file = tmp_path / "fit.npz"
+    form = dict(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        spread.PNUAUCBoostClassifier(40, **form).fit(
+            *in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=10, callback=interrupt_at(20)
+        )
+    order = np.random.default_rng(0).permutation(len(X))  # the order of the rows and the blocks may be another
+    model = spread.PNUAUCBoostClassifier(12, **form)
+    model.fit(*in_blocks(X[order], y[order], (300, 900)), checkpoint=file)
+    assert_same(fewlabel.PNUAUCBoostClassifier(12, **form).fit(X, y), model, X)
+
+
+def test_a_fit_within_a_task(tmp_path):
+    """The only thread of the only worker waits for the fit, which needs a thread."""
+    from distributed import Client
+
+    X, y, _ = table(300)
+
+    def fit():
+        return spread.PNUAUCBoostClassifier(5, random_state=0).fit(*in_blocks(X, y, (200, 100))).model_
+
+    with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as client:
+        model = client.submit(fit).result(timeout=60)
+    assert_same(fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit(X, y), model, X)
 
 
 @pytest.mark.parametrize("risk", ["pn", "samult", "pnu"])

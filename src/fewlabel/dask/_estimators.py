@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabel import boosting, linear
 from fewlabel.boosting.rows import WeightedRows
 from fewlabel.dask._blocks import Blocks
-from fewlabel.dask._checkpoint import Checkpoint
+from fewlabel.dask._checkpoint import Checkpoint, digest
 from fewlabel.dask._rows import SCORE_POINTS, SIGNS, SpreadRows, code_block, merge_scores
 from fewlabel.dask._sketch import bin_sketches, merge_sketches, sketch
 from fewlabel.exceptions import LabelError
@@ -83,8 +83,9 @@ class _DaskModel:
         -------
         self : object
         """
-        blocks, read = self._begin(X, y, client)
-        self._fit_blocks(blocks, read)
+        with _beside_tasks():
+            blocks, read = self._begin(X, y, client)
+            self._fit_blocks(blocks, read)
         return self
 
     def _begin(self, X, y, client):
@@ -116,6 +117,23 @@ def _current_client():
     return None
 
 
+@contextlib.contextmanager
+def _beside_tasks():
+    """Within a task of a worker, give its place to others: the fit waits for tasks that may need it."""
+    try:
+        from distributed import get_worker, rejoin, secede
+
+        get_worker()
+    except (ImportError, ValueError):  # not within a task
+        yield
+        return
+    secede()
+    try:
+        yield
+    finally:
+        rejoin()
+
+
 def _lazily(method, X, dtype, columns=None):
     if hasattr(X, "map_blocks"):
         X = X.rechunk({1: -1})
@@ -132,20 +150,22 @@ def _lazily(method, X, dtype, columns=None):
     return method(X)
 
 
-def _summarize(X, y, read, uses_unlabeled):
-    """Number of rows of each group; and for each column its sketch and number of missing values."""
+def _summarize(X, y, read, uses_unlabeled, identify):
+    """Number of rows of each group; for each column its sketch and number of missing values; with `identify`, a digest
+    of the rows."""
     X, signs = read(X, y)
     if np.isinf(X).any():
         raise ValueError("X holds infinite values: replace them by numbers, or by NaN if they are missing")
     used = X if uses_unlabeled else X[signs != 0]
     sketches = [sketch(column) for column in used.T]
     columns = [(values, counts, len(used) - counts.sum()) for values, counts in sketches]
-    return np.array([np.count_nonzero(signs == sign) for sign in SIGNS]), columns
+    known = digest(used, signs if uses_unlabeled else signs[signs != 0]) if identify else np.uint64(0)
+    return np.array([np.count_nonzero(signs == sign) for sign in SIGNS]), columns, np.array([known])
 
 
 def _merge_summaries(one, other):
     columns = [(*merge_sketches(a[:2], b[:2]), a[2] + b[2]) for a, b in zip(one[1], other[1])]
-    return one[0] + other[0], columns
+    return one[0] + other[0], columns, one[2] + other[2]
 
 
 class _DaskBooster(_DaskModel):
@@ -157,8 +177,8 @@ class _DaskBooster(_DaskModel):
         X, y, client
             As in `LeastSquaresAUCClassifier.fit`.
         checkpoint : str or path-like, default=None
-            File for the rounds so far. If it exists, the fit continues from it: it must be of the same rows and
-            parameters (`n_estimators` may differ), and its seed is used. It is removed when the fit is done.
+            File for the rounds so far. If it exists, the fit continues from it: it must be of the same rows, labels
+            and parameters (`n_estimators` may differ), and its seed is used. It is removed when the fit is done.
         checkpoint_every : int, default=50
             Rounds between two writes of the checkpoint.
         callback : callable, default=None
@@ -172,13 +192,15 @@ class _DaskBooster(_DaskModel):
             raise ValueError(f"checkpoint_every={checkpoint_every} must be at least 1")
         if self.early_stopping is True:
             raise ValueError("early_stopping=True holds out rows in memory: with Dask use 'alarm' or False")
-        blocks, read = self._begin(X, y, client)
-        self._fit_blocks(blocks, read, checkpoint, checkpoint_every, callback)
+        with _beside_tasks():
+            blocks, read = self._begin(X, y, client)
+            self._fit_blocks(blocks, read, checkpoint, checkpoint_every, callback)
         return self
 
     def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every, callback):
         previous, losses = self._previous_rounds()
-        sizes, columns = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabeled())
+        identify = checkpoint is not None
+        sizes, columns, known = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabeled(), identify)
         if not self._uses_unlabeled():
             sizes[1] = 0
         if not sizes[0]:
@@ -186,7 +208,7 @@ class _DaskBooster(_DaskModel):
         binning = bin_sketches(columns, self.max_bins)
         saved = None
         if checkpoint is not None:
-            saved = Checkpoint(checkpoint, checkpoint_every, self, binning, sizes)
+            saved = Checkpoint(checkpoint, checkpoint_every, self, known[0])
             previous, losses, self._seed = saved.start(previous, losses, self._seed)
         has_unlabeled = bool(sizes[1])
         rule = self._make_rule(has_unlabeled)
