@@ -39,6 +39,12 @@ _ESTIMATORS = {
     "VariableClusterer": "fewlabel.multiview",
 }
 _SPLITTERS = {"LabeledStratifiedKFold": "fewlabel.model_selection"}
+_STRATEGIES = {
+    "BatchQuery": "fewlabel.active",
+    "CoresetQuery": "fewlabel.active",
+    "MarginQuery": "fewlabel.active",
+    "RandomQuery": "fewlabel.active",
+}
 _FUNCTIONS = {
     "check": "fewlabel.tables",
     "load": "fewlabel.persistence",
@@ -52,6 +58,7 @@ _FUNCTIONS = {
     "make_pu_scorer": "fewlabel.model_selection",
     "hide_labels": "fewlabel.model_selection",
     "estimate_class_prior": "fewlabel.prior",
+    "draw_weights": "fewlabel.active",
     "linear_auc_path": "fewlabel.linear",
     "auc_confidence_interval": "fewlabel.metrics",
     "compare_methods": "fewlabel.metrics",
@@ -63,6 +70,7 @@ _FUNCTIONS = {
     "scorecard": "fewlabel.inspection",
 }
 _MODULES = (
+    "active",
     "auto",
     "bench",
     "boosting",
@@ -83,7 +91,7 @@ _MODULES = (
     "wrappers",
 )
 _EXTRAS = ("dask",)  # modules that need a package which may not be installed: not imported by `import *`
-_HOME = {**_ESTIMATORS, **_SPLITTERS, **_FUNCTIONS}
+_HOME = {**_ESTIMATORS, **_SPLITTERS, **_STRATEGIES, **_FUNCTIONS}
 
 __all__ = ["UNLABELED", "all_estimators", *_HOME, *_MODULES]  # noqa: PLE0604
 

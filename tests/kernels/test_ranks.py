@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fewlabel.kernels.ranks import placements, variance_of_mean
+from fewlabel.kernels.ranks import placements, variance_of_mean, weighted_placements
 from reference.auc import (
     pair_auc,
     pair_placements,
@@ -51,3 +51,13 @@ class TestPlacements:
         values = np.full(7, 0.1) + np.array([0, 1, 0, 1, 0, 1, 0]) * 1e-17 + 0.2
         assert variance_of_mean(values) == 0
         assert variance_of_mean(np.array([0.0, 1.0])) == 0.25
+
+
+class TestWeightedPlacements:
+    @given(high=tied_scores, low=tied_scores, seed=st.integers(0, 99))
+    def test_a_whole_weight_counts_as_repeated_rows(self, high, low, seed):
+        rng = np.random.default_rng(seed)
+        weights = [rng.integers(1, 4, len(sample)) for sample in (high, low)]
+        repeated = placements(np.repeat(high, weights[0]), np.repeat(low, weights[1]))
+        for psi, slow, weight in zip(weighted_placements(high, low, *map(np.float64, weights)), repeated, weights):
+            np.testing.assert_allclose(np.repeat(psi, weight), slow, atol=1e-12)

@@ -146,6 +146,40 @@ class TestConfidenceInterval:
         assert np.mean(hits, axis=0)[2] > 0.93
 
 
+class TestWeights:
+    def test_equal_weights_change_nothing_and_the_auc_is_scikit_learns(self):
+        rng = np.random.default_rng(0)
+        y, score = binormal(rng, 0.8, 12, 25)
+        assert auc_confidence_interval(y, score, sample_weight=np.full(37, 3.0)) == pytest.approx(
+            auc_confidence_interval(y, score)
+        )
+        weight = rng.exponential(size=37)
+        found = auc_confidence_interval(y, score, sample_weight=weight)
+        assert found.auc == pytest.approx(roc_auc_score(y, score, sample_weight=weight))
+
+    def test_rows_without_weight_are_left_out_and_unequal_weights_widen_the_interval(self):
+        y, score = binormal(np.random.default_rng(1), 0.8, 20, 40)
+        kept = np.arange(60) % 3 > 0
+        assert auc_confidence_interval(y, score, sample_weight=kept) == auc_confidence_interval(y[kept], score[kept])
+        equal, unequal = (
+            auc_confidence_interval(y, score, sample_weight=w) for w in (np.ones(60), np.where(kept, 0.1, 1.0))
+        )
+        assert unequal.high - unequal.low > equal.high - equal.low
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            (dict(sample_weight=[1.0, 1.0]), r"one weight per row, shape \(3,\)"),
+            (dict(sample_weight=[1.0, np.nan, 1.0]), "finite numbers >= 0, got nan"),
+            (dict(sample_weight=[1.0, 1.0, 0.0]), "every positive row has sample_weight 0"),
+            (dict(sample_weight=[1.0, 1.0, 1.0], method="newcombe"), "needs method='score'"),
+        ],
+    )
+    def test_unusable_weights(self, given, message):
+        with pytest.raises(ValueError, match=message):
+            auc_confidence_interval([0, 0, 1], [1.0, 2.0, 3.0], **given)
+
+
 class TestIntervalsFromUnlabeledRows:
     @pytest.mark.parametrize("pairs", ["pu", "un"])
     @pytest.mark.parametrize("method", ["score", "newcombe", "logit-delong", "wald-delong"])

@@ -53,6 +53,44 @@ def placements(high, low):
     return psi_high, psi_low
 
 
+def weighted_placements(high, low, high_weight, low_weight):
+    """Compute the placements of two samples whose rows have weights: shares of weight instead of shares of rows.
+
+    Parameters
+    ----------
+    high : ndarray of shape (m,)
+        As in `placements`.
+    low : ndarray of shape (n,)
+    high_weight : ndarray of shape (m,)
+        Weights of the rows of `high`; at least 0, their sum is positive.
+    low_weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    psi_high : ndarray of shape (m,)
+        For each row of `high`, the share of the weight of `low` that it exceeds. Its mean with `high_weight` is the
+        weighted AUC.
+    psi_low : ndarray of shape (n,)
+        For each row of `low`, the share of the weight of `high` that exceeds it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.kernels.ranks import weighted_placements
+    >>> weighted_placements(np.array([2.0, 3.0]), np.array([1.0, 2.0]), np.array([1.0, 3.0]), np.array([1.0, 1.0]))
+    (array([0.75, 1.  ]), array([1.   , 0.875]))
+    """
+    return _share_below(low, low_weight, high), 1 - _share_below(high, high_weight, low)
+
+
+def _share_below(sample, weight, values):
+    """Share of the weight of `sample` below each value; ties count one half."""
+    order = np.lexsort((weight, sample))  # rows with the same score are summed in one order, whatever that of the rows
+    ordered, total = sample[order], np.concatenate([[0.0], np.cumsum(weight[order])])
+    left, right = (total[np.searchsorted(ordered, values, side=side)] for side in ("left", "right"))
+    return (left + right) / (2 * total[-1])
+
+
 def variance_of_mean(psi):
     """Compute the squared standard error of the mean of `psi`, exactly 0 if all its values are equal.
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fewlabel import labels
-from fewlabel.kernels.ranks import placements, variance_of_mean
-from fewlabel.metrics._inputs import check_prior, is_number, read_score
+from fewlabel.kernels.ranks import placements, variance_of_mean, weighted_placements
+from fewlabel.metrics._inputs import check_prior, is_number, read_score, read_weight
 from fewlabel.metrics._newcombe import newcombe_interval
 
 
@@ -28,6 +28,8 @@ class Estimate(NamedTuple):
     shift: float
     scale: float
     prior_sd: float
+    weight_high: np.ndarray | None = None
+    weight_low: np.ndarray | None = None
 
     @property
     def sizes(self):
@@ -37,7 +39,7 @@ class Estimate(NamedTuple):
     @property
     def observed(self):
         """AUC of the two samples."""
-        return float(self.psi_high.mean())
+        return float(np.average(self.psi_high, weights=self.weight_high))
 
     @property
     def auc(self):
@@ -71,6 +73,17 @@ def estimate(pairs, high, low, prior=None, prior_sd=0.0):
         return Estimate(pairs, psi_high, psi_low, 0.0, 1.0, 0.0)
     scale = 1 - prior if pairs == "pu" else prior
     return Estimate(pairs, psi_high, psi_low, (1 - scale) / 2, scale, prior_sd)
+
+
+def weighted_estimate(y_true, y_score, sample_weight):
+    """Return the estimate from labeled positives and negatives with weights; rows of weight 0 are left out."""
+    signs = labels.read_binary(y_true).signs
+    score = read_score(y_score, len(signs), "y_score")
+    weight = read_weight(sample_weight, len(signs))
+    labels.require_weight(signs[weight > 0], {1: "positive row", -1: "negative row"})
+    high, low = ((signs == sign) & (weight > 0) for sign in (1, -1))
+    psi = weighted_placements(score[high], score[low], weight[high], weight[low])
+    return Estimate("pn", *psi, 0.0, 1.0, 0.0, weight[high], weight[low])
 
 
 def read_estimate(y_true, y_score, pairs, prior, prior_sd):

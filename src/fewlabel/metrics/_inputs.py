@@ -31,6 +31,17 @@ def read_score(score, n_samples, name):
     return values
 
 
+def read_weight(weight, n_samples):
+    """Return weights as floats, finite and not below 0, one per row of `y`."""
+    values = np.asarray(weight, dtype=np.float64)
+    if values.shape != (n_samples,):
+        raise ValueError(f"sample_weight should have one weight per row, shape ({n_samples},), got {values.shape}")
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        raise ValueError(f"sample_weight should hold finite numbers >= 0, got {values[bad][0]:g}: drop such rows")
+    return values
+
+
 def check_prior(prior):
     """Return `prior` as a float; it should lie between 0 and 1, both excluded."""
     if not (is_number(prior) and 0 < prior < 1):

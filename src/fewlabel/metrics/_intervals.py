@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from fewlabel.metrics._estimates import read_estimate
+from fewlabel.metrics._estimates import read_estimate, weighted_estimate
 from fewlabel.metrics._inputs import normal_quantile
 from fewlabel.metrics._newcombe import newcombe_interval
 from fewlabel.metrics._score import score_interval
@@ -48,6 +48,7 @@ def auc_confidence_interval(
     pairs: Literal["pn", "pu", "un", "auto"] = "pn",
     prior: float | None = None,
     prior_sd: float = 0.0,
+    sample_weight: ArrayLike | None = None,
 ) -> AUCInterval:
     """Compute the AUC with a confidence interval that stays valid with few labels.
 
@@ -73,6 +74,10 @@ def auc_confidence_interval(
         P(y = positive) among the unlabeled rows; required by all `pairs` but ``"pn"``.
     prior_sd : float, default=0.0
         Standard error of `prior`, which widens the interval.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights, such as those of :func:`fewlabel.active.draw_weights` for rows that were not drawn uniformly; with
+        ``method="score"`` and ``pairs="pn"``. The sizes in the formulas are then Kish's effective sizes,
+        :math:`(\\sum w)^2 / \\sum w^2` per class.
 
     Returns
     -------
@@ -150,7 +155,12 @@ def auc_confidence_interval(
     _check_choice("method", method, _METHODS)
     _check_choice("pairs", pairs, _PAIRS)
     z = normal_quantile(confidence)
-    estimate = read_estimate(y_true, y_score, pairs, prior, prior_sd)
+    if sample_weight is None:
+        estimate = read_estimate(y_true, y_score, pairs, prior, prior_sd)
+    elif (method, pairs) == ("score", "pn"):
+        estimate = weighted_estimate(y_true, y_score, sample_weight)
+    else:
+        raise ValueError(f"sample_weight needs method='score' and pairs='pn', got {method!r} and {pairs!r}")
     ends = np.array(score_interval(estimate, confidence) if method == "score" else _z_interval(estimate, method, z))
     ends = (ends - estimate.shift) / estimate.scale
     # Each side is widened separately, as the sum of two independent errors (Zou and Donner 2008).

@@ -14,19 +14,20 @@ _FREEDOM = 3.0  # degrees of freedom per row: the ratio is partly given, so that
 
 def score_interval(estimate, confidence):
     """Return both ends of the interval of the observed AUC."""
-    low = _low_end(estimate.observed, estimate.psi_high, estimate.psi_low, confidence)
+    auc, weights = estimate.observed, (estimate.weight_high, estimate.weight_low)
+    low = _low_end(auc, zip((estimate.psi_high, estimate.psi_low), weights), confidence)
     # Negated scores mirror the interval about 1/2.
-    high = 1 - _low_end(1 - estimate.observed, 1 - estimate.psi_high, 1 - estimate.psi_low, confidence)
+    high = 1 - _low_end(1 - auc, zip((1 - estimate.psi_high, 1 - estimate.psi_low), weights), confidence)
     return low, high
 
 
-def _low_end(auc, psi_high, psi_low, confidence):
+def _low_end(auc, samples, confidence):
     """Lower root t of (A-t)^2 = q^2 K t(1-t), with K = sum of ratio/size over the samples."""
     parts, freedom = [], []
-    for psi in (psi_high, psi_low):
-        size = len(psi)
+    for psi, weight in samples:
+        size = _effective_size(psi, weight)
         evidence = (size * (1 - auc)) ** 3
-        ratio = (_WEIGHT_UNSEEN * _RATIO_UNSEEN + evidence * _ratio(psi, auc)) / (_WEIGHT_UNSEEN + evidence)
+        ratio = (_WEIGHT_UNSEEN * _RATIO_UNSEEN + evidence * _ratio(psi, weight, auc)) / (_WEIGHT_UNSEEN + evidence)
         parts.append(ratio / size)
         freedom.append(_FREEDOM * max(size - 1, 1))
     spread = sum(parts)
@@ -38,8 +39,19 @@ def _low_end(auc, psi_high, psi_low, confidence):
     return max((auc + k / 2 - math.sqrt(k * auc * (1 - auc) + k**2 / 4)) / (1 + k), 0.0)
 
 
-def _ratio(psi, auc):
+def _effective_size(psi, weight):
+    """Kish's number of rows that would give the same variance without weights."""
+    return len(psi) if weight is None else weight.sum() ** 2 / (weight**2).sum()
+
+
+def _ratio(psi, weight, auc):
     """Variance of the placements over A(1-A), its largest possible value; 1 where it cannot be estimated."""
     if len(psi) < 2 or auc in (0, 1):
         return 1.0
-    return min(np.var(psi, ddof=1) / (auc * (1 - auc)), 1.0)
+    if weight is None:
+        variance = np.var(psi, ddof=1)
+    else:
+        size = max(_effective_size(psi, weight), 1 + 1e-9)
+        center = np.average(psi, weights=weight)
+        variance = np.average((psi - center) ** 2, weights=weight) * size / (size - 1)
+    return min(variance / (auc * (1 - auc)), 1.0)

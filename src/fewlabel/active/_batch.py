@@ -1,0 +1,107 @@
+"""BatchQuery: uncertain rows in dense regions, unlike each other, and a share of random ones."""
+
+from typing import Any
+
+import numpy as np
+
+from fewlabel.active._model import class_probability, likeness, margin_uncertainty
+from fewlabel.active._query import DIVERSE, LIKELY, UNCERTAIN, UNLIKE, QueryStrategy
+from fewlabel.active._space import density, farthest, nearest_distance, standardize
+from fewlabel.types import Seed
+
+_MOST_CANDIDATES = 5000  # rows that are compared with each other; a random sample of them if there are more
+
+
+class BatchQuery(QueryStrategy):
+    r"""Choose rows that are uncertain, lie in dense regions, and differ from each other and from the labeled rows.
+
+    Rows are chosen one after the other. Each has the largest product
+
+    .. math:: u(x)\, \rho(x)\, d(x)
+
+    of its uncertainty (one minus the difference between its two largest class probabilities), its density (one over
+    the mean distance to the 10 nearest rows), and its distance to the nearest row that is labeled or chosen already.
+
+    What replaces the uncertainty while there is no model of the classes:
+
+    - without any label nothing does: the first rows are dense and spread over the table;
+    - if only the positive class is labeled, likeness to it: the rows that are asked for are further positives, or
+      negatives that are hard to distinguish from them;
+    - if only another class is labeled, unlikeness to it, which searches for the rare positives.
+
+    A share of the rows is drawn at random with known probability, so that the labels give unbiased estimates in spite
+    of the choice, see `draw_weights`. Half of that probability is uniform, half favors rows of classes that the model
+    predicts rarely.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Classifier whose probabilities are used, unless `query` is given some. By default extremely randomized trees.
+    random_share : float, default=0.1
+        Share of the rows to draw at random. If it does not give a whole number of rows, it holds on average.
+    positive : str, int or bool, default=None
+        The class to find, which matters while only one class is labeled. By default it is that class.
+    random_state : int, RandomState instance or None, default=None
+        Draws the random rows and seeds the model.
+
+    See Also
+    --------
+    draw_weights : Weights for unbiased estimates.
+    MarginQuery : Uncertainty only.
+    CoresetQuery : Distances only.
+
+    References
+    ----------
+    .. [1] Settles, B. and Craven, M. "An analysis of active learning strategies for sequence labeling tasks." Empirical
+       Methods in Natural Language Processing, 2008. Uncertainty times density.
+    .. [2] Sener, O. and Savarese, S. "Active learning for convolutional neural networks: a core-set approach."
+       International Conference on Learning Representations, 2018. Distances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel.active import BatchQuery
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> known = np.where(np.arange(len(y)) < 20, y, -1)
+    >>> found = BatchQuery(random_state=0).query(X, known, n=10)
+    >>> found.how.count("random"), found.how.count("uncertain")
+    (1, 9)
+    >>> known[found.rows] = y[found.rows]  # after somebody has labeled them
+    >>> int((known >= 0).sum())
+    30
+    """
+
+    def __init__(
+        self, estimator: Any = None, *, random_share: float = 0.1, positive: Any = None, random_state: Seed = None
+    ) -> None:
+        self.estimator = estimator
+        self.random_share = random_share
+        self.positive = positive
+        self.random_state = random_state
+
+    def _probability(self, now, given):
+        return class_probability(self.estimator, now) if given is None else given
+
+    def _choose(self, now, n, probability):
+        candidates = now.candidates
+        if len(candidates) > max(_MOST_CANDIDATES, n):
+            candidates = np.sort(now.rng.choice(candidates, max(_MOST_CANDIDATES, n), replace=False))
+        interest, why = self._interest(now, candidates, probability)
+        Z = standardize(now.X)
+        pool = Z[candidates]
+        worth = interest * density(pool, now.rng)
+        # Likely positives are close to the labeled ones: they only have to differ from each other.
+        labeled = Z[:0] if why == LIKELY else Z[now.codes >= 0]
+        distance = nearest_distance(pool, labeled)
+        return candidates[farthest(pool, distance, worth, n)], why
+
+    def _interest(self, now, candidates, probability):
+        """What a label of each candidate would teach, before density and distance, and its name."""
+        if len(now.classes) == 0:
+            return np.ones(len(candidates)), DIVERSE
+        if probability is not None:
+            return margin_uncertainty(probability[candidates]), UNCERTAIN
+        found = likeness(now, candidates)
+        is_positive = self.positive is None or str(now.classes[0]) == str(self.positive)
+        return (found**2, LIKELY) if is_positive else (1 - found, UNLIKE)
