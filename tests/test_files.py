@@ -1,9 +1,12 @@
-"""Tables read in chunks, and names of columns and messages."""
+"""Tables read in chunks, files written together, and names of columns and messages."""
+
+import os
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from fewlabel import files
 from fewlabel.files import read_chunks, read_table
 from fewlabel.text import did_you_mean, distinct
 
@@ -28,3 +31,51 @@ def test_nearest_names():
 
 def test_names_are_made_distinct():
     assert distinct(["a", "a", "a.1", "a", "b"]) == ["a", "a.2", "a.1", "a.3", "b"]
+
+
+def fail_at(monkeypatch, name, call, error):
+    """Make a function of `os` fail at one of its calls."""
+    original, calls = getattr(os, name), []
+
+    def limited(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == call:
+            raise error
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(os, name, limited)
+
+
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("call", [1, 2])
+def test_a_set_of_files_is_replaced_together_or_not_at_all(call, error, old, tmp_path, monkeypatch):
+    names = ["a", "b"]
+    for name in names if old else ():
+        (tmp_path / name).write_text("old " + name)
+    with monkeypatch.context() as patch, pytest.raises(type(error)):
+        fail_at(patch, "replace", call, error)
+        with files.atomic_set(*(tmp_path / name for name in names)) as drafts:
+            for draft in drafts:
+                draft.write_text("new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == (
+        {name: "old " + name for name in names} if old else {}
+    )
+    with files.atomic_set(*(tmp_path / name for name in names)) as drafts:
+        for draft in drafts:
+            draft.write_text("new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(names, "new")
+
+
+def test_a_set_keeps_permissions_and_links(tmp_path):
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "a").chmod(0o640)
+    (tmp_path / "link").symlink_to("a")
+    with files.atomic_set(tmp_path / "link", tmp_path / "b") as (a, b):
+        a.write_text("new")
+        b.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "a").read_text() == "new"
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
+    with pytest.raises(OSError, match="is not a file"), files.atomic_set(tmp_path):
+        pass

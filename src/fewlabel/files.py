@@ -6,6 +6,7 @@ import gzip
 import itertools
 import os
 import secrets
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -309,7 +310,7 @@ def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
             yield file
         return
     target = Path(os.path.realpath(path))  # follow a symbolic link, so that the link itself stays
-    temporary = target.with_name(f".fewlabel-{secrets.token_hex(8)}.tmp")
+    temporary = _beside(target)
     try:
         with open(temporary, "xb") as file:
             if target.exists():
@@ -322,6 +323,74 @@ def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def atomic_set(*paths: AnyPath) -> Iterator[list[Path]]:
+    """Replace several files together: those of the old set stay until all of the new one are written.
+
+    If the block, or replacing a file, fails or is interrupted, the old files are in their places.
+
+    Parameters
+    ----------
+    *paths : str or path-like
+        The files. Their folders must exist.
+
+    Yields
+    ------
+    list of Path
+        Where to write the new files, in the order of `paths`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> from fewlabel.files import atomic_set
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_set(Path(folder, "a.txt"), Path(folder, "b.txt")) as (first, second):
+    ...         _ = first.write_text("1"), second.write_text("2")
+    ...         before = len([name for name in os.listdir(folder) if not name.startswith(".")])
+    ...     before, sorted(os.listdir(folder))
+    (0, ['a.txt', 'b.txt'])
+    """
+    targets = [Path(os.path.realpath(path)) for path in paths]  # a symbolic link itself stays
+    for target in targets:
+        if target.exists() and not target.is_file():
+            raise OSError(f"{target} is not a file: a folder or a device cannot be replaced")
+    drafts, backups = [_beside(target) for target in targets], [_beside(target) for target in targets]
+    try:
+        yield drafts
+        _replace_all(drafts, targets, backups)
+    finally:
+        for path in (*drafts, *backups):
+            path.unlink(missing_ok=True)
+    for folder in {target.parent for target in targets}:
+        _sync_folder(folder)
+
+
+def _replace_all(drafts, targets, backups):
+    for draft, target, backup in zip(drafts, targets, backups):
+        if target.exists():
+            shutil.copymode(target, draft)
+            try:
+                os.link(target, backup)  # needs no space
+            except OSError:
+                shutil.copy2(target, backup)
+    try:
+        for draft, target in zip(drafts, targets):
+            os.replace(draft, target)
+    except BaseException:
+        for draft, target, backup in zip(drafts, targets, backups):
+            if backup.exists():
+                os.replace(backup, target)
+            elif not draft.exists():
+                target.unlink(missing_ok=True)
+        raise
+
+
+def _beside(target):
+    """A name for a temporary file in the folder of another, which it can replace."""
+    return target.with_name(f".fewlabel-{secrets.token_hex(8)}.tmp")
 
 
 def _sync_folder(folder):

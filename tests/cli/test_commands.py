@@ -1,6 +1,7 @@
 """fit, predict, prior, select and methods, on tables as people have them: any mistake is one clear line."""
 
 import gzip
+import hashlib
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 import fewlabel
-from fewlabel import AutoClassifier, TableClassifier
+from fewlabel import AutoClassifier, TableClassifier, report
 from fewlabel.auto import BLOCK
 from fewlabel.cli.main import run
 from fewlabel.tables import read_table
@@ -332,6 +333,24 @@ def test_memory_of_predict_does_not_grow_with_the_table(table, tmp_path):
     assert os.path.getsize("long.csv") > 2 * 2**20
     assert peaks[1] - peaks[0] < 100, peaks
     assert peaks[1] < 800
+
+
+def test_a_refit_that_fails_leaves_the_old_set(table, tmp_path, monkeypatch):
+    """The report is written after the model: without a set, the folder would hold files of two fits."""
+    assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
+    old = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+    digest = hashlib.sha256(old["model.skops"]).hexdigest()
+    assert json.loads(old["metrics.json"])["model_sha256"] == digest
+    assert digest in old["report.html"].decode()
+    command = ["fit", "rows.csv", "--target", "outcome", "--seed", "1", *QUICK]
+    for name in ("write", "metrics"):
+        with monkeypatch.context() as patch:
+            patch.setattr(report, name, lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            assert run(command) == 1
+            assert run([*command, "--out", "new"]) == 1
+        assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == old
+    assert run(command) == 0
+    assert (tmp_path / "model.skops").read_bytes() != old["model.skops"]
 
 
 def test_gzip_is_read_in_pieces_too(table, capsys):

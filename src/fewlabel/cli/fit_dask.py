@@ -8,7 +8,7 @@ import typer
 
 from fewlabel import persistence
 from fewlabel.cli.fit import METRICS, MODEL, FitOptions
-from fewlabel.cli.paths import check_columns, write_json
+from fewlabel.cli.paths import check_columns, new_set, sha256, write_json
 from fewlabel.cli.terminal import print_json, progress, say
 from fewlabel.report import notes_of
 
@@ -47,8 +47,10 @@ def fit_dask(options: FitOptions) -> None:
         )
     for note in notes_of(model):
         say(f"note: {note}", options.quiet)
-    persistence.save(model, options.out / MODEL)
-    write_json(found, options.out / METRICS)
+    with new_set(options.out, MODEL, METRICS) as (model_file, metrics_file):
+        persistence.save(model, model_file)
+        found["model_sha256"] = sha256(model_file)
+        write_json(found, metrics_file)
     if options.as_json:
         print_json(found)
     elif not options.quiet:

@@ -10,7 +10,7 @@ from fewlabel import persistence, report
 from fewlabel.auto import AutoClassifier
 from fewlabel.cli.fit import METRICS, MODEL, REPORT, FitOptions
 from fewlabel.cli.methods import find_method
-from fewlabel.cli.paths import write_json
+from fewlabel.cli.paths import new_set, sha256, write_json
 from fewlabel.cli.reading import read_labeled
 from fewlabel.cli.terminal import print_json, print_table, progress, say
 from fewlabel.tables import TableClassifier, suspicions
@@ -89,19 +89,12 @@ def _command(options: FitOptions) -> str:
 
 
 def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any]) -> None:
-    """Write the three files, each atomically; if one fails, remove them and the folder if it is new."""
-    is_new = not out.exists()
-    out.mkdir(exist_ok=True)
-    try:
-        report.write(summary, out / REPORT)
-        write_json(report.metrics(summary), out / METRICS)
-        persistence.save(model, out / MODEL)
-    except BaseException:
-        if is_new:
-            for name in (MODEL, REPORT, METRICS):
-                (out / name).unlink(missing_ok=True)
-            out.rmdir()
-        raise
+    """Write the three files as one set; the report and the metrics hold the digest of their model."""
+    with new_set(out, MODEL, REPORT, METRICS) as (model_file, report_file, metrics_file):
+        persistence.save(model, model_file)
+        summary["model_sha256"] = sha256(model_file)
+        report.write(summary, report_file)
+        write_json(report.metrics(summary), metrics_file)
 
 
 def show(summary: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The command line. The commands import heavy packages themselves, which keeps ``--help`` fast."""
 
 import os
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -31,12 +32,28 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; errors are one line on stderr."""
+    received = _interrupt_on("SIGTERM", "SIGHUP")
     code = run(sys.argv[1:])
     if code == INTERRUPTED:  # at once: the interpreter would wait for the methods that are still being fitted
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)
+        os._exit(128 + received[0] if received else code)
     sys.exit(code)
+
+
+def _interrupt_on(*names: str) -> list[int]:
+    """Treat these signals like Ctrl-C; the list will hold the one that came. A second one ends the process."""
+    received: list[int] = []
+
+    def interrupt(number: int, frame: Any) -> None:
+        received.append(number)
+        signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    for number in [getattr(signal, name) for name in names if hasattr(signal, name)]:
+        if signal.getsignal(number) is signal.SIG_DFL:  # `nohup` ignores SIGHUP, and so does the command
+            signal.signal(number, interrupt)
+    return received
 
 
 def run(arguments: list[str]) -> int:

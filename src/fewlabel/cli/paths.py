@@ -1,7 +1,9 @@
 """Checks of the files and columns that a command names, made before any work."""
 
+import contextlib
+import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +82,25 @@ def write_json(value: Any, path: Path) -> None:
 
     with atomic_write(path) as file:
         file.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
+
+
+@contextlib.contextmanager
+def new_set(folder: Path, *names: str) -> Iterator[list[Path]]:
+    """Drafts of the files of a folder, which replace them together; a new folder stays only if they do."""
+    from fewlabel.files import atomic_set
+
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        with atomic_set(*(folder / name for name in names)) as drafts:
+            yield drafts
+    except BaseException:
+        if is_new:
+            folder.rmdir()
+        raise
+
+
+def sha256(path: Path) -> str:
+    """Digest of a file, as `sha256sum` prints it."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
