@@ -53,17 +53,20 @@ def test_a_set_of_files_is_replaced_together_or_not_at_all(call, error, old, tmp
     names = ["a", "b"]
     for name in names if old else ():
         (tmp_path / name).write_text("old " + name)
-    with monkeypatch.context() as patch, pytest.raises(type(error)):
-        fail_at(patch, "replace", call, error)
+
+    def replace():
         with files.atomic_set(*(tmp_path / name for name in names)) as drafts:
             for draft in drafts:
                 draft.write_text("new")
+
+    with monkeypatch.context() as patch:
+        fail_at(patch, "replace", call, error)
+        with pytest.raises(type(error)):
+            replace()
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == (
         {name: "old " + name for name in names} if old else {}
     )
-    with files.atomic_set(*(tmp_path / name for name in names)) as drafts:
-        for draft in drafts:
-            draft.write_text("new")
+    replace()
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(names, "new")
 
 
