@@ -5,8 +5,9 @@ have the code `MISSING`, whatever the number of cuts.
 """
 
 import numpy as np
-from numba import njit
 from numba.types import Array, float32, float64, int64, uint8, void
+
+from fewlabel.jit import njit
 
 MAX_BINS = 255
 MISSING = 255

@@ -7,8 +7,10 @@ take the rows as a matrix or as the tuple (data, indices, indptr) of a CSR matri
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from fewlabel.jit import njit
 
 _FAST = {"reassoc", "contract"}  # lets the compiler vectorize dot products
 

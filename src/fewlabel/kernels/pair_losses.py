@@ -1,7 +1,8 @@
 """Sums of logistic functions over pairs of rows, without the pairs in memory."""
 
 import numpy as np
-from numba import njit
+
+from fewlabel.jit import njit
 
 NODES_PER_UNIT = 16  # spacing of the grid, in units of the score
 MARGIN = 2  # nodes of the grid below the lowest and above the highest score

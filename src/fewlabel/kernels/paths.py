@@ -7,8 +7,10 @@ log-sum-exp of its edges, and a row at the end of a path, without any edge, has 
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from fewlabel.jit import njit
 
 _WAITING, _SETTLED = -1, -2  # place in the heap of a row that has not been reached, or whose path is final
 

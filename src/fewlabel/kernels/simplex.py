@@ -1,6 +1,6 @@
 """Dual coordinate descent for the simplex-cone support vector machine."""
 
-from numba import njit
+from fewlabel.jit import njit
 
 _FAST = {"reassoc", "contract"}  # lets the compiler vectorize dot products
 

@@ -10,9 +10,11 @@ better member of its pairs and ``weights[1, i]`` ~ exp(f) as the worse one.
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numba.types import Array, float32, float64, int64, void
+
+from fewlabel.jit import njit
 
 UNIT = 2.0**60
 N_CODES = 256

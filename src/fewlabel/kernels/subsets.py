@@ -7,7 +7,8 @@ nominal, with codes; NaN is a missing value in both.
 import math
 
 import numpy as np
-from numba import njit
+
+from fewlabel.jit import njit
 
 _N_RINGS = 256
 

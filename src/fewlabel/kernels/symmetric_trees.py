@@ -6,8 +6,9 @@ the round, for the same reason.
 """
 
 import numpy as np
-from numba import njit
 from numba.types import Array, float32, float64, int64, uint8, void
+
+from fewlabel.jit import njit
 
 _BLOCK = 4096  # gradients of a block (32 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256

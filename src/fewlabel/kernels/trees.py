@@ -1,7 +1,8 @@
 """Scores of tree ensembles that are stored as flat arrays."""
 
 import numpy as np
-from numba import njit
+
+from fewlabel.jit import njit
 
 NO_CHILD = -1
 

@@ -1,0 +1,78 @@
+"""Compilation of kernels, with a cache on disk that may be read-only, damaged or missing."""
+
+import warnings
+
+import numba
+from numba.core.caching import FunctionCache
+
+_reported = False
+
+
+def njit(signatures=None, *, cache, **options):
+    """Decorator of kernels: as Numba's, but a cache that cannot be used is a warning, not an error.
+
+    Numba keeps compiled kernels beside the source, in the folder `NUMBA_CACHE_DIR`, or in the user's cache folder. If
+    none of them can be written, or their files are damaged, kernels are compiled in memory, once per process.
+
+    Parameters
+    ----------
+    signatures : list of Numba signatures, default=None
+        Compile these at once, and no others; by default a kernel is compiled when it is first called.
+    cache : bool
+        Whether to keep the compiled kernel on disk.
+    **options
+        Of `numba.njit`.
+    """
+
+    def decorate(function):
+        kernel = numba.njit(**options)(function)
+        if not hasattr(kernel, "enable_caching"):  # NUMBA_DISABLE_JIT is set
+            return kernel
+        if cache:
+            try:
+                kernel._cache = _Cache(function)
+            except (RuntimeError, OSError) as error:
+                _report(error)
+        if signatures is not None:
+            for signature in signatures:
+                kernel.compile(signature)
+            kernel.disable_compile()
+        return kernel
+
+    return decorate
+
+
+class _Cache(FunctionCache):
+    """Numba's cache of one kernel; files that cannot be read are replaced, or else ignored."""
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # the file is unpickled: anything can be wrong with it
+            _report(error)
+            self._attempt(self.flush)
+            return None
+
+    def save_overload(self, sig, data):
+        self._attempt(super().save_overload, sig, data)
+
+    def _attempt(self, write, *args):
+        try:
+            write(*args)
+        except Exception as error:
+            _report(error)
+            self.disable()
+
+
+def _report(error):
+    """Warn once per process: the reason is the same for all kernels."""
+    global _reported
+    if not _reported:
+        _reported = True
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        warnings.warn(
+            f"compiled kernels cannot be kept on disk, so this process compiles them again, which takes seconds "
+            f"({reason}): set the environment variable NUMBA_CACHE_DIR to a folder of your own that can be written",
+            UserWarning,
+            stacklevel=3,
+        )
