@@ -73,6 +73,27 @@ def test_lightgbm(n_classes, gaps):
     np.testing.assert_array_equal(frozen_scores(model, new), model.predict(new, raw_score=True))
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_catboost(n_classes, gaps):
+    catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
+    X, y, new = data(n_classes, gaps)
+    model = catboost.CatBoostClassifier(15, depth=3, thread_count=1, verbose=False, allow_writing_files=False).fit(X, y)
+    expected = model.predict(new, prediction_type="RawFormulaVal")
+    np.testing.assert_allclose(frozen_scores(model, new), expected, rtol=1e-12, atol=1e-12)
+    if gaps:
+        model.set_feature_names([f"column {k}" for k in range(X.shape[1])])  # indices count, not names
+        np.testing.assert_allclose(frozen_scores(model, new), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_catboost_with_categories_is_not_frozen():
+    catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
+    X, y, _ = data(2)
+    X = np.c_[X[:, :1].astype(object), y]
+    model = catboost.CatBoostClassifier(5, cat_features=[1], thread_count=1, verbose=False, allow_writing_files=False)
+    assert freeze(model.fit(X, y)) is model
+
+
 class Holder:
     _frozen_when_saved = ("model",)
 

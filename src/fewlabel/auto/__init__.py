@@ -4,5 +4,16 @@ from fewlabel.auto._classifier import BLOCK, AutoClassifier, check_counts
 from fewlabel.auto._intervals import UnlabeledEffect
 from fewlabel.auto._learning_curve import LearningCurve, learning_curve
 from fewlabel.auto._members import portfolio
+from fewlabel.auto._observe import Observation, observe_members
 
-__all__ = ["BLOCK", "AutoClassifier", "LearningCurve", "UnlabeledEffect", "check_counts", "learning_curve", "portfolio"]
+__all__ = [
+    "BLOCK",
+    "AutoClassifier",
+    "LearningCurve",
+    "Observation",
+    "UnlabeledEffect",
+    "check_counts",
+    "learning_curve",
+    "observe_members",
+    "portfolio",
+]

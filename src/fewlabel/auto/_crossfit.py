@@ -132,7 +132,7 @@ class TrainingRows:
         keep[np.asarray(left_out, dtype=int)] = False
         rows, y = self.labeled[keep], self.y[keep]
         seed = (self.seed + 7919 * salt) % _MAX_SEED
-        context = Context(seed, n_trees, self.task, len(self.labeled), self.prior)
+        context = Context(seed, n_trees, self.task, len(self.labeled), self.table(member).shape[1], self.prior)
         if member.fits_unlabeled and self.task == POSITIVE_UNLABELED:
             y = np.where(y == 1, 1, -1)
         elif member.fits_unlabeled:

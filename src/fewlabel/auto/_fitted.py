@@ -4,7 +4,11 @@ import numpy as np
 
 _FORESTS = ("ExtraTreesClassifier", "RandomForestClassifier")
 # How boosters of other libraries are asked for the sum of their trees, before it becomes a probability.
-_SUM_OF_TREES = {"XGBClassifier": {"output_margin": True}, "LGBMClassifier": {"raw_score": True}}
+_SUM_OF_TREES = {
+    "CatBoostClassifier": {"prediction_type": "RawFormulaVal", "thread_count": 1},
+    "XGBClassifier": {"output_margin": True},
+    "LGBMClassifier": {"raw_score": True},
+}
 _HUGE = 1e300
 
 

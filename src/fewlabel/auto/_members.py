@@ -12,6 +12,8 @@ LABELED, ALL = "labeled", "all"
 BINARY, MULTICLASS, POSITIVE_UNLABELED = "binary", "multiclass", "positive-unlabeled"
 _CLASSES = (BINARY, MULTICLASS)
 _POSITIVES = (POSITIVE_UNLABELED,)
+_ROUNDS_PER_TREE = 3  # rounds of boosters of trees for each tree of a forest
+_TOTAL_STEP = 20.0  # rounds of the tree booster times its learning rate
 
 
 class Member(NamedTuple):
@@ -71,6 +73,8 @@ class Context(NamedTuple):
     task : str
         See `Member`.
     n_labeled : int
+    n_columns : int
+        Columns that the member sees.
     prior : float or None
         Share of positives among the unlabeled rows, for positive-unlabeled data.
     """
@@ -79,6 +83,7 @@ class Context(NamedTuple):
     n_trees: int
     task: str
     n_labeled: int
+    n_columns: int
     prior: float | None = None
 
     @property
@@ -190,6 +195,34 @@ def _lightgbm(context):
     )
 
 
+def _catboost(context):
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(
+        iterations=_ROUNDS_PER_TREE * context.n_trees,
+        border_count=32,  # as good as the default of 254 with few labels, and several times as fast
+        rsm=min(1.0, 40 / context.n_columns),  # a share of the columns for each level: wide tables are slow otherwise
+        auto_class_weights="Balanced" if context.balance else None,
+        thread_count=1,
+        verbose=False,
+        allow_writing_files=False,
+        random_seed=context.seed,
+    )
+
+
+def _tree_boosting(context):
+    from fewlabel.boosting import TreeAUCBoostClassifier
+
+    rounds = _ROUNDS_PER_TREE * context.n_trees
+    return TreeAUCBoostClassifier(rounds, learning_rate=_TOTAL_STEP / rounds, n_jobs=1, random_state=context.seed)
+
+
+def _pu_tree_boosting(context):
+    from fewlabel.boosting import TreePUBoostClassifier
+
+    return TreePUBoostClassifier(prior=context.prior, n_jobs=1, random_state=context.seed)
+
+
 def _rank_boosting(context):
     from fewlabel.boosting import RankBoostClassifier
 
@@ -255,6 +288,8 @@ PORTFOLIO = (
     Member("histogram boosting", "boosting", "raw", LABELED, _hist_boosting, _CLASSES + _POSITIVES),
     Member("XGBoost", "boosting", "raw", LABELED, _xgboost, _CLASSES, package="xgboost"),
     Member("LightGBM", "boosting", "raw", LABELED, _lightgbm, _CLASSES, package="lightgbm"),
+    Member("CatBoost", "boosting", "raw", LABELED, _catboost, _CLASSES + _POSITIVES, package="catboost"),
+    Member("tree AUC boosting", "boosting", "raw", ALL, _tree_boosting, (BINARY,), fits_unlabeled=True),
     Member("PNU-AUCBoost", "boosting", "raw", ALL, _pnu_boosting, (BINARY,), fits_unlabeled=True),
     Member(
         "SAMULT", "kernel", "scaled", ALL, _least_squares("samult", n_components=100), (BINARY,), fits_unlabeled=True
@@ -263,8 +298,12 @@ PORTFOLIO = (
     Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), _CLASSES),
     Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), _CLASSES),
     Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
+    Member(
+        "tree AUC boosting + components", "boosting", "components", ALL, _tree_boosting, (BINARY,), fits_unlabeled=True
+    ),
     Member("extra trees + graph features", "graph", "spectral", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
     Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, _POSITIVES, fits_unlabeled=True),
+    Member("tree PU boosting", "boosting", "raw", ALL, _pu_tree_boosting, _POSITIVES, fits_unlabeled=True),
     Member("nnPU", "linear", "scaled", ALL, _pu_linear, _POSITIVES, fits_unlabeled=True),
 )
 

@@ -1,0 +1,68 @@
+"""What each member achieves on a table whose labels are known: the experience that the choice starts from."""
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from fewlabel.auto._attempt import attempt
+from fewlabel.auto._crossfit import TrainingRows, crossfit, refit
+from fewlabel.auto._members import BINARY, select_members
+
+
+class Observation(NamedTuple):
+    """One member on one table.
+
+    Attributes
+    ----------
+    member : str
+    out_of_fold : ndarray of shape (n_labeled,)
+        Out-of-fold ranks of the labeled rows.
+    ranks : ndarray of shape (n_unlabeled,)
+        Ranks of the unlabeled rows by the member that was fitted to all rows.
+    seconds : tuple of float
+        CPU time of the folds and of the fit to all rows.
+    """
+
+    member: str
+    out_of_fold: np.ndarray
+    ranks: np.ndarray
+    seconds: tuple[float, float]
+
+
+def observe_members(X, codes, seed, names=None, n_repeats=1) -> Iterator[Observation]:
+    """Fit every member for two classes as `AutoClassifier` does, and rank the unlabeled rows by each.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        NaN marks a missing value.
+    codes : ndarray of int
+        0 and 1, ``-1`` where the label is hidden.
+    seed : int
+    names : sequence of str, default=None
+        Members to observe; None means all that are installed.
+    n_repeats : int, default=1
+        Number of times that the labeled rows are split into folds.
+
+    Yields
+    ------
+    Observation
+        Members that fail are left out.
+    """
+    members, _ = select_members("auto" if names is None else list(names), BINARY, True)
+    rows = TrainingRows(X, codes, BINARY, members, seed)
+    for member in members:
+        found = attempt(_observe, rows, member, X[rows.unlabeled], n_repeats)
+        if isinstance(found, Observation):
+            yield found
+
+
+def _observe(rows, member, hidden, n_repeats):
+    start = time.process_time()
+    evidence = crossfit(rows, member, n_repeats)
+    middle = time.process_time()
+    ranks = refit(rows, member, evidence).ranks(hidden)[:, 0]
+    seconds = (middle - start, time.process_time() - middle)
+    return Observation(member.name, evidence.ranks[:, 0], ranks, seconds)
