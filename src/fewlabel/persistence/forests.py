@@ -286,9 +286,7 @@ def _symmetric_tree(tree, columns, scale, n_outputs):
         left=np.where(inner, 2 * place + 1, NO_CHILD),
         right=np.where(inner, 2 * place + 2, NO_CHILD),
         missing_left=of_node([column["nan_value_treatment"] != "AsTrue" for column in of_split], True),
-        value=np.vstack(
-            [np.zeros((inner.sum(), n_outputs)), scale * np.reshape(tree["leaf_values"], (-1, n_outputs))]
-        ),
+        value=np.vstack([np.zeros((inner.sum(), n_outputs)), scale * np.reshape(tree["leaf_values"], (-1, n_outputs))]),
     )
 
 
