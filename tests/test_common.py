@@ -30,6 +30,12 @@ EXPECTED_FAILURES_OF["MultiviewKernelClassifier"] = {
         "no say, weights equal repetition (tests/multiview/test_kernel.py)"
     )
 }
+EXPECTED_FAILURES_OF["AutoClassifier"] = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "members are compared in folds of rows, of which each class needs two; a row of weight 2 is one of them. Weights "
+        "reach members and scores (tests/auto/test_validation.py)"
+    )
+}
 for name in ("TableClassifier", "TableEncoder"):
     EXPECTED_FAILURES_OF[name] = {
         "check_dataframe_column_names_consistency": (

@@ -134,9 +134,44 @@ class TestLabeledStratifiedKFold:
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             LabeledStratifiedKFold(2).split(np.zeros((5, 1)), [0, 0, 1, 1])
 
-    def test_groups_are_ignored_with_a_warning(self):
-        with pytest.warns(UserWarning, match="groups parameter is ignored by LabeledStratifiedKFold"):
-            list(LabeledStratifiedKFold(2).split(np.zeros(4), [0, 0, 1, 1], groups=[1, 1, 2, 2]))
+    def test_groups_are_on_one_side(self):
+        rng = np.random.default_rng(0)
+        groups = np.repeat(np.arange(30), 4)
+        y = np.where(np.arange(120) % 4 == 3, -1, rng.integers(0, 2, 30)[groups])
+        tested = []
+        for train, test in LabeledStratifiedKFold(5).split(np.zeros(120), y, groups=groups):
+            assert not set(groups[train]) & set(groups[test])
+            assert (y[test] >= 0).all()
+            assert set(y[test]) == {0, 1}
+            assert (y[train] == -1).any()  # unlabeled rows of other groups
+            tested.extend(test)
+        assert sorted(tested) == np.flatnonzero(y >= 0).tolist()
+
+    def test_a_class_in_too_few_groups(self):
+        with pytest.raises(ValueError, match=r"more than the 1 group\(s\) of class 1.*label rows of it in more groups"):
+            LabeledStratifiedKFold(2).split(np.zeros(6), [0, 0, 0, 0, 1, 1], groups=["a", "b", "c", "d", "e", "e"])
+
+    @pytest.mark.parametrize("dates", [False, True])
+    def test_the_past_before_the_future(self, dates):
+        rng = np.random.default_rng(0)
+        time = rng.permutation(60) // 2
+        y = np.where(np.arange(60) % 3 == 2, -1, np.arange(60) % 2)
+        shown = pd.Timestamp("2024-01-31") + pd.to_timedelta(time, "D") if dates else time
+        folds = list(LabeledStratifiedKFold(3).split(np.zeros(60), y, time=shown))
+        assert len(folds) == 3
+        for train, test in folds:
+            assert time[train].max() < time[test].min()
+            assert set(y[train]) == {-1, 0, 1}
+        assert 15 <= sum(len(test) for _, test in folds) <= 25
+
+    def test_time_that_cannot_be_ordered(self):
+        y = [0, 1, 0, 1, 0, 1, 0, 1]
+        with pytest.raises(ValueError, match=r"neither numbers nor dates, such as '31\.12\.2024'"):
+            LabeledStratifiedKFold(2).split(np.zeros(8), y, time=["31.12.2024"] * 8)
+        with pytest.raises(ValueError, match="time is missing for 1 labeled rows"):
+            LabeledStratifiedKFold(2).split(np.zeros(8), y, time=[np.nan, *range(7)])
+        with pytest.raises(LabelError, match="no moment with 2 labeled rows of each class before and after it"):
+            list(LabeledStratifiedKFold(2).split(np.zeros(8), sorted(y), time=range(8)))
 
     def test_bad_parameters_have_scikit_learns_errors(self):
         with pytest.raises(ValueError, match="n_splits=2 or more"):

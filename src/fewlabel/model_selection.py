@@ -1,7 +1,6 @@
 """Cross-validation with unlabeled rows, and hiding labels to measure the effect of few labels."""
 
 import numbers
-import warnings
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state, indexable
 
 from fewlabel import labels
+from fewlabel.folds import Sampling, forward_folds, grouped_folds
 from fewlabel.metrics import pu_auc_score
 from fewlabel.types import MatrixLike, Seed
 
@@ -25,12 +25,15 @@ class LabeledStratifiedKFold(BaseCrossValidator):
     """Stratified k-fold over the labeled rows; unlabeled rows are in every training set and in no test set.
 
     With scikit-learn's `StratifiedKFold`, unlabeled rows would count as a class of their own, and models would be
-    scored on predicting it.
+    scored on predicting it. With `groups`, rows of one are on one side of every split. With `time`, models learn from
+    the past, and are tested on later rows. Unlabeled rows of tested groups, or not earlier than the tested rows, are
+    then left out of the training set.
 
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds, at least 2 and at most the number of labeled rows of the rarest class.
+        Number of folds, at least 2 and at most the number of labeled rows (with `groups`: of groups) of the rarest
+        class.
     shuffle : bool, default=False
         Whether to shuffle the rows of each class before splitting. As in `StratifiedKFold`, the default gives the same
         folds in every call, so that the scores of two models can be compared fold by fold.
@@ -40,6 +43,11 @@ class LabeledStratifiedKFold(BaseCrossValidator):
     See Also
     --------
     hide_labels : Hide labels of a fully labeled `y`.
+
+    Notes
+    -----
+    :func:`sklearn.model_selection.cross_val_score` passes `groups`; for `time` give it the folds themselves,
+    ``cv=list(LabeledStratifiedKFold().split(X, y, time=dates))``.
 
     Examples
     --------
@@ -59,7 +67,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def split(self, X: MatrixLike, y: ArrayLike, groups: Any = None) -> Iterator:
+    def split(self, X: MatrixLike, y: ArrayLike, groups: Any = None, time: Any = None) -> Iterator:
         """Generate the indices of the training and test rows of each fold.
 
         Parameters
@@ -68,38 +76,63 @@ class LabeledStratifiedKFold(BaseCrossValidator):
             The rows; only their number is used.
         y : array-like of shape (n_samples,)
             Labels; ``-1`` or a missing value marks an unlabeled row.
-        groups : object, default=None
-            Ignored, with a warning.
+        groups : array-like of shape (n_samples,), default=None
+            The patient, customer or device of each row.
+        time : array-like of shape (n_samples,), default=None
+            When each row was recorded, as numbers or dates. The later half of the labeled rows is tested, in at most
+            `n_splits` blocks; each is predicted from the rows before it. `shuffle` has no effect.
 
         Yields
         ------
         train : ndarray
-            The labeled rows of the other folds, and all unlabeled rows.
+            Labeled rows that are not tested, and unlabeled rows.
         test : ndarray
             The labeled rows of this fold.
         """
-        if groups is not None:
-            warnings.warn("The groups parameter is ignored by LabeledStratifiedKFold", UserWarning, stacklevel=2)
-        indexable(X, y)  # raises scikit-learn's error for unequal lengths
+        indexable(X, y, groups, time)  # raises scikit-learn's error for unequal lengths
         read = labels.read(y)
         labels.require_labels(read)
-        counts = np.bincount(read.codes[read.codes >= 0])
+        sampling = Sampling.read(read.codes, groups, time)
+        if time is None:
+            self._check_counts(read, sampling.groups)
+        return self._split_labeled(read.codes, sampling)
+
+    def _check_counts(self, read, groups):
+        rows = np.flatnonzero(read.codes >= 0)
+        if groups is not None:  # one row of each class in each group
+            rows = rows[np.unique(np.column_stack([read.codes[rows], groups[rows]]), axis=0, return_index=True)[1]]
+        counts, unit = np.bincount(read.codes[rows]), "labeled row(s)" if groups is None else "group(s)"
         if counts.min() < self.n_splits:
             rarest = read.classes[counts.argmin() : counts.argmin() + 1].tolist()[0]
             remedy = f"use n_splits={counts.min()} or fewer, or label" if counts.min() > 1 else "label"
+            more = "more rows of it" if groups is None else "rows of it in more groups"
             raise ValueError(
-                f"n_splits={self.n_splits} is more than the {counts.min()} labeled row(s) of class "
-                f"{rarest!r}, so some test sets would hold none: {remedy} more rows of it"
+                f"n_splits={self.n_splits} is more than the {counts.min()} {unit} of class {rarest!r}, so some test "
+                f"sets would hold none: {remedy} {more}"
             )
-        return self._split_labeled(read.codes)
 
-    def _split_labeled(self, codes):
-        labeled = np.flatnonzero(codes >= 0)
-        folds = StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-        for _, test in folds.split(labeled, codes[labeled]):
+    def _split_labeled(self, codes, sampling):
+        labeled, everything = np.flatnonzero(codes >= 0), np.arange(len(codes))
+        for left_out, test in self._folds(codes[labeled], sampling.take(labeled)):
             in_training = np.ones(len(codes), dtype=bool)
-            in_training[labeled[test]] = False
-            yield np.flatnonzero(in_training), labeled[test]
+            if sampling.groups is not None:
+                in_training &= ~np.isin(sampling.groups, sampling.groups[labeled[test]])
+            if sampling.time is not None:
+                in_training &= sampling.time < sampling.time[labeled[test]].min()
+            in_training[labeled[left_out]] = False
+            yield everything[in_training], labeled[test]
+
+    def _folds(self, y, sampling):
+        """Pairs of positions among the labeled rows: those that are left out of the training set, and the test set."""
+        if sampling.time is not None:
+            return forward_folds(y, sampling.time, sampling.groups, self.n_splits)
+        if sampling.groups is None:
+            folds = StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
+            tests = [test for _, test in folds.split(y, y)]
+        else:
+            seed = check_random_state(self.random_state).randint(2**31 - 1) if self.shuffle else None
+            tests = grouped_folds(y, sampling.groups, self.n_splits, seed)
+        return [(test, test) for test in tests]
 
     def get_n_splits(self, X: MatrixLike | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:
         """Return the number of folds.
@@ -112,7 +145,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         Returns
         -------
         int
-            The parameter `n_splits`.
+            The parameter `n_splits`; with `time` there may be fewer folds.
         """
         return self.n_splits
 

@@ -1,10 +1,11 @@
 """AutoClassifier: many methods compared out of fold, the better ones combined."""
 
-from fewlabel.auto._classifier import BLOCK, AutoClassifier, check_counts
+from fewlabel.auto._classifier import BLOCK, AutoClassifier
 from fewlabel.auto._intervals import UnlabeledEffect
 from fewlabel.auto._learning_curve import LearningCurve, learning_curve
 from fewlabel.auto._members import portfolio
 from fewlabel.auto._observe import Observation, observe_members
+from fewlabel.auto._reading import check_counts
 
 __all__ = [
     "BLOCK",

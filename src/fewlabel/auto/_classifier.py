@@ -1,8 +1,8 @@
 """AutoClassifier: labels -> features -> crossfit -> weights -> refit -> calibration."""
 
 import numbers
-import time
 from collections.abc import Callable
+from time import monotonic
 from typing import Literal, Self
 
 import numpy as np
@@ -11,26 +11,24 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
 from fewlabel.auto._attempt import attempt, reasons, status_of, warn_failed
 from fewlabel.auto._crossfit import Evidence, TrainingRows, refit
 from fewlabel.auto._intervals import UnlabeledEffect, interval, unlabeled_effect
-from fewlabel.auto._members import BINARY, MULTICLASS, POSITIVE_UNLABELED, select_members
+from fewlabel.auto._members import select_members
+from fewlabel.auto._reading import read_task
 from fewlabel.auto._trials import OUT_OF_TIME, try_members
-from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted
-from fewlabel.base import Interval, RankingClassifier, StrOptions, fit_context
+from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted, find_scorer
+from fewlabel.base import Interval, RankingClassifier, StrOptions, check_weights, fit_context
 from fewlabel.calibration import calibrate, calibrate_pu, prior_shift
-from fewlabel.exceptions import LabelError
-from fewlabel.prior import class_prior
+from fewlabel.folds import Sampling
 from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
-_LEAST = 2  # labeled rows of a class: one to learn from, one to validate with
-_MOST_PU = 5000  # unlabeled rows of positive-unlabeled data; more cost time and do not change the choice
 _EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
 _COLUMNS = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabeled", "weight", "status")
@@ -60,8 +58,8 @@ class AutoClassifier(RankingClassifier):
         Members to try: all that suit the labels and are installed; a few fast ones; or these, by the names in
         `leaderboard_`.
     scoring : {"roc_auc", "average_precision"} or callable, default="roc_auc"
-        Score to maximize; a callable is ``scoring(positive, score)`` with an array of bool. Positive-unlabeled data
-        always use the AUC.
+        Score to maximize; a callable is ``scoring(positive, score)`` with an array of bool, without sample weights.
+        Positive-unlabeled data always use the AUC.
     n_repeats : int or "auto", default="auto"
         Number of times that the labeled rows are split into 5 folds; "auto" uses more repeats with fewer labels.
     time_budget : float, default=None
@@ -95,10 +93,12 @@ class AutoClassifier(RankingClassifier):
         Difference between the best member that uses unlabeled rows and the best that does not. None for
         positive-unlabeled data, or without unlabeled rows. Each is the best of several, so small differences mean
         little.
-    out_of_fold_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
-        Cross-fitted decision function of the labeled rows, in their order.
+    out_of_fold_ : ndarray of shape (n_tested,) or (n_tested, n_classes)
+        Cross-fitted decision function of the labeled rows, in their order; with `time`, of the later ones.
     labeled_rows_ : ndarray of int
         Positions of these rows in `X`. For positive-unlabeled data they include unlabeled rows.
+    n_copies_ : int
+        Labeled rows that are exact or near duplicates of each other. They are on one side of every split.
     prior_ : float or None
         The prior that was used, for positive-unlabeled data.
     base_rate_ : float or None
@@ -184,7 +184,16 @@ class AutoClassifier(RankingClassifier):
     __metadata_request__fit = {"callback": UNUSED}
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: MatrixLike, y: ArrayLike, *, callback: Callable | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+        *,
+        callback: Callable | None = None,
+    ) -> Self:
         """Compare the portfolio out of fold, choose weights, and fit the chosen members to all rows.
 
         Parameters
@@ -193,6 +202,15 @@ class AutoClassifier(RankingClassifier):
             The table; labeled and unlabeled rows. NaN marks a missing value.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the scores and for the members whose `fit` takes them. A row of weight 0 is left
+            out.
+        groups : array-like of shape (n_samples,), default=None
+            The patient, customer or device of each row. Rows of one are on one side of every split, so that scores are
+            those of new ones.
+        time : array-like of shape (n_samples,), default=None
+            When each row was recorded: numbers or dates. Members are tested on rows that are later than all that they
+            were fitted to, so that scores are those of the future; the earlier half of the labeled rows is not tested.
         callback : callable, default=None
             Progress: ``callback(done, total, name)`` is called after each step, in the thread that called `fit`.
             `total` decreases if members are skipped because the time budget is spent.
@@ -201,18 +219,20 @@ class AutoClassifier(RankingClassifier):
         -------
         self : object
         """
-        start = time.monotonic()
+        start = monotonic()
         labels.require_y(y, self)
         X = np.asarray(self._validate(X, reset=True, ensure_min_samples=2), dtype=np.float64)
         self.__dict__.pop("calibration_", None)  # an interrupted fit leaves no model rather than a mixture of two
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        codes, kept = self._read(X, y, seed)
+        weight = None if sample_weight is None else check_weights(sample_weight, X)
+        self.classes_, self.task_, codes, kept, self.prior_ = read_task(X, y, self.prior, seed, weight)
+        sampling = Sampling.read(codes, groups, time, None if weight is None else weight / weight[kept].mean())
         members, left_out = select_members(self.portfolio, self.task_, bool((codes[kept] < 0).any()))
         report = callback or (lambda done, total, name: None)
         total = len(members) + 2
 
-        rows = TrainingRows(X[kept], codes[kept], self.task_, members, seed, self.prior_)
-        self.labeled_rows_ = kept[rows.labeled]
+        rows = TrainingRows(X[kept], codes[kept], self.task_, members, seed, self.prior_, sampling.take(kept))
+        self.labeled_rows_, self.n_copies_ = kept[rows.labeled[rows.tested]], rows.n_copies
         report(1, total, "features of all rows")
         evidence, done = {}, 1
         for member, found in self._try(rows, members, start):
@@ -227,39 +247,13 @@ class AutoClassifier(RankingClassifier):
                 report(done, total, f"{member.name} (failed)" if member in left_out else member.name)
         evidence = {m: evidence[m] for m in members if m in evidence}
         out_of_fold = self._choose(rows, evidence, left_out)
-        self._calibrate(_log_odds(out_of_fold), rows.y, X[codes < 0])
+        self._calibrate(_log_odds(out_of_fold), rows, X[codes < 0])
         report(total, total, "the chosen members on all rows")
         return self
 
-    def _read(self, X, y, seed):
-        """Set classes, task and prior; return the code of each row and the rows to learn from."""
-        found = labels.read(y)
-        labels.require_labels(found)
-        check_consistent_length(X, found.codes)
-        codes, kept = found.codes, np.arange(len(found.codes))
-        self.prior_ = None
-        if len(found.classes) > 1:
-            self.classes_ = found.classes
-            self.task_ = BINARY if len(found.classes) == 2 else MULTICLASS
-            if self.prior is not None and self.task_ == MULTICLASS:
-                raise ValueError(f"prior={self.prior} is for two classes, and y has {len(found.classes)}; leave it out")
-        else:
-            self.classes_, positive = labels.read_pu(y)  # raises if no row is unlabeled
-            self.task_ = POSITIVE_UNLABELED
-            labels.warn_positive_unlabeled(y, found, stacklevel=4)
-            codes = positive.astype(np.int64)
-            prior = class_prior(X, positive, seed) if self.prior is None else self.prior
-            self.prior_ = float(np.clip(prior, 0.001, 0.999))
-            hidden = np.flatnonzero(~positive)
-            if len(hidden) > _MOST_PU:
-                hidden = check_random_state(seed).permutation(hidden)[:_MOST_PU]
-            kept = np.sort(np.r_[np.flatnonzero(positive), hidden])
-        check_counts(self.classes_, codes)
-        return codes, kept
-
     def _try(self, rows, members, start):
         """Yield each member with its evidence, an error, or `OUT_OF_TIME`."""
-        n_repeats = _repeats(len(rows.y)) if self.n_repeats == "auto" else self.n_repeats
+        n_repeats = _repeats(len(rows.tested)) if self.n_repeats == "auto" else self.n_repeats
         deadline = np.inf if self.time_budget is None else start + _SHARE_OF_CROSSFIT * self.time_budget
         return try_members(rows, members, n_repeats, deadline, self.n_jobs)
 
@@ -288,18 +282,19 @@ class AutoClassifier(RankingClassifier):
     def _weigh(self, rows, evidence, left_out):
         """Set weights, leaderboard and effect of the unlabeled rows; return the ensemble's cross-fitted ranks."""
         members, ranks = list(evidence), np.array([found.ranks for found in evidence.values()])
-        scorer, y, seed = self._scorer, rows.y, rows.seed
+        y, seed, sampling, scorer = rows.tested_y, rows.seed, rows.tested_sampling, self._scorer
         uses = np.array([rows.uses_unlabeled(m) for m in members])
         supervised = ~uses if self.prior_ is None else np.ones(len(uses), dtype=bool)
-        weights = choose(ranks, y, scorer, supervised)
+        weights = choose(ranks, y, scorer, supervised, sampling.weight)
         self.ensemble_weights_ = {m.name: float(w) for m, w in zip(members, weights) if w > 0}
-        self.score_ = interval(y, combine(weights, ranks), scorer, self.prior_, seed)[0]
+        self.score_ = interval(y, combine(weights, ranks), scorer, self.prior_, seed, sampling)[0]
+        found = [interval(y, r, scorer, self.prior_, seed, sampling) for r in ranks]
         board = [
-            (m.name, m.family, *interval(y, r, scorer, self.prior_, seed), evidence[m].seconds, bool(u), float(w), "ok")
-            for m, r, u, w in zip(members, ranks, uses, weights)
+            (m.name, m.family, *ends, evidence[m].seconds, bool(u), float(w), "ok")
+            for m, ends, u, w in zip(members, found, uses, weights)
         ]
-        out_of_fold = cross_fitted(ranks, y, scorer, supervised, seed)
-        own = interval(y, out_of_fold, scorer, self.prior_, seed)
+        out_of_fold = cross_fitted(ranks, y, scorer, supervised, seed, sampling)
+        own = interval(y, out_of_fold, scorer, self.prior_, seed, sampling)
         seconds = float(sum(found.seconds for found in evidence.values()))
         board.append(("AutoClassifier", "ensemble", *own, seconds, bool(weights[uses].any()), 1.0, "ok"))
         board.sort(key=lambda row: -row[2])
@@ -314,21 +309,21 @@ class AutoClassifier(RankingClassifier):
 
     @property
     def _scorer(self):
-        return SCORERS.get(self.scoring, self.scoring) if self.prior_ is None else SCORERS["roc_auc"]
+        return find_scorer(self.scoring if self.prior_ is None else "roc_auc")
 
-    def _calibrate(self, scores, y, unlabeled):
+    def _calibrate(self, scores, rows, unlabeled):
         """Set threshold, out-of-fold decision function and, last, the probabilities."""
-        self.base_rate_ = self.prior_
+        y, weight, self.base_rate_ = rows.tested_y, rows.tested_sampling.weight, self.prior_
         if self.prior_ is not None:
-            self.offset_, log_odds = calibrate_pu(scores[:, 0], y == 1, self.prior_)
+            self.offset_, log_odds = calibrate_pu(scores[:, 0], y == 1, self.prior_, weight)
         elif scores.shape[1] == 1:
-            self.offset_, log_odds = calibrate(scores[:, 0], y == 1, shrink=True)
-            self.base_rate_ = float(np.mean(y == 1))
+            self.offset_, log_odds = calibrate(scores[:, 0], y == 1, weight, shrink=True)
+            self.base_rate_ = float(np.average(y == 1, weights=weight))
             if self.prior is not None:
                 self.base_rate_ = self.prior
                 log_odds[1] = self._prior_intercept(log_odds[0], unlabeled)
         else:
-            found = [calibrate(scores[:, k], y == k, shrink=True) for k in range(scores.shape[1])]
+            found = [calibrate(scores[:, k], y == k, weight, shrink=True) for k in range(scores.shape[1])]
             self.offset_, log_odds = (np.array(part) for part in zip(*found))
         decision = scores + self.offset_
         self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else _normalized(decision, log_odds)
@@ -410,26 +405,6 @@ class AutoClassifier(RankingClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
         return tags
-
-
-def check_counts(classes, codes):
-    """Raise `LabelError` if a class has too few labeled rows to learn from and to validate with.
-
-    Parameters
-    ----------
-    classes : ndarray
-    codes : ndarray of int
-        Position of each row's class, ``-1`` where it is unknown.
-    """
-    counts = np.bincount(codes[codes >= 0])
-    present = np.flatnonzero(counts)
-    rarest = present[counts[present].argmin()]
-    if counts[rarest] < _LEAST:
-        raise LabelError(
-            f"class {classes[rarest : rarest + 1].tolist()[0]!r} has {counts[rarest]} labeled row(s): at least "
-            f"{_LEAST} rows of each class are needed, one to learn from and one to validate with. Label more rows of "
-            "it, or leave the class out"
-        )
 
 
 def _repeats(n_rows):

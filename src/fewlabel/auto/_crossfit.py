@@ -6,15 +6,18 @@ The reference rows of a fold are the rows held out and a sample of the unlabeled
 
 import contextlib
 import time
+import warnings
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.auto._features import learn_views
 from fewlabel.auto._fitted import FittedMember, RankReference, raw_scores
 from fewlabel.auto._members import ALL, MULTICLASS, POSITIVE_UNLABELED, Context
+from fewlabel.exceptions import LabelError
+from fewlabel.folds import INDEPENDENT, copies, join_groups, stratified_folds
 from fewlabel.thread_limits import one_thread
 from fewlabel.warning_filters import keep_filters
 
@@ -42,9 +45,9 @@ class Evidence(NamedTuple):
 
     Attributes
     ----------
-    ranks : ndarray of shape (n_labeled, n_outputs)
-        Rank of each labeled row by models that were not fitted to it, the mean over repeats.
-    scores : ndarray of shape (n_labeled, n_outputs)
+    ranks : ndarray of shape (n_tested, n_outputs)
+        Rank of each tested row by models that were not fitted to it, the mean over repeats.
+    scores : ndarray of shape (n_tested, n_outputs)
         The scores of the first repeat.
     seconds : float
         Mean time of a fit.
@@ -71,21 +74,67 @@ class TrainingRows:
     seed : int
     prior : float, default=None
         For positive-unlabeled members.
+    sampling : Sampling, default=INDEPENDENT
+        Groups, time and weights of all rows.
+
+    Attributes
+    ----------
+    labeled, unlabeled : ndarray of int
+        Positions in `X`.
+    y : ndarray of int
+        Class of each labeled row.
+    tested : ndarray of int
+        Positions, among the labeled rows, of those that are scored out of fold: all, but the earliest if there is time.
+    n_copies : int
+        Labeled rows that are an exact or near duplicate of another labeled one.
     """
 
     @contained()
-    def __init__(self, X, codes, task, members, seed, prior=None):
+    def __init__(self, X, codes, task, members, seed, prior=None, sampling=INDEPENDENT):
         self.codes, self.task, self.seed, self.prior = codes, task, seed, prior
         self.n_classes = int(codes.max()) + 1
         self.n_outputs = self.n_classes if task == MULTICLASS else 1
         self.labeled, self.unlabeled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         self.y = codes[self.labeled]
+        self.sampling, self.n_copies = sampling, 0
+        self._folds_by = self._keep_copies_together(X)
+        self.tested = np.unique(np.concatenate([fold.test for fold in self.folds(1)]))
         self.views, self._tables = learn_views(X, self.labeled, {(m.view, m.learns) for m in members}, seed)
 
+    def _keep_copies_together(self, X):
+        """What the labeled rows are split by: the user's groups and time, and groups of copies."""
+        sampling = self.sampling.take(self.labeled)
+        found = copies(X, self.labeled)
+        if found is None:
+            return sampling
+        self.n_copies = len(found) - int((np.bincount(found) == 1).sum())
+        together = sampling._replace(groups=join_groups(sampling.groups, found))
+        try:
+            list(stratified_folds(self.y, _N_SPLITS, together, 1, self.seed))
+        except LabelError:
+            warnings.warn(
+                f"{self.n_copies} labeled rows are copies of each other, among them all rows of a class: copies are on "
+                "both sides of the splits, and the scores are too high. Label other rows",
+                UserWarning,
+                stacklevel=6,  # the line that calls `fit`
+            )
+            return sampling
+        return together
+
     @property
-    def n_splits(self):
-        """Number of folds: each class has at least one row in each of them."""
-        return int(min(_N_SPLITS, np.bincount(self.y).min()))
+    def tested_y(self):
+        """Class of each tested row."""
+        return self.y[self.tested]
+
+    @property
+    def tested_sampling(self):
+        """Groups, time and weights of the tested rows; copies of a row are of one group."""
+        return self._folds_by.take(self.tested)
+
+    @property
+    def training_share(self):
+        """Share of the labeled rows that a model of a fold learns from, the mean over folds."""
+        return float(np.mean([1 - len(fold.left_out) / len(self.y) for fold in self.folds(1)]))
 
     def uses_unlabeled(self, member):
         """Whether a member learns from unlabeled rows, if there are any."""
@@ -99,28 +148,31 @@ class TrainingRows:
         return table
 
     def folds(self, n_repeats):
-        """Pairs (repeat, rows held out); the rows as positions among the labeled ones."""
-        rng = check_random_state(self.seed)
-        for repeat in range(n_repeats):
-            splitter = StratifiedKFold(self.n_splits, shuffle=True, random_state=rng.randint(_MAX_SEED))
-            for _, held_out in splitter.split(self.y, self.y):
-                yield repeat, held_out
+        """The folds of each repeat; there is one repeat if rows are ordered by time."""
+        n_splits = int(min(_N_SPLITS, np.bincount(self.y).min()))  # each class has at least one row in each fold
+        return stratified_folds(self.y, n_splits, self._folds_by, n_repeats, self.seed)
 
-    def sample_unlabeled(self, most):
-        """Positions of at most this many unlabeled rows."""
-        rows = self.unlabeled
+    def sample_unlabeled(self, most, fold=None):
+        """Positions of at most this many unlabeled rows, without those that a model of a fold cannot know.
+
+        These are rows of the groups that are tested, and rows that are not earlier than the tested ones.
+        """
+        rows, groups, time = self.unlabeled, self.sampling.groups, self.sampling.time
+        if fold is not None and groups is not None:
+            rows = rows[~np.isin(groups[rows], groups[self.labeled[fold.test]])]
+        if fold is not None and time is not None:
+            rows = rows[time[rows] < time[self.labeled[fold.test]].min()]
         return rows if len(rows) <= most else check_random_state(self.seed).permutation(rows)[:most]
 
-    def fit(self, member, n_trees, left_out=(), salt=0):
-        """Fit a member to all rows but some of the labeled ones.
+    def fit(self, member, n_trees, fold=None, salt=0):
+        """Fit a member to all rows but those that a fold leaves out.
 
         Parameters
         ----------
         member : Member
         n_trees : int
             Size of forests.
-        left_out : array-like of int, default=()
-            Positions among the labeled rows.
+        fold : Fold, default=None
         salt : int, default=0
             Varies the seed from fold to fold.
 
@@ -129,18 +181,22 @@ class TrainingRows:
         estimator
         """
         keep = np.ones(len(self.labeled), dtype=bool)
-        keep[np.asarray(left_out, dtype=int)] = False
+        if fold is not None:
+            keep[fold.left_out] = False
         rows, y = self.labeled[keep], self.y[keep]
         seed = (self.seed + 7919 * salt) % _MAX_SEED
         context = Context(seed, n_trees, self.task, len(self.labeled), self.table(member).shape[1], self.prior)
         if member.fits_unlabeled and self.task == POSITIVE_UNLABELED:
             y = np.where(y == 1, 1, -1)
         elif member.fits_unlabeled:
-            hidden = self.sample_unlabeled(member.most_unlabeled)
+            hidden = self.sample_unlabeled(member.most_unlabeled, fold)
             rows, y = np.r_[rows, hidden], np.r_[y, np.full(len(hidden), -1)]
         table = self.table(member)[rows]
         table[:, np.isnan(table).all(axis=0)] = 0.0  # not every booster accepts a column without a value
-        return member.make(context).fit(table, y)
+        estimator = member.make(context)
+        if self.sampling.weight is not None and has_fit_parameter(estimator, "sample_weight"):
+            return estimator.fit(table, y, sample_weight=self.sampling.weight[rows])
+        return estimator.fit(table, y)
 
 
 @contained()
@@ -158,14 +214,14 @@ def crossfit(rows, member, n_repeats):
     -------
     Evidence
     """
-    shape = (n_repeats, len(rows.labeled), rows.n_outputs)
-    scores, ranks = np.zeros(shape), np.zeros(shape)
-    start, n_fits = time.perf_counter(), 0
-    for repeat, held_out in rows.folds(n_repeats):
-        scores[repeat, held_out], ranks[repeat, held_out] = _fold(rows, member, held_out, held_out, salt=n_fits)
-        n_fits += 1
+    folds = list(rows.folds(n_repeats))
+    scores, ranks = np.zeros((2, folds[-1].repeat + 1, len(rows.labeled), rows.n_outputs))
+    start = time.perf_counter()
+    for number, fold in enumerate(folds):
+        scores[fold.repeat, fold.test], ranks[fold.repeat, fold.test] = _fold(rows, member, fold, salt=number)
+    scores, ranks = scores[:, rows.tested], ranks[:, rows.tested]
     ranks = np.array([_ranked(rows, *of_repeat) for of_repeat in zip(scores, ranks)])
-    return Evidence(ranks.mean(axis=0), scores[0], (time.perf_counter() - start) / n_fits)
+    return Evidence(ranks.mean(axis=0), scores[0], (time.perf_counter() - start) / len(folds))
 
 
 @contained()
@@ -181,13 +237,13 @@ def crossfit_with_fewer(rows, member, share):
 
     Returns
     -------
-    ndarray of shape (n_labeled, n_outputs)
+    ndarray of shape (n_tested, n_outputs)
     """
     scores, ranks = np.zeros((2, len(rows.labeled), rows.n_outputs))
-    for number, (_, held_out) in enumerate(rows.folds(1)):
-        left_out = np.r_[held_out, _dropped(rows, held_out, share, number)]
-        scores[held_out], ranks[held_out] = _fold(rows, member, held_out, left_out, salt=number)
-    return _ranked(rows, scores, ranks)
+    for number, fold in enumerate(rows.folds(1)):
+        fewer = fold._replace(left_out=np.r_[fold.left_out, _dropped(rows, fold.left_out, share, number)])
+        scores[fold.test], ranks[fold.test] = _fold(rows, member, fewer, salt=number)
+    return _ranked(rows, scores[rows.tested], ranks[rows.tested])
 
 
 @contained()
@@ -214,12 +270,12 @@ def refit(rows, member, evidence):
     return FittedMember(rows.views[member.view, member.learns], model, RankReference(scores), rows.n_outputs)
 
 
-def _fold(rows, member, held_out, left_out, salt):
-    """Scores and ranks of the rows held out, by a model that was not fitted to `left_out`."""
-    model = rows.fit(member, _FOLD_TREES, left_out, salt)
-    scored = np.r_[rows.labeled[held_out], rows.sample_unlabeled(_REFERENCE)]
+def _fold(rows, member, fold, salt):
+    """Scores and ranks of the rows that a fold tests."""
+    model = rows.fit(member, _FOLD_TREES, fold, salt)
+    scored = np.r_[rows.labeled[fold.test], rows.sample_unlabeled(_REFERENCE)]
     scores = raw_scores(model, rows.table(member)[scored], rows.n_outputs)
-    own = scores[: len(held_out)]
+    own = scores[: len(fold.test)]
     return own, RankReference(scores).ranks(own)
 
 
@@ -229,9 +285,9 @@ def _ranked(rows, scores, ranks):
     return RankReference(scores).ranks(scores) if few else ranks
 
 
-def _dropped(rows, held_out, share, salt):
-    """Rows that are neither held out nor learned from: the same share of each class."""
-    others = np.setdiff1d(np.arange(len(rows.y)), held_out)
+def _dropped(rows, left_out, share, salt):
+    """Further rows that are not learned from: the same share of each class."""
+    others = np.setdiff1d(np.arange(len(rows.y)), left_out)
     rng = check_random_state((rows.seed + salt) % _MAX_SEED)
     dropped = [np.zeros(0, dtype=int)]
     for code in range(rows.n_classes):

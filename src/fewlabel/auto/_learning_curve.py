@@ -9,6 +9,7 @@ from fewlabel.auto._crossfit import TrainingRows, crossfit_with_fewer
 from fewlabel.auto._intervals import interval
 from fewlabel.auto._members import PORTFOLIO
 from fewlabel.auto._weights import combine
+from fewlabel.folds import INDEPENDENT
 
 _SHARES = (0.3, 0.45, 0.67, 1.0)
 _MOST_MEMBERS = 2  # the heaviest members stand for the ensemble
@@ -46,7 +47,7 @@ class LearningCurve(NamedTuple):
         return None if more > 1000 * n_labels else int(math.ceil(more))
 
 
-def learning_curve(model, X, codes, *, seed=0):
+def learning_curve(model, X, codes, *, sampling=INDEPENDENT, seed=0):
     """Score the chosen members with fewer labels than there are.
 
     Parameters
@@ -56,6 +57,8 @@ def learning_curve(model, X, codes, *, seed=0):
     X : ndarray of shape (n_samples, n_features)
     codes : ndarray of int
         Position of each row's class, ``-1`` where it is not known.
+    sampling : Sampling, default=INDEPENDENT
+        Groups, time and weights that the model was fitted with.
     seed : int, default=0
 
     Returns
@@ -68,14 +71,15 @@ def learning_curve(model, X, codes, *, seed=0):
     pu = model.prior_ is not None
     kept = model.labeled_rows_ if pu else np.arange(len(codes))
     codes = (codes == 1).astype(np.int64) if pu else codes
-    rows = TrainingRows(X[kept], codes[kept], model.task_, members, seed, model.prior_)
+    rows = TrainingRows(X[kept], codes[kept], model.task_, members, seed, model.prior_, sampling.take(kept))
     n_labels = int((rows.y == 1).sum()) if pu else len(rows.y)
     shares = np.array([weight for _, weight in weights]) / sum(weight for _, weight in weights)
     sizes, found = [], []
     for share in _SHARES:
         ranks = np.array([crossfit_with_fewer(rows, member, share) for member in members])
-        sizes.append(round(n_labels * share * (1 - 1 / rows.n_splits)))
-        found.append(interval(rows.y, combine(shares, ranks), model._scorer, model.prior_, seed))
+        sizes.append(round(n_labels * share * rows.training_share))
+        ensemble = combine(shares, ranks)
+        found.append(interval(rows.tested_y, ensemble, model._scorer, model.prior_, seed, rows.tested_sampling))
     scores, low, high = (list(column) for column in zip(*found))
     slope, error = _power_law(np.array(sizes), 1 - np.array(scores), n_labels)
     return LearningCurve(sizes, scores, low, high, slope, error)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, unfold
+from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, Time, unfold
 from fewlabel.cli.paths import writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
@@ -33,6 +33,12 @@ class FitOptions:
     out: Annotated[
         Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the three files.")
     ] = Path(".")
+    groups: Groups = None
+    time: Time = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COLUMN", help="Use the column of --groups or --time as a feature too."),
+    ] = None
     prior: Annotated[
         float | None,
         typer.Option(
@@ -78,6 +84,8 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     for name in (MODEL, REPORT, METRICS) if options.out.exists() else ():
         writable_file(options.out / name)
     if options.engine == "dask":
+        if options.groups or options.time:
+            raise typer.BadParameter("is for --engine memory", param_hint="--groups" if options.groups else "--time")
         from fewlabel.cli.fit_dask import fit_dask
 
         fit_dask(options)

@@ -4,13 +4,14 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import typer
 
 from fewlabel import persistence, report
 from fewlabel.auto import AutoClassifier
 from fewlabel.cli.fit import METRICS, MODEL, REPORT, FitOptions
 from fewlabel.cli.methods import find_method
-from fewlabel.cli.paths import new_set, sha256, write_json
+from fewlabel.cli.paths import new_set, require_column, sha256, write_json
 from fewlabel.cli.reading import read_labeled
 from fewlabel.cli.terminal import print_json, print_table, progress, say
 from fewlabel.tables import TableClassifier, suspicions
@@ -21,13 +22,14 @@ def fit_memory(options: FitOptions) -> None:
     """Fit a model to one file, and write the model, the report and the metrics."""
     path, estimator = _only_file(options), _new_estimator(options)
     X, column, notes = read_labeled(path, options.reading)
+    X, sampled_by = _split_by(options, X)
     notes += [suspicion.note for suspicion in suspicions(X, column.labels.codes)]
     for note in notes:
         say(f"note: {note}", options.quiet)
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
     with progress(options.quiet) as tell:
-        encoded = model.encode(X, column.labels, target=options.reading.target)
+        encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
         model.fit_encoded(encoded, callback=tell)
     for note in report.notes_of(model):
         say(f"note: {note}", options.quiet)
@@ -48,6 +50,20 @@ def fit_memory(options: FitOptions) -> None:
     elif not options.quiet:
         show(summary)
         print(f"\nModel:   {options.out / MODEL}\nReport:  {options.out / REPORT}\nMetrics: {options.out / METRICS}")
+
+
+def _split_by(options: FitOptions, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, pd.Series]]:
+    """The columns to learn from, and those that say how to validate."""
+    found = {}
+    for option, name in (("groups", options.groups), ("time", options.time)):
+        if name is not None:
+            require_column(name, list(X.columns), f"--{option}")
+            found[option] = X[name]
+    names = {str(column.name) for column in found.values()}
+    for name in options.keep or ():
+        if name not in names:
+            raise typer.BadParameter(f"{short(name)!r} is not the column of --groups or --time", param_hint="--keep")
+    return X.drop(columns=sorted(names - set(options.keep or ()))), found
 
 
 def _only_file(options: FitOptions) -> Path:
@@ -76,6 +92,9 @@ def _command(options: FitOptions) -> str:
     """The command that gives the same result."""
     parts = ["fewlabel", "fit", str(options.tables[0]), *options.reading.arguments()]
     for option, value, default in (
+        ("--groups", options.groups, None),
+        ("--time", options.time, None),
+        *(("--keep", name, None) for name in options.keep or ()),
         ("--method", options.method, "auto"),
         ("--prior", options.prior, None),
         ("--scoring", options.scoring, "roc_auc"),

@@ -27,6 +27,22 @@ Positive = Annotated[
 Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Ignore this column; can be repeated.")
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="The patient, customer or device of each row: scores are then those of new ones. Not a feature.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="COLUMN",
+        help="When each row was recorded: scores are then those of later rows than learned from. Not a feature.",
+    ),
+]
 Unlabeled = Annotated[
     list[str] | None,
     typer.Option(

@@ -87,7 +87,7 @@ def summarize(
         ],
         "verdict": _verdict(auto, data),
         **_curves_of(model, codes, seed),
-        "learning_curve": _learning_curve(auto, features, codes, data, seed),
+        "learning_curve": _learning_curve(auto, encoded, data, seed),
         "scores": _histograms(model, codes, probability),
         **_explained(model, features, seed),
         "next_rows": _next_rows(model, X, features, codes, seed),
@@ -238,10 +238,9 @@ def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str
     }
 
 
-def _learning_curve(
-    auto: AutoClassifier, features: np.ndarray, codes: np.ndarray, data: dict[str, Any], seed: int
-) -> dict[str, Any]:
-    curve = learning_curve(auto, features, codes, seed=seed)
+def _learning_curve(auto: AutoClassifier, encoded: EncodedTable, data: dict[str, Any], seed: int) -> dict[str, Any]:
+    codes = encoded.labels.codes
+    curve = learning_curve(auto, encoded.features, codes, sampling=encoded.sampling, seed=seed)
     n = data["labeled"]
     more = curve.needed(_GAIN, n)
     ahead: list[int] = []

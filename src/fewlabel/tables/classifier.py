@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel import labels
 from fewlabel.auto import AutoClassifier, check_counts
-from fewlabel.base import HasMethods, fit_context
+from fewlabel.base import HasMethods, check_weights, fit_context
+from fewlabel.folds import INDEPENDENT, Sampling
 from fewlabel.labels import Labels
 from fewlabel.tables.encoder import TableEncoder
+from fewlabel.tables.kinds import as_moments
 from fewlabel.tables.leaks import suspected_leaks
 from fewlabel.tables.profile import Drift
 
@@ -31,10 +33,13 @@ class EncodedTable(NamedTuple):
         Floats, NaN where a value is missing.
     labels : Labels
         Classes and the code of each row. With two classes, the positive one has code 1.
+    sampling : Sampling
+        Groups, time and weights of the rows.
     """
 
     features: np.ndarray
     labels: Labels
+    sampling: Sampling = INDEPENDENT
 
 
 def _if_estimator_has(name: str) -> Any:
@@ -126,7 +131,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, *, callback: Callback | None = None) -> "TableClassifier":
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        time: Any = None,
+        *,
+        callback: Callback | None = None,
+    ) -> "TableClassifier":
         """Fit the encoder and the classifier.
 
         Parameters
@@ -134,6 +148,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         X : DataFrame or array-like of shape (n_samples, n_columns)
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` if it is unlabeled.
+        sample_weight, groups, time : array-like of shape (n_samples,), default=None
+            Weights of the rows, the patient, customer or device of each, and when it was recorded, for an
+            `AutoClassifier`, see :meth:`fewlabel.AutoClassifier.fit`. Dates can be written as in a column of `X`. Of
+            another estimator `fit` is given the weights only.
         callback : callable, default=None
             Progress of an `AutoClassifier`: ``callback(done, total, name)`` is called after each step.
 
@@ -141,9 +159,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        return self.fit_encoded(self.encode(X, y), callback=callback)
+        table = self.encode(X, y, sample_weight=sample_weight, groups=groups, time=time)
+        return self.fit_encoded(table, callback=callback)
 
-    def encode(self, X: Any, y: Any, *, target: str | None = None) -> EncodedTable:
+    def encode(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        target: str | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        time: Any = None,
+    ) -> EncodedTable:
         """Read the labels and fit the encoder: the first half of `fit`.
 
         Parameters
@@ -153,6 +181,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             As in `fit`, or labels that were read before.
         target : str, default=None
             Name of the label column, by default that of `y`.
+        sample_weight, groups, time : array-like of shape (n_samples,), default=None
+            As in `fit`.
 
         Returns
         -------
@@ -165,7 +195,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(features, read.codes)
         leaks = suspected_leaks(features, read.codes, encoder.sources_)
         self.set_parts(encoder, read, leaks=leaks, target=target or getattr(y, "name", None))
-        return EncodedTable(features, read)
+        weight = None if sample_weight is None else check_weights(sample_weight, features)
+        time = None if time is None else as_moments(pd.Series(time, name=getattr(time, "name", "time")), self.dayfirst)
+        return EncodedTable(features, read, Sampling.read(read.codes, groups, time, weight))
 
     def fit_encoded(self, table: EncodedTable, *, callback: Callback | None = None) -> "TableClassifier":
         """Fit the classifier to an encoded table: the second half of `fit`.
@@ -181,14 +213,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        features, (classes, codes, *_) = table
+        features, (classes, codes, *_), sampling = table
         self.estimator_ = self._estimator()
         if isinstance(self.estimator_, AutoClassifier):
             check_counts(classes, codes)  # here, where the classes have their names
-            self.estimator_.fit(features, _numbered(codes), callback=callback)
-        else:
-            y = pd.Series(codes, dtype="Int64").mask(codes < 0) if (codes < 0).any() else codes
-            self.estimator_.fit(features, y)
+            groups, time, weight = sampling
+            self.estimator_.fit(features, _numbered(codes), weight, groups, time, callback=callback)
+            return self
+        if sampling.groups is not None or sampling.time is not None:
+            raise ValueError("groups and time are for an AutoClassifier, which validates itself: leave them out")
+        y = pd.Series(codes, dtype="Int64").mask(codes < 0) if (codes < 0).any() else codes
+        weighted = {} if sampling.weight is None else {"sample_weight": sampling.weight}
+        self.estimator_.fit(features, y, **weighted)
         return self
 
     def set_parts(

@@ -114,6 +114,30 @@ def kind_and_notation(column: pd.Series, dayfirst: bool | None = None) -> tuple[
     return TEXT, ""
 
 
+def as_moments(column: pd.Series, dayfirst: bool | None = None) -> pd.Series:
+    """Convert a column that says when rows were recorded to numbers or dates.
+
+    Raises
+    ------
+    TableError
+        If it holds something else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel.tables.kinds import as_moments
+    >>> as_moments(pd.Series(["31/12/2023", "01/02/2024"])).is_monotonic_increasing
+    True
+    """
+    kind, notation = kind_and_notation(column, dayfirst)
+    if kind not in (NUMBER, DATE):
+        found = next(iter(column.dropna()), None)
+        raise TableError(
+            f"time: column {column.name!r} holds {kind}, such as {found!r}: name a column of numbers or dates"
+        )
+    return as_kind(column, kind, notation)
+
+
 def _kind_of_dtype(column: pd.Series) -> str | None:
     """Kind of a column whose values need not be looked at; None for text and objects."""
     if pd.api.types.is_bool_dtype(column.dtype):

@@ -1,0 +1,358 @@
+"""Folds that match how the rows were sampled: groups and copies of a row on one side, the past before the future."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length
+
+from fewlabel.exceptions import LabelError
+
+__all__ = [
+    "INDEPENDENT",
+    "Fold",
+    "Sampling",
+    "copies",
+    "forward_folds",
+    "grouped_folds",
+    "join_groups",
+    "stratified_folds",
+]
+
+_LEAST = 2  # labeled rows of each class before, and after, the moment from which on rows are predicted
+_FORWARD_SPLITS = 4
+_NEAR = 1e-3  # standard deviations; rows that differ by less in every column are near duplicates
+_SHARED, _RARE = 2, 0.01  # few rows have a value: at most so many times the copies, or this share of all rows
+
+
+class Sampling(NamedTuple):
+    """How the rows of a table were sampled.
+
+    Attributes
+    ----------
+    groups : ndarray of int or None
+        Rows of the same patient, customer or device have the same number.
+    time : ndarray of float or None
+        Order of the rows in time; infinite where the time of an unlabeled row is missing.
+    weight : ndarray of float or None
+    """
+
+    groups: np.ndarray | None = None
+    time: np.ndarray | None = None
+    weight: np.ndarray | None = None
+
+    @classmethod
+    def read(cls, codes: np.ndarray, groups: Any = None, time: Any = None, weight: Any = None) -> "Sampling":
+        """Read what a user passed to `fit` or `split`.
+
+        Parameters
+        ----------
+        codes : ndarray of int of shape (n_samples,)
+            Class of each row, ``-1`` if unlabeled.
+        groups, time : array-like of shape (n_samples,), default=None
+        weight : ndarray of shape (n_samples,), default=None
+
+        Returns
+        -------
+        Sampling
+        """
+        for values in (groups, time, weight):
+            if values is not None:
+                check_consistent_length(codes, values)
+        return cls(
+            None if groups is None else _read_groups(groups), None if time is None else _read_time(time, codes), weight
+        )
+
+    def take(self, rows: np.ndarray) -> "Sampling":
+        """The same for some of the rows."""
+        return Sampling(*(None if values is None else values[rows] for values in self))
+
+
+INDEPENDENT = Sampling()  # every row by itself, in no order, of equal weight
+
+
+def _read_groups(groups: Any) -> np.ndarray:
+    numbers = pd.factorize(_series(groups))[0]
+    missing = numbers < 0  # a row without a group is one by itself
+    numbers[missing] = numbers.max(initial=-1) + 1 + np.arange(missing.sum())
+    return numbers
+
+
+def _read_time(time: Any, codes: np.ndarray) -> np.ndarray:
+    column = _series(time)
+    if not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)):
+        try:
+            column = pd.to_datetime(column, format="ISO8601", utc=True)
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"time has values that are neither numbers nor dates, such as {column.dropna().iloc[0]!r}: convert "
+                "them first, for instance with pandas.to_datetime(column, format=...)"
+            ) from error
+    missing = column.isna().to_numpy()
+    if missing[codes >= 0].any():
+        raise ValueError(
+            f"time is missing for {int(missing[codes >= 0].sum())} labeled rows: fill it in, or hide the labels of "
+            "these rows"
+        )
+    ranks = column.rank(method="dense").to_numpy(dtype=np.float64)
+    return np.where(missing, np.inf, ranks)
+
+
+def _series(values: Any) -> pd.Series:
+    if isinstance(values, pd.DataFrame):
+        values = values.squeeze(axis=1)
+    return pd.Series(values).reset_index(drop=True)
+
+
+class Fold(NamedTuple):
+    """One model to fit, and the rows that it predicts.
+
+    Attributes
+    ----------
+    repeat : int
+    test : ndarray of int
+        Positions, among the labeled rows, of those that are predicted.
+    left_out : ndarray of int
+        Positions, among the labeled rows, of those that are not learned from; all of `test` and maybe others.
+    """
+
+    repeat: int
+    test: np.ndarray
+    left_out: np.ndarray
+
+
+def stratified_folds(y: np.ndarray, n_splits: int, sampling: Sampling, n_repeats: int, seed: int) -> Iterator[Fold]:
+    """Folds of the labeled rows: forward in time if `time` is given, otherwise stratified, with groups on one side.
+
+    Parameters
+    ----------
+    y : ndarray of int of shape (n_labeled,)
+        Class of each labeled row.
+    n_splits : int
+        Most folds per repeat; fewer if a class is in fewer groups.
+    sampling : Sampling
+        Of the labeled rows.
+    n_repeats : int
+        Number of times that the rows are split. Those that are ordered by time can be split once only.
+    seed : int
+
+    Yields
+    ------
+    Fold
+    """
+    if sampling.time is not None:
+        for left_out, test in forward_folds(y, sampling.time, sampling.groups):
+            yield Fold(0, test, left_out)
+        return
+    rng = check_random_state(seed)
+    for repeat in range(n_repeats):
+        split_seed = rng.randint(2**31 - 1)
+        if sampling.groups is None:
+            splitter = StratifiedKFold(n_splits, shuffle=True, random_state=split_seed)
+            tests = [test for _, test in splitter.split(y, y)]
+        else:
+            tests = grouped_folds(y, sampling.groups, n_splits, split_seed)
+        for test in tests:
+            yield Fold(repeat, test, test)
+
+
+def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | None) -> list[np.ndarray]:
+    """Test sets that hold whole groups, and about the same share of each class.
+
+    Parameters
+    ----------
+    y : ndarray of int of shape (n_labeled,)
+        Class of each row.
+    groups : ndarray of int of shape (n_labeled,)
+    n_splits : int
+        Most folds; fewer if a class is in fewer groups.
+    seed : int or None
+        Shuffles the groups; None keeps their order.
+
+    Returns
+    -------
+    list of ndarray of int
+
+    Raises
+    ------
+    LabelError
+        If all rows of a class are of one group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.folds import grouped_folds
+    >>> y, patient = np.array([0, 0, 1, 1, 0, 1]), np.array([1, 1, 2, 2, 3, 4])
+    >>> [test.tolist() for test in grouped_folds(y, patient, 5, seed=None)]
+    [[0, 1, 5], [2, 3, 4]]
+    """
+    names, group_of = np.unique(groups, return_inverse=True)
+    counts = np.zeros((len(names), int(y.max()) + 1))
+    np.add.at(counts, (group_of, y), 1)
+    counts = counts[:, counts.any(axis=0)]
+    n_groups = (counts > 0).sum(axis=0)
+    if n_groups.min() < 2:
+        raise LabelError(
+            f"all {int(counts[:, n_groups.argmin()].sum())} labeled rows of a class are of one group: at least two "
+            "groups of each class are needed, one to learn from and one to validate with. Label rows of other groups, "
+            "or leave out groups"
+        )
+    n_splits = int(min(n_splits, n_groups.min()))
+    shares = counts / counts.sum(axis=0)
+    order = np.arange(len(names)) if seed is None else check_random_state(seed).permutation(len(names))
+    order = order[np.argsort(-shares[order].max(axis=1), kind="stable")]  # the largest are the hardest to place
+    filled, fold_of = np.zeros((n_splits, counts.shape[1])), np.zeros(len(names), dtype=int)
+    for group in order:
+        # The fold with the least of the classes that the group holds; of equal ones the emptiest.
+        fold = np.lexsort((filled.sum(axis=1), np.round(filled @ shares[group], 12)))[0]
+        fold_of[group] = fold
+        filled[fold] += shares[group]
+    return [np.flatnonzero(fold_of[group_of] == fold) for fold in range(n_splits)]
+
+
+def forward_folds(
+    y: np.ndarray, time: np.ndarray, groups: np.ndarray | None = None, n_splits: int = _FORWARD_SPLITS
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Train on the past, test on later rows: about half of the rows are predicted, in blocks, from all before them.
+
+    Parameters
+    ----------
+    y : ndarray of int of shape (n_labeled,)
+        Class of each row.
+    time : ndarray of shape (n_labeled,)
+    groups : ndarray of int of shape (n_labeled,), default=None
+        If given, earlier rows of the groups that are predicted are not learned from.
+    n_splits : int, default=4
+        Most blocks.
+
+    Returns
+    -------
+    list of (ndarray of int, ndarray of int)
+        Rows that are not learned from (the later ones and, with groups, earlier rows of theirs), and rows to predict.
+
+    Raises
+    ------
+    LabelError
+        If there is no moment with labeled rows of each class before and after it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.folds import forward_folds
+    >>> y, time = np.array([0, 1, 0, 1, 0, 1, 0, 1]), np.arange(8)
+    >>> [test.tolist() for _, test in forward_folds(y, time, n_splits=2)]
+    [[4, 5], [6, 7]]
+    """
+    starts = np.unique(time)
+    n_classes = int(y.max()) + 1
+    cuts = [t for t in starts if all(_least(y[side], n_classes) >= _LEAST for side in (time < t, time >= t))]
+    if not cuts:
+        raise LabelError(
+            f"time: there is no moment with {_LEAST} labeled rows of each class before and after it: label rows of "
+            "each class over a longer time, or leave out time"
+        )
+    first = min(cuts, key=lambda start: abs((time < start).mean() - 0.5))
+    later = np.sort(time[time >= first])
+    edges = np.unique([first, *(later[len(later) * k // n_splits] for k in range(1, n_splits)), np.inf])
+    folds = []
+    for start, end in pairwise(edges):
+        test = np.flatnonzero((time >= start) & (time < end))
+        left_out = time >= start
+        if groups is not None:
+            left_out |= np.isin(groups, groups[test])
+        if _least(y[~left_out], n_classes) == 0:
+            raise LabelError(
+                "time and groups: no labeled row of a class is earlier and of another group than the rows to predict; "
+                "give only one of the two, or label earlier rows of other groups"
+            )
+        folds.append((np.flatnonzero(left_out), test))
+    return folds
+
+
+def _least(y: np.ndarray, n_classes: int) -> int:
+    """Number of rows of the rarest class."""
+    return int(np.bincount(y, minlength=n_classes).min())
+
+
+def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
+    """Find exact and near duplicates: rows that agree in every column, in two with values that few others have.
+
+    Rows that agree in common values only, as many do in a table of a few categories, are not copies of each other.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The table; NaN marks a missing value.
+    rows : ndarray of int
+        The rows to compare with each other.
+
+    Returns
+    -------
+    ndarray of int of shape (len(rows),) or None
+        The same number for copies of the same row; None if there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.folds import copies
+    >>> X = np.array([[0.1, 3.0], [0.2, 4.0], [0.1, 3.0], [0.7, 5.0]])
+    >>> copies(X, np.arange(4)).tolist()
+    [0, 1, 0, 2]
+    """
+    spread = np.nanstd(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
+    varies = np.flatnonzero(spread > 0)
+    if len(rows) < 2 or len(varies) == 0:
+        return None
+    table = X[np.ix_(rows, varies)] / spread[varies]
+    table = np.where(np.isnan(table), np.nanmax(np.abs(table), initial=0.0) + 10.0, table)  # gaps match gaps only
+    distinct, place = np.unique(table, axis=0, return_inverse=True)
+    pairs = cKDTree(distinct).query_pairs(_NEAR, p=np.inf, output_type="ndarray")
+    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct), len(distinct)))
+    found = connected_components(links, directed=False)[1][place.ravel()]
+    sizes = np.bincount(found)
+    twins = np.flatnonzero(sizes[found] > 1)
+    if len(twins) == 0:
+        return None
+    few = np.maximum(_SHARED * sizes[found[twins]], _RARE * len(X))
+    n_rare = np.zeros(len(twins), dtype=int)
+    for k in varies:
+        value, ordered, near = X[rows[twins], k], np.sort(X[:, k]), _NEAR * spread[k]
+        same = np.searchsorted(ordered, value + near, "right") - np.searchsorted(ordered, value - near, "left")
+        n_rare += ~np.isnan(value) & (same <= few)
+    by_chance = twins[n_rare < 2]
+    found[by_chance] = found.max() + 1 + np.arange(len(by_chance))
+    return None if len(np.unique(found)) == len(rows) else pd.factorize(found)[0]
+
+
+def join_groups(groups: np.ndarray | None, others: np.ndarray) -> np.ndarray:
+    """Groups that rows have in common with one of two groupings, directly or over other rows.
+
+    Parameters
+    ----------
+    groups : ndarray of int or None
+    others : ndarray of int
+
+    Returns
+    -------
+    ndarray of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.folds import join_groups
+    >>> join_groups(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])).tolist()
+    [0, 0, 0, 1]
+    """
+    if groups is None:
+        return others
+    n = int(groups.max()) + 1
+    size = n + int(others.max()) + 1
+    links = coo_array((np.ones(len(groups)), (groups, n + others)), shape=(size, size))
+    return connected_components(links, directed=False)[1][groups]

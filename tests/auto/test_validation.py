@@ -1,0 +1,161 @@
+"""Validation that matches how rows were sampled: groups, time, copies, weights."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from fewlabel import AutoClassifier
+from fewlabel.auto import _crossfit, learning_curve
+from fewlabel.auto._intervals import compare, design_effect, interval
+from fewlabel.auto._weights import SCORERS
+from fewlabel.exceptions import LabelError
+from fewlabel.folds import Sampling
+
+QUICK = dict(portfolio=["extra trees", "path neighbors"], n_repeats=1, random_state=0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_forests():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_crossfit, "_FOLD_TREES", 20)
+        patch.setattr(_crossfit, "_FINAL_TREES", 20)
+        yield
+
+
+def _patients(n=60, visits=4, noise=0.1, seed=0):
+    """Rows of patients who differ from each other more than their visits do; labels are those of the patients."""
+    rng = np.random.default_rng(seed)
+    patient = np.repeat(np.arange(n), visits)
+    traits = rng.normal(size=(n, 6))
+    sick = (traits[:, 0] + 2 * rng.normal(size=n) > 0).astype(int)
+    return traits[patient] + noise * rng.normal(size=(n * visits, 6)), sick[patient], patient
+
+
+def _headline(model):
+    return model.leaderboard_.set_index("method").loc["AutoClassifier", ["score", "low", "high"]].to_numpy(dtype=float)
+
+
+def test_groups_end_the_promise_of_a_perfect_score():
+    X, y, patient = _patients(noise=0.05)
+    alone, grouped = AutoClassifier(**QUICK).fit(X, y), AutoClassifier(**QUICK).fit(X, y, groups=patient)
+    new_X, new_y, _ = _patients(n=400, seed=1)
+    truth = roc_auc_score(new_y, grouped.decision_function(new_X))
+    assert _headline(alone)[1] > truth + 0.1  # rows of a patient on both sides
+    _, low, high = _headline(grouped)
+    assert low < truth < high
+    assert high - low > 0.15  # 60 patients, not 240 rows
+
+
+def test_near_copies_are_on_one_side_without_being_told():
+    X, y, _ = _patients(noise=1e-5)
+    model = AutoClassifier(**QUICK).fit(X, y)
+    assert model.n_copies_ == 240
+    assert _headline(model)[0] < 0.9
+    assert AutoClassifier(**QUICK).fit(X[::4], y[::4]).n_copies_ == 0
+
+
+def test_a_class_of_copies_of_one_row_warns(recwarn):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[:5] = X[0]
+    y = np.r_[np.ones(5, int), np.zeros(35, int)]
+    with pytest.warns(UserWarning, match="5 labeled rows are copies of each other, among them all rows of a class"):
+        AutoClassifier(["naive Bayes"], n_repeats=1, random_state=0).fit(X, y)
+
+
+def test_time_tests_later_rows_only():
+    rng = np.random.default_rng(0)
+    time, X = np.arange(200), rng.normal(size=(200, 5))
+    # The column that decides changes halfway.
+    y = (np.where(time < 100, X[:, 0], X[:, 1]) + 0.3 * rng.normal(size=200) > 0).astype(int)
+    mixed, forward = AutoClassifier(**QUICK).fit(X, y), AutoClassifier(**QUICK).fit(X, y, time=time)
+    assert (forward.labeled_rows_ >= 100).all()
+    assert len(forward.out_of_fold_) == len(forward.labeled_rows_)
+    assert _headline(forward)[0] < _headline(mixed)[0] - 0.1
+    curve = learning_curve(forward, X, y, sampling=Sampling(time=time.astype(float)))
+    assert curve.labels[-1] < 180
+
+
+def test_unlabeled_rows_of_tested_groups_and_later_ones_are_not_learned_from():
+    X, y, patient = _patients(n=20)
+    y = np.where(np.arange(80) % 2, -1, y)
+    time = np.arange(80.0)
+    for sampling in (Sampling(groups=patient), Sampling(time=time)):
+        rows = _crossfit.TrainingRows(X, y, "binary", [], 0, None, sampling)
+        for fold in rows.folds(1):
+            learned, test = rows.sample_unlabeled(1000, fold), rows.labeled[fold.test]
+            if sampling.time is None:
+                assert not set(patient[learned]) & set(patient[test])
+                assert len(learned) == 40 - 2 * len(set(patient[test]))
+            else:
+                assert time[learned].max() < time[test].min()
+
+
+def test_groups_that_cannot_be_split():
+    X, y, _ = _patients(n=20)
+    with pytest.raises(LabelError, match="are of one group"):
+        AutoClassifier(**QUICK).fit(X, y, groups=np.where(y == 1, 0, np.arange(len(y))))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        AutoClassifier(**QUICK).fit(X, y, groups=np.arange(3))
+
+
+@pytest.mark.parametrize("kind", ["positives", "three classes"])
+def test_groups_with_other_tasks(kind):
+    X, y, patient = _patients(n=30)
+    y = np.where(y == 1, 1.0, np.nan) if kind == "positives" else patient % 3
+    model = AutoClassifier("small", n_repeats=1, random_state=0, prior=0.3 if kind == "positives" else None)
+    _, low, high = _headline(model.fit(X, y, groups=patient))
+    assert 0 <= low < high <= 1
+
+
+def test_weights_reach_members_and_estimates():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    right = np.arange(120) % 3 > 0
+    y = np.where(right, X[:, 0] > 0, X[:, 0] < 0).astype(int)  # a third of the rows has the opposite label
+    weight = np.where(right, 1.0, 0.01)
+    members = dict(portfolio=["logistic regression", "naive Bayes"], n_repeats=1, random_state=0)
+    plain, weighted = AutoClassifier(**members).fit(X, y), AutoClassifier(**members).fit(X, y, sample_weight=weight)
+    assert _headline(plain)[0] < 0.75
+    assert _headline(weighted)[0] > 0.95
+    truth = X[:, 0] > 0
+    assert roc_auc_score(truth, weighted.decision_function(X)) > roc_auc_score(truth, plain.decision_function(X))
+    # The scale of the weights means nothing, and rows of weight 0 are not there.
+    same = AutoClassifier(**members).fit(X, y, sample_weight=1000 * weight)
+    np.testing.assert_allclose(same.predict_proba(X), weighted.predict_proba(X))
+    kept = AutoClassifier(**members).fit(X, y, sample_weight=right.astype(float))
+    np.testing.assert_allclose(
+        kept.predict_proba(X), AutoClassifier(**members).fit(X[right], y[right]).predict_proba(X)
+    )
+    assert np.isin(kept.labeled_rows_, np.flatnonzero(right)).all()
+    with pytest.raises(LabelError, match="every labeled row of class 1 has sample_weight 0"):
+        AutoClassifier(**members).fit(X, y, sample_weight=(y == 0).astype(float))
+
+
+@pytest.mark.parametrize("scorer", SCORERS.values())
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(15), 2)])
+def test_no_interval_has_width_zero(scorer, n_outputs, groups):
+    y = np.repeat(np.arange(max(n_outputs, 2)), 10 if n_outputs == 3 else 15)
+    perfect = np.eye(3)[y] if n_outputs == 3 else y[:, None] + 0.0
+    sampling = Sampling(groups=groups)
+    score, low, high = interval(y, perfect, scorer, None, 0, sampling)
+    assert (score, high) == (1, 1)
+    assert 0.4 < low < 0.99
+    difference, low, high, pvalue = compare(y, perfect, perfect, scorer, 0, sampling)
+    assert (difference, pvalue) == (0, 1)
+    assert -0.4 < low < -0.05 < 0.05 < high < 0.4
+
+
+def test_the_design_effect_of_repeated_rows_is_their_number():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    psi = rng.random(100)
+    repeated = Sampling(groups=np.repeat(np.arange(100), 3))
+    assert design_effect(np.repeat(y, 3), np.repeat(psi, 3), repeated) == pytest.approx(3, rel=0.03)
+    assert design_effect(y, psi, Sampling(groups=np.arange(100))) == pytest.approx(1, rel=0.03)
+    assert design_effect(y, psi, Sampling()) == 1
+    heavy = np.where(np.arange(100) % 2, 1.0, 3.0)  # Kish: 100 * sum of squares / square of the sum = 1.25
+    assert design_effect(
+        y, np.full(100, 0.5) + 0.5 * (np.arange(100) % 4 < 2), Sampling(weight=heavy)
+    ) == pytest.approx(1.25, rel=0.05)
