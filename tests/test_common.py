@@ -32,8 +32,8 @@ EXPECTED_FAILURES_OF["MultiviewKernelClassifier"] = {
 }
 EXPECTED_FAILURES_OF["AutoClassifier"] = {
     "check_sample_weight_equivalence_on_dense_data": (
-        "members are compared in folds of rows, of which each class needs two; a row of weight 2 is one of them. Weights "
-        "reach members and scores (tests/auto/test_validation.py)"
+        "members are compared in folds of rows, of which each class needs two; a row of weight 2 is one of them. "
+        "Weights reach members and scores (tests/auto/test_validation.py)"
     )
 }
 for name in ("TableClassifier", "TableEncoder"):

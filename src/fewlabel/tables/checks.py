@@ -200,7 +200,8 @@ def suspicions(X: pd.DataFrame, codes: np.ndarray) -> list[Suspicion]:
     for name, size in _groups(X).items():
         note = (
             f"column {short(name)!r} repeats, {size:.1f} rows per value: if its values name the same patient, customer "
-            "or device, rows of one should not be on both sides of a split, and scores are too high for new ones"
+            "or device, scores are too high for new ones, because rows of one are on both sides of a split: give the "
+            "column as groups (--groups)"
         )
         found.append(Suspicion(name, "repeats like a group", note))
     return found
