@@ -28,6 +28,8 @@ def fit_dask(options: FitOptions) -> None:
     other = [path for path in options.tables if path.suffix.lower() not in (".parquet", ".pq") and not path.is_dir()]
     if other:
         raise typer.BadParameter(f"{other[0]} is not a Parquet file: --engine dask reads Parquet only")
+    if options.reading.answers:
+        raise typer.BadParameter("--engine dask does not read them: merge them into the table", param_hint="--labels")
     with contextlib.ExitStack() as stack:
         client = stack.enter_context(_client(options))
         say(f"dashboard: {client.dashboard_link}", options.quiet)

@@ -13,6 +13,7 @@ from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.fit import fit
 from fewlabel.cli.methods import methods
+from fewlabel.cli.next import next_rows
 from fewlabel.cli.predict import predict
 from fewlabel.cli.prior import prior
 from fewlabel.cli.select import select
@@ -120,3 +121,4 @@ def root(
 
 for command in (demo, check, fit, predict, prior, select, methods, bench):
     app.command()(command)
+app.command("next")(next_rows)

@@ -64,6 +64,16 @@ MergeSpellings = Annotated[
         "--merge-spellings/--keep-spellings", help="Whether labels such as 'Yes' and 'yes ' are one class or several."
     ),
 ]
+AnswerFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--labels",
+        exists=True,
+        dir_okay=False,
+        metavar="FILE",
+        help="Answers: the columns row and label, as `fewlabel next` and `fewlabel label` write them; can be repeated.",
+    ),
+]
 Encoding = Annotated[
     str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file; by default utf-8.")
 ]

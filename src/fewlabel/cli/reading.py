@@ -4,11 +4,12 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from fewlabel.cli.options import (
+    AnswerFiles,
     DayFirst,
     Decimal,
     Drop,
@@ -20,11 +21,12 @@ from fewlabel.cli.options import (
     Unlabeled,
 )
 from fewlabel.cli.paths import check_columns
-from fewlabel.text import short
+from fewlabel.text import did_you_mean, short
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fewlabel.active.answers import Merged
     from fewlabel.labels import LabelColumn
 
 
@@ -37,6 +39,7 @@ class Reading:
     unlabeled: Unlabeled = None
     negatives_unknown: NegativesUnknown = False
     merge_spellings: MergeSpellings = None
+    answers: AnswerFiles = None
     drop: Drop = None
     encoding: Encoding = None
     decimal: Decimal = "."
@@ -76,6 +79,8 @@ class Reading:
             found += ["--decimal", self.decimal]
         if self.day_first is not None:
             found.append("--day-first" if self.day_first else "--month-first")
+        for file in self.answers or ():
+            found += ["--labels", str(file)]
         for name in self.drop or ():
             found += ["--drop", name]
         return found
@@ -95,8 +100,42 @@ def as_options(unlabeled: Iterable[Any] | None = None, merge_spellings: bool | N
     return " ".join(f"--unlabeled={shlex.quote(str(value))}" for value in unlabeled or ()) or "--unlabeled ''"
 
 
+class TableRows(NamedTuple):
+    """A table as it was read, before its labels are.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The columns to use, without the label column.
+    target : Series
+        The label column.
+    written : bool
+        Whether the labels are as they are written in a text file.
+    keys : list of str
+        Key of each row, if answers are read or asked for.
+    merged : Merged or None
+        The answers in the label column, if there are any.
+    notes : list of str
+    """
+
+    table: "pd.DataFrame"
+    target: "pd.Series"
+    written: bool
+    keys: list[str]
+    merged: "Merged | None"
+    notes: list[str]
+
+
 def read_labeled(path: Path, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
     """Read the columns and the labels of a table, and make notes on them; wrong use if a column is not there."""
+    rows = read_rows(path, reading, new_target=bool(reading.answers))
+    column = reading.labels(rows.target, text_file=rows.written)
+    return rows.table, column, [*rows.notes, column.describe(), *column.notes]
+
+
+def read_rows(path: Path, reading: Reading, *, new_target: bool) -> TableRows:
+    """Read a table and write the answers into its label column; with `new_target`, that column may be missing."""
+    from fewlabel.active.answers import merge_answers, row_keys
     from fewlabel.files import column_names, is_text_file, read_table
 
     if len(reading.decimal) != 1:
@@ -113,7 +152,14 @@ def read_labeled(path: Path, reading: Reading) -> "tuple[pd.DataFrame, LabelColu
         )
     if repeated:
         notes.append(f"columns with the same name are numbered: {', '.join(repr(short(n)) for n in repeated[:5])}")
+    if new_target and target not in table and did_you_mean(target, table.columns) is None:
+        notes.append(f"the table has no column {short(target)!r}: all its rows are unlabeled")
+        table[target] = ""
     check_columns(list(table.columns), target, reading.drop)
-    column = reading.labels(table.pop(target), text_file=is_text_file(path))
-    notes += [column.describe(), *column.notes]
-    return table.drop(columns=list(reading.drop or ())), column, notes
+    column = table.pop(target)
+    keys = row_keys(table) if new_target else []
+    merged = merge_answers(column, keys, reading.answers) if reading.answers else None
+    if merged is not None:
+        column, notes = merged.column, [*notes, *merged.notes]
+    table = table.drop(columns=list(reading.drop or ()))
+    return TableRows(table, column, merged is not None or is_text_file(path), keys, merged, notes)

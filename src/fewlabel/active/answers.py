@@ -1,0 +1,200 @@
+"""Answers: labels that people gave to rows of a table, in files of their own."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fewlabel.exceptions import TableError
+from fewlabel.files import column_names, read_table
+from fewlabel.text import printable, short
+
+ROW, LABEL, ACTION, TIME, HOW, PROBABILITY, NOTE = "row", "label", "action", "time", "how", "probability", "note"
+COLUMNS = (ROW, LABEL, ACTION, TIME, HOW, PROBABILITY, NOTE)
+ANSWER, SKIP, UNDO = "answer", "skip", "undo"
+_KEY = re.compile(r"r(\d+)-([0-9a-f]{12})")
+_SHOWN = 3
+
+
+class Merged(NamedTuple):
+    """A label column with the answers in it.
+
+    Attributes
+    ----------
+    column : Series of str
+        The label of each row as text, "" if it is unlabeled.
+    order : ndarray of int
+        For each row the position of its answer among all answers, -1 if it has none.
+    random : ndarray of bool
+        Whether the row was answered after a random draw.
+    probability : ndarray of float
+        The probability of that draw, NaN for other rows.
+    notes : list of str
+        How many answers there are, and which contradict each other.
+    """
+
+    column: pd.Series
+    order: np.ndarray
+    random: np.ndarray
+    probability: np.ndarray
+    notes: list[str]
+
+
+def row_keys(table: pd.DataFrame) -> list[str]:
+    """Key of each row: its number, from 1, and a hash of its values, which finds the row again if the table changes.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Without the label column.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fewlabel.active.answers import row_keys
+    >>> row_keys(pd.DataFrame({"a": [1, 2], "b": ["x", None]}))
+    ['r1-...', 'r2-...']
+    """
+    plain = {str(k): _comparable(table.iloc[:, k]) for k in range(table.shape[1])}
+    hashes = pd.util.hash_pandas_object(pd.DataFrame(plain, index=range(len(table))), index=False)
+    return [f"r{k}-{value >> 16:012x}" for k, value in enumerate(hashes.tolist(), start=1)]
+
+
+def _comparable(column: pd.Series) -> pd.Series:
+    """Values that are the same whatever the type of the column: a gap turns integers into floats."""
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    return pd.Series(column.astype(object).where(column.notna(), "").map(str).to_numpy(dtype=object))
+
+
+def read_answers(path: Path) -> pd.DataFrame:
+    """Read a file of answers: the last line about a row counts if it is a log with the column `action`.
+
+    Parameters
+    ----------
+    path : Path
+        A table with the columns `row` and `label`, for instance from `fewlabel next` or `fewlabel label`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `row`, `label`, `how`, `probability`, `time`: one line per answer, without empty labels.
+
+    Raises
+    ------
+    TableError
+        If a column is missing.
+    """
+    names = column_names(path)
+    for name in (ROW, LABEL):
+        if name not in names:
+            raise TableError(
+                f"{path} has no column {name!r}: files of answers have the columns {ROW!r} and {LABEL!r}, as "
+                "`fewlabel next` writes them"
+            )
+    found = read_table(path, verbatim=[name for name in COLUMNS if name in names])
+    empty = pd.Series("", index=found.index)
+    table = pd.DataFrame({name: as_text(found.get(name, empty)).str.strip() for name in COLUMNS})
+    if ACTION in names:
+        table.loc[table[ACTION].isin([SKIP, UNDO]), LABEL] = ""
+        table = table.drop_duplicates(ROW, keep="last")
+    table[PROBABILITY] = pd.to_numeric(table[PROBABILITY], errors="coerce")
+    return table.loc[table[LABEL] != "", [ROW, LABEL, HOW, PROBABILITY, TIME]]
+
+
+def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path]) -> Merged:
+    """Write answers into a label column.
+
+    A row is unlabeled, and a note names it, if its answers contradict each other or the label that the table has.
+
+    Parameters
+    ----------
+    column : Series
+        The label column as it is in the table, text or typed.
+    keys : sequence of str
+        What `row_keys` returned.
+    paths : sequence of Path
+        Files of answers.
+
+    Returns
+    -------
+    Merged
+
+    Raises
+    ------
+    TableError
+        If a file is about other rows.
+    """
+    texts = as_text(column)
+    found = pd.concat([read_answers(path).assign(file=str(path)) for path in paths], ignore_index=True)
+    found = found.iloc[np.argsort(found[TIME], kind="stable")] if (found[TIME] != "").all() else found
+    positions = _positions(found, keys)
+    values = texts.to_numpy(dtype=object).copy()
+    order = np.full(len(values), -1)
+    random, probability = np.zeros(len(values), dtype=bool), np.full(len(values), np.nan)
+    said: dict[int, dict[str, str]] = {}
+    for number, (row, answer) in enumerate(zip(positions, found.itertuples(index=False))):
+        if row not in said:
+            said[row] = {values[row]: "the table"} if values[row] != "" else {}
+        said[row].setdefault(answer.label, answer.file)
+        values[row], order[row] = answer.label, number
+        if answer.how == "random" and answer.probability > 0:
+            random[row], probability[row] = True, answer.probability
+    conflicts = {row: labels for row, labels in said.items() if len(labels) > 1}
+    for row in conflicts:
+        values[row], order[row], random[row], probability[row] = "", -1, False, np.nan
+    notes = [f"{len(said) - len(conflicts)} rows have labels from {', '.join(str(path) for path in paths)}"]
+    if conflicts:
+        notes.append(_conflict_note(conflicts))
+    return Merged(pd.Series(values, name=column.name, dtype=object), order, random, probability, notes)
+
+
+def as_text(column: pd.Series) -> pd.Series:
+    """Labels as a text file holds them: whole numbers without a decimal point, "" for a missing value."""
+
+    def written(value: Any) -> str:
+        if isinstance(value, (float, np.floating)) and float(value).is_integer():
+            return str(int(value))
+        return str(value)
+
+    return column.astype(object).map(written).where(column.notna(), "").astype(object)
+
+
+def _positions(answers: pd.DataFrame, keys: Sequence[str]) -> list[int]:
+    """Row of each answer, by its key or, if rows were moved or added, by the hash in it."""
+    exact = {key: row for row, key in enumerate(keys)}
+    by_hash: dict[str, int] = {}
+    for row, key in enumerate(keys):
+        by_hash.setdefault(key.partition("-")[2], row)
+    found: list[int] = []
+    unknown: list[tuple[str, str]] = []
+    for key, file in zip(answers[ROW], answers["file"]):
+        parts = _KEY.fullmatch(key)
+        position = exact.get(key, by_hash.get(parts[2]) if parts else None)
+        if position is None:
+            unknown.append((key, file))
+        else:
+            found.append(position)
+    if unknown:
+        key, file = unknown[0]
+        raise TableError(
+            f"{file}: {len(unknown)} answer(s) are about rows that the table does not have, such as {short(key)!r}: "
+            "their values have changed, or the file belongs to another table. Correct or remove these lines"
+        )
+    return found
+
+
+def _conflict_note(conflicts: dict[int, dict[str, str]]) -> str:
+    shown = []
+    for row, labels in list(conflicts.items())[:_SHOWN]:
+        said = ", ".join(f"{short(label, 20)!r} in {printable(file)}" for label, file in labels.items())
+        shown.append(f"row {row + 1} ({said})")
+    more = f" and {len(conflicts) - _SHOWN} more" if len(conflicts) > _SHOWN else ""
+    return f"{len(conflicts)} row(s) have contradicting labels and count as unlabeled: {'; '.join(shown)}{more}"

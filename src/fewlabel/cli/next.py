@@ -1,0 +1,129 @@
+"""``fewlabel next``: which rows to label next, as a file for a spreadsheet."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fewlabel.cli.options import Debug, Quiet, Seed, TableFile, unfold
+from fewlabel.cli.paths import TEXT_SEPARATORS, writable_file
+from fewlabel.cli.reading import Reading, TableRows, read_rows
+from fewlabel.cli.terminal import say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fewlabel.active import Query
+    from fewlabel.labels import LabelColumn, Labels
+
+RandomShare = Annotated[
+    float,
+    typer.Option(
+        "--random-share",
+        min=0,
+        max=1,
+        metavar="SHARE",
+        help="Share of the rows to draw at random: estimates without the bias of the choice are based on them.",
+    ),
+]
+
+
+def _answer_sheet(path: Path) -> Path:
+    if path.suffix.lower() not in TEXT_SEPARATORS:
+        raise typer.BadParameter(f"{path}: rows to label are written as .csv or .tsv")
+    writable_file(path)
+    return path
+
+
+@unfold()
+def next_rows(
+    table: TableFile,
+    *,
+    reading: Reading,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to ask for.")] = 50,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=_answer_sheet, metavar="FILE", help="Where to write them.")
+    ] = Path("ask.csv"),
+    random_share: RandomShare = 0.1,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write the rows to label next to a file, for a spreadsheet.
+
+    Fill in its column `label`, then pass the file to `fewlabel fit` or again to `fewlabel next` with --labels. The
+    table may have no label at all yet. Rows are chosen because a quick model is uncertain about them, they are typical
+    of many rows, and they differ from each other; some are drawn at random. The model's score is not written, so that
+    it does not influence the answers.
+    """
+    if out.resolve() == table.resolve():
+        raise typer.BadParameter("it is the table itself: name another file", param_hint="--out")
+    rows = read_rows(table, reading, new_target=True)
+    column = read_some_labels(reading, rows)
+    for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else ["no row is labeled"])]:
+        say(f"note: {note}", quiet)
+    query = _query(rows, reading, column, n, random_share, seed)
+    if len(query.rows) == 0:
+        raise ValueError(f"every row of {table} is labeled: there is none to ask for")
+    _write(out, _sheet(rows, query))
+    counts = {how: query.how.count(how) for how in dict.fromkeys(query.how)}
+    say(f"{len(query.rows)} rows ({', '.join(f'{n} {how}' for how, n in counts.items())}): {out}", quiet)
+    say(f"fill in the column label, then: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
+
+
+def read_some_labels(reading: Reading, rows: TableRows) -> "LabelColumn | None":
+    """Read the label column; None if no row is labeled."""
+    values = rows.target[rows.target.notna()]
+    if (values.astype(str).str.strip() == "").all():
+        return None
+    return reading.labels(rows.target, text_file=rows.written)
+
+
+def no_labels(n_rows: int) -> "Labels":
+    """The labels of a table without any."""
+    import numpy as np
+
+    from fewlabel.labels import UNLABELED, Labels
+
+    return Labels(np.empty(0, dtype=object), np.full(n_rows, UNLABELED, dtype=np.int64))
+
+
+def _query(
+    rows: TableRows, reading: Reading, column: "LabelColumn | None", n: int, random_share: float, seed: int
+) -> "Query":
+    from fewlabel.active import BatchQuery
+    from fewlabel.tables import TableEncoder
+
+    features = TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(rows.table)
+    positive = reading.positive if column is None else column.positive
+    strategy = BatchQuery(random_share=random_share, positive=positive, random_state=seed)
+    return strategy.query(features, no_labels(len(features)) if column is None else column.labels, n)
+
+
+def _sheet(rows: TableRows, query: "Query") -> "pd.DataFrame":
+    """The rows to ask for: key, an empty label, how they were drawn, and their values."""
+    import pandas as pd
+
+    from fewlabel.active.answers import HOW, LABEL, PROBABILITY, ROW
+    from fewlabel.text import distinct, without_formula
+
+    asked = pd.DataFrame(
+        {
+            ROW: [rows.keys[row] for row in query.rows],
+            LABEL: "",
+            HOW: query.how,
+            PROBABILITY: query.probability,
+        }
+    )
+    values = rows.table.iloc[query.rows].reset_index(drop=True)
+    for name in values.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]]:
+        values[name] = values[name].astype(object).map(lambda v: without_formula(v) if isinstance(v, str) else v)
+    sheet = pd.concat([asked, values], axis=1)
+    return sheet.set_axis(distinct([without_formula(str(name)) for name in sheet.columns]), axis=1)
+
+
+def _write(path: Path, sheet: "pd.DataFrame") -> None:
+    from fewlabel.files import atomic_write
+
+    with atomic_write(path) as file:
+        sheet.to_csv(file, sep=TEXT_SEPARATORS[path.suffix.lower()], index=False)

@@ -1,0 +1,100 @@
+"""``fewlabel next`` and ``fewlabel fit --labels``: a loop by spreadsheet."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from fewlabel.cli.main import run
+
+QUICK = ["--method", "logistic-regression"]
+
+
+@pytest.fixture(autouse=True)
+def truth(tmp_path, monkeypatch):
+    """rows.csv: 200 tumors, of which 20 are labeled; returns all labels."""
+    monkeypatch.chdir(tmp_path)
+    data = load_breast_cancer(as_frame=True)
+    table = data.data.iloc[:200, :5].round(4)
+    names = np.where(data.target[:200] == 1, "benign", "malignant").astype(object)
+    table["note"] = ["=1+1" if k % 2 else "text" for k in range(200)]
+    table["y"] = np.where(np.arange(200) < 20, names, "")
+    table.to_csv("rows.csv", index=False)
+    return names
+
+
+def answer(path, truth, **changed):
+    """Fill in the column `label`, as somebody would in a spreadsheet."""
+    sheet = pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows = sheet["row"].str.extract(r"r(\d+)-")[0].astype(int).to_numpy() - 1
+    sheet["label"] = truth[rows]
+    for position, label in changed.items():
+        sheet.loc[int(position[1:]), "label"] = label
+    sheet.to_csv(path, index=False)
+    return rows
+
+
+def test_two_rounds_by_spreadsheet(truth, capsys):
+    assert run(["next", "rows.csv", "--target", "y", "--n", "30", "--out", "ask.csv"]) == 0
+    said = capsys.readouterr().err
+    assert "30 rows (3 random, 27 uncertain): ask.csv" in said
+    assert "fewlabel fit rows.csv --target y --labels ask.csv" in said
+    sheet = pd.read_csv("ask.csv", keep_default_na=False)
+    assert list(sheet.columns[:5]) == ["row", "label", "how", "probability", "mean radius"]
+    assert (sheet["label"] == "").all()
+    assert set(sheet["note"]) <= {"'=1+1", "text"}
+    first = answer("ask.csv", truth)
+    assert len(set(first)) == 30
+    assert first.min() >= 20
+
+    assert run(["next", "rows.csv", "--target", "y", "--labels", "ask.csv", "--n", "10", "--out", "more.tsv"]) == 0
+    second = pd.read_csv("more.tsv", sep="\t")["row"].str.extract(r"r(\d+)-")[0].astype(int) - 1
+    assert not set(second) & set(first)
+    capsys.readouterr()
+
+    assert run(["fit", "rows.csv", "--target", "y", "--labels", "ask.csv", "--labels", "more.tsv", *QUICK]) == 0
+    said = capsys.readouterr()
+    assert "30 rows have labels from ask.csv, more.tsv" in said.err
+    assert "unlabeled: 150 rows" in said.err
+    assert "50 labeled and 150 unlabeled rows" in said.out
+
+
+def test_contradicting_answers_are_reported(truth, capsys):
+    assert run(["next", "rows.csv", "--target", "y", "--n", "4", "--out", "a.csv", "--quiet"]) == 0
+    sheet = pd.read_csv("a.csv", dtype=str)
+    sheet.to_csv("b.csv", index=False)
+    answer("a.csv", truth, _0="benign")
+    answer("b.csv", truth, _0="malignant")
+    assert run(["check", "rows.csv", "--target", "y", "--labels", "a.csv", "--labels", "b.csv", "--json"]) == 0
+    said = capsys.readouterr().out
+    assert "1 row(s) have contradicting labels" in said
+    assert "3 rows have labels from a.csv, b.csv" in said
+
+
+def test_a_table_without_labels_and_without_the_column(truth, capsys):
+    pd.read_csv("rows.csv").drop(columns="y").to_csv("bare.csv", index=False)
+    assert run(["next", "bare.csv", "--target", "y", "--n", "20", "--random-share", "0", "--out", "ask.csv"]) == 0
+    assert "20 rows (20 diverse): ask.csv" in capsys.readouterr().err
+    answer("ask.csv", truth)
+    assert run(["check", "bare.csv", "--target", "y", "--labels", "ask.csv", "--json"]) == 0
+    assert '"benign"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "Y"], "there is no column 'Y'; did you mean 'y'?"),
+        (["--target", "y", "--out", "rows.csv"], "it is the table itself"),
+        (["--target", "y", "--out", "ask.xlsx"], "written as .csv or .tsv"),
+    ],
+)
+def test_wrong_use(arguments, message, capsys):
+    assert run(["next", "rows.csv", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_nothing_left_to_ask(truth, capsys):
+    table = pd.read_csv("rows.csv")
+    table.assign(y=truth).to_csv("full.csv", index=False)
+    assert run(["next", "full.csv", "--target", "y"]) == 1
+    assert "every row of full.csv is labeled" in capsys.readouterr().err
