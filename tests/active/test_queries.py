@@ -47,6 +47,15 @@ def test_all_rows_are_returned_if_more_are_wanted_and_none_if_all_are_labeled(st
     assert len(nothing.rows) == len(nothing.probability) == len(nothing.how) == 0
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: type(s).__name__)
+def test_excluded_rows_are_not_chosen(strategy, rows):
+    X, y = rows
+    exclude = np.arange(180) % 2 == 0
+    assert (strategy.query(X, y, n=20, exclude=exclude).rows % 2 == 1).all()
+    if isinstance(strategy, RandomQuery):
+        assert strategy.query(X, y, n=1, exclude=exclude).probability[0] == 1 / 81
+
+
 def test_margin_takes_the_smallest_margins(rows):
     X, y = rows
     probability = np.random.default_rng(0).dirichlet(np.ones(3), len(X))

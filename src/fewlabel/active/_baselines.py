@@ -107,5 +107,5 @@ class CoresetQuery(QueryStrategy):
     def _choose(self, now, n, probability):
         Z = standardize(now.X)
         pool = Z[now.candidates]
-        distance = nearest_distance(pool, Z[now.codes >= 0])
+        distance = nearest_distance(pool, Z[now.taken])
         return now.candidates[farthest(pool, distance, np.ones(len(pool)), n)], DIVERSE

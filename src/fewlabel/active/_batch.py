@@ -92,7 +92,7 @@ class BatchQuery(QueryStrategy):
         pool = Z[candidates]
         worth = interest * density(pool, now.rng)
         # Likely positives are close to the labeled ones: they only have to differ from each other.
-        labeled = Z[:0] if why == LIKELY else Z[now.codes >= 0]
+        labeled = Z[:0] if why == LIKELY else Z[now.taken]
         distance = nearest_distance(pool, labeled)
         return candidates[farthest(pool, distance, worth, n)], why
 

@@ -43,6 +43,7 @@ class Situation(NamedTuple):
     X: np.ndarray
     codes: np.ndarray
     classes: np.ndarray
+    taken: np.ndarray
     candidates: np.ndarray
     rng: np.random.Generator
     seed: int
@@ -59,7 +60,15 @@ class QueryStrategy(BaseEstimator):
     def _choose(self, now: Situation, n: int, probability: np.ndarray | None) -> tuple[np.ndarray, str]:
         """Positions of `n` of ``now.candidates``, the first choice first, and why they were chosen."""
 
-    def query(self, X: MatrixLike, y: ArrayLike, n: int = 10, *, probability: ArrayLike | None = None) -> Query:
+    def query(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        n: int = 10,
+        *,
+        probability: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+    ) -> Query:
         """Choose unlabeled rows to label next.
 
         Parameters
@@ -74,6 +83,8 @@ class QueryStrategy(BaseEstimator):
         probability : array-like of shape (n_samples, n_classes), default=None
             Predicted class probabilities of all rows, for instance ``model.predict_proba(X)``. By default the strategy
             fits a model if it needs one.
+        exclude : array-like of bool of shape (n_samples,), default=None
+            Rows not to choose, for instance because somebody is labeling them already.
 
         Returns
         -------
@@ -91,7 +102,11 @@ class QueryStrategy(BaseEstimator):
         rng = np.random.default_rng(seed)
         if probability is not None:
             probability = _read_probability(probability, len(X))[order]
-        now = Situation(X, codes, read.classes, np.flatnonzero(codes < 0), rng, seed)
+        taken = codes >= 0
+        if exclude is not None:
+            check_consistent_length(X, exclude)
+            taken = taken | np.asarray(exclude, dtype=bool)[order]
+        now = Situation(X, codes, read.classes, taken, np.flatnonzero(~taken), rng, seed)
         n = min(int(n), len(now.candidates))
         if n == 0:
             return Query(np.empty(0, dtype=np.int64), np.empty(0), [])
