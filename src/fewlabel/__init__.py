@@ -25,6 +25,7 @@ _ESTIMATORS = {
     "PNUAUCBoostClassifier": "fewlabel.boosting",
     "PNUAdaBoostClassifier": "fewlabel.boosting",
     "PUAdaBoostClassifier": "fewlabel.boosting",
+    "LabelSpreadingClassifier": "fewlabel.graph",
     "PathNeighborsClassifier": "fewlabel.graph",
     "QuasiBaggingClassifier": "fewlabel.multiview",
     "RankBoostClassifier": "fewlabel.boosting",

@@ -42,7 +42,12 @@ ARGUMENTS = {
     "LinearPUClassifier": dict(prior=0.4),
 }
 POSITIVES_ONLY = ("LinearPUClassifier", "NeuralPUClassifier", "PUAdaBoostClassifier", "TreePUBoostClassifier")
-MANY_CLASSES = ("AssembleClassifier", "PathNeighborsClassifier", "SemiSupervisedAdaBoostClassifier")
+MANY_CLASSES = (
+    "AssembleClassifier",
+    "LabelSpreadingClassifier",
+    "PathNeighborsClassifier",
+    "SemiSupervisedAdaBoostClassifier",
+)
 
 
 def numbers(n=240, n_classes=2):

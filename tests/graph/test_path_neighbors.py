@@ -39,7 +39,8 @@ def few_rows(seed, n=26, n_classes=3):
 @pytest.mark.parametrize("seed", range(3))
 def test_classes_and_costs_are_those_of_a_run_for_each_pair(cost, search, directed, delta, seed):
     X, y = few_rows(seed)
-    model = PathNeighborsClassifier(4, cost=cost, search=search, directed=directed, delta=delta).fit(X, y)
+    model = PathNeighborsClassifier(4, cost=cost, search=search, directed=directed, delta=delta, scale="range")
+    model.fit(X, y)
     edges = reference.graph(minmax_scale(X), 4, directed)
     results = reference.labels(edges, y, cost, search, model.delta_)
     np.testing.assert_array_equal(model.reached_, [total is not None for total, _ in results])
@@ -123,7 +124,7 @@ def test_the_thesis_form():
 
 def test_all_rows_as_neighbors_and_length_is_the_nearest_labeled_row():
     X, y = few_rows(2)
-    model = PathNeighborsClassifier(1000, cost="length").fit(X, y)
+    model = PathNeighborsClassifier(1000, cost="length", scale="range").fit(X, y)
     nearest = KNeighborsClassifier(1).fit(minmax_scale(X)[y >= 0], y[y >= 0]).predict(minmax_scale(X))
     np.testing.assert_array_equal(model.transduction_, nearest)
 
@@ -219,10 +220,11 @@ def test_unreached_rows_take_the_nearest_labeled_row(cost):
     assert not model.reached_[40:].any()
     assert (model.transduction_[40:] == 1).all()
     assert (model.origins_[40:] == 20).all()
-    np.testing.assert_array_equal(model.label_distributions_[40:], [[0, 1]] * 20)
+    np.testing.assert_allclose(model.label_distributions_[40:], 1 / 2)
+    assert (model.label_distributions_[40:, 1] > model.label_distributions_[40:, 0]).all()
     assert (model.path_costs_[40:] == np.inf).all()
     assert model.predict([[9.0, 0.1], [8.0, 0.0]]).tolist() == [1, 1]
-    assert model.predict_proba([[9.0, 0.1]]).tolist() == [[0.0, 1.0]]
+    np.testing.assert_allclose(model.predict_proba([[9.0, 0.1]]), 1 / 2)
     assert np.isfinite(model.decision_function([[9.0, 0.1]])).all()
 
 
@@ -243,8 +245,9 @@ def test_all_rows_equal_and_contradicting_labels():
     X, y = np.ones((8, 3)), np.array([1, 0, -1, -1, -1, -1, -1, -1])
     model = PathNeighborsClassifier().fit(X, y)
     assert model.transduction_[:2].tolist() == [1, 0]
-    assert set(model.transduction_[2:]) == {1}  # the upper of the two labeled rows
-    assert model.predict(X[:1]).tolist() == [1]
+    assert set(model.transduction_[2:]) == {0}  # as many labels of either class: the first
+    assert model.predict(X[:1]).tolist() == [0]
+    np.testing.assert_allclose(model.predict_proba(X[:1]), 1 / 2)
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1)
 
 

@@ -1,43 +1,21 @@
-"""Scaling of the columns, and search for the nearest rows with exact distances."""
+"""Search for the nearest rows, with exact distances; equal distances are decided by the order of the vertices."""
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
-from sklearn.utils.sparsefuncs import min_max_axis
 
-from fewlabel.kernels import paths
+from fewlabel.kernels import points
 
-
-def column_scale(X, metric):
-    """Return shift and divisor of each column for scaling to [0, 1]; the shift is None if there is none.
-
-    The shift only affects the cosine distance. It is omitted for sparse rows, which stay sparse, and for cosine
-    distances, so that dense and sparse rows give the same result.
-    """
-    low, high = min_max_axis(X, axis=0) if issparse(X) else (X.min(axis=0), X.max(axis=0))
-    divisor = np.where(high > low, high - low, 1.0)
-    return (None if issparse(X) or metric == "cosine" else low), divisor
-
-
-def scaled(X, metric, shift, divisor):
-    """Scale the columns of dense or CSR rows; for cosine distances the rows are normalized too."""
-    if issparse(X):
-        X = csr_array(X, copy=True)
-        X.sum_duplicates()
-        if divisor is not None:
-            X.data /= divisor[X.indices]
-        return normalize(X) if metric == "cosine" else X
-    if divisor is not None:
-        X = (X if shift is None else X - shift) / divisor
-    return np.ascontiguousarray(normalize(X) if metric == "cosine" else X)
+_ROUNDING = 1e-7  # relative error of the distances of a search, which expands the square of a difference
 
 
 class RowSearch:
     """Search for the nearest rows by scikit-learn or pynndescent; distances are then recomputed by subtraction.
 
-    The searches expand the square of a difference, so that equal rows have a distance of about 1e-8.
+    The searches expand the square of a difference, so that equal rows have a distance of about 1e-8, and rows at the
+    same distance are found in an order that depends on the number of threads. Where such rows compete for the last
+    place, the exact search of `kernels.points` decides.
     """
 
     def __init__(self, rows, metric, algorithm, n_neighbors, n_jobs=None, random_state=None):
@@ -53,26 +31,47 @@ class RowSearch:
 
     def graph(self):
         """Return the nearest other rows of each row, and their distances."""
-        k = min(self.n_neighbors, self.rows.shape[0] - 1)
+        others = self.rows.shape[0] - 1
+        if others == 0:
+            return np.empty((1, 0), dtype=np.int32), np.empty((1, 0))
         if self.algorithm == "pynndescent":
-            found = _without_self(self._index.neighbor_graph[0], k)
-        else:
-            found = self._index.kneighbors(n_neighbors=k, return_distance=False)
-        return self._measure(self.rows, found)
+            found = _without_self(self._index.neighbor_graph[0], min(self.n_neighbors, others))
+            return self._measure(self.rows, found)
+        found = self._index.kneighbors(n_neighbors=self._n_candidates(others), return_distance=False)
+        return self._decide(self.rows, found, others, own=True)
 
     def query(self, new):
         """Return the nearest rows of new rows, and their distances."""
-        k = min(self.n_neighbors, self.rows.shape[0])
+        n_rows = self.rows.shape[0]
         if self.algorithm == "pynndescent":
-            found = self._index.query(new, k=k)[0]
+            return self._measure(new, self._index.query(new, k=min(self.n_neighbors, n_rows))[0])
+        found = self._index.kneighbors(new, n_neighbors=self._n_candidates(n_rows), return_distance=False)
+        return self._decide(new, found, n_rows, own=False)
+
+    def _n_candidates(self, available):
+        return min(2 * self.n_neighbors, available)
+
+    def _decide(self, new, found, available, own):
+        """The first of the candidates by exact distance, then by position."""
+        k = min(self.n_neighbors, available)
+        found, lengths = self._measure(new, found)
+        order = np.lexsort((found, lengths), axis=1)[:, :k]
+        if found.shape[1] < available:
+            farthest = lengths.max(axis=1)
+            last = np.take_along_axis(lengths, order[:, -1:], axis=1)[:, 0]
+            unsure = np.flatnonzero(last >= farthest * (1 - _ROUNDING))
         else:
-            found = self._index.kneighbors(new, n_neighbors=k, return_distance=False)
-        return self._measure(new, found)
+            unsure = np.empty(0, dtype=np.intp)
+        found, lengths = np.take_along_axis(found, order, axis=1), np.take_along_axis(lengths, order, axis=1)
+        if unsure.size:
+            exact = points.nearest(_arrays(new), _arrays(self.rows), unsure, own, k, self.metric != "manhattan")
+            found[unsure], lengths[unsure] = self._measure(new[unsure], exact)
+        return found, lengths
 
     def _measure(self, new, found):
         found = np.ascontiguousarray(found, dtype=np.int32)
         squared = self.metric != "manhattan"
-        total = paths.distances(_arrays(new), _arrays(self.rows), found, squared)
+        total = points.distances(_arrays(new), _arrays(self.rows), found, squared)
         if self.metric == "cosine":
             return found, total / 2
         return found, np.sqrt(total) if squared else total

@@ -4,21 +4,17 @@ import numbers
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, LabeledClassifier, StrOptions
-from fewlabel.graph._neighbors import RowSearch, column_scale, scaled
+from fewlabel.base import Interval, StrOptions
+from fewlabel.graph._base import GraphClassifier
 from fewlabel.kernels import paths
-from fewlabel.types import MatrixLike, Seed
+from fewlabel.types import Seed
 
 _TIE = 1e-9  # costs that differ by less are compared edge by edge
 _LONGEST = 1e300  # largest edge in units of delta, to avoid overflow
-_ROUNDING = 1e-12  # lead given to the chosen class in a tie
-_LARGEST = np.finfo(np.float64).max / 4  # replaces infinity, which scores must not contain
 
 
-class PathNeighborsClassifier(LabeledClassifier):
+class PathNeighborsClassifier(GraphClassifier):
     r"""Classify each row by the labeled row at the end of its cheapest path through all rows (NMSNN, MSNN).
 
     Each row, labeled or not, is connected to its nearest neighbors. A path :math:`P` in the graph costs
@@ -53,10 +49,14 @@ class PathNeighborsClassifier(LabeledClassifier):
         positive edge, with which the longest edge of a path alone determines its cost.
     directed : bool, default=False
         Whether edges lead only from a row to its own neighbors, as in [1]_, or in both directions.
-    scale : bool, default=True
-        Whether to scale each column to [0, 1] over all rows.
+    scale : bool or {"robust", "range"}, default=True
+        Whether to scale each column over all rows. True is "robust": the inner 90% of the distinct values of a column
+        get the length 0.9, so that an outlier does not squash the others. "range" scales to [0, 1], as in [1]_.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
         Length of an edge. With "cosine", a row of zeros is at distance 1/2 from all others.
+    categorical_features : array-like, default=None
+        The columns whose numbers stand for categories, by name or position, or as a mask: two categories are at
+        distance 1, however their numbers differ.
     algorithm : {"auto", "brute", "kd_tree", "ball_tree", "pynndescent"}, default="auto"
         Search for the neighbors: an exact one of scikit-learn, or the approximate one of pynndescent, if installed.
         With more than 15 columns the exact search takes time quadratic in the rows.
@@ -92,8 +92,14 @@ class PathNeighborsClassifier(LabeledClassifier):
 
     Notes
     -----
-    A row without a path to a labeled row gets the class of the nearest labeled row; `reached_` is False for these. A
-    larger `n_neighbors` connects more of them.
+    A row without a path to a labeled row gets the class of the nearest labeled row, and equal weights for all classes;
+    `reached_` is False for these. A larger `n_neighbors` connects more of them.
+
+    Equal rows are one vertex of the graph. If their labels differ, the vertex has the class of most of them, and of
+    equally many the first class.
+
+    A missing value (``NaN``) takes the place of the median of its column, and is set apart by a coordinate of its own:
+    it is, on the mean square, as far from a value as two rows drawn at random are from each other.
 
     The weight of a class is proportional to 1 / cost of the cheapest path to it. It ranks rows by confidence,
     but is not a calibrated probability. Rows behind one long edge have nearly equal weights for all classes.
@@ -101,9 +107,8 @@ class PathNeighborsClassifier(LabeledClassifier):
     The path of a new row starts with a step to one of its K nearest training rows and continues with the path of that
     row; a row that equals a training row gets its class. New rows do not change the graph.
 
-    Among equal costs the path found first is used: the one whose next row is cheaper, then that of the labeled row that
-    comes first. If more than K rows are at the same distance, such as copies of a row, the search decides which of them
-    are neighbors.
+    Among equal costs the path whose next row is cheaper is used. Otherwise, and if more rows are at the same distance
+    than there are neighbors, as in tables of categories, a hash of the rows' values decides: never their order.
 
     The defaults differ from [1]_ because they were more accurate in experiments: paths minimize the cost directly,
     edges lead in both directions, :math:`\delta` is a fifth of the median edge, and K is 10.
@@ -131,19 +136,12 @@ class PathNeighborsClassifier(LabeledClassifier):
     array([0, 1])
     """
 
-    _accept_sparse = True
-    _dtypes = (np.float64,)
     _parameter_constraints: dict = {
-        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
+        **GraphClassifier._parameter_constraints,
         "cost": [StrOptions({"exponential", "length"})],
         "search": [StrOptions({"direct", "two-step"})],
         "delta": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"min"})],
         "directed": ["boolean"],
-        "scale": ["boolean"],
-        "metric": [StrOptions({"euclidean", "manhattan", "cosine"})],
-        "algorithm": [StrOptions({"auto", "brute", "kd_tree", "ball_tree", "pynndescent"})],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -154,8 +152,9 @@ class PathNeighborsClassifier(LabeledClassifier):
         search: Literal["direct", "two-step"] = "direct",
         delta: float | Literal["min"] = 0.2,
         directed: bool = False,
-        scale: bool = True,
+        scale: bool | Literal["robust", "range"] = True,
         metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
+        categorical_features: Any = None,
         algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "pynndescent"] = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -167,6 +166,7 @@ class PathNeighborsClassifier(LabeledClassifier):
         self.directed = directed
         self.scale = scale
         self.metric = metric
+        self.categorical_features = categorical_features
         self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -187,129 +187,49 @@ class PathNeighborsClassifier(LabeledClassifier):
         PathNeighborsClassifier
             The unfitted classifier.
         """
-        return cls(**{"n_neighbors": 40, "search": "two-step", "delta": "min", "directed": True, **parameters})
+        published = {"n_neighbors": 40, "search": "two-step", "delta": "min", "directed": True, "scale": "range"}
+        return cls(**{**published, **parameters})
 
-    def _fit(self, X, codes, weight):
-        self._offset: Any = None
-        self._range: Any = None
-        if self.scale:
-            self._offset, self._range = column_scale(X, self.metric)
-        self._set_rows(scaled(X, self.metric, self._offset, self._range))
-        self._search = self._make_search()
-        self._label_rows(codes)
+    def _label_vertices(self, votes, mass):
+        neighbors, lengths = self._search.graph()
+        self.delta_ = _delta(lengths, self.delta) if self._exponential else np.nan
+        two_step = self._exponential and self.search == "two-step"
+        find = _two_steps if two_step else _one_step
+        cost, self._origins, self._successors, class_costs = find(neighbors, lengths, self.directed, self.delta_, votes)
+        self._costs = np.c_[cost, class_costs]
+        self._vertex_codes = np.where(self._origins >= 0, votes.argmax(axis=1)[self._origins], -1)
+        return _log_weights(class_costs, self._exponential), self._vertex_codes
 
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the class of each row: that at the end of its cheapest path.
+    def _describe_rows(self, codes, vertex, logs, vertex_codes):
+        super()._describe_rows(codes, vertex, logs, vertex_codes)
+        self.path_costs_ = self._costs[vertex, 1:]
+        labeled = codes >= 0
+        # The row that stands for a vertex: the first with the label of the vertex, or else the first.
+        own = labeled & (codes == vertex_codes[vertex])
+        order = np.lexsort((~own, vertex))
+        row_of = order[np.unique(vertex[order], return_index=True)[1]]
+        origins, successors = self._origins[vertex], self._successors[vertex]
+        ends = origins == vertex  # copies of a labeled row end their paths there
+        far = origins < 0
+        if far.any():
+            origins[far] = self._sources[self._nearest_source(self._search.rows[vertex[far]])]
+        rows = np.arange(len(codes))
+        self.origins_ = np.where(labeled, rows, row_of[origins])
+        self.successors_ = np.where(successors >= 0, row_of[successors], np.where(ends, row_of[vertex], -1))
+        self.successors_[labeled] = -1
+        del self._origins, self._successors
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The classes.
-        """
-        codes = self._extend(X)[1]
-        return self.classes_[codes]
-
-    def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Compute the weight of each class: proportional to 1 / cost of the cheapest path to it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The weights.
-        """
-        costs, codes = self._extend(X)
-        return np.exp(_log_weights(costs, codes, self._exponential))
-
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the logarithm of the weight of each class; with two classes, the second minus the first.
-
-        It ranks rows even if the weights are rounded to 0 or 1.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The logarithms.
-        """
-        costs, codes = self._extend(X)
-        weights = np.maximum(_log_weights(costs, codes, self._exponential), -_LARGEST)
-        return weights[:, 1] - weights[:, 0] if len(self.classes_) == 2 else weights
+    def _extend(self, neighbors, lengths):
+        if self._exponential:
+            lengths = np.minimum(lengths / self.delta_, _LONGEST)
+        costs, through = paths.extend(neighbors, lengths, self._costs, self._exponential)
+        through = through[:, 0]
+        codes = np.where(through >= 0, self._vertex_codes[through], -1)
+        return _log_weights(costs[:, 1:], self._exponential), codes
 
     @property
     def _exponential(self):
         return self.cost == "exponential"
-
-    def _set_rows(self, rows):
-        # Sparse rows are stored as plain arrays, which can be saved.
-        self._rows = (rows.data, rows.indices, rows.indptr) if issparse(rows) else rows
-
-    def _make_search(self):
-        rows = self._rows
-        if isinstance(rows, tuple):
-            rows = csr_array(rows, shape=(len(rows[2]) - 1, self.n_features_in_))
-            rows.check_format(full_check=True)  # they may come from a file, and compiled code does not check them
-        return RowSearch(rows, self.metric, self.algorithm, self.n_neighbors, self.n_jobs, self.random_state)
-
-    def _label_rows(self, codes):
-        """Find the paths, and set the attributes of the training rows."""
-        neighbors, lengths = self._search.graph()
-        self.delta_ = _delta(lengths, self.delta) if self._exponential else np.nan
-        labeled = np.flatnonzero(codes >= 0)
-        two_step = self._exponential and self.search == "two-step"
-        find = _two_steps if two_step else _one_step
-        cost, origin, successor, class_costs = find(neighbors, lengths, self.directed, self.delta_, codes, labeled)
-        self.reached_ = origin >= 0
-        self._labeled, self._labels = labeled, codes[labeled]
-        far = np.flatnonzero(~self.reached_)
-        if far.size:
-            origin[far] = self._nearest_labeled(self._search.rows[far])
-        row_codes = codes[origin]
-        self._cost, self._row_codes = cost, row_codes
-        self.path_costs_ = class_costs
-        self.origins_, self.successors_ = origin.astype(np.intp), successor.astype(np.intp)
-        self.transduction_ = self.classes_[row_codes]
-        self.label_distributions_ = np.exp(_log_weights(class_costs, row_codes, self._exponential))
-
-    def _nearest_labeled(self, rows):
-        labeled = RowSearch(self._search.rows[self._labeled], self.metric, "auto", 1)
-        return self._labeled[labeled.query(rows)[0][:, 0]]
-
-    def _extend(self, X):
-        """Costs of the classes, and class of the cheapest path, for new rows."""
-        check_is_fitted(self)
-        new = scaled(self._validate(X, reset=False), self.metric, self._offset, self._range)
-        if not hasattr(self, "_search"):  # a loaded model
-            self._search = self._make_search()
-        neighbors, lengths = self._search.query(new)
-        if self._exponential:
-            lengths = np.minimum(lengths / self.delta_, _LONGEST)
-        costs, through = paths.extend(neighbors, lengths, np.c_[self._cost, self.path_costs_], self._exponential)
-        through = through[:, 0]
-        codes = self._row_codes[through]
-        far = np.flatnonzero(through < 0)
-        if far.size:
-            nearest = self._nearest_labeled(new[far])
-            codes[far] = self._labels[np.searchsorted(self._labeled, nearest)]
-        return costs[:, 1:], codes
-
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        state.pop("_search", None)  # search trees are compiled objects: they are rebuilt from the rows
-        return state
 
 
 def _delta(lengths, delta):
@@ -321,47 +241,42 @@ def _delta(lengths, delta):
     return float(max(value, positive.max() / _LONGEST))
 
 
-def _one_step(neighbors, lengths, directed, delta, codes, labeled):
-    """Paths of lowest cost: to any labeled row, which determines the class, and to those of each class."""
+def _one_step(neighbors, lengths, directed, delta, votes):
+    """Paths of lowest cost: to any labeled vertex, which determines the class, and to those of each class."""
     exponential = not np.isnan(delta)
     graph = paths.adjacency(neighbors, lengths / delta if exponential else lengths, directed)
-    cost, origin, successor, _, _ = paths.shortest_paths(*graph, labeled, exponential)
-    class_costs = np.empty((len(codes), codes.max() + 1))
-    for code in range(codes.max() + 1):
-        class_costs[:, code] = paths.shortest_paths(*graph, np.flatnonzero(codes == code), exponential)[0]
+    cost, origin, successor, _, _ = paths.shortest_paths(*graph, np.flatnonzero(votes.any(axis=1)), exponential)
+    class_costs = np.empty(votes.shape)
+    for code in range(votes.shape[1]):
+        class_costs[:, code] = paths.shortest_paths(*graph, np.flatnonzero(votes[:, code]), exponential)[0]
     return cost, origin, successor, class_costs
 
 
-def _two_steps(neighbors, lengths, directed, delta, codes, labeled):
-    """Paths of smallest length to each labeled row, and among these the one of lowest cost."""
+def _two_steps(neighbors, lengths, directed, delta, votes):
+    """Paths of smallest length to each labeled vertex, and among these the one of lowest cost."""
     graph = paths.adjacency(neighbors, lengths, directed)
-    n = len(codes)
+    n, labeled = len(votes), np.flatnonzero(votes.any(axis=1))
     successors, steps = np.empty((len(labeled), n), np.int32), np.empty((len(labeled), n))
     best, tree = np.full(n, np.inf), np.full(n, -1, np.int32)
-    class_costs = np.full((n, codes.max() + 1), np.inf)
+    class_costs = np.full(votes.shape, np.inf)
     for t, row in enumerate(labeled):
         _, _, successors[t], steps[t], order = paths.shortest_paths(*graph, labeled[t : t + 1], False)
         cost = paths.path_costs(successors[t], steps[t], order, delta)
         paths.keep_cheaper(best, tree, cost, t, successors, steps, delta, _TIE)
-        class_costs[:, codes[row]] = np.minimum(class_costs[:, codes[row]], cost)
+        own = np.flatnonzero(votes[row])
+        class_costs[:, own] = np.minimum(class_costs[:, own], cost[:, None])
     reached = tree >= 0
     origin = np.where(reached, labeled[tree], -1)
     successor = np.where(reached, successors[tree, np.arange(n)], -1)
     return best, origin, successor, class_costs
 
 
-def _log_weights(costs, codes, exponential):
-    """Logarithm of the weights of the classes, 1 / cost, normalized; the class of the cheapest path has the largest."""
+def _log_weights(costs, exponential):
+    """Logarithms of the weights of the classes, 1 / cost, normalized; classes of cost 0 share the weight."""
     with np.errstate(divide="ignore"):
         log_cost = costs if exponential else np.log(costs)
-    rows = np.arange(len(codes))
-    certain = ~np.isfinite(log_cost[rows, codes])  # labeled, or without a path: only the class is known
-    log_cost = np.where(certain[:, None], np.inf, log_cost)
-    log_cost[rows[certain], codes[certain]] = 0.0
-    weights = log_cost.min(axis=1, keepdims=True) - log_cost
-    weights -= np.log(np.exp(weights).sum(axis=1, keepdims=True))
-    # Costs that only differ beyond double precision are tied: give the class of the path a small lead.
-    others = weights.copy()
-    others[rows, codes] = -np.inf
-    weights[rows, codes] = np.maximum(weights[rows, codes], others.max(axis=1) + _ROUNDING)
-    return weights
+    least = log_cost.min(axis=1, keepdims=True)
+    known = np.isneginf(least)
+    with np.errstate(invalid="ignore"):  # rows without a path: their weights are set by the caller
+        weights = np.where(known, np.where(np.isneginf(log_cost), 0.0, -np.inf), least - log_cost)
+        return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))

@@ -7,8 +7,6 @@ log-sum-exp of its edges, and a row at the end of a path, without any edge, has 
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from fewlabel.jit import njit
 
@@ -301,64 +299,3 @@ def _take_step(i, j, length, cost, exponential, new_cost, through):
         tie = value == new_cost[i, c] and j < through[i, c]
         if value < new_cost[i, c] or tie:
             new_cost[i, c], through[i, c] = value, j
-
-
-@njit(cache=True, nogil=True)
-def distances(A, B, neighbors, squared):
-    """Compute the distance of each row of A to the given rows of B by subtraction: equal rows have distance 0.
-
-    Parameters
-    ----------
-    A, B : ndarray of shape (n, n_features) and (m, n_features), or tuples (data, indices, indptr)
-        Dense rows, or the arrays of two CSR matrices with sorted indices.
-    neighbors : ndarray of shape (n, k), int32
-        Rows of B; -1 for none.
-    squared : bool
-        The sum of squares, or of absolute values.
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-    """
-    total = np.zeros(neighbors.shape)
-    for i in range(neighbors.shape[0]):
-        for m in range(neighbors.shape[1]):
-            if neighbors[i, m] >= 0:
-                total[i, m] = _distance(A, i, B, neighbors[i, m], squared)
-    return total
-
-
-def _distance(A, i, B, j, squared):
-    """Distance of row i of A to row j of B."""
-
-
-@overload(_distance, inline="always", jit_options={"cache": True, "nogil": True})  # a call costs a quarter of the time
-def _distance_overload(A, i, B, j, squared):
-    return _dense_distance if isinstance(A, types.Array) else _sparse_distance
-
-
-def _dense_distance(A, i, B, j, squared):
-    total = 0.0
-    for f in range(A.shape[1]):
-        difference = A[i, f] - B[j, f]
-        total += difference * difference if squared else abs(difference)
-    return total
-
-
-def _sparse_distance(A, i, B, j, squared):
-    a_data, a_columns, a_indptr = A
-    b_data, b_columns, b_indptr = B
-    p, p_end, q, q_end = a_indptr[i], a_indptr[i + 1], b_indptr[j], b_indptr[j + 1]
-    total = 0.0
-    while p < p_end or q < q_end:
-        if q == q_end or (p < p_end and a_columns[p] < b_columns[q]):
-            difference = a_data[p]
-            p += 1
-        elif p == p_end or b_columns[q] < a_columns[p]:
-            difference = -b_data[q]
-            q += 1
-        else:
-            difference = a_data[p] - b_data[q]
-            p, q = p + 1, q + 1
-        total += difference * difference if squared else abs(difference)
-    return total

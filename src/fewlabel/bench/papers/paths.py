@@ -55,7 +55,7 @@ class Paths(Experiment):
         model = {
             "NMSNN": lambda: fewlabel.PathNeighborsClassifier(**k),
             "NMSNN, as published": lambda: fewlabel.PathNeighborsClassifier.thesis(**k),
-            "MSNN": lambda: fewlabel.PathNeighborsClassifier(cost="length"),
+            "MSNN": lambda: fewlabel.PathNeighborsClassifier(cost="length", scale="range"),
             "1-NN": lambda: KNeighborsClassifier(1),
             "LLGC": lambda: LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.99, max_iter=1000),
             "label spreading, rbf": lambda: LabelSpreading(gamma=1 / (2 * 0.15**2), alpha=0.99, max_iter=100),

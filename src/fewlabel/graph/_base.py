@@ -1,0 +1,183 @@
+"""What the graph classifiers share: rows as points, copies as one vertex, a graph of nearest neighbors."""
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_is_fitted
+
+from fewlabel.base import Interval, LabeledClassifier, StrOptions
+from fewlabel.columns import choose_columns
+from fewlabel.graph._neighbors import RowSearch
+from fewlabel.graph._space import learn_space, place
+from fewlabel.graph._vertices import merge_copies
+from fewlabel.types import MatrixLike
+
+_LEAD = 1e-12  # of the chosen class in a tie
+_FEW = 0.5  # a warning follows if a smaller share of the rows is reached
+
+
+class GraphClassifier(LabeledClassifier):
+    """Base of classifiers on the graph of nearest neighbors of all rows.
+
+    Subclasses implement
+
+    - ``_label_vertices(votes, mass)``: learn from the graph of ``self._search``; the weight of the labeled rows of
+      each class, and that of all rows, in each vertex. Returns the logarithms of the weights of the classes for each
+      vertex, and the code of its class, -1 if no path leads to a label;
+    - ``_extend(neighbors, lengths)``: the same for new rows with these neighbors.
+
+    and keep ``_log_weights`` finite or -inf.
+    """
+
+    _accept_sparse = True
+    _allow_nan = True
+    _dtypes = (np.float64,)
+    _parameter_constraints: dict = {
+        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
+        "scale": ["boolean", StrOptions({"robust", "range"})],
+        "metric": [StrOptions({"euclidean", "manhattan", "cosine"})],
+        "categorical_features": ["array-like", None],
+        "algorithm": [StrOptions({"auto", "brute", "kd_tree", "ball_tree", "pynndescent"})],
+        "n_jobs": [numbers.Integral, None],
+        "random_state": ["random_state"],
+    }
+    n_neighbors: int
+    scale: Any
+    metric: Any
+    categorical_features: Any
+    algorithm: Any
+    n_jobs: Any
+    random_state: Any
+    _search: RowSearch
+
+    def _fit(self, X, codes, weight):
+        names = getattr(self, "feature_names_in_", None)
+        chosen = [] if self.categorical_features is None else self.categorical_features
+        nominal = choose_columns(chosen, X.shape[1], names, parameter="categorical_features")
+        self._space = learn_space(X, self.metric, self.scale, nominal)
+        vertices, vertex = merge_copies(place(X, self._space, self.metric))
+        self._set_rows(vertices)
+        self._search = self._make_search()
+        mass = np.bincount(vertex, weight)
+        labeled = codes >= 0
+        votes = np.zeros((len(mass), len(self.classes_)))
+        np.add.at(votes, (vertex[labeled], codes[labeled]), 1.0 if weight is None else weight[labeled])
+        self._set_sources(votes)
+        logs, vertex_codes = self._label_vertices(votes, mass.astype(np.float64))
+        self._describe_rows(codes, vertex, logs, vertex_codes)
+
+    def _describe_rows(self, codes, vertex, logs, vertex_codes):
+        """Set the attributes of the training rows."""
+        self.reached_ = vertex_codes[vertex] >= 0
+        logs, vertex_codes = self._complete(logs, vertex_codes, self._search.rows)
+        row_codes = np.where(codes >= 0, codes, vertex_codes[vertex])
+        self.transduction_ = self.classes_[row_codes]
+        self.label_distributions_ = np.exp(logs[vertex])
+        self.label_distributions_[codes >= 0] = np.eye(len(self.classes_))[codes[codes >= 0]]
+        reached = np.mean(self.reached_[codes < 0]) if (codes < 0).any() else 1.0
+        if reached < _FEW:
+            warnings.warn(
+                f"only {reached:.0%} of the unlabeled rows are connected with a labeled row; the others get the class "
+                "of the nearest labeled row. Increase n_neighbors, or label rows in more regions",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The classes.
+        """
+        codes = self._weigh(X)[1]
+        return self.classes_[codes]
+
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Compute the weight of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The weights; they sum to 1. Equal for all classes if a row has no connection with a labeled row.
+        """
+        return np.exp(self._weigh(X)[0])
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Compute the logarithm of the weight of each class; with two classes, the second minus the first.
+
+        It ranks rows even if the weights are rounded to 0 or 1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The logarithms.
+        """
+        logs = np.maximum(self._weigh(X)[0], -np.finfo(np.float64).max / 4)
+        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
+
+    def _weigh(self, X):
+        """Logarithms of the weights of the classes of new rows, and the codes of their classes."""
+        check_is_fitted(self)
+        new = place(self._validate(X, reset=False), self._space, self.metric)
+        if not hasattr(self, "_search"):  # a loaded model
+            self._search = self._make_search()
+        return self._complete(*self._extend(*self._search.query(new)), new)
+
+    def _complete(self, logs, codes, rows):
+        """Rows that are not reached: the class of the nearest labeled row, with as little certainty as there can be."""
+        far = np.flatnonzero(codes < 0)
+        if far.size:
+            logs, codes = logs.copy(), codes.copy()
+            codes[far] = self._source_codes[self._nearest_source(rows[far])]
+            logs[far] = -np.log(len(self.classes_))
+        # Weights that only differ beyond double precision are tied: give the class of the row a small lead.
+        own = np.arange(len(codes))
+        others = logs.copy()
+        others[own, codes] = -np.inf
+        logs[own, codes] = np.maximum(logs[own, codes], others.max(axis=1) + _LEAD)
+        return logs, codes
+
+    def _nearest_source(self, rows):
+        """Position in `_sources` of the labeled vertex nearest to each row."""
+        return RowSearch(self._search.rows[self._sources], self.metric, "auto", 1).query(rows)[0][:, 0]
+
+    def _set_sources(self, votes):
+        """The vertices with a label, and their class: that of most of the labeled rows."""
+        self._sources = np.flatnonzero(votes.any(axis=1))
+        self._source_codes = votes[self._sources].argmax(axis=1)
+
+    def _set_rows(self, rows):
+        # Sparse rows are stored as plain arrays, which can be saved.
+        self._rows = (rows.data, rows.indices, rows.indptr) if issparse(rows) else rows
+
+    def _make_search(self):
+        rows = self._rows
+        if isinstance(rows, tuple):
+            rows = csr_array(rows, shape=(len(rows[2]) - 1, self.n_features_in_))
+            rows.check_format(full_check=True)  # they may come from a file, and compiled code does not check them
+        return RowSearch(rows, self.metric, self.algorithm, self.n_neighbors, self.n_jobs, self.random_state)
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        state.pop("_search", None)  # search trees are compiled objects: they are rebuilt from the rows
+        return state

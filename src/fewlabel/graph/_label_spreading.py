@@ -1,0 +1,240 @@
+"""LLGC on a sparse graph: label spreading with memory linear in the rows."""
+
+import numbers
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.sparse.linalg import cg
+
+from fewlabel.base import Interval, StrOptions, fit_context
+from fewlabel.graph._base import GraphClassifier
+from fewlabel.types import MatrixLike, Seed
+
+_SURE = 1e3  # scores are taken from the conjugate gradients if they are this many times the bound of their error
+_SETTLED = 1e-6  # relative change at which the other scores are final
+
+
+class LabelSpreadingClassifier(GraphClassifier):
+    r"""Classify rows by labels that spread through the graph of nearest neighbors (LLGC).
+
+    Each row, labeled or not, is connected to its nearest neighbors. An edge of length :math:`d` has the weight
+    :math:`W_{ij} = e^{-d^2 / 2\sigma^2}`. The scores of the classes minimize
+
+    .. math::
+
+        \frac{1}{2} \sum_{ij} W_{ij} \left\| \frac{F_i}{\sqrt{D_i}} - \frac{F_j}{\sqrt{D_j}} \right\|^2
+        + \frac{1 - \alpha}{\alpha} \sum_i \| F_i - Y_i \|^2,
+
+    where :math:`D_i = \sum_j W_{ij}`, and :math:`Y_i` is the indicator of the class of row :math:`i`, 0 if it is not
+    known. They solve :math:`(I - \alpha D^{-1/2} W D^{-1/2}) F = (1 - \alpha) Y`. Conjugate gradients find the solution
+    with an error of at most `error_bound_`, in time and memory linear in the edges.
+
+    It helps if close rows share a class, in clusters or on manifolds. Unlike
+    :class:`~fewlabel.PathNeighborsClassifier`, which follows the best path, it averages over all paths, and so bears
+    wrong edges better.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbors of each row in the graph; all other rows if there are fewer.
+    alpha : float, default=0.99
+        Weight of the neighbors against a row's own label, between 0 and 1.
+    width : float, default=0.35
+        :math:`\sigma` as a multiple of the median length of the edges.
+    class_weight : {"balanced", None}, default="balanced"
+        "balanced" gives the labeled rows of each class the same total weight. With None, as in [1]_, each labeled row
+        counts the same, and a rare class may disappear. For two classes the ranking is the same.
+    scale : bool or {"robust", "range"}, default=True
+        Whether to scale each column over all rows. True is "robust": the inner 90% of the distinct values of a column
+        get the length 0.9, so that an outlier does not squash the others. "range" scales to [0, 1].
+    metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
+        Length of an edge.
+    categorical_features : array-like, default=None
+        The columns whose numbers stand for categories, by name or position, or as a mask.
+    algorithm : {"auto", "brute", "kd_tree", "ball_tree", "pynndescent"}, default="auto"
+        Search for the neighbors: an exact one of scikit-learn, or the approximate one of pynndescent, if installed.
+    tol : float, default=1e-8
+        Largest residual of the linear system relative to its right-hand side.
+    max_iter : int, default=1000
+        Largest number of steps of the conjugate gradients per class.
+    n_jobs : int, default=None
+        Number of threads of the search; -1 means all cores.
+    random_state : int, RandomState instance or None, default=None
+        Used by pynndescent only; everything else is deterministic.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n_samples,)
+        Class of each training row; labeled rows keep theirs.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Weight of each class for each training row, as in `predict_proba`.
+    reached_ : ndarray of bool of shape (n_samples,)
+        False if no label reaches a row: its weights are equal, and its class is that of the nearest labeled row.
+    error_bound_ : float
+        No score :math:`F_{ic}` differs from the exact one by more. The smallest eigenvalue of the system is at least
+        :math:`1 - \alpha`, so the residual divided by it bounds the error. Scores that are not well above it, far from
+        all labels, are computed by fixed-point steps, and are right to about three digits.
+    sigma_ : float
+        :math:`\sigma`, in the units of the scaled columns.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    PathNeighborsClassifier : Follows the cheapest path instead of averaging over all of them.
+    sklearn.semi_supervised.LabelSpreading : The same objective; its default kernel needs memory quadratic in the rows.
+
+    Notes
+    -----
+    Equal rows are one vertex, whose weight is their number (or the sum of their weights): the result is the mean of
+    what a graph of the separate rows would give them. The order of the rows does not matter. Missing values are treated
+    as by :class:`~fewlabel.PathNeighborsClassifier`.
+
+    A new row gets the mean of the scores of its nearest training rows, :math:`F_j / \sqrt{D_j}`, weighted by its edges
+    to them [2]_; a row that equals a training row gets its scores. New rows do not change the graph.
+
+    References
+    ----------
+    .. [1] Zhou, D., Bousquet, O., Lal, T. N., Weston, J. and Schölkopf, B. "Learning with local and global
+       consistency." Advances in Neural Information Processing Systems 16, 2003.
+    .. [2] Delalleau, O., Bengio, Y. and Le Roux, N. "Efficient non-parametric function induction in semi-supervised
+       learning." International Workshop on Artificial Intelligence and Statistics, 2005.
+
+    Examples
+    --------
+    >>> from fewlabel import LabelSpreadingClassifier, make_two_moons
+    >>> X, y, y_true = make_two_moons(labeled=3, return_true=True, random_state=0)
+    >>> model = LabelSpreadingClassifier().fit(X, y)
+    >>> int((model.transduction_ != y_true).sum())
+    0
+    >>> model.predict([[0.0, 1.0], [1.0, -0.5]])
+    array([0, 1])
+    """
+
+    _parameter_constraints: dict = {
+        **GraphClassifier._parameter_constraints,
+        "alpha": [Interval(numbers.Real, 0, 1, closed="neither")],
+        "width": [Interval(numbers.Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), None],
+        "tol": [Interval(numbers.Real, 0, None, closed="neither")],
+        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        alpha: float = 0.99,
+        width: float = 0.35,
+        class_weight: Literal["balanced"] | None = "balanced",
+        scale: bool | Literal["robust", "range"] = True,
+        metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
+        categorical_features: Any = None,
+        algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "pynndescent"] = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.width = width
+        self.class_weight = class_weight
+        self.scale = scale
+        self.metric = metric
+        self.categorical_features = categorical_features
+        self.algorithm = algorithm
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The table; labeled and unlabeled rows.
+        y : array-like of shape (n_samples,)
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is not known.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows: a row of weight 2 counts as two equal rows. A row of weight 0 is left out.
+
+        Returns
+        -------
+        self : object
+        """
+        self._fit(*self._read_rows(X, y, sample_weight))
+        return self
+
+    def _label_vertices(self, votes, mass):
+        neighbors, lengths = self._search.graph()
+        positive = lengths[lengths > 0]
+        self.sigma_ = float(self.width * np.median(positive)) if positive.size else 1.0
+        n = len(mass)
+        edges = np.exp(-((lengths / self.sigma_) ** 2) / 2).ravel()
+        ends = np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel()
+        weights = csr_array((edges, ends), shape=(n, n))
+        weights = diags_array(mass) @ weights.maximum(weights.T) @ diags_array(mass)
+        degree = weights.sum(axis=1)
+        root = np.sqrt(np.where(degree > 0, degree, 1.0))
+        scaled = diags_array(1 / root) @ weights @ diags_array(1 / root)
+        if self.class_weight == "balanced":
+            votes = votes * (votes.sum() / (votes.shape[1] * votes.sum(axis=0)))
+        scores = self._solve(csr_array(self.alpha * scaled), votes, mass)
+        self._scores = scores
+        # What a vertex gives to a new row: its score over the root of its degree, as often as it has copies.
+        self._gives = scores * (mass * np.sqrt(mass) / root)[:, None]
+        return self._log_shares(scores)
+
+    def _solve(self, spread, votes, mass):
+        """Scores of the classes: means over the copies of each vertex; sets the bound of their errors."""
+        root = np.sqrt(mass)[:, None]
+        target = (1 - self.alpha) * votes / root
+        system = csr_array(eye_array(len(mass)) - spread)
+        scores, residual = np.empty(votes.shape), 0.0
+        for code in range(votes.shape[1]):
+            scores[:, code], _ = cg(system, target[:, code], rtol=self.tol, maxiter=self.max_iter)
+            residual = max(residual, np.linalg.norm(system @ scores[:, code] - target[:, code]))
+        error = residual / (1 - self.alpha)
+        self.error_bound_ = float(error / np.sqrt(mass.min()))
+        return _carry_on(spread, target, scores, error, self.max_iter) / root
+
+    def _log_shares(self, scores):
+        total = scores.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):  # rows that no label reaches are completed by the caller
+            logs = np.log(scores / total)
+        return logs, np.where(total[:, 0] > 0, scores.argmax(axis=1), -1)
+
+    def _extend(self, neighbors, lengths):
+        gives = self._gives[neighbors]
+        reached = gives.any(axis=2)
+        squares = np.where(reached, (lengths / self.sigma_) ** 2 / 2, np.inf)
+        nearest = squares.min(axis=1, keepdims=True)
+        weight = np.exp(np.where(np.isfinite(nearest), nearest, 0.0) - squares)  # only their ratios matter
+        scores = np.einsum("ij,ijc->ic", weight, gives)
+        known = lengths[:, 0] == 0  # copies of rows of the fit: neighbors are sorted by distance
+        scores[known] = self._scores[neighbors[known, 0]]
+        return self._log_shares(scores)
+
+
+def _carry_on(spread, target, scores, error, max_iter):
+    """Scores far from all labels, which the error of the conjugate gradients hides, by fixed-point steps.
+
+    Each step only adds nonnegative terms, so that small scores keep their leading digits. They tell which class a row
+    is closer to, however far it is.
+    """
+    sure = scores > _SURE * error
+    scores = np.where(sure, scores, 0.0)
+    for _ in range(max_iter):
+        following = np.where(sure, scores, spread @ scores + target)
+        settled = following <= scores * (1 + _SETTLED)
+        scores = following
+        if settled.all():
+            break
+    return scores

@@ -1,0 +1,51 @@
+"""Distinct rows as vertices of a graph, in an order that depends on their values alone."""
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from fewlabel.kernels import points
+
+
+def merge_copies(rows):
+    """Merge equal rows.
+
+    The vertices are ordered by a hash of their values, so that nothing that follows depends on the order of the rows:
+    not which of several rows at the same distance become neighbors, nor which of two paths of equal cost is taken.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array of shape (n_samples, n_features)
+
+    Returns
+    -------
+    vertices : ndarray or csr_array of shape (n_vertices, n_features)
+    vertex : ndarray of shape (n_samples,)
+        The vertex of each row.
+    """
+    n_rows, n_columns = rows.shape
+    if issparse(rows):
+        rows = csr_array(rows)
+        rows.eliminate_zeros()
+        entries, columns, indptr = rows.data, rows.indices, rows.indptr
+    else:
+        rows = rows + 0.0  # -0.0 becomes 0.0
+        entries = rows.ravel()
+        columns, indptr = np.tile(np.arange(n_columns), n_rows), np.arange(n_rows + 1) * n_columns
+    values = points.hashes(entries.view(np.uint64), columns, indptr)
+    order = np.argsort(values, kind="stable")
+    pairs = np.c_[order[:-1], order[1:]]
+    differs = values[pairs[:, 0]] != values[pairs[:, 1]]
+    same = np.flatnonzero(~differs)
+    differs[same] = _differ(rows, pairs[same])
+    starts = np.r_[True, differs]
+    vertex = np.empty(n_rows, dtype=np.intp)
+    vertex[order] = np.cumsum(starts) - 1
+    return rows[order[starts]], vertex
+
+
+def _differ(rows, pairs):
+    """Whether the rows of each pair are different: equal hashes almost surely mean equal rows."""
+    first, second = rows[pairs[:, 0]], rows[pairs[:, 1]]
+    if issparse(rows):
+        return abs(first - second).sum(axis=1) != 0
+    return (first != second).any(axis=1)
