@@ -168,3 +168,10 @@ def test_new_rows_one_by_one_or_together():
         new = categories(4, n_columns=18, n_values=2)[0][:20]
         one_by_one = np.vstack([model.predict_proba(row[None]) for row in new])
         np.testing.assert_array_equal(model.predict_proba(new), one_by_one)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_dense_and_sparse_rows_may_be_mixed(kind):
+    X, y, _ = categories(5)
+    dense, sparse = kind().fit(X, y), kind().fit(csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict_proba(X), dense.predict_proba(csr_array(X)), rtol=1e-6)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.linalg import cg
 
-from fewlabel.base import Interval, StrOptions, fit_context
+from fewlabel.base import Interval, fit_context
 from fewlabel.graph._base import GraphClassifier
 from fewlabel.types import MatrixLike, Seed
 
@@ -43,9 +43,9 @@ class LabelSpreadingClassifier(GraphClassifier):
         Weight of the neighbors against a row's own label, between 0 and 1.
     width : float, default=0.35
         :math:`\sigma` as a multiple of the median length of the edges.
-    class_weight : {"balanced", None}, default="balanced"
-        "balanced" gives the labeled rows of each class the same total weight. With None, as in [1]_, each labeled row
-        counts the same, and a rare class may disappear. For two classes the ranking is the same.
+    balanced : bool, default=True
+        Whether the labeled rows of each class get the same total weight. If False, as in [1]_, each labeled row counts
+        the same, and a rare class may disappear. For two classes the ranking is the same.
     scale : bool or {"robust", "range"}, default=True
         Whether to scale each column over all rows. True is "robust": the inner 90% of the distinct values of a column
         get the length 0.9, so that an outlier does not squash the others. "range" scales to [0, 1].
@@ -77,6 +77,8 @@ class LabelSpreadingClassifier(GraphClassifier):
         No score :math:`F_{ic}` differs from the exact one by more. The smallest eigenvalue of the system is at least
         :math:`1 - \alpha`, so the residual divided by it bounds the error. Scores that are not well above it, far from
         all labels, are computed by fixed-point steps, and are right to about three digits.
+    n_iter_ : int
+        Steps of the conjugate gradients, the most for one class.
     sigma_ : float
         :math:`\sigma`, in the units of the scaled columns.
     n_features_in_ : int
@@ -118,7 +120,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         **GraphClassifier._parameter_constraints,
         "alpha": [Interval(numbers.Real, 0, 1, closed="neither")],
         "width": [Interval(numbers.Real, 0, None, closed="neither")],
-        "class_weight": [StrOptions({"balanced"}), None],
+        "balanced": ["boolean"],
         "tol": [Interval(numbers.Real, 0, None, closed="neither")],
         "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
     }
@@ -129,7 +131,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         *,
         alpha: float = 0.99,
         width: float = 0.35,
-        class_weight: Literal["balanced"] | None = "balanced",
+        balanced: bool = True,
         scale: bool | Literal["robust", "range"] = True,
         metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
         categorical_features: Any = None,
@@ -142,7 +144,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         self.n_neighbors = n_neighbors
         self.alpha = alpha
         self.width = width
-        self.class_weight = class_weight
+        self.balanced = balanced
         self.scale = scale
         self.metric = metric
         self.categorical_features = categorical_features
@@ -184,7 +186,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         degree = weights.sum(axis=1)
         root = np.sqrt(np.where(degree > 0, degree, 1.0))
         scaled = diags_array(1 / root) @ weights @ diags_array(1 / root)
-        if self.class_weight == "balanced":
+        if self.balanced:
             votes = votes * (votes.sum() / (votes.shape[1] * votes.sum(axis=0)))
         scores = self._solve(csr_array(self.alpha * scaled), votes, mass)
         self._scores = scores
@@ -197,10 +199,15 @@ class LabelSpreadingClassifier(GraphClassifier):
         root = np.sqrt(mass)[:, None]
         target = (1 - self.alpha) * votes / root
         system = csr_array(eye_array(len(mass)) - spread)
-        scores, residual = np.empty(votes.shape), 0.0
+        scores, residual, steps = np.empty(votes.shape), 0.0, np.zeros(votes.shape[1], dtype=int)
+
+        def count(_):
+            steps[code] += 1
+
         for code in range(votes.shape[1]):
-            scores[:, code], _ = cg(system, target[:, code], rtol=self.tol, maxiter=self.max_iter)
+            scores[:, code], _ = cg(system, target[:, code], rtol=self.tol, maxiter=self.max_iter, callback=count)
             residual = max(residual, np.linalg.norm(system @ scores[:, code] - target[:, code]))
+        self.n_iter_ = int(steps.max())
         error = residual / (1 - self.alpha)
         self.error_bound_ = float(error / np.sqrt(mass.min()))
         return _carry_on(spread, target, scores, error, self.max_iter) / root

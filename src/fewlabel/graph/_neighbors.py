@@ -1,7 +1,7 @@
 """Search for the nearest rows, with exact distances; equal distances are decided by the order of the vertices."""
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
@@ -42,6 +42,8 @@ class RowSearch:
 
     def query(self, new):
         """Return the nearest rows of new rows, and their distances."""
+        if issparse(self.rows) != issparse(new):  # distances are between rows of one kind
+            new = csr_array(new) if issparse(self.rows) else new.toarray()
         n_rows = self.rows.shape[0]
         if self.algorithm == "pynndescent":
             return self._measure(new, self._index.query(new, k=min(self.n_neighbors, n_rows))[0])
