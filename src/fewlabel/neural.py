@@ -149,7 +149,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
 
     def _fit(self, X, signs, weight):
         torch = _import_torch()
-        self.prior_ = self._find_prior(X, signs)
+        self.prior_ = self._find_prior(X, signs, weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.shift_, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
         self.scale_ = np.where(spread > np.finfo(float).tiny, spread, 1.0)

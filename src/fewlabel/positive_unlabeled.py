@@ -33,13 +33,13 @@ class PositiveUnlabeled:
         classes, positive = read_pu(y)
         return classes, positive.astype(np.int8)
 
-    def _find_prior(self, X, signs):
+    def _find_prior(self, X, signs, weight):
         """The prior that was given, or an estimate; warns of a given one that the data cannot support."""
         positive = signs > 0
         if self.prior is None:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             least = 1.0 / (np.count_nonzero(~positive) + 1)
-            return float(np.clip(class_prior(X, positive, seed), least, 1.0 - least))
+            return float(np.clip(class_prior(X, positive, seed, weight), least, 1.0 - least))
         ceiling = largest_prior(X, positive)
         if self.prior > ceiling + _SLACK:
             warnings.warn(

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fewlabel import estimate_class_prior, make_pu
+from fewlabel import TreePUBoostClassifier, estimate_class_prior, make_pu
 from fewlabel.exceptions import LabelError, PriorWarning
-from fewlabel.prior import _estimate, largest_prior
+from fewlabel.prior import _estimate, _scores, largest_prior
 from fewlabel.prior._kernel_embedding import distance_to_hull, onto_simplex
 from fewlabel.prior._score_methods import bbe, dedpul, density
 
@@ -146,7 +146,7 @@ def test_disagreement_and_few_rows_give_warnings(monkeypatch):
     monkeypatch.setattr(_estimate, "km2", lambda *arguments: 0.9)
     with pytest.warns(PriorWarning, match=r"methods disagree .*km2 0\.90"):
         estimate_class_prior(X, y, random_state=0)
-    with pytest.warns(PriorWarning, match="too few rows"):
+    with pytest.warns(PriorWarning, match="single labeled positive"):
         assert estimate_class_prior([[0.0], [1.0]], [1, -1]).prior == 0.5
 
 
@@ -177,3 +177,46 @@ def test_the_ceiling_is_one_without_evidence():
         warnings.simplefilter("error")
         assert largest_prior(X, np.arange(20) < 5) == 1.0
         assert largest_prior(np.full((20, 2), np.nan), np.arange(20) < 5) == 1.0
+
+
+@pytest.mark.parametrize("method", ["auto", "km2", "en", "energy"])
+def test_weights_are_shares_on_any_scale(method):
+    """Negatives of weight 0.25 make the positives among the unlabeled rows more frequent."""
+    X, y, true = make_pu(
+        600, prior=0.3, labeled=150, separation=5.0, setting="case-control", return_true=True, random_state=0
+    )
+    weight = np.where(true == 1, 1.0, 0.25)
+    if method == "energy":
+        y = np.where((y == -1) & (np.random.default_rng(0).random(len(y)) < 0.1), true, y)
+    rows = y == -1
+    expected = weight[rows & (true == 1)].sum() / weight[rows].sum()
+    found = estimate_class_prior(X, y, method, sample_weight=weight, random_state=0)
+    if method in ("auto", "energy"):
+        assert found.prior == pytest.approx(expected, abs=0.1)
+    assert expected - true[rows].mean() > 0.25
+    assert found.prior - estimate_class_prior(X, y, method, random_state=0).prior > 0.15
+    for scale in (1e-6, 1e6):
+        again = estimate_class_prior(X, y, method, sample_weight=scale * weight, random_state=0)
+        assert again.prior == pytest.approx(found.prior, abs=1e-3)
+    kept = np.random.default_rng(1).random(len(y)) < 0.8
+    left_out = estimate_class_prior(X, y, method, sample_weight=kept.astype(float), random_state=0)
+    assert left_out == estimate_class_prior(X[kept], y[kept], method, random_state=0)
+
+
+def test_an_estimator_warns_of_a_single_positive():
+    X, y = make_pu(60, prior=0.4, labeled=20, random_state=0)
+    y[np.flatnonzero(y == 1)[1:]] = -1
+    with pytest.warns(PriorWarning, match="single labeled positive") as caught:
+        TreePUBoostClassifier(n_estimators=2, random_state=0).fit(X, y)
+    assert caught[0].filename == __file__
+
+
+def test_columns_with_many_values_are_coded():
+    rng = np.random.default_rng(0)
+    column = rng.normal(size=2000)
+    column[:50] = np.nan
+    coded = _scores._coded(column)
+    assert len(np.unique(coded[50:])) == 255
+    assert np.isnan(coded[:50]).all()
+    assert (np.diff(coded[50:][np.argsort(column[50:])]) >= 0).all()
+    np.testing.assert_array_equal(_scores._coded(np.round(column)), np.round(column))

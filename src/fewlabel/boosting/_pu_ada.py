@@ -300,7 +300,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
 
     def _fit(self, X, signs, weight):
         if not (self.warm_start and hasattr(self, "stumps_")):
-            self.prior_ = self._find_prior(X, signs)
+            self.prior_ = self._find_prior(X, signs, weight)
         super()._fit(X, signs, weight)
 
     def _uses_unlabeled(self):

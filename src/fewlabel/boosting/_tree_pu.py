@@ -199,7 +199,7 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
 
     def _fit(self, X, signs, weight):
         if not (self.warm_start and hasattr(self, "splits_")):
-            self.prior_ = self._find_prior(X, signs)
+            self.prior_ = self._find_prior(X, signs, weight)
         super()._fit(X, signs, weight)
 
     def _uses_unlabeled(self):

@@ -193,7 +193,7 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
 
     def _fit(self, X, signs, weight):
         positive = signs > 0
-        self.prior_ = self._find_prior(X, signs)
+        self.prior_ = self._find_prior(X, signs, weight)
         X = X.astype(np.float64, copy=False)
         weight = np.ones(len(signs)) if weight is None else weight
         shift, scale = _scaling(X, weight)

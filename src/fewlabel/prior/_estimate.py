@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
+from fewlabel.base import check_weights
 from fewlabel.exceptions import PriorWarning
 from fewlabel.labels import read_binary, read_pu
 from fewlabel.prior._energy import energy
@@ -55,6 +56,7 @@ def estimate_class_prior(
     method: str = "auto",
     *,
     setting: Literal["case-control", "censoring"] = "case-control",
+    sample_weight: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> PriorEstimate:
     r"""Estimate the share of positives among the unlabeled rows.
@@ -83,6 +85,8 @@ def estimate_class_prior(
         How the sample was drawn: positives drawn separately from the unlabeled rows, or one sample in which some
         positives were labeled. It affects "en" and `population` only; for the other methods the unlabeled rows are a
         mixture in both settings.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, on any scale: the estimate is the weighted share. Rows of weight 0 are left out.
     random_state : int, RandomState instance or None, default=None
         Draws folds, subsamples and the bootstrap.
 
@@ -133,17 +137,20 @@ def estimate_class_prior(
             raise ValueError(f"{name}={value!r} is not known: use one of {', '.join(map(repr, choices))}")
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
     rng = check_random_state(random_state)
+    check_consistent_length(X, y)
+    weight = np.ones(X.shape[0]) if sample_weight is None else check_weights(sample_weight, X)
+    used = weight > 0
+    X, weight = X[used], weight[used]
     if method == "energy":
-        signs = read_binary(y).signs
-        check_consistent_length(X, signs)
-        prior, error = energy(X, signs, rng)
-        population = _population(prior, np.count_nonzero(signs > 0), np.count_nonzero(signs == 0), setting)
+        signs = read_binary(y).signs[used]
+        prior, error = energy(X, signs, rng, weight)
+        population = _population(prior, weight[signs > 0].sum(), weight[signs == 0].sum(), setting)
         return PriorEstimate(prior, max(prior - error, 0.0), min(prior + error, 1.0), {"energy": prior}, population)
-    positive = read_pu(y).positive
-    check_consistent_length(X, positive)
-    P, U = (subsample(X[rows], rng) for rows in (positive, ~positive))
-    counts = np.count_nonzero(positive), np.count_nonzero(~positive)
-    answers, interval = _answers(P, U, counts, method, setting, rng)
+    positive = read_pu(y).positive[used]
+    counts = weight[positive].sum(), weight[~positive].sum()
+    groups = [subsample(np.flatnonzero(rows), rng) for rows in (positive, ~positive)]
+    of_scores = {"bbe": bbe, "dedpul": dedpul, "en": partial(elkan_noto, counts=counts, setting=setting)}
+    answers, interval = _answers([X[g] for g in groups], [weight[g] for g in groups], method, of_scores, rng)
     prior = float(np.mean([answers["bbe"], answers["dedpul"]])) if method == "auto" else answers[method]
     if max(answers.values()) - min(answers.values()) > _DISAGREE:
         listed = ", ".join(f"{name} {value:.2f}" for name, value in answers.items())
@@ -158,7 +165,7 @@ def estimate_class_prior(
     return PriorEstimate(prior, float(low), float(high), answers, _population(prior, *counts, setting))
 
 
-def class_prior(X, positive, random_state):
+def class_prior(X, positive, random_state, weight=None):
     """Estimate the prior as ``method="auto"`` does, without interval and warnings.
 
     Parameters
@@ -169,11 +176,13 @@ def class_prior(X, positive, random_state):
         The labeled positives; all other rows are unlabeled.
     random_state : int, RandomState instance or None
         Draws folds and subsamples.
+    weight : ndarray of shape (n_samples,), default=None
+        Weights of the rows, above 0.
 
     Returns
     -------
     float
-        The prior; 0.5 if there are too few rows to estimate it.
+        The prior; 0.5, with a warning, if a group has a single row.
 
     Examples
     --------
@@ -184,35 +193,48 @@ def class_prior(X, positive, random_state):
     True
     """
     rng = check_random_state(random_state)
-    scores = out_of_fold_scores(subsample(X[positive], rng), subsample(X[~positive], rng), rng)
-    return 0.5 if scores is None else 0.5 * (bbe(*scores) + dedpul(*scores))
+    groups = [subsample(np.flatnonzero(rows), rng) for rows in (positive, ~positive)]
+    weights = None if weight is None else [weight[rows] for rows in groups]
+    scores = out_of_fold_scores(*(X[rows] for rows in groups), rng, weights)
+    if scores is None:
+        _warn_of_few_rows(stacklevel=7)
+        return 0.5
+    return 0.5 * (bbe(*scores, *weights or ()) + dedpul(*scores, *weights or ()))
 
 
-def _answers(P, U, counts, method, setting, rng):
+def _warn_of_few_rows(stacklevel):
+    warnings.warn(
+        "the class prior cannot be estimated from a single labeled positive, or a single unlabeled row: 0.5 is used "
+        "instead, which may be far off. Label more rows, or set the prior yourself",
+        PriorWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _answers(groups, weights, method, of_scores, rng):
     """Estimates of the requested methods (and of km2 for "auto"), and the bootstrap interval of the requested ones."""
-    scores = out_of_fold_scores(P, U, rng)
+    scores = out_of_fold_scores(*groups, rng, weights)
     names = ("bbe", "dedpul") if method == "auto" else (method,)
     if scores is None:
-        warnings.warn("too few rows to estimate the class prior; 0.5 is used instead", PriorWarning, stacklevel=3)
+        _warn_of_few_rows(stacklevel=4)
         return dict.fromkeys(names, 0.5), (0.0, 1.0)
     if method == "km2":
-        answer = km2(P, U, rng)
+        answer = km2(*groups, rng, weights)
         return {"km2": answer}, (answer, answer)
-    of_scores = {"bbe": bbe, "dedpul": dedpul, "en": partial(elkan_noto, counts=counts, setting=setting)}
     chosen = [of_scores[name] for name in names]
-    answers = {name: of_scores[name](*scores) for name in names}
+    answers = {name: of_scores[name](*scores, *weights) for name in names}
     point = np.mean(list(answers.values()))
-    if method == "auto" and min(counts) >= _N_KM2_ROWS and not has_missing(P, U):
-        answers["km2"] = km2(P, U, rng)
-    return answers, _bootstrap_interval(*scores, chosen, point, rng)
+    if method == "auto" and min(map(len, weights)) >= _N_KM2_ROWS and not has_missing(*groups):
+        answers["km2"] = km2(*groups, rng, weights)
+    return answers, _bootstrap_interval(scores, weights, chosen, point, rng)
 
 
-def _bootstrap_interval(p, u, methods, point, rng):
+def _bootstrap_interval(scores, weights, methods, point, rng):
     """90% interval of the mean of the methods."""
     draws = []
     for _ in range(_N_BOOTSTRAP):
-        counts = [rng.multinomial(len(x), np.full(len(x), 1 / len(x))) for x in (p, u)]
-        draws.append(np.mean([method(p, u, *counts) for method in methods]))
+        drawn = [w * rng.multinomial(len(w), np.full(len(w), 1 / len(w))) for w in weights]
+        draws.append(np.mean([method(*scores, *drawn) for method in methods]))
     # The best of many noisy bins is biased downward, and again in each resample: use the spread of the draws only.
     low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95])
     return np.clip((point + low - middle, point + high - middle), 0.0, 1.0)

@@ -10,16 +10,18 @@ from fewlabel.prior._rows import dense, has_missing
 _SAMPLE = 150
 
 
-def km2(P, U, rng, tolerance=0.04):
+def km2(P, U, rng, weights=None, tolerance=0.04):
     """Find where the distance of ``lambda U + (1 - lambda) P`` to the convex hull of the rows starts to grow."""
     if has_missing(P, U):
         raise ValueError("method='km2' does not take missing values: fill them in, or use 'bbe' or 'dedpul'")
-    P, U = (dense(rows[rng.permutation(rows.shape[0])[:_SAMPLE]]) for rows in (P, U))
+    drawn = [rng.permutation(rows.shape[0])[:_SAMPLE] for rows in (P, U)]
+    P, U = (dense(rows[order]) for rows, order in zip((P, U), drawn))
+    w_p, w_u = (np.ones(len(order)) if weights is None else w[order] for w, order in zip(weights or drawn, drawn))
     n_p, n_u = len(P), len(U)
     X = np.vstack([U, P])
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     K = _best_kernel(X, n_u)
-    of_u, of_p = np.r_[np.full(n_u, 1 / n_u), np.zeros(n_p)], np.r_[np.zeros(n_u), np.full(n_p, 1 / n_p)]
+    of_u, of_p = np.r_[w_u / w_u.sum(), np.zeros(n_p)], np.r_[np.zeros(n_u), w_p / w_p.sum()]
     step = 1.0 / np.linalg.norm(K, 2)
     hull = np.full(n_u + n_p, 1 / (n_u + n_p))
     least_slope = 1.0 / math.sqrt(min(n_p, n_u))

@@ -1,7 +1,7 @@
 """Priors from out-of-fold scores: best bin estimation, DEDPUL, and Elkan and Noto's method.
 
-Each function takes the scores `p` of the labeled positives and `u` of the unlabeled rows and, for the bootstrap, how
-many times each row was drawn.
+Each function takes the scores `p` of the labeled positives and `u` of the unlabeled rows, and their weights: those of
+the user, or how many times the bootstrap drew each row.
 """
 
 import math
@@ -21,7 +21,7 @@ def bbe(p, u, p_count=None, u_count=None, delta=0.1, gamma=0.01):
     of_p = np.r_[np.ones(len(p)) if p_count is None else p_count, np.zeros(len(u))][order]
     of_u = np.r_[np.zeros(len(p)), np.ones(len(u)) if u_count is None else u_count][order]
     last = np.r_[np.diff(pooled[order]) < 0, True]  # a threshold includes all rows of equal score
-    q_p, q_u = np.cumsum(of_p)[last] / len(p), np.cumsum(of_u)[last] / len(u)
+    q_p, q_u = np.cumsum(of_p)[last] / of_p.sum(), np.cumsum(of_u)[last] / of_u.sum()
     q_p, q_u = q_p[q_p > 0], q_u[q_p > 0]
     bar = (1 + gamma) * (math.sqrt(math.log(4 / delta) / (2 * len(u))) + math.sqrt(math.log(4 / delta) / (2 * len(p))))
     k = np.argmin((q_u + bar) / q_p)
@@ -49,7 +49,7 @@ def dedpul(p, u, p_count=None, u_count=None):
 
 def _density_ratio(p, u, p_count, u_count):
     """Smoothed density ratio at a sample of the unlabeled rows, and the share of each of them."""
-    x_p, x_u = logit(p), np.sort(logit(u))
+    x_p, x_u, of_u = logit(p), np.sort(logit(u)), u_count
     u_count = np.ones(len(u)) if u_count is None else u_count[np.argsort(u, kind="stable")]
     x_u, u_count = x_u[u_count > 0], u_count[u_count > 0]
     every = max(1, len(x_u) // _DEDPUL_POINTS)
@@ -57,7 +57,7 @@ def _density_ratio(p, u, p_count, u_count):
     f_p, f_u = density(x_p, p_count, x_u, 0.1), density(all_u, all_counts, x_u, 0.05)
     ratio = np.minimum(f_p / np.maximum(f_u, 1e-300), 50.0)
     ratio = ndimage.median_filter(ratio, 11, mode="nearest")
-    above = x_u > logit(0.5 * (p.mean() + u.mean()))
+    above = x_u > logit(0.5 * (np.average(p, weights=p_count) + np.average(u, weights=of_u)))
     ratio[above] = np.maximum.accumulate(ratio[above])
     ratio = ndimage.median_filter(ratio, 2 * (len(x_u) // 20) + 1, mode="nearest")
     return ratio, u_count / u_count.sum()

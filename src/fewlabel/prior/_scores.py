@@ -15,9 +15,10 @@ from fewlabel.prior._rows import has_missing
 from fewlabel.thread_limits import one_thread
 
 _N_TREES_ROWS = 200  # boosted trees need at least this many rows
+_N_BINS = 255
 
 
-def out_of_fold_scores(P, U, rng):
+def out_of_fold_scores(P, U, rng, weights=None):
     """Return probabilities of being labeled, with balanced groups, by the better of two models.
 
     Parameters
@@ -25,6 +26,8 @@ def out_of_fold_scores(P, U, rng):
     P, U : {ndarray, sparse matrix}
         Labeled positives and unlabeled rows.
     rng : RandomState
+    weights : tuple of two ndarray, default=None
+        Of the positives and of the unlabeled rows, all above 0.
 
     Returns
     -------
@@ -37,15 +40,17 @@ def out_of_fold_scores(P, U, rng):
         return None
     X = sp.vstack([P, U], format="csr") if sp.issparse(P) else np.vstack([P, U])
     s = np.r_[np.ones(n_p), np.zeros(n_u)]
-    weight = np.where(s > 0, 0.5 / n_p, 0.5 / n_u)
+    weight = np.concatenate([w / w.sum() for w in weights or (np.ones(n_p), np.ones(n_u))])
     seed = rng.randint(np.iinfo(np.int32).max)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, s))
     best, best_loss = None, math.inf
-    for model in _models(X, seed):
+    for model, rows in _models(X, seed):
         p = np.empty(len(s))
         with one_thread():  # the fits are small, and sums must not depend on the number of threads
             for train, test in folds:
-                p[test] = model.fit(X[train], s[train]).predict_proba(X[test])[:, 1]
+                weighted = {f"{model.steps[-1][0]}__sample_weight": _balanced(weight[train], s[train])}
+                model.fit(rows[train], s[train], **weighted)
+                p[test] = model.predict_proba(rows[test])[:, 1]
         p = np.clip(p, 1e-6, 1 - 1e-6)
         loss = -float(weight @ np.where(s > 0, np.log(p), np.log1p(-p)))
         if loss < best_loss:
@@ -53,13 +58,28 @@ def out_of_fold_scores(P, U, rng):
     return best[:n_p], best[n_p:]
 
 
+def _balanced(weight, s):
+    """Weights with the same total for both groups, 1 on average."""
+    return weight / np.where(s > 0, weight[s > 0].sum(), weight[s == 0].sum()) * len(s) / 2
+
+
 def _models(X, seed):
-    balanced = {"class_weight": "balanced"}
+    """Pairs of a model and the rows in the form that it takes."""
     steps = [MaxAbsScaler()] if sp.issparse(X) else [StandardScaler()]
     if has_missing(X):
         steps.insert(0, SimpleImputer(strategy="median", keep_empty_features=True))
-    yield make_pipeline(*steps, LogisticRegression(max_iter=300, **balanced))
+    yield make_pipeline(*steps, LogisticRegression(max_iter=300)), X
     if not sp.issparse(X) and len(X) >= _N_TREES_ROWS:
-        yield HistGradientBoostingClassifier(
-            max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, early_stopping=False, random_state=seed, **balanced
+        booster = HistGradientBoostingClassifier(
+            max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, early_stopping=False, random_state=seed
         )
+        yield make_pipeline(booster), np.column_stack([_coded(column) for column in X.T])
+
+
+def _coded(column):
+    """A column with at most as many values as the booster has bins: it finds weighted quantiles slowly."""
+    known = column[~np.isnan(column)]
+    if len(np.unique(known)) <= _N_BINS:
+        return column
+    cuts = np.quantile(known, np.arange(1, _N_BINS) / _N_BINS)
+    return np.where(np.isnan(column), np.nan, np.searchsorted(cuts, column))
