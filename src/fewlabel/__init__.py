@@ -76,6 +76,7 @@ _MODULES = (
     "bench",
     "boosting",
     "datasets",
+    "decisions",
     "exceptions",
     "graph",
     "inspection",

@@ -189,12 +189,19 @@ def test_strict_writes_no_result(fitted, rows, capsys):
 
 
 def test_columns_are_named_by_class(fitted, rows):
-    assert fitted.splitlines()[0] == "score,probability of bad,label"
+    assert fitted.splitlines()[0] == "rank,score,probability of bad,label"
     rows.assign(y=rows["y"].where(rows["age"] > 30, "young")).to_csv("three.csv", index=False)
     assert run(["fit", "three.csv", "--target", "y", *QUICK]) == 0
     assert run(["predict", "model.skops", "three.csv", "--out", "out.csv", "--quiet"]) == 0
     names = ["probability of bad", "probability of good", "probability of young", "label"]
     assert list(pd.read_csv("out.csv")) == names
+
+
+def test_the_highest_score_has_rank_one(fitted, rows):
+    pd.concat([rows, rows.iloc[:5]]).to_csv("twice.csv", index=False)
+    assert run(["predict", "model.skops", "twice.csv", "--out", "out.csv", "--quiet"]) == 0
+    scores = pd.read_csv("out.csv")
+    assert scores["rank"].tolist() == scores["score"].rank(ascending=False, method="min").tolist()
 
 
 def test_formulas_do_not_pass_into_text_files(rows):

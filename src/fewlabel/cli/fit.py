@@ -14,6 +14,39 @@ MODEL, REPORT, METRICS = "model.skops", "report.html", "metrics.json"
 
 
 @dataclass(frozen=True)
+class CutOptions:
+    """The options of `fewlabel fit` that choose the cut."""
+
+    review: Annotated[
+        int | None,
+        typer.Option("--review", min=1, metavar="N", help="Cut: call the N highest unlabeled rows positive."),
+    ] = None
+    cost_miss: Annotated[
+        float | None,
+        typer.Option("--cost-miss", min=1e-9, metavar="X", help="Cut of least cost: cost of a positive not flagged."),
+    ] = None
+    cost_alarm: Annotated[
+        float | None,
+        typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="With --cost-miss: cost of a negative flagged."),
+    ] = None
+    at_precision: Annotated[
+        float | None,
+        typer.Option("--at-precision", min=1e-6, max=1, metavar="P", help="Cut: the most rows of this precision."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if (self.cost_miss is None) != (self.cost_alarm is None):
+            raise typer.BadParameter("--cost-miss and --cost-alarm go together: give both, in the same unit")
+        if len(self.given()) > 1:
+            raise typer.BadParameter(f"{' and '.join(self.given())} choose different cuts: give one of them")
+
+    def given(self) -> list[str]:
+        """The options that were given."""
+        named = {"--review": self.review, "--cost-miss": self.cost_miss, "--at-precision": self.at_precision}
+        return [name for name, value in named.items() if value is not None]
+
+
+@dataclass(frozen=True)
 class FitOptions:
     """The options of `fewlabel fit`."""
 
@@ -27,6 +60,7 @@ class FitOptions:
         ),
     ]
     reading: Reading
+    cut: CutOptions
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help="auto, small, or a name from `fewlabel methods`.")
     ] = "auto"
@@ -46,7 +80,7 @@ class FitOptions:
             min=1e-6,
             max=1 - 1e-6,
             metavar="SHARE",
-            help="Share of positives among the unlabeled rows, if only positives are labeled; by default estimated.",
+            help="Share of positives among the unlabeled rows. Without another cut, this share is called positive.",
         ),
     ] = None
     scoring: Annotated[

@@ -25,6 +25,10 @@ def fit_dask(options: FitOptions) -> None:
         ) from error
     if options.method not in ("auto", *METHODS):
         raise typer.BadParameter(f"{options.method!r} is not auto, {', '.join(METHODS)}", param_hint="--method")
+    if options.cut.given():
+        raise typer.BadParameter(
+            "it needs out-of-fold scores, which --engine memory makes", param_hint=options.cut.given()[0]
+        )
     other = [path for path in options.tables if path.suffix.lower() not in (".parquet", ".pq") and not path.is_dir()]
     if other:
         raise typer.BadParameter(f"{other[0]} is not a Parquet file: --engine dask reads Parquet only")

@@ -14,7 +14,8 @@ from fewlabel.cli.methods import find_method
 from fewlabel.cli.paths import new_set, require_column, sha256, write_json
 from fewlabel.cli.reading import read_labeled
 from fewlabel.cli.terminal import print_json, print_table, progress, say
-from fewlabel.tables import TableClassifier, suspicions
+from fewlabel.decisions import Costs
+from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, suspicions
 from fewlabel.text import short
 
 
@@ -33,6 +34,7 @@ def fit_memory(options: FitOptions) -> None:
         model.fit_encoded(encoded, callback=tell)
     for note in report.notes_of(model):
         say(f"note: {note}", options.quiet)
+    decision = _choose_cut(options, model, encoded)
     say("writing the report", options.quiet)
     summary = report.summarize(
         model,
@@ -42,6 +44,7 @@ def fit_memory(options: FitOptions) -> None:
         command=_command(options),
         seed=options.seed,
         notes=notes,
+        decision=decision,
         model_file=str(options.out / MODEL),
     )
     _write_all(options.out, model, summary)
@@ -88,6 +91,20 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
     )
 
 
+def _choose_cut(options: FitOptions, model: TableClassifier, encoded: EncodedTable) -> Decision | None:
+    """The cut that the options ask for, now stored in the model; None with more than two classes."""
+    cut = options.cut
+    if model.positive_ is None:
+        if cut.given():
+            raise typer.BadParameter(
+                "it is for two classes: name the one to find with --positive", param_hint=cut.given()[0]
+            )
+        return None
+    costs = None if cut.cost_miss is None or cut.cost_alarm is None else Costs(cut.cost_miss, cut.cost_alarm)
+    at_prior = options.prior is not None and not cut.given()
+    return choose_cut(model, encoded, review=cut.review, costs=costs, precision=cut.at_precision, at_prior=at_prior)
+
+
 def _command(options: FitOptions) -> str:
     """The command that gives the same result."""
     parts = ["fewlabel", "fit", str(options.tables[0]), *options.reading.arguments()]
@@ -97,6 +114,10 @@ def _command(options: FitOptions) -> str:
         *(("--keep", name, None) for name in options.keep or ()),
         ("--method", options.method, "auto"),
         ("--prior", options.prior, None),
+        ("--review", options.cut.review, None),
+        ("--cost-miss", options.cut.cost_miss, None),
+        ("--cost-alarm", options.cut.cost_alarm, None),
+        ("--at-precision", options.cut.at_precision, None),
         ("--scoring", options.scoring, "roc_auc"),
         ("--time-budget", options.time_budget, None),
         ("--seed", options.seed, 0),
@@ -117,7 +138,7 @@ def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any]) -> No
 
 
 def show(summary: dict[str, Any]) -> None:
-    """Print the leaderboard and whether the unlabeled rows help."""
+    """Print the leaderboard, whether the unlabeled rows help, and the cut."""
     data, score = summary["data"], summary["score_name"]
     rows = [
         [
@@ -133,3 +154,5 @@ def show(summary: dict[str, Any]) -> None:
     title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
     print_table(title, ["method", "learns from", score, "95% interval", "weight", "seconds"], rows, left=2)
     print(summary["verdict"]["text"].replace("\N{MINUS SIGN}", "-"))  # some terminals lack the sign
+    if summary["decisions"] is not None:
+        print(summary["decisions"]["text"])

@@ -49,11 +49,13 @@ def predict(
 ) -> None:
     """Write the score, the probability and the label of each row, in the order of the table.
 
-    The columns are named by class: with two classes, score and `probability of` the positive class; with more, one
-    probability per class. In a .csv or .tsv file, text that a spreadsheet would run as a formula starts with '.
+    The columns are named by class: with two classes, rank (1 for the highest score), score and `probability of` the
+    positive class; with more, one probability per class. The label follows the cut that `fewlabel fit`
+    stored. In a .csv or .tsv file, text that a spreadsheet would run as a formula starts with '.
 
-    The table is read in chunks, so it may be larger than memory. Columns may come in any order; columns unknown to
-    the model are ignored. Without --out, the result is printed as CSV.
+    The table is read in chunks, so it may be larger than memory; results wait in a temporary file until all rows are
+    ranked. Columns may come in any order; columns unknown to the model are ignored. Without --out, the result is
+    printed as CSV.
 
     A note names each column whose values do not fit those that the model was fitted to: values that cannot be
     parsed, more missing values, unseen categories, another scale, another distribution (population stability index).
@@ -68,23 +70,27 @@ def predict(
     encoder, watch = fitted.encoder_, Drift(fitted.profile_)
     # A column may look like numbers in one chunk and text in another: the model knows which it is.
     text = [name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_]
-    n_rows = 0
-    with _writer(out, spool=strict) as write:
+    results = Results(fitted)
+    with results:
         with progress(quiet, lines=False) as report:
             for chunk in read_chunks(table, BLOCK, [*text, *(keep or ())], encoding=encoding, decimal=decimal):
                 for name in keep or ():
                     require_column(name, list(chunk.columns), "--keep")
-                scored = _scored(fitted, chunk, keep, watch)
-                if n_rows == 0:
+                if results.n_rows == 0:
                     _note_unknown(fitted, chunk, keep, quiet)
-                write(scored)
-                n_rows += len(chunk)
-                report(n_rows, None, "rows scored")
-        if n_rows == 0:
+                results.add(_scored(fitted, chunk, keep, watch))
+                report(results.n_rows, None, "rows scored")
+        if results.n_rows == 0:
             raise ValueError(f"{table} has no rows: expected a line of column names and rows below it")
         _report_drift(watch, drift, table.name, strict, quiet)  # before the result replaces a file
+        with _writer(out) as write:
+            for ranked in results.ranked():
+                write(ranked)
+    if fitted.cut_ is not None:
+        where = f"a score above {fitted.cut_['score']:.6g} ({fitted.cut_['rule']})"
+        say(f"cut: {results.n_flagged} of {results.n_rows} rows have {where}", quiet)
     if out is not None:
-        say(f"{n_rows} rows: {out}", quiet)
+        say(f"{results.n_rows} rows: {out}", quiet)
 
 
 def _report_drift(watch: "Drift", page: Path | None, title: str, strict: bool, quiet: bool) -> None:
@@ -145,23 +151,59 @@ def _note_unknown(model: Any, chunk: "pd.DataFrame", keep: list[str] | None, qui
         say(f"note: ignored {len(unknown)} column(s) that the model does not know: {', '.join(unknown[:5])}", quiet)
 
 
-@contextmanager
-def _writer(out: Path | None, spool: bool) -> Iterator[Any]:
-    """A function that writes one chunk; the file appears under its name once it is complete.
+class Results:
+    """Scored chunks that wait in a temporary file until the rank of every row is known.
 
-    With `spool`, what would be printed waits in a temporary file until the block ends without an error.
+    Memory grows by 8 bytes per row, for the scores.
     """
-    from fewlabel.files import atomic_write
 
-    if out is None and spool:
-        import shutil
+    def __init__(self, model: Any) -> None:
+        self.n_rows = self.n_flagged = 0
+        self._cut = None if model.cut_ is None else model.cut_["score"]
+        self._scores: list[Any] = []
+
+    def __enter__(self) -> "Results":
         import tempfile
 
-        with tempfile.SpooledTemporaryFile(2**20, "w+", encoding="utf-8", newline="") as waiting:
-            yield _text_writer(waiting, ",")
-            waiting.seek(0)
-            shutil.copyfileobj(waiting, sys.stdout)
-        return
+        self._file = tempfile.TemporaryFile()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def add(self, chunk: "pd.DataFrame") -> None:
+        """Keep a chunk until all are there."""
+        import pickle
+
+        pickle.dump(chunk, self._file)
+        self.n_rows += len(chunk)
+        if "score" in chunk:
+            self._scores.append(chunk["score"].to_numpy())
+            self.n_flagged += 0 if self._cut is None else int((chunk["score"] > self._cut).sum())
+
+    def ranked(self) -> "Iterator[pd.DataFrame]":
+        """The chunks, with two classes each row with its rank; equal scores have the same rank."""
+        import pickle
+
+        import numpy as np
+
+        self._file.seek(0)
+        ordered = np.sort(np.concatenate(self._scores)) if self._scores else None
+        n_left = self.n_rows
+        while n_left:
+            chunk = pickle.load(self._file)  # written above
+            n_left -= len(chunk)
+            if ordered is not None:
+                above = len(ordered) - np.searchsorted(ordered, chunk["score"].to_numpy(), side="right")
+                chunk.insert(chunk.columns.get_loc("score"), "rank", above + 1)
+            yield chunk
+
+
+@contextmanager
+def _writer(out: Path | None) -> Iterator[Any]:
+    """A function that writes one chunk; the file appears under its name once it is complete."""
+    from fewlabel.files import atomic_write
+
     if out is None:
         yield _text_writer(sys.stdout, ",")
         return

@@ -153,6 +153,18 @@ def _curves(panel: Panel, curves: Sequence[dict[str, Any]]) -> Panel:
     return panel
 
 
+def decision_panel(curve: Sequence[dict[str, Any]], name: str, label: str, share: float) -> Panel:
+    """An estimate by share of flagged rows, with its band and the share at the cut."""
+    xs = [row["share"]["value"] for row in curve]
+    values, low, high = ([row[name][part] for row in curve] for part in ("value", "low", "high"))
+    top = 1.0 if name != "cost" else max(high) * 1.05 or 1.0
+    panel = Panel((0.0, 1.0), (0.0, top), ("share of rows flagged", label))
+    if name == "recall":
+        panel.line([0.0, 1.0], [0.0, 1.0], "chance")
+    panel.band(xs, low, high).line(xs, values, "curve c0")
+    return panel.whisker(share, 0.0, top, "cut")
+
+
 def learning_panel(curve: dict[str, Any]) -> Panel:
     """Score against the number of labels (logarithmic axis), and its extrapolation by a power law."""
     logs = [math.log10(max(n, 1)) for n in curve["labels"]]

@@ -39,11 +39,24 @@ def render(summary: dict[str, Any]) -> str:
             calibration_panel=charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
             learning_panel=charts.learning_panel(summary["learning_curve"]),
             score_panel=charts.score_panel(summary["scores"]),
+            decision_panels=_decision_panels(summary),
             importance_scale=max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0,
             shape_panels=charts.shape_panels(summary["shape_functions"]),
             point_scale=charts.point_scale(card["columns"] if card else []),
         )
     )
+
+
+def _decision_panels(summary: dict[str, Any]) -> list[tuple[str, charts.Panel]]:
+    """Titles and panels: gain, and cost or precision, by share of flagged rows."""
+    if summary["decisions"] is None:
+        return []
+    names = [("Gain", "recall", "recall"), ("Precision", "precision", "precision")]
+    if summary["decisions"]["costs"] is not None:
+        names.append(("Expected cost", "cost", "expected cost per row"))
+    share = summary["decisions"]["flagged"] / summary["decisions"]["rows"]
+    curve = summary["decision_curve"]
+    return [(title, charts.decision_panel(curve, name, label, share)) for title, name, label in names]
 
 
 def _environment() -> "Environment":

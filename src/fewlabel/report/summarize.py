@@ -11,8 +11,8 @@ import fewlabel
 from fewlabel.auto import AutoClassifier, learning_curve
 from fewlabel.inspection import scorecard
 from fewlabel.metrics import auc_confidence_interval
-from fewlabel.report import advice, curves
-from fewlabel.tables import EncodedTable, TableClassifier, score_table
+from fewlabel.report import advice, curves, decisions
+from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, evidence_of, score_table
 from fewlabel.text import short
 
 CONFIDENCE = 0.95
@@ -31,6 +31,7 @@ def summarize(
     command: str,
     seed: int = 0,
     notes: list[str] | None = None,
+    decision: Decision | None = None,
     model_file: str | None = None,
     source: str | None = None,
     test: tuple[pd.DataFrame, pd.Series] | None = None,
@@ -51,6 +52,8 @@ def summarize(
         Seed of the confidence bands, and of the sample of rows that the importances are computed on.
     notes : list of str, default=None
         Notes on the table, in addition to those of :func:`notes_of`.
+    decision : Decision, default=None
+        The cut, by default the one that the model has. Not with more than two classes.
     model_file : str, default=None
         Where the model was saved.
     source : str, default=None
@@ -86,6 +89,7 @@ def summarize(
             {"method": m, "weight": w} for m, w in sorted(auto.ensemble_weights_.items(), key=lambda p: -p[1])
         ],
         "verdict": _verdict(auto, data),
+        **_decided(model, encoded, decision),
         **_curves_of(model, codes, seed),
         "learning_curve": _learning_curve(auto, encoded, data, seed),
         "scores": _histograms(model, codes, probability),
@@ -98,7 +102,7 @@ def summarize(
 
 def metrics(summary: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a summary, without the data of the figures."""
-    left_out = ("roc", "precision_recall", "scores", "shape_functions", "scorecard", "next_rows")
+    left_out = ("roc", "precision_recall", "scores", "shape_functions", "scorecard", "next_rows", "decision_curve")
     return {name: value for name, value in summary.items() if name not in left_out}
 
 
@@ -210,6 +214,17 @@ def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
         f"{signed(effect.high)}."
     )
     return {"kind": kind, "answer": answer, "text": text, **effect._asdict()}
+
+
+def _decided(model: TableClassifier, encoded: EncodedTable, decision: Decision | None) -> dict[str, Any]:
+    """The cut, and the curve of all cuts; None and an empty list with more than two classes."""
+    if model.positive_ is None:
+        return {"decisions": None, "decision_curve": []}
+    evidence, decision = evidence_of(model, encoded), decision or choose_cut(model, encoded)
+    return {
+        "decisions": decisions.describe(decision, evidence, _class_names(model)[-1]),
+        "decision_curve": decisions.curve(decision, evidence),
+    }
 
 
 def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str, Any]:

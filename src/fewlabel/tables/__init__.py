@@ -3,6 +3,7 @@
 from fewlabel.files import read_chunks, read_table
 from fewlabel.tables.checks import TableCheck, check, suspicions
 from fewlabel.tables.classifier import EncodedTable, TableClassifier, score_table
+from fewlabel.tables.cuts import Decision, choose_cut, evidence_of
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import NUMBER, Columns, read_columns
 from fewlabel.tables.leaks import suspected_leaks
@@ -11,6 +12,7 @@ from fewlabel.tables.profile import Drift, Finding, compare
 __all__ = [
     "NUMBER",
     "Columns",
+    "Decision",
     "Drift",
     "EncodedTable",
     "Finding",
@@ -18,7 +20,9 @@ __all__ = [
     "TableClassifier",
     "TableEncoder",
     "check",
+    "choose_cut",
     "compare",
+    "evidence_of",
     "read_chunks",
     "read_columns",
     "read_table",

@@ -79,6 +79,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Columns that separate the labeled classes by themselves, see :func:`fewlabel.tables.suspected_leaks`.
     target_ : str
         Name of the label column, "label" if it had none.
+    cut_ : dict or None
+        The cut that `set_cut` set: its `score` and `rule`. None if `predict` follows the estimator.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
@@ -91,7 +93,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    As in scikit-learn, positive values of `decision_function` favor ``classes_[1]``. The probability of the positive
+    As in scikit-learn, positive values of `decision_function` favor ``classes_[1]``, unless `set_cut` moved the cut of
+    `predict`. The probability of the positive
     class is ``predict_proba(X)[:, positive_]``, and :func:`fewlabel.tables.score_table` gives its score.
 
     References
@@ -256,10 +259,31 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self : object
         """
         self.encoder_, self.leaks_, self.target_ = encoder, list(leaks), str(target or "label")
+        self.cut_: dict[str, Any] | None = None
         self.classes_, positions = _sorted(read.classes)
         self.positive_ = int(positions[1]) if len(positions) == 2 else None
         if estimator is not None:
             self.estimator_ = estimator
+        return self
+
+    def set_cut(self, score: float, rule: str = "chosen by hand") -> "TableClassifier":
+        """Set the cut of `predict`, see :func:`fewlabel.tables.choose_cut` and :mod:`fewlabel.decisions`.
+
+        Parameters
+        ----------
+        score : float
+            Rows with a higher score are positive; the score of :func:`fewlabel.tables.score_table`.
+        rule : str, default="chosen by hand"
+            How it was chosen, for the reader.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self, "estimator_")
+        if self.positive_ is None:
+            raise ValueError(f"a cut is for two classes, and there are {len(self.classes_)}: fit with positive=...")
+        self.cut_ = {"score": float(score), "rule": rule}
         return self
 
     @_if_estimator_has("decision_function")
@@ -306,8 +330,22 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        features = self._features(X)
-        return self.names_of(self.estimator_.predict(features))
+        return self.names_of(self.codes_of(self._features(X)))
+
+    def codes_of(self, features: np.ndarray) -> np.ndarray:
+        """Class of each encoded row, by the numbers of `estimator_`.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int
+        """
+        if self.cut_ is None:
+            return self.estimator_.predict(features)
+        return (self.estimator_.decision_function(features) > self.cut_["score"]).astype(np.intp)
 
     def names_of(self, codes: Any) -> np.ndarray:
         """Classes by the numbers under which `estimator_` knows them.
@@ -387,7 +425,7 @@ def score_table(model: TableClassifier, table: Any, *, drift: Drift | None = Non
     if drift is not None:
         drift.update(table, converted)
     features = model.encoder_.encode(converted)
-    label = model.names_of(inner.predict(features))
+    label = model.names_of(model.codes_of(features))
     probability = inner.predict_proba(features)
     if model.positive_ is None:
         named = {f"probability of {name}": probability[:, k] for k, name in enumerate(model.classes_)}

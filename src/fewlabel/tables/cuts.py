@@ -1,0 +1,152 @@
+"""The cut of a fitted table classifier: which rows it calls positive."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewlabel.calibration import prior_cut
+from fewlabel.decisions import Costs, Estimate, Evidence, capacity_cut
+from fewlabel.tables.classifier import EncodedTable, TableClassifier
+
+DEFAULT_RULE = "best balanced accuracy"
+
+
+class Decision(NamedTuple):
+    """A cut and what it yields on the rows to decide on: the unlabeled ones, or all if none is unlabeled.
+
+    Attributes
+    ----------
+    cut : float
+        Rows with a higher score are flagged: called positive.
+    rule : str
+        How the cut was chosen, such as "review 200 of 5000 rows".
+    n_rows : int
+        Rows to decide on.
+    n_flagged : int
+        Those above the cut.
+    yields : dict of str to Estimate
+        What :meth:`fewlabel.decisions.Evidence.at` returns.
+    costs : Costs or None
+    """
+
+    cut: float
+    rule: str
+    n_rows: int
+    n_flagged: int
+    yields: dict[str, Estimate]
+    costs: Costs | None
+
+
+def evidence_of(model: TableClassifier, table: EncodedTable) -> Evidence:
+    """Out-of-fold scores of the labeled rows, as evidence for a cut.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted to two classes, with an AutoClassifier as its estimator.
+    table : EncodedTable
+        What it was fitted to.
+
+    Returns
+    -------
+    Evidence
+    """
+    auto = model.estimator_
+    if model.positive_ is None:
+        raise ValueError(
+            f"a cut is for two classes, and there are {len(model.classes_)}: name the class to find with positive="
+        )
+    if not hasattr(auto, "out_of_fold_"):
+        raise ValueError(
+            f"{type(auto).__name__} has no out-of-fold scores: use an AutoClassifier, or make them with "
+            "cross_val_predict, choose a cut with fewlabel.decisions.Evidence, and call model.set_cut"
+        )
+    positive = table.labels.codes[auto.labeled_rows_] == 1
+    only = auto.prior_ is not None
+    return Evidence(positive, auto.out_of_fold_, prior=auto.prior_ if only else auto.prior, positives_only=only)
+
+
+def choose_cut(
+    model: TableClassifier,
+    table: EncodedTable,
+    *,
+    review: int | None = None,
+    costs: Costs | None = None,
+    precision: float | None = None,
+    at_prior: bool = False,
+) -> Decision:
+    """Choose the cut of a fitted model and store it there; `predict` uses it from now on.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted to two classes, with an AutoClassifier as its estimator.
+    table : EncodedTable
+        What it was fitted to, as `model.encode` returned it.
+    review : int, default=None
+        Flag this many of the rows to decide on.
+    costs : Costs, default=None
+        Flag rows so that the expected cost is least.
+    precision : float, default=None
+        Flag as many rows as this precision allows.
+    at_prior : bool, default=False
+        Flag the share of positives that the estimator was told, ``AutoClassifier(prior=...)``.
+
+    Returns
+    -------
+    Decision
+        With none of these, the model keeps the cut it has.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import AutoClassifier, TableClassifier, hide_labels
+    >>> from fewlabel.tables import choose_cut
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = TableClassifier(AutoClassifier(["logistic regression"], random_state=0))
+    >>> table = model.encode(X, hide_labels(y, labeled=100, random_state=0))
+    >>> decision = choose_cut(model.fit_encoded(table), table, review=50)
+    >>> decision.rule, decision.n_flagged
+    ('review 50 of 469 rows', 50)
+    """
+    evidence = evidence_of(model, table)
+    unlabeled = table.labels.codes < 0
+    rows = table.features[unlabeled] if unlabeled.any() else table.features
+    scores = np.asarray(model.estimator_.decision_function(rows))
+    cut, rule = _cut(model, evidence, scores, review, costs, precision, at_prior)
+    if rule is not None:
+        model.set_cut(cut, rule)
+    flagged = int(np.count_nonzero(scores > cut))
+    by_rank = review is not None or at_prior
+    if by_rank and flagged:
+        yields = evidence.at_top(flagged, of=len(scores), costs=costs)
+    else:
+        yields = evidence.at(cut, costs)
+    return Decision(cut, rule or _default_rule(model), len(scores), flagged, yields, costs)
+
+
+def _cut(
+    model: TableClassifier,
+    evidence: Evidence,
+    scores: np.ndarray,
+    review: Any,
+    costs: Any,
+    precision: Any,
+    at_prior: Any,
+) -> tuple[float, str | None]:
+    if review is not None:
+        return capacity_cut(scores, review), f"review {min(review, len(scores))} of {len(scores)} rows"
+    if precision is not None:
+        return evidence.precision_cut(precision), f"precision of at least {precision:g}"
+    if costs is not None:
+        return evidence.cost_cut(costs), f"least expected cost: miss {costs.miss:g}, false alarm {costs.alarm:g}"
+    if at_prior:
+        ordered = np.sort(scores)
+        cut = prior_cut(ordered, np.full(len(ordered), 1 / len(ordered)), evidence.prior)
+        return float(cut), f"share of positives {evidence.prior:g}"
+    return (0.0, None) if model.cut_ is None else (model.cut_["score"], model.cut_["rule"])
+
+
+def _default_rule(model: TableClassifier) -> str:
+    prior = model.estimator_.prior_
+    return DEFAULT_RULE if prior is None else f"estimated share of positives {prior:.3g}"
