@@ -13,7 +13,7 @@ def label_order(make_model, X, codes, views, queue, k, pool_size, rounds):
     queue = list(queue)
     pool, queue = queue[:pool_size], queue[pool_size:]
     history = []
-    for _ in range(rounds):
+    while len(history) < rounds:
         chosen_by = []
         for view in views:
             rows = sorted(known)
@@ -28,6 +28,11 @@ def label_order(make_model, X, codes, views, queue, k, pool_size, rounds):
             )
         votes = {i: {chosen[i] for chosen in chosen_by if i in chosen} for i in pool}
         new = {i: classes.pop() for i, classes in votes.items() if len(classes) == 1}
+        disputed = [i for i, classes in votes.items() if len(classes) > 1]
+        if not new and disputed and queue:  # others take the places of the rows that the views dispute
+            pool = [i for i in pool if i not in disputed] + queue[: len(disputed)]
+            queue = queue[len(disputed) :]
+            continue
         if not new:
             break
         history.append(new)

@@ -241,3 +241,14 @@ def test_columns_of_polars_and_arrow(wrapper, library):
     alone = wrapper(GaussianNB(), max_rounds=3, random_state=0).fit(X, names)
     assert model.classes_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(model.predict(frame), alone.predict(X))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_co_training_goes_on_past_rows_that_its_views_dispute(seed):
+    known, disputed, clear = [[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]] * 3, [[0.1, 0.2], [0.9, 0.8]] * 3
+    X, y = np.array(known + disputed + clear), np.array([0, 1] + [-1] * 12)
+    base = DecisionTreeClassifier()
+    model = CoTrainingClassifier(base, [[0], [1]], pool_size=1, stop="exhausted", max_rounds=None, random_state=seed)
+    model.fit(X, y)
+    assert (model.labeled_iter_[8:] > 0).all()
+    assert (model.labeled_iter_[2:8] == -1).all()

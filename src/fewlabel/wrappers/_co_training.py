@@ -31,19 +31,33 @@ class CoTrainingRun(Run):
         if len(self._pool) == 0:
             return 0
         models = self.models()
+        for _ in range(1 + len(self._queue)):
+            agreed, codes, disputed = self._vote(models)
+            if agreed.any() or not (disputed.any() and len(self._queue)):
+                break
+            # Rows that the views dispute would stop all rounds: others take their places in the pool.
+            self._replace(disputed)
+        self.label(self._pool[agreed], codes[agreed], iteration)
+        self._models = None
+        self._replace(agreed)
+        return int(np.count_nonzero(agreed))
+
+    def _vote(self, models):
+        """Which rows of the pool are chosen for one class, that class, and which are chosen for several."""
         votes = np.full((len(models), len(self._pool)), -1)
         for vote, model, view in zip(votes, models, self.views):
             codes, confidence = self.learner.read(model, self._pool, view)
             chosen = most_confident(codes, confidence, self._k, self._shares)
             vote[chosen] = codes[chosen]
         highest = votes.max(axis=0)
-        agreed = (highest >= 0) & ((votes == highest) | (votes < 0)).all(axis=0)  # not chosen for two classes
-        self.label(self._pool[agreed], highest[agreed], iteration)
-        self._models = None
-        n_new = np.count_nonzero(agreed)
-        self._pool = np.sort(np.concatenate([self._pool[~agreed], self._queue[:n_new]]))
-        self._queue = self._queue[n_new:]
-        return n_new
+        same = ((votes == highest) | (votes < 0)).all(axis=0)
+        return (highest >= 0) & same, highest, (highest >= 0) & ~same
+
+    def _replace(self, gone):
+        """Take rows out of the pool, and put the next of the queue in their places."""
+        n_gone = np.count_nonzero(gone)
+        self._pool = np.sort(np.concatenate([self._pool[~gone], self._queue[:n_gone]]))
+        self._queue = self._queue[n_gone:]
 
     def models(self):
         if self._models is None:
@@ -68,7 +82,8 @@ class CoTrainingClassifier(SelfLabelingClassifier):
 
     One classifier is fitted to each view (a set of columns). In each round each of them labels the rows of a pool of
     unlabeled rows that it is most confident in, for each class; all views then learn from them. Rows for which two
-    views choose different classes stay in the pool, which is refilled from the other unlabeled rows. The final
+    views choose different classes stay in the pool, which is refilled from the other unlabeled rows; if there is no
+    other chosen row in a round, others take their places. The final
     posterior is the normalized product :math:`P(c \mid x) \propto \prod_v P_v(c \mid x^{(v)})`.
 
     Each view should be sufficient to predict the class, and the views should be independent given the class, such as

@@ -66,8 +66,8 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     the same rounds three more times, each time without the labels of a third of the labeled rows, which the final
     classifier of that run predicts after every round. This gives an out-of-fold accuracy of each round. The labels of
     the best round are used if significantly more labeled rows are predicted correctly than from the labeled rows alone
-    (McNemar's test, one-sided, 5%). Otherwise no assigned label is used, and the model is the base classifier fitted to
-    the labeled rows, which is the outcome on most datasets.
+    (McNemar's exact test, one-sided, at 5% for all rounds together). Otherwise no assigned label is used, and the model
+    is the base classifier fitted to the labeled rows, which is the outcome on most datasets.
 
     Parameters
     ----------
