@@ -67,6 +67,7 @@ _FUNCTIONS = {
     "plot_critical_difference": "fewlabel.metrics",
     "pnu_auc_score": "fewlabel.metrics",
     "pu_auc_score": "fewlabel.metrics",
+    "contributions": "fewlabel.inspection",
     "plot_shape_functions": "fewlabel.inspection",
     "scorecard": "fewlabel.inspection",
 }

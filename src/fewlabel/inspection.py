@@ -125,6 +125,40 @@ def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFr
     return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
 
 
+def contributions(model: Any, X: Any) -> np.ndarray:
+    """What each column adds to the score of each row: the values of the step functions of an additive model.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`.
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        With ``model.offset_`` the rows sum to ``model.decision_function(X)``, up to rounding errors.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import RankBoostClassifier
+    >>> from fewlabel.inspection import contributions
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RankBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> parts = contributions(model, X)
+    >>> bool(abs(parts.sum(axis=1) + model.offset_ - model.decision_function(X)).max() < 1e-12)
+    True
+    """
+    X = np.asarray(X)
+    parts = np.zeros(X.shape)
+    for function in _by_importance(model):
+        column = X[:, function.column].astype(np.float64)
+        steps = np.asarray(function.values)[np.searchsorted(function.edges, column)]
+        parts[:, function.column] = np.where(np.isnan(column), function.missing, steps)
+    return parts
+
+
 def _by_importance(model):
     """The model's shape functions, the most important column first."""
     from sklearn.exceptions import NotFittedError

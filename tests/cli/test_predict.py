@@ -204,6 +204,14 @@ def test_the_highest_score_has_rank_one(fitted, rows):
     assert scores["rank"].tolist() == scores["score"].rank(ascending=False, method="min").tolist()
 
 
+def test_reasons_are_in_the_columns_of_the_table(fitted, rows):
+    rows[:20].to_csv("few.csv", index=False)
+    assert run(["predict", "model.skops", "few.csv", "--reasons", "2", "--out", "out.csv", "--quiet"]) == 0
+    scores = pd.read_csv("out.csv")
+    assert list(scores)[-3:] == ["label", "reason 1", "reason 2"]
+    assert scores["reason 1"].str.match(r"(age|amount|member|city|since) = .+ \([+-]\d+\.\d\d\)$").all()
+
+
 def test_formulas_do_not_pass_into_text_files(rows):
     y = rows["y"].map({"bad": "=cmd|' /C calc'!A0", "good": "-good"})
     names = np.where(rows["age"] > 40, "@SUM(A1)", "+1-2")

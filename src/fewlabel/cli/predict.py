@@ -35,6 +35,9 @@ def predict(
         list[str] | None,
         typer.Option("--keep", metavar="COLUMN", help="Copy this column to the result; can be repeated."),
     ] = None,
+    reasons: Annotated[
+        int, typer.Option("--reasons", min=0, metavar="N", help="Add the N columns that move the score most, per row.")
+    ] = 0,
     strict: Annotated[
         bool, typer.Option("--strict", help="Write no result, with exit code 1, if columns do not fit the model.")
     ] = False,
@@ -57,6 +60,9 @@ def predict(
     ranked. Columns may come in any order; columns unknown to the model are ignored. Without --out, the result is
     printed as CSV.
 
+    With --reasons, `reason 1` and so on name the columns that move the score most, with their values: exact for stump
+    boosters, by sampling for other methods, which takes a while.
+
     A note names each column whose values do not fit those that the model was fitted to: values that cannot be
     parsed, more missing values, unseen categories, another scale, another distribution (population stability index).
     """
@@ -78,7 +84,7 @@ def predict(
                     require_column(name, list(chunk.columns), "--keep")
                 if results.n_rows == 0:
                     _note_unknown(fitted, chunk, keep, quiet)
-                results.add(_scored(fitted, chunk, keep, watch))
+                results.add(_scored(fitted, chunk, keep, watch, reasons))
                 report(results.n_rows, None, "rows scored")
         if results.n_rows == 0:
             raise ValueError(f"{table} has no rows: expected a line of column names and rows below it")
@@ -133,13 +139,15 @@ def _load(path: Path) -> Any:
     return model
 
 
-def _scored(model: Any, chunk: "pd.DataFrame", keep: list[str] | None, watch: "Drift") -> "pd.DataFrame":
+def _scored(
+    model: Any, chunk: "pd.DataFrame", keep: list[str] | None, watch: "Drift", n_reasons: int
+) -> "pd.DataFrame":
     """One chunk of the result."""
     import pandas as pd
 
     from fewlabel.tables import score_table
 
-    result = score_table(model, chunk, drift=watch)
+    result = score_table(model, chunk, drift=watch, n_reasons=n_reasons)
     kept = {name: chunk[name].to_numpy() for name in keep or ()}
     return pd.DataFrame({**kept, **result})
 

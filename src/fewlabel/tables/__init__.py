@@ -2,12 +2,14 @@
 
 from fewlabel.files import read_chunks, read_table
 from fewlabel.tables.checks import TableCheck, check, suspicions
-from fewlabel.tables.classifier import EncodedTable, TableClassifier, score_table
+from fewlabel.tables.classifier import EncodedTable, TableClassifier
 from fewlabel.tables.cuts import Decision, choose_cut, evidence_of
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import NUMBER, Columns, read_columns
 from fewlabel.tables.leaks import suspected_leaks
 from fewlabel.tables.profile import Drift, Finding, compare
+from fewlabel.tables.reasons import Explanation, additive_model
+from fewlabel.tables.scoring import score_table
 
 __all__ = [
     "NUMBER",
@@ -15,10 +17,12 @@ __all__ = [
     "Decision",
     "Drift",
     "EncodedTable",
+    "Explanation",
     "Finding",
     "TableCheck",
     "TableClassifier",
     "TableEncoder",
+    "additive_model",
     "check",
     "choose_cut",
     "compare",

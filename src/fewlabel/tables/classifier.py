@@ -19,7 +19,7 @@ from fewlabel.labels import Labels
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import as_moments
 from fewlabel.tables.leaks import suspected_leaks
-from fewlabel.tables.profile import Drift
+from fewlabel.tables.reasons import Explanation, explain, reference_rows
 
 Callback = Callable[[int, int, str], None]
 
@@ -79,6 +79,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Columns that separate the labeled classes by themselves, see :func:`fewlabel.tables.suspected_leaks`.
     target_ : str
         Name of the label column, "label" if it had none.
+    reference_ : ndarray or None
+        Encoded rows of the fit that `explain` compares others with; None after `set_parts`.
     cut_ : dict or None
         The cut that `set_cut` set: its `score` and `rule`. None if `predict` follows the estimator.
     n_features_in_ : int
@@ -118,6 +120,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     """
 
     __metadata_request__fit = {"callback": UNUSED}
+    cut_: dict[str, Any] | None
+    reference_: np.ndarray | None
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "positive": "no_validation",
@@ -217,7 +221,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self : object
         """
         features, (classes, codes, *_), sampling = table
-        self.estimator_ = self._estimator()
+        self.estimator_, self.cut_, self.reference_ = self._estimator(), None, reference_rows(features)
         if isinstance(self.estimator_, AutoClassifier):
             check_counts(classes, codes)  # here, where the classes have their names
             groups, time, weight = sampling
@@ -259,7 +263,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self : object
         """
         self.encoder_, self.leaks_, self.target_ = encoder, list(leaks), str(target or "label")
-        self.cut_: dict[str, Any] | None = None
+        self.cut_, self.reference_ = None, None  # rows of a fit elsewhere are elsewhere
         self.classes_, positions = _sorted(read.classes)
         self.positive_ = int(positions[1]) if len(positions) == 2 else None
         if estimator is not None:
@@ -285,6 +289,39 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"a cut is for two classes, and there are {len(self.classes_)}: fit with positive=...")
         self.cut_ = {"score": float(score), "rule": rule}
         return self
+
+    def explain(self, X: Any, *, max_rounds: int = 32, tol: float = 0.2) -> Explanation:
+        """What each column adds to the score of each row.
+
+        Exact for a stump booster, and for an `AutoClassifier` with a stump booster as its only member: the values of
+        its step functions, which sum to the booster's score. For every other model these are Shapley values by sampling
+        [1]_ [2]_, against up to 50 rows of the fit: the mean change of the score when the column's value replaces that
+        of the reference row, over random orders of the columns. A round costs two scorings per row and column.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+        max_rounds : int, default=32
+            Rounds of sampling; a `ConvergenceWarning` tells if they are too few.
+        tol : float, default=0.2
+            Sampling ends when the standard errors are this share of the contributions (root mean squares).
+
+        Returns
+        -------
+        Explanation
+            Contributions in the columns of the table; higher means more likely of the positive class or, with more than
+            two classes, of the predicted class.
+
+        References
+        ----------
+        .. [1] E. Strumbelj, I. Kononenko. An efficient explanation of individual classifications using game theory.
+           Journal of Machine Learning Research 11, 2010. Sampling of orders.
+        .. [2] D. Janzing, L. Minorics, P. Bloebaum. Feature relevance quantification in explainable AI: a causal
+           problem. AISTATS, 2020. Why values of a reference row replace those of the row, whatever its other columns.
+        """
+        return explain(
+            self.encoder_, self.estimator_, self._features(X), self.reference_, max_rounds=max_rounds, tol=tol
+        )
 
     @_if_estimator_has("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
@@ -401,35 +438,3 @@ def _numbered(codes: np.ndarray) -> Labels:
     """Labels whose classes are their codes."""
     present = np.unique(codes[codes >= 0])
     return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))
-
-
-def score_table(model: TableClassifier, table: Any, *, drift: Drift | None = None) -> dict[str, np.ndarray]:
-    """Score, probabilities and class of each row.
-
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted.
-    table : DataFrame
-    drift : Drift, default=None
-        Updated with these rows.
-
-    Returns
-    -------
-    dict
-        Columns of the result. With two classes: `score`, higher for the positive class; ``probability of bad``, if
-        "bad" is the positive class (``classes_[positive_]``); `label`. With more classes: ``probability of a`` and so
-        on for each class, and `label`.
-    """
-    converted, inner = model.encoder_.read(table), model.estimator_
-    if drift is not None:
-        drift.update(table, converted)
-    features = model.encoder_.encode(converted)
-    label = model.names_of(model.codes_of(features))
-    probability = inner.predict_proba(features)
-    if model.positive_ is None:
-        named = {f"probability of {name}": probability[:, k] for k, name in enumerate(model.classes_)}
-        return {**named, "label": label}
-    positive = model.classes_[model.positive_]
-    score = inner.decision_function(features)
-    return {"score": score, f"probability of {positive}": probability[:, 1], "label": label}

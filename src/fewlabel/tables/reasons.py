@@ -1,0 +1,274 @@
+"""Reasons for a score, in the columns of the table: exact for additive models, by sampling for all others."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from fewlabel.inspection import contributions
+from fewlabel.tables.encoder import TableEncoder
+from fewlabel.text import short
+
+_N_REFERENCES = 50
+_ROWS_AT_ONCE = 20_000  # rows that the model scores in one call
+_LEAST_ROUNDS = 4  # fewer give no useful standard error
+
+
+class Explanation(NamedTuple):
+    """What each column adds to the score of a row.
+
+    Attributes
+    ----------
+    contributions : DataFrame
+        One row per row, one column per column of the table. With `base` they sum to `score`.
+    base : ndarray of shape (n_rows,)
+        The part of the score that no column explains: the offset of an additive model, the mean score of the reference
+        rows otherwise.
+    score : ndarray of shape (n_rows,)
+        The score that is explained; with more than two classes, the log-probability of the predicted class.
+    standard_error : DataFrame or None
+        Standard errors of the contributions; None if they are exact.
+    converged : bool
+        Whether the standard errors are as small as asked for.
+    """
+
+    contributions: pd.DataFrame
+    base: np.ndarray
+    score: np.ndarray
+    standard_error: pd.DataFrame | None
+    converged: bool
+
+
+def additive_model(estimator: Any) -> Any:
+    """The sum of step functions that a classifier is, or that its scores increase with; None if there is none.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted: a stump booster, or an AutoClassifier.
+
+    Returns
+    -------
+    estimator or None
+        The booster itself, or the only member of an AutoClassifier.
+    """
+    members = getattr(estimator, "members_", None)
+    if members is not None:
+        [member, *others] = members.values()
+        estimator = None if others or member.view is not None else member.model
+    try:
+        functions = estimator.shape_functions_
+    except AttributeError:  # no booster, or one of deep trees
+        return None
+    return estimator if len(functions) else None
+
+
+def reference_rows(features: np.ndarray) -> np.ndarray:
+    """Rows to compare others with: evenly spaced along a projection, whatever the order of the rows.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_rows, n_features)
+
+    Returns
+    -------
+    ndarray of shape (at most 50, n_features)
+    """
+    filled = np.nan_to_num(features)
+    scale = filled.std(axis=0)
+    weights = np.random.default_rng(0).normal(size=features.shape[1]) / np.where(scale > 0, scale, np.inf)
+    order = np.argsort((filled * weights).sum(axis=1), kind="stable")
+    places = np.linspace(0, len(order) - 1, min(_N_REFERENCES, len(order))).round().astype(int)
+    return features[order[places]]
+
+
+def explain(
+    encoder: TableEncoder,
+    estimator: Any,
+    features: np.ndarray,
+    references: np.ndarray | None,
+    *,
+    max_rounds: int = 32,
+    tol: float = 0.2,
+) -> Explanation:
+    """Explain the scores of encoded rows, see :meth:`fewlabel.TableClassifier.explain`.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    estimator : estimator
+        The fitted classifier.
+    features : ndarray of shape (n_rows, n_features)
+    references : ndarray of shape (n_references, n_features) or None
+        Rows to compare with; an additive model needs none.
+    max_rounds : int, default=32
+    tol : float, default=0.2
+
+    Returns
+    -------
+    Explanation
+    """
+    booster = additive_model(estimator)
+    if booster is not None:
+        return explain_exactly(encoder, booster, features)
+    if references is None or not hasattr(estimator, "decision_function"):
+        raise ValueError(
+            f"{type(estimator).__name__} cannot be explained: expected an estimator with a decision_function, fitted "
+            "by TableClassifier.fit"
+        )
+    return explain_by_sampling(encoder, estimator, features, references, max_rounds=max_rounds, tol=tol)
+
+
+def explain_exactly(encoder: TableEncoder, model: Any, features: np.ndarray) -> Explanation:
+    """Step values of an additive model, summed over the features of each column.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    model : estimator
+        What `additive_model` returned.
+    features : ndarray of shape (n_rows, n_features)
+
+    Returns
+    -------
+    Explanation
+    """
+    steps = contributions(model, features)
+    names = list(encoder.columns_)
+    parts = np.zeros((len(features), len(names)))
+    for source, step in zip(encoder.sources_, steps.T):
+        parts[:, names.index(source)] += step
+    score = np.asarray(model.decision_function(features))
+    return Explanation(pd.DataFrame(parts, columns=names), np.full(len(score), float(model.offset_)), score, None, True)
+
+
+def explain_by_sampling(
+    encoder: TableEncoder,
+    estimator: Any,
+    features: np.ndarray,
+    references: np.ndarray,
+    *,
+    max_rounds: int = 32,
+    tol: float = 0.2,
+    seed: int = 0,
+) -> Explanation:
+    """Shapley values of the columns by sampling, against reference rows.
+
+    Columns of a reference row are replaced one after the other, in random order, by those of the row to explain; the
+    change of the score at each step is a sample of that column's contribution. Each round uses an order, its reverse
+    and another reference row.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    estimator : estimator
+        The fitted classifier.
+    features, references : ndarray of shape (n_rows, n_features)
+    max_rounds : int, default=32
+    tol : float, default=0.2
+        Rounds end when the root mean square of the standard errors is this share of that of the contributions.
+    seed : int, default=0
+
+    Returns
+    -------
+    Explanation
+        `base` is the mean score of the reference rows that were used.
+    """
+    names, rng = list(encoder.columns_), np.random.default_rng(seed)
+    groups = [np.flatnonzero(np.array(encoder.sources_) == name) for name in names]
+    wanted = _wanted_output(estimator, features)
+    score = _scores(estimator, features, wanted)
+    total, squares = np.zeros((len(features), len(names))), np.zeros((len(features), len(names)))
+    base, n_rounds, converged = np.zeros(len(features)), 0, False
+    start = rng.permutation(len(references))
+    while n_rounds < max_rounds and not converged:
+        reference = references[start[n_rounds % len(references)]]
+        order = rng.permutation(len(names))
+        first, begin = _walk(estimator, features, reference, [groups[k] for k in order], wanted)
+        second, _ = _walk(estimator, features, reference, [groups[k] for k in order[::-1]], wanted)
+        sample = np.empty_like(total)
+        sample[:, order] = (first + second[:, ::-1]) / 2
+        total, squares, base, n_rounds = total + sample, squares + sample**2, base + begin, n_rounds + 1
+        mean = total / n_rounds
+        error = np.sqrt(np.maximum(squares / n_rounds - mean**2, 0.0) / max(n_rounds - 1, 1))
+        converged = n_rounds >= _LEAST_ROUNDS and bool((error**2).mean() <= tol**2 * (mean**2).mean())
+    if not converged:
+        warnings.warn(
+            f"the reasons have not converged after {max_rounds} rounds: their standard error is "
+            f"{np.sqrt((error**2).mean() / max((mean**2).mean(), 1e-300)):.0%} of their size. Raise max_rounds or tol",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    errors = pd.DataFrame(error, columns=names)
+    return Explanation(pd.DataFrame(mean, columns=names), base / n_rounds, score, errors, converged)
+
+
+def _walk(estimator: Any, features: np.ndarray, reference: np.ndarray, groups: list, wanted: Any) -> tuple:
+    """Changes of the score as the columns of a reference row become those of each row, and the score at the start."""
+    changes, rows = np.empty((len(features), len(groups))), max(_ROWS_AT_ONCE // (len(groups) + 1), 1)
+    begin = np.empty(len(features))
+    for start in range(0, len(features), rows):
+        part = slice(start, start + rows)
+        mixed = np.tile(reference, (len(features[part]), 1))
+        steps = [mixed]
+        for group in groups:
+            mixed = mixed.copy()
+            mixed[:, group] = features[part][:, group]
+            steps.append(mixed)
+        output = None if wanted is None else np.tile(wanted[part], len(steps))
+        scores = _scores(estimator, np.vstack(steps), output).reshape(len(steps), -1)
+        begin[part], changes[part] = scores[0], np.diff(scores, axis=0).T
+    return changes, begin
+
+
+def _wanted_output(estimator: Any, features: np.ndarray) -> np.ndarray | None:
+    """Position of each row's predicted class, with more than two classes."""
+    if len(estimator.classes_) == 2:
+        return None
+    return np.asarray(estimator.decision_function(features)).argmax(axis=1)
+
+
+def _scores(estimator: Any, rows: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
+    found = np.asarray(estimator.decision_function(rows))
+    return found if wanted is None else found[np.arange(len(rows)), wanted]
+
+
+def reasons(explanation: Explanation, converted: pd.DataFrame, n: int) -> dict[str, list[str]]:
+    """The largest contributions of each row as text, such as ``purpose = car (+0.42)``.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    converted : DataFrame
+        The same rows as the encoder read them.
+    n : int
+        Reasons per row.
+
+    Returns
+    -------
+    dict of str to list of str
+        ``reason 1``, ``reason 2``, ...: one text per row, empty where nothing else contributes.
+    """
+    parts = explanation.contributions.to_numpy()
+    names = list(explanation.contributions)
+    order = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :n]
+    shown = {name: [_value(value) for value in converted[name]] for name in names}
+    found = {}
+    for k in range(n):
+        texts = [""] * len(parts)
+        for row in range(len(parts)) if k < order.shape[1] else ():
+            name, part = names[order[row, k]], parts[row, order[row, k]]
+            if part != 0:
+                texts[row] = f"{short(name)} = {shown[name][row]} ({part:+.2f})"
+        found[f"reason {k + 1}"] = texts
+    return found
+
+
+def _value(value: Any) -> str:
+    if value is None or value is pd.NaT or (np.isscalar(value) and pd.isna(value)):
+        return "missing"
+    if isinstance(value, pd.Timestamp):
+        return str(value.date()) if value == value.normalize() else str(value)
+    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else short(str(value), 40)
