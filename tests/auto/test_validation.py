@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from fewlabel import AutoClassifier
 from fewlabel.auto import _crossfit, learning_curve
-from fewlabel.auto._intervals import compare, design_effect, interval
+from fewlabel.auto._intervals import compare, design_effect, interval, prior_is_too_large
 from fewlabel.auto._weights import SCORERS
 from fewlabel.exceptions import LabelError
 from fewlabel.folds import Sampling
@@ -145,6 +145,25 @@ def test_no_interval_has_width_zero(scorer, n_outputs, groups):
     difference, low, high, pvalue = compare(y, perfect, perfect, scorer, 0, sampling)
     assert (difference, pvalue) == (0, 1)
     assert -0.4 < low < -0.05 < 0.05 < high < 0.4
+
+
+def test_the_interval_is_for_a_model_of_all_labels():
+    y, ranks = np.repeat([0, 1], 20), np.random.default_rng(0).random((40, 1)) + np.repeat([0, 0.4], 20)[:, None]
+    for scorer in SCORERS.values():
+        score, low, high = interval(y, ranks, scorer, None, 0)
+        same, wider_low, wider_high = interval(y, ranks, scorer, None, 0, share=0.8)
+        assert same == score
+        assert wider_low < low
+        assert wider_high > 1 - (1 - high) * np.sqrt(0.8)
+
+
+def test_a_prior_that_cannot_be_leaves_the_interval_without_one():
+    y, ranks = np.repeat([0, 1], 40), np.r_[np.linspace(0, 0.5, 40), np.linspace(0.6, 1, 40)][:, None]
+    score, low, high = interval(y, ranks, SCORERS["roc_auc"], 0.5, 0)
+    assert (score, high) == (1, 1)
+    assert 0.85 < low < 1  # that of positives against unlabeled rows
+    assert prior_is_too_large(y, ranks, 0.5)
+    assert not prior_is_too_large(y, ranks, 0.01)
 
 
 def test_the_design_effect_of_repeated_rows_is_their_number():

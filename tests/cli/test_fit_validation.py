@@ -62,3 +62,47 @@ def test_later_rows(visits, tmp_path, capsys):
     )
     assert run(["fit", str(visits), "-t", "ill", "--time", "day", "--keep", "a"]) == 2
     assert "Invalid value for --keep: 'a' is not the column of --groups or --time" in capsys.readouterr().err
+
+
+def test_a_column_that_is_filled_for_labeled_frauds_only(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    fraud = table["a"] + rng.normal(size=200) > 1
+    table["ill"] = np.where(fraud & (np.arange(200) % 2 == 0), "yes", None)
+    table["refund"] = np.where(table["ill"].notna(), rng.random(200), np.nan)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    found = fit(tmp_path / "rows.csv", tmp_path / "out", "--prior", "0.15", method="logistic regression")
+    shown = capsys.readouterr()
+    assert "column 'refund' is filled for labeled rows only: if it is filled in after the label is known" in shown.err
+    assert found["data"]["leaks"] == ["refund"]
+    headline = found["headline"]
+    assert headline["with_leaks"]["score"] > 0.99
+    assert headline["score"] < 0.95
+    assert "without 'refund', which is suspected to be known only after the label" in shown.out
+    assert headline["text"] in shown.out
+    assert "without &#39;refund&#39;" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_column_that_agrees_with_99_percent_of_the_labels(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    ill = rng.integers(0, 2, 200)
+    table = pd.DataFrame(ill[:, None] + 1.5 * rng.normal(size=(200, 3)), columns=list("abc"))
+    table["verdict"] = np.where(np.arange(200) % 100 == 7, 1 - ill, ill)
+    table["ill"] = np.where(ill, "yes", "no")
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    found = fit(tmp_path / "rows.csv", tmp_path / "out", method="naive bayes")
+    assert "note: column 'verdict' alone nearly separates the classes (AUC 0.989)" in capsys.readouterr().err
+    assert found["headline"]["with_leaks"]["score"] > 0.98 > 0.9 > found["headline"]["high"]
+
+
+def test_repeated_and_contradicting_rows_are_named(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    table["ill"] = np.where(np.arange(40) % 2, "yes", "no")
+    table = pd.concat([table, table[:10], table[:4].assign(ill="yes")])
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    fit(tmp_path / "rows.csv", tmp_path / "out", method="naive bayes")
+    shown = capsys.readouterr().err
+    assert "note: 14 rows repeat an earlier one\n" in shown
+    assert "note: 6 labeled rows have the values of a row of another class: are some labels wrong?\n" in shown
+    assert "note: 24 labeled rows are exact or near duplicates of others: they are on one side of every split" in shown

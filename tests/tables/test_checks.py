@@ -76,7 +76,7 @@ def test_leaks_against_the_label_and_against_being_labeled():
     )
     found = remarks(fewlabel.check(X, y))
     assert found["refund"] == found["verdict"] == "separates the classes"
-    assert "separates the classes" in found["closed"]
+    assert found["closed"] == "filled for labeled rows only; filled for one class only"
     assert found["review"] == found["some"] == "filled for labeled rows only"
     assert found["batch"] == "separates labeled from unlabeled rows"
     assert "gaps" not in found

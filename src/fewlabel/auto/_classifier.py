@@ -85,6 +85,8 @@ class AutoClassifier(RankingClassifier):
         cross-fitted: its weights were chosen without the rows they are evaluated on. `status` is "ok", or the reason
         why a member is left out: "failed: ValueError: ...", "skipped: time budget", "not installed: xgboost"; it then
         has no score, and the other rows are as if it were not in the portfolio.
+    headline_ : dict
+        `score`, `low` and `high` of the ensemble's row: what to expect on new rows.
     ensemble_weights_ : dict
         Weight of each chosen member.
     score_ : float
@@ -288,13 +290,14 @@ class AutoClassifier(RankingClassifier):
         weights = choose(ranks, y, scorer, supervised, sampling.weight)
         self.ensemble_weights_ = {m.name: float(w) for m, w in zip(members, weights) if w > 0}
         self.score_ = interval(y, combine(weights, ranks), scorer, self.prior_, seed, sampling)[0]
-        found = [interval(y, r, scorer, self.prior_, seed, sampling) for r in ranks]
+        share = rows.training_share
+        found = [interval(y, r, scorer, self.prior_, seed, sampling, share) for r in ranks]
         board = [
             (m.name, m.family, *ends, evidence[m].seconds, bool(u), float(w), "ok")
             for m, ends, u, w in zip(members, found, uses, weights)
         ]
         out_of_fold = cross_fitted(ranks, y, scorer, supervised, seed, sampling)
-        own = interval(y, out_of_fold, scorer, self.prior_, seed, sampling)
+        own = interval(y, out_of_fold, scorer, self.prior_, seed, sampling, share)
         seconds = float(sum(found.seconds for found in evidence.values()))
         board.append(("AutoClassifier", "ensemble", *own, seconds, bool(weights[uses].any()), 1.0, "ok"))
         board.sort(key=lambda row: -row[2])
@@ -396,6 +399,12 @@ class AutoClassifier(RankingClassifier):
     @property
     def leaderboard_(self) -> pd.DataFrame:
         return pd.DataFrame(dict(zip(_COLUMNS, self._board)))
+
+    @property
+    def headline_(self) -> dict[str, float]:
+        board = dict(zip(_COLUMNS, self._board))
+        own = board["family"].index("ensemble")
+        return {name: board[name][own] for name in ("score", "low", "high")}
 
     @property
     def unlabeled_effect_(self) -> UnlabeledEffect | None:

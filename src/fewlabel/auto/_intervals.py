@@ -63,11 +63,16 @@ def unlabeled_effect(y, ranks, uses_unlabeled, names, scorer, seed):
     return UnlabeledEffect(*map(float, found), names[best], names[other])
 
 
-def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT):
+def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT, share=1.0):
     """Score and the ends of its 95% interval, never of width zero.
 
     The AUC of two classes has a closed form (from positives and unlabeled rows if `prior` is given), which is widened
     by the design effect of groups and weights; everything else is bootstrapped, by groups if there are any.
+
+    The interval is for a model of all labels, and the score for models of a `share` of them. Training sets vary as
+    test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the factor 1 + n_test/n_train = 1/share
+    (Nadeau and Bengio add the same term to that of a single fold). More labels can only help: the distance of the upper
+    end to 1 shrinks as errors do with the number n of labels, by n^(-1/2).
 
     Parameters
     ----------
@@ -78,15 +83,29 @@ def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT):
     seed : int
     sampling : Sampling, default=INDEPENDENT
         Groups and weights of the rows.
+    share : float, default=1.0
+        Labels that the models learn from, as a share of all.
+
+    References
+    ----------
+    .. [1] C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
     """
     score = score_ranks(ranks, y, scorer, sampling.weight)
     if scorer is not auc or ranks.shape[1] > 1:
-        return score, *_bootstrap_ends(y, ranks, scorer, seed, sampling, score)
-    effect = design_effect(y, _placements(y, ranks[:, 0]), sampling)
+        low, high = _bootstrap_ends(y, ranks, scorer, seed, sampling, score)
+        factor = 1 / np.sqrt(share)
+        low, high = max(score - factor * (score - low), 0.0), min(score + factor * (high - score), 1.0)
+        return score, low, _with_more_labels(high, share)
+    effect = design_effect(y, _placements(y, ranks[:, 0]), sampling) / share
     found = auc_confidence_interval(y, ranks[:, 0], confidence=_widened(effect))
     # With weights the score is another one; the ends keep their distance to it.
     low, high = max(found.low + score - found.auc, 0.0), min(found.high + score - found.auc, 1.0)
+    high = _with_more_labels(high, share)
     return (score, low, high) if prior is None else _from_positives(score, low, high, prior)
+
+
+def _with_more_labels(high, share):
+    return 1 - (1 - high) * np.sqrt(share)
 
 
 def _from_positives(observed, low, high, prior):

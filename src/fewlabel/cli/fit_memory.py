@@ -15,7 +15,7 @@ from fewlabel.cli.paths import new_set, require_column, sha256, write_json
 from fewlabel.cli.reading import read_labeled
 from fewlabel.cli.terminal import print_json, print_table, progress, say
 from fewlabel.decisions import Costs
-from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, suspicions
+from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, repeated_rows, suspicions
 from fewlabel.text import short
 
 
@@ -24,15 +24,16 @@ def fit_memory(options: FitOptions) -> None:
     path, estimator = _only_file(options), _new_estimator(options)
     X, column, notes = read_labeled(path, options.reading)
     X, sampled_by = _split_by(options, X)
-    notes += [suspicion.note for suspicion in suspicions(X, column.labels.codes)]
-    for note in notes:
-        say(f"note: {note}", options.quiet)
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
+    encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
+    notes += [found.note for found in suspicions(X, column.labels.codes) if found.column not in model.leaks_]
+    notes += repeated_rows(pd.DataFrame(encoded.features), column.labels.codes).notes
+    for note in [*notes, *report.table_notes(model)]:
+        say(f"note: {note}", options.quiet)
     with progress(options.quiet) as tell:
-        encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
         model.fit_encoded(encoded, callback=tell)
-    for note in report.notes_of(model):
+    for note in report.method_notes(model):
         say(f"note: {note}", options.quiet)
     decision = _choose_cut(options, model, encoded)
     say("writing the report", options.quiet)
@@ -153,6 +154,7 @@ def show(summary: dict[str, Any]) -> None:
     ]
     title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
     print_table(title, ["method", "learns from", score, "95% interval", "weight", "seconds"], rows, left=2)
+    print(summary["headline"]["text"])
     print(summary["verdict"]["text"].replace("\N{MINUS SIGN}", "-"))  # some terminals lack the sign
     if summary["decisions"] is not None:
         print(summary["decisions"]["text"])

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -34,12 +35,28 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line; errors are one line on stderr."""
     received = _interrupt_on("SIGTERM", "SIGHUP")
+    _show_warnings_as_notes()
     code = run(sys.argv[1:])
     if code == INTERRUPTED:  # at once: the interpreter would wait for the methods that are still being fitted
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(128 + received[0] if received else code)
     sys.exit(code)
+
+
+def _show_warnings_as_notes() -> None:
+    """Print what is worth knowing about the user's data without the line of source code that it comes from."""
+    usual = warnings.showwarning
+
+    def show(
+        message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: str | None = None
+    ) -> None:
+        if category is UserWarning or category.__module__.startswith("fewlabel"):
+            print(one_line(f"note: {message}"), file=file or sys.stderr)
+        elif category.__name__ != "FitFailedWarning":  # the command names these methods itself
+            usual(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
 
 
 def _interrupt_on(*names: str) -> list[int]:

@@ -100,7 +100,7 @@ def fit_table(
         "partitions": len(parts),
         "columns": len(encoder.columns_),
         "dropped": encoder.dropped_,
-        "leaks": model.leaks_,
+        "leaks": list(model.leaks_),
         "prior": prior,
         "rounds": len(fitted.stumps_),
         "held_out": held_out,

@@ -1,6 +1,6 @@
 """Reports on a fitted model and its table: a summary as a plain dict, and a self-contained HTML page."""
 
 from fewlabel.report.render import render, write, write_drift
-from fewlabel.report.summarize import metrics, notes_of, summarize
+from fewlabel.report.summarize import method_notes, metrics, notes_of, summarize, table_notes
 
-__all__ = ["metrics", "notes_of", "render", "summarize", "write", "write_drift"]
+__all__ = ["method_notes", "metrics", "notes_of", "render", "summarize", "table_notes", "write", "write_drift"]

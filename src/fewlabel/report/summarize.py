@@ -88,6 +88,7 @@ def summarize(
         "ensemble": [
             {"method": m, "weight": w} for m, w in sorted(auto.ensemble_weights_.items(), key=lambda p: -p[1])
         ],
+        "headline": _headline(model),
         "verdict": _verdict(auto, data),
         **_decided(model, encoded, decision),
         **_curves_of(model, codes, seed),
@@ -107,20 +108,35 @@ def metrics(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def notes_of(model: TableClassifier) -> list[str]:
-    """Notes on dropped columns, notations of numbers and dates, suspected leaks and methods that were left out."""
+    """What :func:`table_notes` and :func:`method_notes` say."""
+    return [*table_notes(model), *method_notes(model)]
+
+
+def table_notes(model: TableClassifier) -> list[str]:
+    """Notes on dropped columns, notations of numbers and dates, and suspected leaks; known before the fit."""
     notes, dropped = [], model.encoder_.dropped_
     for reason in dict.fromkeys(dropped.values()):
         notes.append(f"dropped ({reason}): {_names_with(reason, dropped)}")
     notations = model.encoder_.notations_
     for notation in dict.fromkeys(notations.values()):
         notes.append(f"numbers or dates are read like {notation}: {_names_with(notation, notations)}")
-    for name in model.leaks_[:5]:
+    for name, reason in list(model.leaks_.items())[:5]:
         notes.append(
-            f"column {short(name)!r} alone separates the classes: if it is filled in after the label is known, fit "
-            "again without it (--drop)"
+            f"column {short(name)!r} {reason}: if it is filled in after the label is known, fit again without it "
+            "(--drop)"
         )
-    if not isinstance(model.estimator_, AutoClassifier):  # a single method, fitted with Dask
-        return notes
+    return notes
+
+
+def method_notes(model: TableClassifier) -> list[str]:
+    """Notes on copies of rows and on methods that were left out; none for a single method, fitted with Dask."""
+    if not isinstance(model.estimator_, AutoClassifier):
+        return []
+    notes, copies = [], model.estimator_.n_copies_
+    if copies:
+        notes.append(
+            f"{copies} labeled rows are exact or near duplicates of others: they are on one side of every split"
+        )
     for status, rows in model.estimator_.leaderboard_.query("status != 'ok'").groupby("status", sort=False):
         notes.append(f"left out ({status}): {', '.join(rows['method'])}")
     return notes
@@ -186,6 +202,28 @@ def _leaderboard(auto: AutoClassifier) -> list[dict[str, Any]]:
     rows = auto.leaderboard_.query("status == 'ok'").drop(columns="status").to_dict("records")
     plain = {"uses_unlabeled": bool, "method": str, "family": str}
     return [{str(k): plain.get(str(k), float)(v) for k, v in row.items()} for row in rows]
+
+
+def _headline(model: TableClassifier) -> dict[str, Any]:
+    """What to expect on new rows: the estimate without suspected leaks, if there are any, and the one with them."""
+    auto, leaks = model.estimator_, list(model.leaks_)
+    name, whole, without = _score_name(auto), auto.headline_, model.without_leaks_
+    if not leaks:
+        return {**whole, "with_leaks": None, "text": f"Expected on new rows: {_estimate(name, whole)}."}
+    columns = ", ".join(repr(short(leak)) for leak in leaks[:3]) + (" and others" if len(leaks) > 3 else "")
+    known = f"{'is' if len(leaks) == 1 else 'are'} suspected to be known only after the label"
+    if without is None:
+        text = f"No estimate: {columns} {known}, and there is no other column. With it: {_estimate(name, whole)}."
+        return {"score": None, "low": None, "high": None, "with_leaks": whole, "text": text}
+    text = (
+        f"Expected on new rows: {_estimate(name, without)}, without {columns}, which {known}. With "
+        f"{'it' if len(leaks) == 1 else 'them'}: {_estimate(name, whole)}."
+    )
+    return {**without, "with_leaks": whole, "text": text}
+
+
+def _estimate(name: str, found: dict[str, float]) -> str:
+    return f"{name} {found['score']:.3f} (95% interval {found['low']:.3f} to {found['high']:.3f})"
 
 
 def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Tables with text, dates, categories, booleans and missing values: an encoder, and a classifier that uses it."""
 
 from fewlabel.files import read_chunks, read_table
-from fewlabel.tables.checks import TableCheck, check, suspicions
+from fewlabel.tables.checks import RepeatedRows, TableCheck, check, repeated_rows, suspicions
 from fewlabel.tables.classifier import EncodedTable, TableClassifier
 from fewlabel.tables.cuts import Decision, choose_cut, evidence_of
 from fewlabel.tables.encoder import TableEncoder
@@ -19,6 +19,7 @@ __all__ = [
     "EncodedTable",
     "Explanation",
     "Finding",
+    "RepeatedRows",
     "TableCheck",
     "TableClassifier",
     "TableEncoder",
@@ -30,6 +31,7 @@ __all__ = [
     "read_chunks",
     "read_columns",
     "read_table",
+    "repeated_rows",
     "score_table",
     "suspected_leaks",
     "suspicions",

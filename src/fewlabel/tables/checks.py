@@ -1,7 +1,6 @@
 """What to know about a table before a fit: labels, columns, repeated rows, suspected leaks and groups."""
 
 import html
-import math
 import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,10 +11,9 @@ from sklearn.utils.validation import check_consistent_length
 
 from fewlabel.labels import LabelColumn, read_column
 from fewlabel.tables.kinds import ID_NAME, TEXT, Columns, read_columns
-from fewlabel.tables.leaks import suspected_leaks
+from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.text import short
 
-_FALSE_ALARM = 0.01  # highest chance, over all columns, that one filled at random is reported
 _SAMPLE = 2000  # rows on which columns are compared with each other
 _MOST_COMPARED = 1500  # columns
 _SAME = 0.9999  # correlation of columns that hold the same information
@@ -149,11 +147,7 @@ def check(
     for name, notation in used.notations.items():
         remarks[name].append(f"written as {notation}")
     notes = _column_notes(X, used, codes, remarks)
-    repeated, conflicting = _repeated_rows(used.table, codes)
-    if repeated:
-        notes.append(f"{repeated} rows repeat an earlier one: they should not be on both sides of a split")
-    if conflicting:
-        notes.append(f"{conflicting} labeled rows have the values of a row of another class: are some labels wrong?")
+    rows = repeated_rows(used.table, codes)
     columns = [
         {
             "name": name,
@@ -164,7 +158,7 @@ def check(
         }
         for name in X.columns
     ]
-    return TableCheck(y, len(X), columns, repeated, conflicting, [*y.notes, *notes])
+    return TableCheck(y, len(X), columns, rows.repeated, rows.conflicting, [*y.notes, *notes, *rows.notes])
 
 
 class Suspicion(NamedTuple):
@@ -188,15 +182,7 @@ def suspicions(X: pd.DataFrame, codes: np.ndarray) -> list[Suspicion]:
     -------
     list of Suspicion
     """
-    found = [
-        Suspicion(
-            name,
-            "filled for labeled rows only",
-            f"column {short(name)!r} is filled for labeled rows only: if it is filled in after the label is known, "
-            "leave it out",
-        )
-        for name in _filled_if_labeled(X, codes >= 0)
-    ]
+    found = [_leak(name, FILLED_IF_LABELED) for name in filled_if_labeled(X, codes >= 0)]
     for name, size in _groups(X).items():
         note = (
             f"column {short(name)!r} repeats, {size:.1f} rows per value: if its values name the same patient, customer "
@@ -207,23 +193,68 @@ def suspicions(X: pd.DataFrame, codes: np.ndarray) -> list[Suspicion]:
     return found
 
 
+def _leak(name: str, reason: str) -> Suspicion:
+    note = f"column {short(name)!r} {reason}: if it is filled in after the label is known, leave it out"
+    return Suspicion(name, reason.removeprefix("alone ").removeprefix("is "), note)
+
+
+class RepeatedRows(NamedTuple):
+    """Rows that repeat an earlier one, and labeled rows whose values also occur with another class."""
+
+    repeated: int
+    conflicting: int
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know."""
+        notes = []
+        if self.repeated:
+            notes.append(f"{self.repeated} rows repeat an earlier one")
+        if self.conflicting:
+            notes.append(
+                f"{self.conflicting} labeled rows have the values of a row of another class: are some labels wrong?"
+            )
+        return notes
+
+
+def repeated_rows(table: pd.DataFrame, codes: np.ndarray) -> RepeatedRows:
+    """Count rows that repeat others.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_samples, n_columns)
+        The columns in use.
+    codes : ndarray of int
+        Class of each row, ``-1`` if unlabeled.
+
+    Returns
+    -------
+    RepeatedRows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from fewlabel.tables import repeated_rows
+    >>> repeated_rows(pd.DataFrame({"age": [30, 40, 30]}), np.array([0, 1, 1])).notes[0]
+    '1 rows repeat an earlier one'
+    """
+    hashes = pd.Series(pd.util.hash_pandas_object(table, index=False).to_numpy())
+    labeled = pd.Series(codes[codes >= 0]).groupby(hashes[codes >= 0].to_numpy())
+    return RepeatedRows(int(hashes.duplicated().sum()), int((labeled.transform("nunique") > 1).sum()))
+
+
 def _column_notes(X: pd.DataFrame, used: Columns, codes: np.ndarray, remarks: dict[str, list[str]]) -> list[str]:
     """Notes on the columns; a short form of each goes to `remarks`."""
     found = suspicions(X, codes)
     features, sources = _as_numbers(used)
-    gaps = np.isnan(features).astype(float)
-    for name in dict.fromkeys([*suspected_leaks(features, codes, sources), *suspected_leaks(gaps, codes, sources)]):
-        note = (
-            f"column {short(name)!r} alone separates the classes: if it is filled in after the label is known, leave "
-            "it out"
-        )
-        found.append(Suspicion(name, "separates the classes", note))
-    for name in _separating_labeled(features, codes, sources):
-        note = (
-            f"column {short(name)!r} alone separates labeled from unlabeled rows: these differ, or it is filled in "
-            "after the label is known"
-        )
-        found.append(Suspicion(name, "separates labeled from unlabeled rows", note))
+    for leak in (_leak(*pair) for pair in suspected_leaks(features, codes, sources).items()):
+        if leak not in found:
+            found.append(leak)
+    for name, reason in _separating_labeled(features, codes, sources).items():
+        if name not in {suspicion.column for suspicion in found}:
+            note = f"column {short(name)!r} {reason}: these differ, or it is filled in after the label is known"
+            found.append(Suspicion(name, reason.removeprefix("alone "), note))
     for suspicion in found:
         remarks[suspicion.column].append(suspicion.remark)
     for name, other in _same_columns(features, sources).items():
@@ -231,32 +262,9 @@ def _column_notes(X: pd.DataFrame, used: Columns, codes: np.ndarray, remarks: di
     return [suspicion.note for suspicion in found]
 
 
-def _separating_labeled(features: np.ndarray, codes: np.ndarray, sources: list[str]) -> list[str]:
-    """Columns that separate labeled from unlabeled rows; a sample of the rows rules out most of them quickly."""
-    is_labeled = (codes >= 0).astype(np.int64)
-    sample = np.concatenate([np.flatnonzero(is_labeled == k)[:_SAMPLE] for k in (0, 1)])
-    doubtful = suspected_leaks(features[sample], is_labeled[sample], sources)
-    of_them = [k for k, name in enumerate(sources) if name in doubtful]
-    return suspected_leaks(features[:, of_them], is_labeled, [sources[k] for k in of_them])
-
-
-def _filled_if_labeled(X: pd.DataFrame, labeled: np.ndarray) -> list[str]:
-    """Columns without a value in any unlabeled row, where chance is no explanation."""
-    n, n_labeled = len(X), int(labeled.sum())
-    found = []
-    for name in X.columns if n_labeled < n else ():
-        filled = X[name].notna().to_numpy()
-        k = int(filled.sum())
-        if k == 0 or k > n_labeled or (filled & ~labeled).any():
-            continue
-        log_chance = _log_choose(n_labeled, k) - _log_choose(n, k)
-        if log_chance + math.log(X.shape[1]) < math.log(_FALSE_ALARM):
-            found.append(name)
-    return found
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+def _separating_labeled(features: np.ndarray, codes: np.ndarray, sources: list[str]) -> dict[str, str]:
+    """Columns that separate labeled from unlabeled rows, perfectly or nearly."""
+    return suspected_leaks(features, np.where(codes >= 0, 1, -1), sources) if (codes < 0).any() else {}
 
 
 def _groups(X: pd.DataFrame) -> dict[str, float]:
@@ -314,13 +322,6 @@ def _same_columns(features: np.ndarray, sources: list[str]) -> dict[str, str]:
         if (gaps[:, other] == gaps[:, k]).all():
             found.setdefault(sources[first[k]], sources[first[other]])
     return found
-
-
-def _repeated_rows(table: pd.DataFrame, codes: np.ndarray) -> tuple[int, int]:
-    """Rows that repeat an earlier one, and labeled rows whose values also occur with another class."""
-    hashes = pd.Series(pd.util.hash_pandas_object(table, index=False).to_numpy())
-    labeled = pd.Series(codes[codes >= 0]).groupby(hashes[codes >= 0].to_numpy())
-    return int(hashes.duplicated().sum()), int((labeled.transform("nunique") > 1).sum())
 
 
 def _remark(column: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """TableClassifier: an encoder of tables and a classifier."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from fewlabel.folds import INDEPENDENT, Sampling
 from fewlabel.labels import Labels
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import as_moments
-from fewlabel.tables.leaks import suspected_leaks
+from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.tables.reasons import Explanation, explain, reference_rows
 
 Callback = Callable[[int, int, str], None]
@@ -75,8 +75,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         The fitted classifier. It knows the classes as 0, 1, ...; with two classes, 1 is the positive one.
     profile_ : dict
         What each column looked like, see :func:`fewlabel.tables.compare`.
-    leaks_ : list of str
-        Columns that separate the labeled classes by themselves, see :func:`fewlabel.tables.suspected_leaks`.
+    leaks_ : dict
+        Columns that are suspected to leak the label, each with the reason: they separate the classes by themselves, see
+        :func:`fewlabel.tables.suspected_leaks`, or are filled for labeled rows only.
+    without_leaks_ : dict or None
+        `score`, `low` and `high` of the same methods without these columns, with an `AutoClassifier`; None if there are
+        no such columns, or no others.
     target_ : str
         Name of the label column, "label" if it had none.
     reference_ : ndarray or None
@@ -201,6 +205,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         features = np.asarray(encoder.fit_transform(X))  # the user may have set another output
         check_consistent_length(features, read.codes)
         leaks = suspected_leaks(features, read.codes, encoder.sources_)
+        if isinstance(X, pd.DataFrame):
+            names = X.columns.map(str)
+            filled = [str(name) for name in filled_if_labeled(X.set_axis(names, axis=1), read.codes >= 0)]
+            leaks |= dict.fromkeys([name for name in filled if name in encoder.columns_], FILLED_IF_LABELED)
         self.set_parts(encoder, read, leaks=leaks, target=target or getattr(y, "name", None))
         weight = None if sample_weight is None else check_weights(sample_weight, features)
         time = None if time is None else as_moments(pd.Series(time, name=getattr(time, "name", "time")), self.dayfirst)
@@ -226,6 +234,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             check_counts(classes, codes)  # here, where the classes have their names
             groups, time, weight = sampling
             self.estimator_.fit(features, _numbered(codes), weight, groups, time, callback=callback)
+            self.without_leaks_ = self._score_without_leaks(table)
             return self
         if sampling.groups is not None or sampling.time is not None:
             raise ValueError("groups and time are for an AutoClassifier, which validates itself: leave them out")
@@ -234,12 +243,22 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.estimator_.fit(features, y, **weighted)
         return self
 
+    def _score_without_leaks(self, table: EncodedTable) -> dict[str, float] | None:
+        """The estimate for rows in which suspected leaks are not known."""
+        kept = [k for k, source in enumerate(self.encoder_.sources_) if source not in self.leaks_]
+        if not self.leaks_ or not kept:
+            return None
+        groups, time, weight = table.sampling
+        other = clone(self.estimator_).set_params(portfolio=list(self.estimator_.ensemble_weights_), time_budget=None)
+        other.fit(table.features[:, kept], _numbered(table.labels.codes), weight, groups, time)
+        return other.headline_
+
     def set_parts(
         self,
         encoder: TableEncoder,
         read: Labels,
         *,
-        leaks: Sequence[str] = (),
+        leaks: Mapping[str, str] | None = None,
         estimator: Any = None,
         target: str | None = None,
     ) -> "TableClassifier":
@@ -251,7 +270,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Fitted.
         read : Labels
             What :func:`fewlabel.labels.read_positive` returned.
-        leaks : sequence of str, default=()
+        leaks : dict, default=None
             What :func:`fewlabel.tables.suspected_leaks` returned.
         estimator : estimator, default=None
             Fitted to the encoded table and the codes of `read`.
@@ -262,7 +281,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        self.encoder_, self.leaks_, self.target_ = encoder, list(leaks), str(target or "label")
+        self.encoder_, self.leaks_, self.target_ = encoder, dict(leaks or {}), str(target or "label")
+        self.without_leaks_ = None
         self.cut_, self.reference_ = None, None  # rows of a fit elsewhere are elsewhere
         self.classes_, positions = _sorted(read.classes)
         self.positive_ = int(positions[1]) if len(positions) == 2 else None

@@ -1,23 +1,31 @@
-"""Leaks: columns that separate the classes by themselves."""
+"""Leaks: columns that say the label, or whether there is one, by themselves."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
+from scipy.stats import norm, rankdata
 
 _FALSE_ALARM = 0.01  # highest chance, over all features, that one without information is reported
 _GROUP_SIZE = 5  # labeled rows per distinct value, on average, of a categorical column that can be reported
+_NEARLY = 0.975  # AUC of a column that nearly separates the classes
+_STANDS_OUT = 1 / 3  # and its distance to 1, at most this share of that of any other column
+_SAMPLE = 20_000  # rows of each class that are compared
+FILLED_IF_LABELED = "is filled for labeled rows only"
 
 
-def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[str]) -> list[str]:
-    """Columns that separate the labeled classes by themselves, where chance is no explanation.
+def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[str]) -> dict[str, str]:
+    """Columns that separate the classes by themselves, perfectly or nearly, where chance is no explanation.
 
-    Such a column is often filled in after the label is known, and missing or different for new rows.
+    Such a column is often filled in after the label is known, and missing or different for new rows. Both its values
+    and where it has any are compared with the labels. If only one class is labeled, they are compared with which rows
+    are labeled.
 
     Parameters
     ----------
     features : ndarray of shape (n_samples, n_features)
-        The encoded table.
+        The encoded table; NaN marks a missing value.
     codes : ndarray of int of shape (n_samples,)
         Class of each row, ``-1`` if unlabeled.
     sources : sequence of str of length n_features
@@ -25,38 +33,116 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
 
     Returns
     -------
-    list of str
+    dict
+        What is suspicious about each such column, perfect ones first.
+
+    Notes
+    -----
+    A column nearly separates two classes if its AUC is .975 or more, and so far above that of every other column that
+    the rest can be no second explanation: it is at most a third as far from 1.
 
     Examples
     --------
     >>> import numpy as np
     >>> from fewlabel.tables import suspected_leaks
-    >>> y = np.repeat([0, 1], 20)
-    >>> noise = np.random.default_rng(0).normal(size=40)
-    >>> suspected_leaks(np.column_stack([noise, 3.0 * y]), y, ["noise", "refund"])
-    ['refund']
+    >>> y = np.repeat([0, 1], 50)
+    >>> rng = np.random.default_rng(0)
+    >>> agrees = np.where(np.arange(100) == 7, 1 - y, y)
+    >>> suspected_leaks(np.column_stack([rng.normal(size=100), 3.0 * y, agrees]), y, ["noise", "refund", "verdict"])
+    {'refund': 'alone separates the classes', 'verdict': 'alone nearly separates the classes (AUC 0.990)'}
     """
-    labeled = codes >= 0
-    y = codes[labeled]
+    separates, gaps = "alone separates the classes", "is filled for one class only"
+    n_classes = len(np.unique(codes[codes >= 0]))
+    if n_classes == 0:
+        return {}
+    if n_classes == 1:
+        codes = (codes >= 0).astype(np.int64)
+        separates, gaps = "alone separates labeled from unlabeled rows", FILLED_IF_LABELED
+    rows = np.concatenate([np.flatnonzero(codes == k)[:_SAMPLE] for k in np.unique(codes[codes >= 0])])
+    y = np.unique(codes[rows], return_inverse=True)[1]
     counts = np.bincount(y)
-    counts = counts[counts > 0]
     if len(counts) < 2:
-        return []
+        return {}
     columns: dict[str, list[int]] = {}
     for number, name in enumerate(sources):
         columns.setdefault(name, []).append(number)
-    # Chance that a random order of the rows separates the classes: orders of the classes over orders of the rows.
-    log_chance = math.lgamma(len(counts) + 1) + sum(math.lgamma(c + 1) for c in counts) - math.lgamma(len(y) + 1)
-    if log_chance + math.log(max(len(sources), 1)) > math.log(_FALSE_ALARM):
-        return []
-    rows = features[labeled]
-    return [name for name, numbers in columns.items() if _separates(rows[:, numbers], y, len(counts))]
+    features = features[rows]
+    values = {name: features[:, numbers] for name, numbers in columns.items()}
+    found: dict[str, str] = {}
+    if _log_chance(counts, len(sources)) <= math.log(_FALSE_ALARM):
+        for name, column in values.items():
+            missing = np.isnan(column)
+            if not missing.any() and _separates(column, y, len(counts)):
+                found[name] = separates
+            elif missing.any() and _orders(missing.all(axis=1), y, len(counts)):
+                found[name] = gaps
+    if len(counts) == 2:
+        others = {name: column for name, column in values.items() if name not in found}
+        for name, auc in _nearly(others, y, len(sources)).items():
+            found[name] = separates.replace("separates", "nearly separates") + f" (AUC {auc:.3f})"
+    return found
+
+
+def filled_if_labeled(X: pd.DataFrame, labeled: np.ndarray) -> list[str]:
+    """Columns without a value in any unlabeled row, where chance is no explanation."""
+    n, n_labeled = len(X), int(labeled.sum())
+    found = []
+    for name in X.columns if n_labeled < n else ():
+        filled = X[name].notna().to_numpy()
+        k = int(filled.sum())
+        if k == 0 or k > n_labeled or (filled & ~labeled).any():
+            continue
+        log_chance = _log_choose(n_labeled, k) - _log_choose(n, k)
+        if log_chance + math.log(X.shape[1]) < math.log(_FALSE_ALARM):
+            found.append(name)
+    return found
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _log_chance(counts: np.ndarray, n_features: int) -> float:
+    """Logarithm of the chance that a random order of the rows separates the classes, for one of the features."""
+    orders = math.lgamma(len(counts) + 1) + sum(math.lgamma(c + 1) for c in counts) - math.lgamma(counts.sum() + 1)
+    return orders + math.log(max(n_features, 1))
+
+
+def _nearly(columns: dict[str, np.ndarray], y: np.ndarray, n_features: int) -> dict[str, float]:
+    """AUC of the columns that nearly separate two classes, and are far better than all others."""
+    n_low, n_high = np.bincount(y)
+    # An AUC beyond this is no chance, by the normal approximation of Mann and Whitney's test.
+    error = norm.isf(_FALSE_ALARM / 2 / max(n_features, 1)) * math.sqrt((len(y) + 1) / (12 * n_low * n_high))
+    aucs = {name: _best_auc(column, y) for name, column in columns.items()}
+    near = {name: auc for name, auc in aucs.items() if auc >= max(_NEARLY, 0.5 + error)}
+    rest = min((1 - auc for name, auc in aucs.items() if name not in near), default=0.5)
+    return {name: auc for name, auc in near.items() if 1 - auc <= _STANDS_OUT * rest}
+
+
+def _best_auc(values: np.ndarray, y: np.ndarray) -> float:
+    """The largest AUC, in either direction, of the numbers of a column, of its gaps and of its categories."""
+    missing = np.isnan(values)
+    candidates = [values]
+    if missing.any():  # gaps below all values, above them, and by themselves
+        candidates = [np.where(missing, end, values) for end in (-np.inf, np.inf)] + [missing.astype(float)]
+    found = [max(a, 1 - a) for table in candidates for a in (_auc(column, y) for column in table.T)]
+    if values.shape[1] > 1:
+        groups = np.unique(np.nan_to_num(values), axis=0, return_inverse=True)[1].ravel()
+        sizes = np.bincount(groups)
+        if len(sizes) <= len(y) / _GROUP_SIZE:
+            # The share of positives among the other rows of the category: a row does not speak for itself.
+            share = (np.bincount(groups, y)[groups] - y) / np.maximum(sizes[groups] - 1, 1)
+            found.append(_auc(share, y))
+    return max(found)
+
+
+def _auc(score: np.ndarray, y: np.ndarray) -> float:
+    n_low, n_high = np.bincount(y)
+    return float((rankdata(score)[y == 1].sum() - n_high * (n_high + 1) / 2) / (n_low * n_high))
 
 
 def _separates(values: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
     """Whether one number orders the classes, or few distinct values of several numbers each hold a single class."""
-    if np.isnan(values).any():
-        return False
     if any(_orders(column, y, n_classes) for column in values.T):
         return True
     if values.shape[1] == 1:
