@@ -132,9 +132,7 @@ def show(results):
     frame["width"], frame["error"] = frame.high - frame.low, frame.score - frame.truth
     for part, rows in frame.groupby("part", sort=False):
         missed = f"{rows.below.sum()} below, {rows.above.sum()} above"
-        print(
-            f"\n{part}: {rows.covered.mean():.1%} of {len(rows)} draws covered ({missed}), {rows.seconds.mean():.1f} s each\n"
-        )
+        print(f"\n{part}: {rows.covered.mean():.1%} of {len(rows)} draws covered ({missed})\n")
         print("| table | draws | covered | mean width | mean AUC of new rows | mean score minus it |")
         print("| --- | --- | --- | --- | --- | --- |")
         for table, of_table in rows.groupby("table"):

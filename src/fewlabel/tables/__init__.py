@@ -2,8 +2,9 @@
 
 from fewlabel.files import read_chunks, read_table
 from fewlabel.tables.checks import RepeatedRows, TableCheck, check, repeated_rows, suspicions
-from fewlabel.tables.classifier import EncodedTable, TableClassifier
+from fewlabel.tables.classifier import TableClassifier
 from fewlabel.tables.cuts import Decision, choose_cut, evidence_of
+from fewlabel.tables.encoded import EncodedTable
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import NUMBER, Columns, read_columns
 from fewlabel.tables.leaks import suspected_leaks

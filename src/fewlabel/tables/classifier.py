@@ -1,7 +1,7 @@
 """TableClassifier: an encoder of tables and a classifier."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,32 +14,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from fewlabel import labels
 from fewlabel.auto import AutoClassifier, check_counts
 from fewlabel.base import HasMethods, check_weights, fit_context
-from fewlabel.folds import INDEPENDENT, Sampling
+from fewlabel.folds import Sampling
 from fewlabel.labels import Labels
+from fewlabel.tables.encoded import EncodedTable, numbered
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import as_moments
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.tables.reasons import Explanation, explain, reference_rows
 
 Callback = Callable[[int, int, str], None]
-
-
-class EncodedTable(NamedTuple):
-    """A table as numbers, and its labels.
-
-    Attributes
-    ----------
-    features : ndarray of shape (n_samples, n_features)
-        Floats, NaN where a value is missing.
-    labels : Labels
-        Classes and the code of each row. With two classes, the positive one has code 1.
-    sampling : Sampling
-        Groups, time and weights of the rows.
-    """
-
-    features: np.ndarray
-    labels: Labels
-    sampling: Sampling = INDEPENDENT
 
 
 def _if_estimator_has(name: str) -> Any:
@@ -233,7 +216,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.estimator_, AutoClassifier):
             check_counts(classes, codes)  # here, where the classes have their names
             groups, time, weight = sampling
-            self.estimator_.fit(features, _numbered(codes), weight, groups, time, callback=callback)
+            self.estimator_.fit(features, numbered(codes), weight, groups, time, callback=callback)
             self.without_leaks_ = self._score_without_leaks(table)
             return self
         if sampling.groups is not None or sampling.time is not None:
@@ -250,7 +233,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             return None
         groups, time, weight = table.sampling
         other = clone(self.estimator_).set_params(portfolio=list(self.estimator_.ensemble_weights_), time_budget=None)
-        other.fit(table.features[:, kept], _numbered(table.labels.codes), weight, groups, time)
+        other.fit(table.features[:, kept], numbered(table.labels.codes), weight, groups, time)
         return other.headline_
 
     def set_parts(
@@ -452,9 +435,3 @@ def _sorted(names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if names.dtype == object and len({isinstance(name, str) for name in names}) > 1:
         names = np.array([str(name) for name in names], dtype=object)
     return np.unique(names, return_inverse=True)
-
-
-def _numbered(codes: np.ndarray) -> Labels:
-    """Labels whose classes are their codes."""
-    present = np.unique(codes[codes >= 0])
-    return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))

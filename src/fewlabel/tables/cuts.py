@@ -6,7 +6,8 @@ import numpy as np
 
 from fewlabel.calibration import prior_cut
 from fewlabel.decisions import Costs, Estimate, Evidence, capacity_cut
-from fewlabel.tables.classifier import EncodedTable, TableClassifier
+from fewlabel.tables.classifier import TableClassifier
+from fewlabel.tables.encoded import EncodedTable
 
 DEFAULT_RULE = "best balanced accuracy"
 
