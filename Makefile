@@ -28,10 +28,10 @@ demo: .venv/.core  ## train on a table with 90% of its labels hidden; writes rep
 	$(BIN)/fewlabel demo --out report.html
 
 test: .venv/.dev  ## all tests and doctests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 coverage: .venv/.dev  ## the same tests, with the share of the lines and branches that they run
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term
 
 lint: .venv/.dev  ## style, types, and the direction of imports
 	$(BIN)/ruff check .

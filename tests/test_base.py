@@ -18,8 +18,11 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 ARGUMENTS = {
     "AutoClassifier": dict(portfolio=["logistic regression", "naive Bayes"], n_repeats=1),
     "NeuralPUClassifier": dict(prior=0.4, max_iter=2),
+    "LinearAUCClassifierCV": dict(alphas=(0.001, 0.1), cv=3),
     "LinearPUClassifier": dict(prior=0.4, max_iter=50),
     "PUAdaBoostClassifier": dict(prior=0.4, n_estimators=10),
+    "TreeAUCBoostClassifier": dict(n_estimators=10),
+    "TreePUBoostClassifier": dict(prior=0.4, n_estimators=10),
     "TableClassifier": dict(estimator=fewlabel.AutoClassifier(["naive Bayes"], n_repeats=1, random_state=0)),
     "VariableClusterer": dict(n_bootstraps=2),
     "MultiviewKernelClassifier": dict(views=[[0, 1], [2, 3]]),

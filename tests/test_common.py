@@ -53,8 +53,12 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
 # The whole portfolio would only make the checks slow: all its members are estimators that are checked elsewhere.
+# So would many rounds and penalties.
 ARGUMENTS = {
     "AutoClassifier": dict(portfolio=["logistic regression", "naive Bayes"], n_repeats=1),
+    "LinearAUCClassifierCV": dict(alphas=(0.001, 0.1), cv=3),
+    "TreeAUCBoostClassifier": dict(n_estimators=20),
+    "TreePUBoostClassifier": dict(n_estimators=20),
     "TableClassifier": dict(estimator=LogisticRegression()),
 }
 

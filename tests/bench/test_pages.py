@@ -1,10 +1,22 @@
 import json
+import shutil
 
 import pandas as pd
 import pytest
 
+import fewlabel
 from bench.toy import CHANGED, CURVES, TOY
-from fewlabel.bench import SUITES, add_results, get_suite, plan, read_results, run_cells, write_all_pages, write_pages
+from fewlabel.bench import (
+    SUITES,
+    add_results,
+    get_suite,
+    plan,
+    plots,
+    read_results,
+    run_cells,
+    write_all_pages,
+    write_pages,
+)
 from fewlabel.bench.tables import ResultTable
 
 
@@ -45,16 +57,12 @@ def test_the_page_of_a_small_results_file(tmp_path):
     assert tables[0].gap("mean", "other") == "+0.2000"
 
 
-def test_results_of_other_settings_are_not_counted(tmp_path):
-    run_cells(TOY, plan(TOY, methods=["mean"])[0], tmp_path)
-    write_pages(TOY, tmp_path)
-    stored = tmp_path / "stored"
-    stored.mkdir()
-    (tmp_path / "results.parquet").rename(stored / "results.parquet")
-    frame, refused = read_results(CHANGED, stored)
-    assert frame.empty
-    assert refused == {"with other settings": 3}
-    assert len(read_results(TOY, stored)[0]) == 3
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory):
+    """A run of two experiments."""
+    folder = tmp_path_factory.mktemp("curves")
+    run_cells(CURVES, plan(CURVES, repeats=2)[0], folder)
+    return folder
 
 
 def test_pages_name_failures_and_what_was_left_out(tmp_path):
@@ -68,12 +76,28 @@ def test_pages_name_failures_and_what_was_left_out(tmp_path):
     assert "<script>" not in html
     assert "<table>" in html
     assert "Traceback" not in pd.read_parquet(tmp_path / "results.parquet").to_csv()
+    # Stored results of other settings are not counted.
+    stored = tmp_path / "stored"
+    stored.mkdir()
+    (tmp_path / "results.parquet").rename(stored / "results.parquet")
+    frame, refused = read_results(CHANGED, stored)
+    assert frame.empty
+    assert refused == {"with other settings": 6}
+    assert len(read_results(TOY, stored)[0]) == 6
 
 
-def test_figures_become_pictures_and_parameters_are_chosen_over_the_repeats(tmp_path):
+def test_a_cell_carries_version_commit_and_parameters(curves):
+    for path in (curves / "cells").glob("Table-1*.json"):
+        record = json.loads(path.read_text())
+        assert record["fewlabel"] == fewlabel.__version__
+        assert record["parameters"] in ({"percent": 10}, {"percent": 20})
+        assert {"commit", "date", "versions"} <= set(record)
+
+
+def test_figures_become_pictures_and_parameters_are_chosen_over_the_repeats(curves, tmp_path):
     cells = plan(CURVES, repeats=2)[0]
     assert {c.setting for c in cells} == {"10%", "20%", ""}
-    run_cells(CURVES, cells, tmp_path)
+    shutil.copytree(curves / "cells", tmp_path / "cells")
     write_pages(CURVES, tmp_path)
     page = (tmp_path / "index.md").read_text()
     for number in (1, 2):
@@ -88,11 +112,10 @@ def test_figures_become_pictures_and_parameters_are_chosen_over_the_repeats(tmp_
     assert "grid" not in stored
 
 
-def test_an_experiment_of_a_run_replaces_the_stored_one_as_a_whole(tmp_path):
-    first, second, stored = tmp_path / "first", tmp_path / "second", tmp_path / "stored"
-    run_cells(CURVES, plan(CURVES, repeats=2)[0], first)
+def test_an_experiment_of_a_run_replaces_the_stored_one_as_a_whole(curves, tmp_path):
+    second, stored = tmp_path / "second", tmp_path / "stored"
     run_cells(CURVES, plan(CURVES, experiments=["Table 2"], repeats=3)[0], second)
-    add_results(CURVES, stored, first)
+    add_results(CURVES, stored, curves)
     add_results(CURVES, stored, second)
     counts = read_results(CURVES, stored)[0].groupby("experiment").size()
     assert counts.to_dict() == {"Table 1": 8, "Table 2": 3}
@@ -119,8 +142,9 @@ def test_equal_scores_are_ties_whatever_the_order_of_their_sums():
     assert "better on 0, worse on 0 of 1 sets" in " ".join(table.sentences())
 
 
-def test_stored_results_of_all_suites_make_their_pages(pytestconfig, tmp_path):
+def test_stored_results_of_all_suites_make_their_pages(pytestconfig, tmp_path, monkeypatch):
     """Every suite's text can be filled, and says nothing that its results file does not have."""
+    monkeypatch.setattr(plots, "_png", lambda figure: b"")  # to paint 61 figures takes longer than all the rest
     stored = pytestconfig.rootpath / "docs" / "results"
     names = [name for name in SUITES if (stored / name).is_dir()]
     for name in names:

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,6 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-import fewlabel
 from bench.toy import CHANGED, CURVES, SLOW, TOY
 from fewlabel.bench import Cell, get_suite, plan, read_results, run_cells, to_run
 from fewlabel.bench.cells import file_name
@@ -25,29 +25,33 @@ def records(folder):
     return {path.name: json.loads(path.read_text()) for path in (folder / "cells").glob("*.json")}
 
 
-def test_a_failing_cell_is_recorded_and_the_run_continues(tmp_path):
-    steps = []
-    run_cells(TOY, cells_of(TOY, ["mean", "broken"], 3), tmp_path, progress=lambda *step: steps.append(step))
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a run of two methods, one of which fails, and the steps that it reported."""
+    folder, steps = tmp_path_factory.mktemp("run"), []
+    run_cells(TOY, cells_of(TOY, ["mean", "broken"], 3), folder, progress=lambda *step: steps.append(step))
+    return folder, steps
+
+
+@pytest.fixture
+def folder(run, tmp_path):
+    """A copy of that folder."""
+    return shutil.copytree(run[0], tmp_path / "copy")
+
+
+def test_a_failing_cell_is_recorded_and_the_run_continues(run):
+    folder, steps = run
     assert [step[:2] for step in steps] == [(k, 6) for k in range(1, 7)]
     assert steps[0][2] == "made mean 0"
-    frame, _ = read_results(TOY, tmp_path)
+    frame, _ = read_results(TOY, folder)
     assert frame.loc[frame.method == "broken", "error"].str.contains("no such luck").all()
     assert frame.loc[frame.method == "mean", "score"].tolist() == pytest.approx([0.5, 0.6, 0.7])
 
 
-def test_a_cell_carries_version_commit_and_parameters(tmp_path):
-    run_cells(CURVES, cells_of(CURVES, ["mean"]), tmp_path)
-    for record in records(tmp_path).values():
-        assert record["fewlabel"] == fewlabel.__version__
-        assert record["parameters"] in ({"percent": 10}, {"percent": 20})
-        assert {"commit", "date", "versions"} <= set(record)
-
-
-def test_what_is_there_is_not_run_again_unless_it_failed(tmp_path):
+def test_what_is_there_is_not_run_again_unless_it_failed(run):
     cells = cells_of(TOY, ["mean", "broken"])
-    run_cells(TOY, cells, tmp_path)
-    assert to_run(TOY, cells, tmp_path) == ([], {})
-    todo, refused = to_run(TOY, cells, tmp_path, retry_failed=True)
+    assert to_run(TOY, cells, run[0]) == ([], {})
+    todo, refused = to_run(TOY, cells, run[0], retry_failed=True)
     assert [cell.method for cell in todo] == ["broken"]
     assert refused == {"failed before": 1}
 
@@ -62,39 +66,37 @@ def test_what_is_there_is_not_run_again_unless_it_failed(tmp_path):
         (lambda record: {**record, "dataset": "other"}, "with other settings"),
     ],
 )
-def test_a_foreign_cell_is_run_again_and_not_counted(change, why, tmp_path):
+def test_a_foreign_cell_is_not_counted(change, why, folder):
     cells = cells_of(TOY, ["mean"], 2)
-    run_cells(TOY, cells, tmp_path)
-    path = tmp_path / "cells" / file_name(cells[0])
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps(change(record)))
-    frame, refused = read_results(TOY, tmp_path)
-    assert len(frame) == 1
+    path = folder / "cells" / file_name(cells[0])
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    frame, refused = read_results(TOY, folder)
+    assert frame.loc[frame.method == "mean", "repeat"].tolist() == [1, 2]
     assert sum(refused.values()) == 1
-    assert to_run(TOY, cells, tmp_path) == ([cells[0]], {why: 1})
-    assert run_cells(TOY, cells, tmp_path) == {why: 1}
-    again = json.loads(path.read_text())
-    assert {k: v for k, v in again.items() if k in ("score", "parameters", "fewlabel", "dataset")} == {
-        k: v for k, v in record.items() if k in ("score", "parameters", "fewlabel", "dataset")
-    }
+    assert to_run(TOY, cells, folder) == ([cells[0]], {why: 1})
 
 
-def test_cells_of_other_parameters_are_not_this_experiments(tmp_path):
-    cells = cells_of(TOY, ["mean"], 2)
-    run_cells(TOY, cells, tmp_path)
-    assert to_run(CHANGED, cells, tmp_path) == (cells, {"with other settings": 2})
-    with pytest.raises(ValueError, match="no finished cell"):
-        read_results(CHANGED, tmp_path)
-
-
-def test_a_damaged_cell_is_named_and_run_again(tmp_path):
-    cells = cells_of(TOY, ["mean"])
-    run_cells(TOY, cells, tmp_path)
-    (tmp_path / "cells" / file_name(cells[0])).write_text("{")
+def test_foreign_and_damaged_cells_are_run_again(folder):
+    cells = cells_of(TOY, ["mean"], 3)
+    before = records(folder)
+    old, damaged = (folder / "cells" / file_name(cell) for cell in cells[:2])
+    old.write_text(json.dumps({**before[old.name], "fewlabel": "0.0.1", "score": 0.1}))
+    damaged.write_text("{")
     with pytest.raises(ValueError, match=r"json is damaged"):
-        read_results(TOY, tmp_path)
-    assert run_cells(TOY, cells, tmp_path) == {"damaged": 1}
-    assert len(read_results(TOY, tmp_path)[0]) == 1
+        read_results(TOY, folder)
+    assert run_cells(TOY, cells, folder) == {"of fewlabel 0.0.1": 1, "damaged": 1}
+    after = records(folder)
+    assert after.keys() == before.keys()
+    for name, record in before.items():
+        for key in ("score", "parameters", "fewlabel", "dataset"):
+            assert after[name].get(key) == record.get(key)
+
+
+def test_cells_of_other_parameters_are_not_this_experiments(run):
+    cells = cells_of(TOY, ["mean"], 2)
+    assert to_run(CHANGED, cells, run[0]) == (cells, {"with other settings": 2})
+    with pytest.raises(ValueError, match="no finished cell"):
+        read_results(CHANGED, run[0])
 
 
 def test_a_cell_has_a_time_limit_and_may_end_its_process(tmp_path):
@@ -182,7 +184,7 @@ def test_kill_9_loses_no_finished_cell(tmp_path):
     code = KILLED.format(tests=str(Path(__file__).parents[1]), folder=str(tmp_path))
     rng = np.random.default_rng(0)
     seen = {}
-    for _ in range(3):
+    for _ in range(2):
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         process.stdout.readline()  # the first cell of this round is done
         time.sleep(rng.uniform(0, 0.3))

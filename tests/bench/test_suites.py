@@ -1,5 +1,7 @@
+import pickle
 import warnings
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -7,10 +9,11 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.semi_supervised import LabelSpreading
+from threadpoolctl import threadpool_limits
 
-from fewlabel import LinearAUCClassifier
+from fewlabel import LinearAUCClassifier, make_multiview_credit
 from fewlabel.bench import SUITES, Problem, get_suite, plan, read_results, run_cells, write_pages
-from fewlabel.bench.papers import auc_dcd, pnu_auc
+from fewlabel.bench.papers import ada_pu, auc_dcd, bssel, pnu_auc, prior
 from fewlabel.bench.papers.few_labels import Spreading
 from fewlabel.bench.papers.ssmab import NaiveBayes, _kinds
 from fewlabel.datasets import registry
@@ -38,8 +41,10 @@ SMALL = {
         ["PNU-AUCBoost", "linear AUC", "path neighbors", "extra trees", "label spreading", "RBF-SVM"],
     ),
 }
-# Settings between the first and the last of an experiment that take a path of their own.
+# Settings between the first and the last of an experiment that take a path of their own; and suites where the last
+# setting takes the path of the first.
 MORE = {"Tables 6.2 to 6.6": ["30 labeled rows"]}
+ONE_SETTING = ("cross-training", "prior")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +53,7 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("home")
     for name in {name for datasets, _ in SMALL.values() for name in datasets} & set(registry()):
         known = registry()[name]
-        classes, n = list(known["classes"]), 600 if name == "wdbc" else 150
+        classes, n = list(known["classes"]), 150
         rng = np.random.default_rng(len(name))
         y = np.arange(n) % len(classes)
         data = pd.DataFrame(rng.normal(size=(n, 4)) + y[:, None], columns=list("abcd"))
@@ -69,30 +74,70 @@ def small_cells(name, home):
     chosen = {
         (e.name, setting)
         for e in suite.experiments
-        for setting in (str(e.settings[0]), str(e.settings[-1]), *MORE.get(e.name, ()))
+        for setting in (str(e.settings[0]), str(e.settings[-(name not in ONE_SETTING)]), *MORE.get(e.name, ()))
     }
     return suite, [cell for cell in cells if (cell.experiment, cell.setting) in chosen]
 
 
-@pytest.mark.parametrize("name", SUITES)
-def test_every_suite_runs_and_makes_its_pages(name, home, tmp_path):
-    suite, cells = small_cells(name, home)
+def shrink(suite, patch):
+    """Fewer rows and rounds where a suite makes its own data, or needs many rows."""
+    patch.setattr(pnu_auc, "_least_time", lambda fit, *data: (fit(*data), 0.0))  # times differ anyway
+    patch.setattr(ada_pu, "_POSITIVES", {"wdbc": 30})
+    patch.setattr(ada_pu, "_ROUNDS", 10)
+    patch.setattr(ada_pu, "_LATE_ROUNDS", (1, 3))
+    patch.setattr(prior, "_gaussians", partial(prior._gaussians, n_u=200))
+    patch.setattr(bssel, "_load", lambda dataset, data_home: credit())
+    patch.setattr(bssel, "_MOST_TESTED", 20)
+    for experiment in suite.experiments if suite.name == "bssel" else ():
+        patch.setattr(experiment, "labeled", (40, 8))
+
+
+@cache
+def credit():
+    X, _, y = make_multiview_credit(6000, return_true=True, random_state=0)
+    return pd.DataFrame(X), y
+
+
+@pytest.fixture(scope="module", params=SUITES)
+def played(request, home, tmp_path_factory):
+    """A suite whose cells were run in this process: the cells, the folder of the results, and the outcomes."""
+    suite, cells = small_cells(request.param, home)
+    folder, outcomes = tmp_path_factory.mktemp("run"), {}
+
+    def here(work, tasks, **_):
+        for number, (name, experiment, cell, *rest) in enumerate(tasks):
+            with pytest.MonkeyPatch.context() as recorder:
+
+                def outcome(*arguments, original=experiment.outcome, cell=cell):
+                    outcomes[cell] = original(*arguments)  # the last one stays, not that of the warm-up
+                    return outcomes[cell]
+
+                recorder.setattr(experiment, "outcome", outcome)
+                yield number, work(name, experiment, cell, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        shrink(suite, patch)
+        patch.setattr("fewlabel.bench.run.run_tasks", here)
+        with warnings.catch_warnings(), threadpool_limits():  # which a cell sets for its process
+            run_cells(suite, cells, folder, data_home=home)
+        yield suite, cells, folder, outcomes
+
+
+def test_every_suite_runs_and_makes_its_pages(played):
+    suite, cells, folder, _ = played
     assert {cell.experiment for cell in cells} >= {e.name for e in suite.experiments if e.name[:6] != "Figure"}
-    run_cells(suite, cells, tmp_path, data_home=home)
-    frame, refused = read_results(suite, tmp_path)
+    frame, refused = read_results(suite, folder)
     assert frame["error"].isna().all(), frame["error"].dropna().tolist()
     assert frame["score"].notna().all()
     assert not refused
-    write_pages(suite, tmp_path)
-    assert suite.title in (tmp_path / "index.md").read_text()
-    assert "<table" in (tmp_path / "index.html").read_text()
-    assert len(pd.read_parquet(tmp_path / "results.parquet")) == len(cells)
+    write_pages(suite, folder)
+    assert suite.title in (folder / "index.md").read_text()
+    assert "<table" in (folder / "index.html").read_text()
+    assert len(pd.read_parquet(folder / "results.parquet")) == len(cells)
 
 
-@pytest.mark.parametrize("name", SUITES)
-def test_no_hidden_label_reaches_a_fit(name, home, monkeypatch):
-    monkeypatch.setattr(pnu_auc, "_least_time", lambda fit, *data: (fit(*data), 0.0))  # times differ anyway
-    suite, cells = small_cells(name, home)
+def test_no_hidden_label_reaches_a_fit(played, home):
+    suite, cells, _, outcomes = played
     of_method = {(c.experiment, c.method): c for c in cells}
     for cell in of_method.values():
         experiment = suite[cell.experiment]
@@ -100,9 +145,17 @@ def test_no_hidden_label_reaches_a_fit(name, home, monkeypatch):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # stand-ins are not the files of the registry
             problem = experiment.problem(cell.dataset, setting, 0, home)
-            poisoned = poison(problem, keep_prior=name == "ada-pu" and "estimated" not in cell.setting)
+            poisoned = poison(problem, keep_prior=suite.name == "ada-pu" and "estimated" not in cell.setting)
             told = experiment.outcome(replace(problem, y=poisoned), setting, cell.method, 0)
-            np.testing.assert_equal(told, experiment.outcome(problem, setting, cell.method, 0))
+            np.testing.assert_equal(told, outcomes[cell])
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_experiments_reach_another_process(name):
+    for experiment in get_suite(name).experiments:
+        assert pickle.loads(pickle.dumps(experiment)).parameters(experiment.settings[0]) == experiment.parameters(
+            experiment.settings[0]
+        )
 
 
 def poison(problem, keep_prior):
@@ -117,8 +170,9 @@ def poison(problem, keep_prior):
     return poisoned
 
 
-def test_the_poison_is_not_harmless(home):
+def test_the_poison_is_not_harmless(home, monkeypatch):
     """A method that reads hidden labels, such as the ceiling of Ada-PU, gives another outcome."""
+    monkeypatch.setattr(ada_pu, "_POSITIVES", {"wdbc": 30})
     experiment = get_suite("ada-pu")["Accuracy"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -106,7 +106,8 @@ def test_every_estimator_comes_back_bit_for_bit(name, data, tmp_path):
     if "PU" in name and "PNU" not in name:
         y = y.where(y == 1, -1)
     model = getattr(fewlabel, name)()
-    wanted = {"n_estimators": 5, "random_state": 0}
+    # No prior is estimated, and every member of the portfolio is saved in tests/auto.
+    wanted = {"n_estimators": 5, "random_state": 0, "prior": 0.4, "portfolio": ["naive Bayes", "path neighbors"]}
     model.set_params(**{k: v for k, v in wanted.items() if k in model.get_params(deep=False)}).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # bases such as trees need the user's word, which is given here

@@ -130,7 +130,7 @@ def test_energy_uses_labeled_negatives():
 
 
 def test_reproducible_with_a_seed_and_takes_sparse_and_missing_values():
-    X, y, true = mixture(0.3)
+    X, y, true = mixture(0.3, n_p=60, n_u=240)
     assert estimate_class_prior(X, y, random_state=1) == estimate_class_prior(X, y, random_state=1)
     sparse = estimate_class_prior(sp.csr_array(np.maximum(X, 0)), y, random_state=0)
     assert 0 <= sparse.prior <= 1

@@ -11,6 +11,7 @@ does not show are added at its end.
 """
 
 import base64
+import functools
 import io
 import json
 import re
@@ -162,7 +163,7 @@ class _Page:
 
     def render(self, left_out: dict[str, str], refused: Counter[str]) -> str:
         """The page as Markdown."""
-        text = self._text()
+        text = self.text
         rest = [e.name for e in self.suite.experiments if e.name not in self.shown]
         text += "".join(f"\n\n## {name}\n\n{shown}" for name in rest if (shown := self.show(name)))
         failed = self.frame[self.frame["error"].notna()]
@@ -180,7 +181,7 @@ class _Page:
 
     def summary(self) -> str:
         """The text above its first heading."""
-        return self._text().split("\n## ")[0].strip()
+        return self.text.split("\n## ")[0].strip()
 
     def show(self, name: str) -> str:
         """All tables, sentences and figures of an experiment."""
@@ -199,7 +200,9 @@ class _Page:
         """The results of a setting."""
         return self.by_key[name, setting or str(self.suite[name].settings[0])]
 
-    def _text(self) -> str:
+    @functools.cached_property
+    def text(self) -> str:
+        """The text of the suite, filled in."""
         template = _environment().from_string(self.suite.text)
         return template.render(show=self.show, table=self.table, published=self.suite.published)
 
