@@ -69,8 +69,8 @@ def fit_best_round(model, X, y):
     """Fit with the labels of the best round whatever the guard decides, so that rejected runs are seen too."""
     verdicts = []
 
-    def take(right, start):
-        verdicts.append(_beats(right, start))
+    def take(right, start, n_rounds):
+        verdicts.append(_beats(right, start, n_rounds))
         return True
 
     with patch("fewlabel.wrappers._loop._beats", take):
@@ -107,6 +107,9 @@ def figure_of_the_guard():
         axis.set_title(base, loc="left")
         took, refused = (np.array([row[2:4] for row in here if row[4] == verdict and row[2] > 0]) for verdict in (1, 0))
         for name, runs in (("taken", took), ("refused", refused)):
+            if not len(runs):
+                print(f"{base}, {name}: none of {len(here)} runs")
+                continue
             harmed, helped = np.count_nonzero(runs[:, 1] < 0), np.count_nonzero(runs[:, 1] > 0)
             promised, gave = runs.mean(axis=0)
             print(f"{base}, {name} in {len(runs)} of {len(here)} runs: promised {promised:.1f} points, gave {gave:.1f}")
