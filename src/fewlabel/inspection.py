@@ -1,6 +1,6 @@
 """Inspection of additive models: one plot, or one block of a scorecard, per column."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,8 @@ def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFr
     Parameters
     ----------
     model : estimator
-        A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`.
+        A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`, or a fitted
+        :class:`fewlabel.TableClassifier` that is one, such as a model that ``fewlabel fit --method rankboost`` saved.
     points : float, default=20
         Number of points that doubles the odds.
     base : float, default=600
@@ -104,25 +105,48 @@ def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFr
     >>> card["column"].iloc[0]
     '(base)'
     """
-    import pandas as pd
+    if hasattr(model, "scorecard"):  # a table classifier, which knows the names of the columns
+        return model.scorecard(points=points, base=base)
+    functions = _by_importance(model)
+    scale, start = check_points(model, points, base)
+    rows = [("(base)", "", np.nan, np.nan, start)]
+    for function in functions:
+        for low, high, text, value in step_intervals(function.edges, function.values, function.missing):
+            rows.append((function.name, text, low, high, scale * value))
+    return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
 
+
+def check_points(model: Any, points: float, base: float) -> tuple[float, float]:
+    """Points per unit of the score of an additive model, and the points that every row starts with.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted stump booster.
+    points, base : float
+        As in :func:`scorecard`.
+
+    Returns
+    -------
+    scale, start : float
+
+    Raises
+    ------
+    ValueError
+        If `points` is not positive, or the scores do not increase with the odds.
+    """
     if not points > 0:
         raise ValueError(
             f"points={points!r} should be greater than 0: it is the number of points that doubles the odds, e.g. 20"
         )
-    functions = _by_importance(model)
     slope, intercept = (float(c) for c in model.calibration_)
     if not slope > 0:
         raise ValueError(
             f"the model's calibrated slope is {slope:g}: its scores do not increase with the odds on the labeled "
             "rows, so points would not correspond to odds. Fit it on more labeled rows"
         )
-    factor = points / np.log(2)
-    rows = [("(base)", "", np.nan, np.nan, base + factor * (slope * float(model.offset_) + intercept))]
-    for function in functions:
-        for low, high, text, value in _intervals(function):
-            rows.append((function.name, text, low, high, factor * slope * value))
-    return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
+    factor = float(points / np.log(2))
+    return factor * slope, base + factor * (slope * float(model.offset_) + intercept)
 
 
 def contributions(model: Any, X: Any) -> np.ndarray:
@@ -266,16 +290,28 @@ def plot_range(edges):
     return first - room, last + room
 
 
-def _intervals(function):
-    """Low, high, text and value of each interval of a shape function, the missing values last."""
-    edges = np.asarray(function.edges, dtype=float)
+def step_intervals(edges: Any, values: Any, missing: float) -> Iterator[tuple[float, float, str, float]]:
+    """Low, high, text and value of each interval of a step function, the missing values last.
+
+    Parameters
+    ----------
+    edges, values : array-like
+    missing : float
+
+    Yields
+    ------
+    low, high : float
+    text : str
+    value : float
+    """
+    edges = np.asarray(edges, dtype=float)
     # A cut at +inf only separates missing values from the others.
     bounds = [-np.inf, *edges[edges < np.inf], np.inf]
     texts = _texts(bounds)
     for k in range(len(bounds) - 1):
         closing = ")" if bounds[k + 1] == np.inf else "]"
-        yield bounds[k], bounds[k + 1], f"({texts[k]}, {texts[k + 1]}{closing}", float(function.values[k])
-    yield np.nan, np.nan, "missing", float(function.missing)
+        yield bounds[k], bounds[k + 1], f"({texts[k]}, {texts[k + 1]}{closing}", float(values[k])
+    yield np.nan, np.nan, "missing", float(missing)
 
 
 def _texts(bounds):

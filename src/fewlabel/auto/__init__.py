@@ -1,6 +1,6 @@
 """AutoClassifier: many methods compared out of fold, the better ones combined."""
 
-from fewlabel.auto._classifier import BLOCK, AutoClassifier
+from fewlabel.auto._classifier import BLOCK, RANK_EDGE, AutoClassifier
 from fewlabel.auto._intervals import UnlabeledEffect
 from fewlabel.auto._learning_curve import LearningCurve, learning_curve
 from fewlabel.auto._members import portfolio
@@ -9,6 +9,7 @@ from fewlabel.auto._reading import check_counts
 
 __all__ = [
     "BLOCK",
+    "RANK_EDGE",
     "AutoClassifier",
     "LearningCurve",
     "Observation",

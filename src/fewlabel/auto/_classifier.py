@@ -29,7 +29,7 @@ from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
-_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
+RANK_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
 _COLUMNS = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabeled", "weight", "status")
 
@@ -422,7 +422,7 @@ def _repeats(n_rows):
 
 
 def _log_odds(ranks):
-    return logit(np.clip(ranks, _EDGE, 1 - _EDGE))
+    return logit(np.clip(ranks, RANK_EDGE, 1 - RANK_EDGE))
 
 
 def _normalized(decision, calibration):

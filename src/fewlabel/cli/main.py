@@ -17,6 +17,7 @@ from fewlabel.cli.methods import methods
 from fewlabel.cli.next import next_rows
 from fewlabel.cli.predict import predict
 from fewlabel.cli.prior import prior
+from fewlabel.cli.scorecard import scorecard
 from fewlabel.cli.select import select
 from fewlabel.cli.terminal import one_line
 
@@ -136,6 +137,6 @@ def root(
         raise typer.Exit(WRONG_USE)
 
 
-for command in (demo, check, fit, predict, prior, select, methods, bench):
+for command in (demo, check, fit, predict, scorecard, prior, select, methods, bench):
     app.command()(command)
 app.command("next")(next_rows)

@@ -72,7 +72,7 @@ def predict(
     from fewlabel.files import read_chunks
     from fewlabel.tables import NUMBER, Drift
 
-    fitted = _load(model)
+    fitted = load_model(model)
     encoder, watch = fitted.encoder_, Drift(fitted.profile_)
     # A column may look like numbers in one chunk and text in another: the model knows which it is.
     text = [name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_]
@@ -126,7 +126,8 @@ def _by_column(findings: "list[Finding]") -> dict[str, list[str]]:
     return found
 
 
-def _load(path: Path) -> Any:
+def load_model(path: Path) -> Any:
+    """A model that knows its columns by name."""
     from fewlabel import persistence
     from fewlabel.tables import TableClassifier
 
@@ -236,13 +237,13 @@ def _text_writer(file: Any, separator: str) -> Any:
     def write(chunk: "pd.DataFrame") -> None:
         nonlocal first
         # All digits, so that the numbers are read back exactly.
-        _without_formulas(chunk).to_csv(file, sep=separator, index=False, header=first, lineterminator="\n")
+        without_formulas(chunk).to_csv(file, sep=separator, index=False, header=first, lineterminator="\n")
         first = False
 
     return write
 
 
-def _without_formulas(chunk: "pd.DataFrame") -> "pd.DataFrame":
+def without_formulas(chunk: "pd.DataFrame") -> "pd.DataFrame":
     """Texts as a spreadsheet can open them: none of them runs."""
     import pandas as pd
 

@@ -9,6 +9,7 @@ from fewlabel.report import charts
 from fewlabel.report.summarize import signed
 
 if TYPE_CHECKING:
+    import pandas as pd
     from jinja2 import Environment
 
 _LONGEST = 80  # characters of a name; the tooltip shows more
@@ -78,6 +79,43 @@ def _environment() -> "Environment":
 def _short(text: object, most: int = _LONGEST) -> str:
     text = str(text)
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def render_scorecard(card: "pd.DataFrame", *, title: str, positive: str, points: float, base: float) -> str:
+    """Render a scorecard as a page.
+
+    Parameters
+    ----------
+    card : DataFrame
+        What :func:`fewlabel.inspection.scorecard` returned; its points may be rounded.
+    title, positive : str
+        Heading of the page, and name of the positive class.
+    points, base : float
+        As in :func:`fewlabel.inspection.scorecard`.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    blocks: dict[str, list[dict[str, Any]]] = {}
+    for row in card.iloc[1:].to_dict("records"):
+        blocks.setdefault(row["column"], []).append(row)
+    columns = [{"name": name, "rows": rows} for name, rows in blocks.items()]
+    first = card["points"].iloc[0]
+    return (
+        _environment()
+        .get_template("scorecard.html.j2")
+        .render(
+            title=title,
+            positive=positive,
+            points=f"{points:g}",
+            base=f"{base:g}",
+            start=f"{first:.1f}" if card["points"].dtype.kind == "f" else f"{first}",
+            columns=columns,
+            point_scale=charts.point_scale(columns),
+        )
+    )
 
 
 def write(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:

@@ -10,6 +10,8 @@ from fewlabel.tables.kinds import NUMBER, Columns, read_columns
 from fewlabel.tables.leaks import suspected_leaks
 from fewlabel.tables.profile import Drift, Finding, compare
 from fewlabel.tables.reasons import Explanation, additive_model
+from fewlabel.tables.scorecard_sql import scorecard_sql
+from fewlabel.tables.scorecards import round_card, rounding_loss
 from fewlabel.tables.scoring import score_table
 
 __all__ = [
@@ -33,7 +35,10 @@ __all__ = [
     "read_columns",
     "read_table",
     "repeated_rows",
+    "round_card",
+    "rounding_loss",
     "score_table",
+    "scorecard_sql",
     "suspected_leaks",
     "suspicions",
 ]

@@ -21,6 +21,7 @@ from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import as_moments
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.tables.reasons import Explanation, explain, reference_rows
+from fewlabel.tables.scorecards import table_scorecard
 
 Callback = Callable[[int, int, str], None]
 
@@ -292,6 +293,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"a cut is for two classes, and there are {len(self.classes_)}: fit with positive=...")
         self.cut_ = {"score": float(score), "rule": rule}
         return self
+
+    def scorecard(self, *, points: float = 20, base: float = 600) -> pd.DataFrame:
+        """Points for the values of each column, see :func:`fewlabel.inspection.scorecard`."""
+        check_is_fitted(self, "estimator_")
+        return table_scorecard(self, points=points, base=base)
 
     def explain(self, X: Any, *, max_rounds: int = 32, tol: float = 0.2) -> Explanation:
         """What each column adds to the score of each row.

@@ -13,6 +13,7 @@ from fewlabel.tables.notations import ISO, PLAIN, find_date_notation, find_numbe
 NUMBER, BOOLEAN, DATE, TEXT = "number", "boolean", "date", "text"
 _TRUE, _FALSE = {"true", "yes", "t", "y"}, {"false", "no", "f", "n"}
 _ONE, _ZERO = {"1", "1.0"}, {"0", "0.0"}  # booleans in a column that is known to be one
+TRUE_WORDS, FALSE_WORDS = _TRUE | _ONE, _FALSE | _ZERO
 ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|rowid|row_number)$|^unnamed: ?\d+$", re.IGNORECASE)
 _LEAST_ID_ROWS = 20
 IDENTIFIER = "looks like an identifier"
@@ -103,7 +104,7 @@ def kind_and_notation(column: pd.Series, dayfirst: bool | None = None) -> tuple[
     present = column.dropna()
     texts = present.astype(str).str.strip()
     words = set(texts.str.lower().unique())
-    if words <= _TRUE | _FALSE | _ONE | _ZERO and words & (_TRUE | _FALSE):
+    if words <= TRUE_WORDS | FALSE_WORDS and words & (_TRUE | _FALSE):
         return BOOLEAN, ""
     notation = find_number_notation(texts)
     if notation is not None:
@@ -172,7 +173,7 @@ def _as_boolean(column: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.astype("float64").where(column.isin([0, 1]))
     texts = column.astype(object).map(lambda v: str(v).strip().lower(), na_action="ignore")
-    values = {**dict.fromkeys(_TRUE | _ONE, 1.0), **dict.fromkeys(_FALSE | _ZERO, 0.0)}
+    values = {**dict.fromkeys(TRUE_WORDS, 1.0), **dict.fromkeys(FALSE_WORDS, 0.0)}
     return texts.map(lambda t: values.get(t, math.nan), na_action="ignore").astype("float64")
 
 

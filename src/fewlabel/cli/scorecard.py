@@ -1,0 +1,71 @@
+"""``fewlabel scorecard``: a saved additive model as points, for a spreadsheet, a database or a reader."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fewlabel.cli.options import Debug, Quiet
+from fewlabel.cli.paths import writable_file
+from fewlabel.cli.predict import load_model, without_formulas
+from fewlabel.cli.terminal import say
+
+_KINDS = (".csv", ".sql", ".html")
+
+
+def _card_file(path: Path) -> Path:
+    if path.suffix.lower() not in _KINDS:
+        raise typer.BadParameter(f"{path}: a scorecard is written as {', '.join(_KINDS)}")
+    writable_file(path)
+    return path
+
+
+def scorecard(
+    model: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.skops file of `fewlabel fit`.")
+    ],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=_card_file, metavar="FILE", help="card.csv, card.sql or card.html.")
+    ],
+    whole: Annotated[bool, typer.Option("--round", help="Round the points to whole numbers.")] = False,
+    points: Annotated[
+        float, typer.Option("--points", min=1e-9, metavar="N", help="Number of points that doubles the odds.")
+    ] = 20,
+    base: Annotated[float, typer.Option("--base", metavar="N", help="Number of points at even odds.")] = 600,
+    table: Annotated[str, typer.Option("--table", metavar="NAME", help="In SQL, the table to score.")] = "rows",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a model that is a sum of step functions as a scorecard: points for the value of each column.
+
+    The model has to be a stump booster: `fewlabel fit --method scorecard` chooses the best one. The SQL statement gives
+    the score, probability and label of `fewlabel predict` on SQLite and DuckDB.
+    """
+    from fewlabel.files import atomic_write
+    from fewlabel.tables import round_card, rounding_loss, scorecard_sql
+
+    fitted = load_model(model)
+    card = fitted.scorecard(points=points, base=base)
+    if whole:
+        card = round_card(card)
+        lost = rounding_loss(fitted, points)
+        if lost is not None:
+            say(f"rounding changes or ties the order of {lost:.1%} of the pairs of 50 rows of the fit", quiet)
+    kind = out.suffix.lower()
+    if kind == ".sql":
+        content = scorecard_sql(fitted, table=table, points=points, base=base, whole=whole)
+    elif kind == ".csv":
+        content = without_formulas(card).to_csv(index=False, lineterminator="\n")
+    else:
+        content = _page(card, fitted, points, base)
+    with atomic_write(out) as file:
+        file.write(content.encode())
+    say(f"{card['column'].nunique() - 1} columns: {out}", quiet)
+
+
+def _page(card: Any, fitted: Any, points: float, base: float) -> str:
+    from fewlabel import report
+
+    positive = str(fitted.names_of([1])[0])
+    return report.render_scorecard(card, title=fitted.target_, positive=positive, points=points, base=base)

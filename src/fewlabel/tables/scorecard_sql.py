@@ -1,0 +1,162 @@
+"""A scorecard as one SQL statement that gives what `fewlabel predict` gives, in SQLite and DuckDB."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fewlabel.auto import RANK_EDGE, AutoClassifier
+from fewlabel.exceptions import TableError
+from fewlabel.inspection import check_points
+from fewlabel.tables.kinds import BOOLEAN, FALSE_WORDS, TRUE_WORDS
+from fewlabel.tables.reasons import additive_model
+from fewlabel.tables.scorecards import Term, scorecard_terms
+
+_LARGEST = "1.7976931348623157e308"
+
+
+def scorecard_sql(
+    model: Any, *, table: str = "rows", points: float = 20, base: float = 600, whole: bool = False
+) -> str:
+    """Write the model as a SELECT statement.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted, with a stump booster as its estimator, or an AutoClassifier whose only member is one.
+    table : str, default="rows"
+        Name of the table to score.
+    points, base : float
+        As in :func:`fewlabel.inspection.scorecard`.
+    whole : bool, default=False
+        Round the points of each value of a column to whole numbers; the score stays as it is.
+
+    Returns
+    -------
+    str
+        A statement that adds `points`, `score`, `probability` and `label` to the columns of the table, for SQLite (with
+        mathematical functions) and DuckDB. Numbers have to be in numeric columns.
+
+    Raises
+    ------
+    TableError
+        If the model uses parts of dates or components of text, or numbers that are written as text.
+    """
+    terms = scorecard_terms(model)
+    _require_plain(model, terms)
+    booster, estimator = additive_model(model.estimator_), model.estimator_
+    scale, start = check_points(booster, points, base)
+    slope, intercept = (float(value) for value in estimator.calibration_)
+    cut = 0.0 if model.cut_ is None else model.cut_["score"]
+    negative, positive = (_text(name) for name in model.names_of([0, 1]))
+    # In the order of the model's own sum, so that the last bit is the same.
+    steps = "\n      + ".join(["0.0", *(_case(term) for term in terms), _number(booster.offset_)])
+    score = "step_sum"
+    if isinstance(estimator, AutoClassifier):
+        [(name, weight)] = estimator.ensemble_weights_.items()
+        rank = _rank(*estimator.members_[name].reference.levels[0])
+        limited = (
+            f"CASE WHEN step_rank < {_number(RANK_EDGE)} THEN {_number(RANK_EDGE)} "
+            f"WHEN step_rank > {_number(1 - RANK_EDGE)} THEN {_number(1 - RANK_EDGE)} ELSE step_rank END"
+        )
+        score = f"LN(step_limited / (1.0 - step_limited)) + {_number(estimator.offset_)}"
+        ranks = (
+            f",\nranked AS MATERIALIZED (\n  SELECT *, {_number(weight)} * ({rank}) AS step_rank FROM summed\n),\n"
+            f"limited AS MATERIALIZED (\n  SELECT *, {limited} AS step_limited FROM ranked\n)"
+        )
+        last = "limited"
+    else:
+        ranks, last = "", "summed"
+    total = f"{_number(start - scale * booster.offset_)} + {_number(scale)} * step_sum"
+    if whole:
+        blocks: dict[str, list[str]] = {}
+        for term in terms:
+            blocks.setdefault(term.source, []).append(_case(term, "scored"))
+        rounded = [f"CAST(ROUND({_number(scale)} * ({' + '.join(block)})) AS INTEGER)" for block in blocks.values()]
+        total = " + ".join([str(round(start)), *rounded])
+    hidden = ["step_sum", *(["step_rank", "step_limited"] if ranks else [])]
+    return f"""-- Scorecard made by fewlabel. Columns of the result, besides those of the table:
+--   points: {points:g} points double the odds; {base:g} points are even odds
+--   score, probability, label: as written by `fewlabel predict` ({", ".join(hidden)}: steps on the way)
+WITH summed AS MATERIALIZED (
+  SELECT t.*,
+      {steps}
+      AS step_sum
+  FROM {_name(table)} AS t
+){ranks},
+scored AS MATERIALIZED (
+  SELECT *, {score} AS score FROM {last}
+)
+SELECT *,
+  {total} AS points,
+  1.0 / (1.0 + EXP(-({_number(slope)} * score + {_number(intercept)}))) AS probability,
+  CASE WHEN score > {_number(cut)} THEN {positive} ELSE {negative} END AS label
+FROM scored;
+"""
+
+
+def _require_plain(model: Any, terms: Sequence[Term]) -> None:
+    derived = sorted({term.source for term in terms if term.kind == "derived"})
+    written = sorted({term.source for term in terms} & set(model.encoder_.notations_))
+    for names, what in ((derived, "dates or free text"), (written, "numbers in a notation of their own")):
+        if names:
+            shown = ", ".join(repr(name) for name in names[:5])
+            raise TableError(
+                f"the model uses columns that SQL cannot read the way it does ({what}): {shown}. Fit without them, "
+                "with --drop, or convert them to numbers before the fit"
+            )
+
+
+def _case(term: Term, table: str = "t") -> str:
+    column = f"{table}.{_name(term.source)}"
+    if term.kind == "category":
+        arms = [f"WHEN {column} IS NULL THEN {_number(term.missing)}"]
+        values: dict[float, list[str]] = {}
+        for text, value in [*((null, term.missing) for null in term.nulls), *term.categories.items()]:
+            if value != term.other:
+                values.setdefault(value, []).append(_text(text))
+        arms += [f"WHEN {column} IN ({', '.join(texts)}) THEN {_number(value)}" for value, texts in values.items()]
+        return f"CASE {' '.join(arms)} ELSE {_number(term.other)} END"
+    if term.kind == BOOLEAN:
+        steps = term.values[np.searchsorted(term.edges, [0.0, 1.0])]
+        word = f"LOWER(TRIM(CAST({column} AS VARCHAR)))"
+        arms = [
+            f"WHEN {word} IN ({', '.join(map(_text, sorted(words)))}) THEN {_number(value)}"
+            for words, value in ((FALSE_WORDS, steps[0]), (TRUE_WORDS, steps[1]))
+        ]
+        return f"CASE {' '.join(arms)} ELSE {_number(term.missing)} END"
+    arms = [f"WHEN {column} IS NULL OR NOT ABS({column}) <= {_LARGEST} THEN {_number(term.missing)}"]
+    arms += [f"WHEN {column} <= {_number(edge)} THEN {_number(value)}" for edge, value in zip(term.edges, term.values)]
+    return f"CASE {' '.join(arms)} ELSE {_number(term.values[len(term.edges)])} END"
+
+
+def _rank(values: np.ndarray, ranks: np.ndarray) -> str:
+    """The rank of `step_sum` among the reference scores, interpolated, as a tree of comparisons."""
+    first, last, width = _number(values[0]), _number(values[-1]), _number(values[-1] - values[0] + 1e-300)
+    above = f"{_number(ranks[-1])} + {_number(1 - ranks[-1])} * ((step_sum - {last}) / ({width} + (step_sum - {last})))"
+    below = f"{_number(ranks[0])} - {_number(ranks[0])} * (({first} - step_sum) / ({width} + ({first} - step_sum)))"
+    inside = _number(ranks[0]) if len(values) == 1 else _tree(values, ranks, 1, len(values) - 1)
+    return f"CASE WHEN step_sum < {first} THEN {below} WHEN step_sum > {last} THEN {above} ELSE {inside} END"
+
+
+def _tree(values: np.ndarray, ranks: np.ndarray, low: int, high: int) -> str:
+    """Interpolation on the pieces that end at `values[low]` to `values[high]`."""
+    if low == high:
+        start, width = _number(values[low - 1]), _number(values[low] - values[low - 1])
+        return f"{_number(ranks[low - 1])} + (step_sum - {start}) / {width} * {_number(ranks[low] - ranks[low - 1])}"
+    middle = (low + high) // 2
+    left, right = _tree(values, ranks, low, middle), _tree(values, ranks, middle + 1, high)
+    return f"CASE WHEN step_sum <= {_number(values[middle])} THEN {left} ELSE {right} END"
+
+
+def _number(value: Any) -> str:
+    """All digits, as a double: DuckDB would take digits without an exponent for a decimal."""
+    return f"{float(value):.17e}"
+
+
+def _text(value: Any) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,70 @@
+"""fewlabel scorecard: a saved model as points, SQL or a page."""
+
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fewlabel.cli.main import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.normal(size=200).round(3), "purpose": rng.choice(["=car", "trip", "<b>"], 200)})
+    y = np.where(rows["age"] + (rows["purpose"] == "=car") + rng.normal(size=200) > 0.5, "bad", "good")
+    path = tmp_path_factory.mktemp("card")
+    rows.assign(y=y).to_csv(path / "rows.csv", index=False)
+    options = ["--target", "y", "--positive", "bad", "--method", "rankboost", "--out", str(path), "--quiet"]
+    assert run(["fit", str(path / "rows.csv"), *options]) == 0
+    return path
+
+
+def written(folder, name, *options):
+    assert run(["scorecard", str(folder / "model.skops"), "--out", str(folder / name), *options]) == 0
+    return (folder / name).read_text()
+
+
+def test_sql_gives_what_the_command_predict_writes(folder, capsys):
+    assert run(["predict", str(folder / "model.skops"), str(folder / "rows.csv"), "--out", str(folder / "s.csv")]) == 0
+    expected, sql = pd.read_csv(folder / "s.csv"), written(folder, "card.sql", "--table", "my rows")
+    with sqlite3.connect(":memory:") as connection:
+        pd.read_csv(folder / "rows.csv").to_sql("my rows", connection, index=False)
+        found = pd.read_sql(sql.rstrip().rstrip(";"), connection)
+    np.testing.assert_allclose(found["score"], expected["score"], rtol=0, atol=1e-9)
+    assert found["label"].tolist() == expected["label"].tolist()
+
+
+def test_csv_has_the_points_and_runs_no_formula(folder, capsys):
+    written(folder, "card.csv", "--round")
+    assert "rounding changes or ties the order of" in capsys.readouterr().err
+    card = pd.read_csv(folder / "card.csv")
+    assert card["points"].dtype.kind == "i"
+    assert "'= =car" in card["interval"].tolist()
+
+
+def test_rounded_points_of_sql_are_those_of_the_card(folder):
+    sql, card = written(folder, "card.sql", "--round"), written(folder, "card.csv", "--round")
+    assert card
+    card = pd.read_csv(folder / "card.csv")
+    with sqlite3.connect(":memory:") as connection:
+        rows = pd.read_csv(folder / "rows.csv")
+        rows.to_sql("rows", connection, index=False)
+        found = pd.read_sql(sql.rstrip().rstrip(";"), connection)["points"]
+    ages = card[card["column"] == "age"]
+    first = ages[(ages["low"].fillna(-np.inf) < rows["age"][0]) & (rows["age"][0] <= ages["high"].fillna(np.inf))]
+    purpose = card.loc[card["interval"] == ("'" * 1 + f"= {rows['purpose'][0]}"), "points"].item()
+    assert found[0] == card["points"][0] + first["points"].iloc[0] + purpose
+
+
+def test_the_page_is_inert(folder):
+    page = written(folder, "card.html")
+    assert "= &lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "<script" not in page
+
+
+def test_wrong_use(folder, capsys):
+    assert run(["scorecard", str(folder / "model.skops"), "--out", "card.txt"]) == 2
+    assert "written as .csv, .sql, .html" in capsys.readouterr().err
