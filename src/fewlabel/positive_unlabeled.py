@@ -2,6 +2,8 @@
 
 import numbers
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,9 +14,47 @@ from fewlabel.exceptions import PriorWarning
 from fewlabel.labels import read_pu
 from fewlabel.prior import class_prior, largest_prior
 
-__all__ = ["PositiveUnlabeled"]
+__all__ = ["PositiveUnlabeled", "check_prior_fits", "prior_checked"]
 
 _SLACK = 0.01  # a prior this far above what the data support is not worth a warning
+
+
+_checked: ContextVar[bool] = ContextVar("prior_checked", default=False)
+
+
+@contextmanager
+def prior_checked():
+    """Fit estimators whose prior the caller has checked: they do not warn of it again, each with its own rows."""
+    token = _checked.set(True)
+    try:
+        yield
+    finally:
+        _checked.reset(token)
+
+
+def check_prior_fits(prior, X, positive, stacklevel, *, sure=False):
+    """Warn of a given prior that the data cannot support.
+
+    Parameters
+    ----------
+    prior : float
+    X : ndarray of shape (n_samples, n_features)
+    positive : ndarray of bool of shape (n_samples,)
+        The labeled positives; all other rows are unlabeled.
+    stacklevel : int
+    sure : bool, default=False
+        Whether it is known already that it is too large.
+    """
+    ceiling = largest_prior(X, positive)
+    if prior > ceiling + _SLACK or sure:
+        most = f", at most {ceiling:.2f}" if prior > ceiling else ""
+        warnings.warn(
+            f"prior={prior:g} is more than the data can support{most}: with so many positives, more of the unlabeled "
+            "rows would look like the labeled ones. Too many rows will be called positive. Lower it, leave it out to "
+            "estimate it, or check that the labeled positives are drawn like the others",
+            PriorWarning,
+            stacklevel=stacklevel,
+        )
 
 
 class PositiveUnlabeled:
@@ -40,16 +80,8 @@ class PositiveUnlabeled:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             least = 1.0 / (np.count_nonzero(~positive) + 1)
             return float(np.clip(class_prior(X, positive, seed, weight), least, 1.0 - least))
-        ceiling = largest_prior(X, positive)
-        if self.prior > ceiling + _SLACK:
-            warnings.warn(
-                f"prior={self.prior:g} is more than the data can support, at most {ceiling:.2f}: with so many "
-                "positives, more of the unlabeled rows would look like the labeled ones. Too many rows will be "
-                "called positive. Lower it, leave it out to estimate it, or check that the labeled positives are "
-                "drawn like the others",
-                PriorWarning,
-                stacklevel=5,
-            )
+        if not _checked.get():
+            check_prior_fits(self.prior, X, positive, stacklevel=6)
         return float(self.prior)
 
     def _make_classifier(self, scores, signs, weight):

@@ -110,9 +110,9 @@ def test_the_rule_itself_is_never_worse(seed):
 def test_the_effect_of_unlabeled_rows_is_a_paired_difference(model):
     effect, board = model.unlabeled_effect_, model.leaderboard_.set_index("method")
     assert effect.low <= effect.difference <= effect.high
-    assert effect.difference == pytest.approx(board.score[effect.method] - board.score[effect.supervised])
+    assert effect.difference == pytest.approx(effect.score - effect.without)
+    assert effect.score == board.score[effect.method]
     assert board.uses_unlabeled[effect.method]
-    assert not board.uses_unlabeled[effect.supervised]
     assert 0 <= effect.pvalue <= 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import FitFailedWarning
 
 from fewlabel import AutoClassifier, hide_labels
-from fewlabel.auto import _crossfit, _features, _members, _trials
+from fewlabel.auto import _crossfit, _features, _members, _trials, learning_curve
 from fewlabel.auto._fitted import RankReference, raw_scores
 
 QUICK = dict(n_repeats=1, random_state=0)
@@ -64,6 +64,22 @@ def test_a_member_that_fails_changes_nothing_but_its_row(table, monkeypatch, nam
     assert board[columns].equals(without.leaderboard_[columns])
     assert (last["method"], last["weight"], last["status"]) == (name, 0.0, "failed: ArithmeticError: made to fail")
     assert np.isnan(last["score"])
+
+
+def test_the_learning_curve_does_without_a_member_that_fails(table, monkeypatch):
+    X, y = table
+    monkeypatch.setattr("fewlabel.auto._weights._STEEPNESS", 0.0)  # every member is chosen
+    model = AutoClassifier(SOME[:2], **QUICK).fit(X, y)
+
+    def fail(context):
+        raise ArithmeticError("made to fail")
+
+    for broken, members in ((1, SOME[:1]), (2, [])):
+        names = SOME[2 - broken : 2]
+        changed = tuple(m._replace(make=fail) if m.name in names else m for m in _members.PORTFOLIO)
+        monkeypatch.setattr("fewlabel.auto._learning_curve.PORTFOLIO", changed)
+        curve = learning_curve(model, X, y)
+        assert (curve is not None) == bool(members)
 
 
 def test_a_fit_without_any_member_left_names_the_reasons(table, monkeypatch):

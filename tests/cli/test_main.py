@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -283,3 +284,18 @@ def test_paths_with_brackets_are_printed_as_they_are(quick, capsys):
 
 def test_exit_codes_are_those_promised():
     assert (main.DONE, main.FAILED, main.WRONG_USE) == (0, 1, 2)
+
+
+def test_warnings_are_notes_and_failed_methods_are_named_once(capsys, monkeypatch):
+    from sklearn.exceptions import FitFailedWarning
+
+    from fewlabel.cli.main import _show_warnings_as_notes
+    from fewlabel.exceptions import PriorWarning
+
+    usual = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: usual.append(str(message)))
+    _show_warnings_as_notes()
+    for kind in (UserWarning, PriorWarning, FitFailedWarning, FutureWarning):
+        warnings.showwarning(kind(kind.__name__), kind, "somewhere.py", 1)
+    assert capsys.readouterr().err == "note: UserWarning\nnote: PriorWarning\n"
+    assert usual == ["FutureWarning"]

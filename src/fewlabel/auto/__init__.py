@@ -1,7 +1,7 @@
 """AutoClassifier: many methods compared out of fold, the better ones combined."""
 
 from fewlabel.auto._classifier import BLOCK, RANK_EDGE, AutoClassifier
-from fewlabel.auto._intervals import UnlabeledEffect
+from fewlabel.auto._effect import UnlabeledEffect
 from fewlabel.auto._learning_curve import LearningCurve, learning_curve
 from fewlabel.auto._members import portfolio
 from fewlabel.auto._observe import Observation, observe_members

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabel import labels
 from fewlabel.auto._attempt import attempt, reasons, status_of, warn_failed
 from fewlabel.auto._crossfit import Evidence, TrainingRows, refit
-from fewlabel.auto._intervals import UnlabeledEffect, interval, unlabeled_effect
+from fewlabel.auto._effect import UnlabeledEffect, unlabeled_effect
+from fewlabel.auto._intervals import interval, prior_is_too_large
 from fewlabel.auto._members import select_members
 from fewlabel.auto._reading import read_task
 from fewlabel.auto._trials import OUT_OF_TIME, try_members
@@ -24,6 +25,7 @@ from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted, find_
 from fewlabel.base import Interval, RankingClassifier, StrOptions, check_weights, fit_context
 from fewlabel.calibration import calibrate, calibrate_pu, prior_shift
 from fewlabel.folds import Sampling
+from fewlabel.positive_unlabeled import check_prior_fits
 from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
@@ -92,9 +94,8 @@ class AutoClassifier(RankingClassifier):
     score_ : float
         Out-of-fold score of the ensemble with these weights.
     unlabeled_effect_ : UnlabeledEffect or None
-        Difference between the best member that uses unlabeled rows and the best that does not. None for
-        positive-unlabeled data, or without unlabeled rows. Each is the best of several, so small differences mean
-        little.
+        What the unlabeled rows are worth: a member that uses them, compared with itself without them on the same folds.
+        None for positive-unlabeled data, without unlabeled rows, or if the time budget is spent.
     out_of_fold_ : ndarray of shape (n_tested,) or (n_tested, n_classes)
         Cross-fitted decision function of the labeled rows, in their order; with `time`, of the later ones.
     labeled_rows_ : ndarray of int
@@ -249,15 +250,24 @@ class AutoClassifier(RankingClassifier):
                 report(done, total, f"{member.name} (failed)" if member in left_out else member.name)
         evidence = {m: evidence[m] for m in members if m in evidence}
         out_of_fold = self._choose(rows, evidence, left_out)
+        if self.prior_ is not None and self.prior is not None:
+            sure = prior_is_too_large(rows.tested_y, out_of_fold, self.prior)
+            check_prior_fits(self.prior, X[kept], codes[kept] == 1, stacklevel=4, sure=sure)
+        effect = None
+        if self.time_budget is None or monotonic() < start + self.time_budget:
+            effect = unlabeled_effect(rows, evidence, self.ensemble_weights_, self._n_repeats(rows), self._scorer)
+        self._effect = None if effect is None else list(effect)
         self._calibrate(_log_odds(out_of_fold), rows, X[codes < 0])
         report(total, total, "the chosen members on all rows")
         return self
 
     def _try(self, rows, members, start):
         """Yield each member with its evidence, an error, or `OUT_OF_TIME`."""
-        n_repeats = _repeats(len(rows.tested)) if self.n_repeats == "auto" else self.n_repeats
         deadline = np.inf if self.time_budget is None else start + _SHARE_OF_CROSSFIT * self.time_budget
-        return try_members(rows, members, n_repeats, deadline, self.n_jobs)
+        return try_members(rows, members, self._n_repeats(rows), deadline, self.n_jobs)
+
+    def _n_repeats(self, rows):
+        return _repeats(len(rows.tested)) if self.n_repeats == "auto" else self.n_repeats
 
     def _choose(self, rows, evidence, left_out):
         """Weigh the members and fit the chosen ones to all rows; return the ensemble's cross-fitted ranks.
@@ -282,7 +292,7 @@ class AutoClassifier(RankingClassifier):
         raise RuntimeError(f"no method could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
 
     def _weigh(self, rows, evidence, left_out):
-        """Set weights, leaderboard and effect of the unlabeled rows; return the ensemble's cross-fitted ranks."""
+        """Set weights and leaderboard; return the ensemble's cross-fitted ranks."""
         members, ranks = list(evidence), np.array([found.ranks for found in evidence.values()])
         y, seed, sampling, scorer = rows.tested_y, rows.seed, rows.tested_sampling, self._scorer
         uses = np.array([rows.uses_unlabeled(m) for m in members])
@@ -304,10 +314,6 @@ class AutoClassifier(RankingClassifier):
         nothing = [np.nan] * 4
         board += [(m.name, m.family, *nothing, rows.uses_unlabeled(m), 0.0, status_of(w)) for m, w in left_out.items()]
         self._board = [list(column) for column in zip(*board)]
-        effect = None
-        if self.prior_ is None:
-            effect = unlabeled_effect(y, ranks, uses, [m.name for m in members], scorer, seed)
-        self._effect = None if effect is None else list(effect)
         return out_of_fold
 
     @property

@@ -5,6 +5,7 @@ The reference rows of a fold are the rows held out and a sample of the unlabeled
 """
 
 import contextlib
+import copy
 import time
 import warnings
 from typing import NamedTuple
@@ -15,9 +16,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.auto._features import learn_views
 from fewlabel.auto._fitted import FittedMember, RankReference, raw_scores
-from fewlabel.auto._members import ALL, MULTICLASS, POSITIVE_UNLABELED, Context
+from fewlabel.auto._members import ALL, LABELED, MULTICLASS, POSITIVE_UNLABELED, Context
 from fewlabel.exceptions import LabelError
 from fewlabel.folds import INDEPENDENT, copies, join_groups, stratified_folds
+from fewlabel.positive_unlabeled import prior_checked
 from fewlabel.thread_limits import one_thread
 from fewlabel.warning_filters import keep_filters
 
@@ -34,9 +36,10 @@ def contained():
     """Run the work of a member so that the process is left as it was.
 
     Members use one BLAS and OpenMP thread each: they run side by side, and sums then have one order. Overflows show in
-    a member's score. Warnings are neither muted nor recorded, because both would change filters of the whole process.
+    a member's score. Warnings are neither muted nor recorded, because both would change filters of the whole process;
+    `AutoClassifier` warns of a prior once, its members do not.
     """
-    with one_thread(), keep_filters(), np.errstate(all="ignore"):
+    with one_thread(), keep_filters(), prior_checked(), np.errstate(all="ignore"):
         yield
 
 
@@ -96,10 +99,17 @@ class TrainingRows:
         self.n_outputs = self.n_classes if task == MULTICLASS else 1
         self.labeled, self.unlabeled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         self.y = codes[self.labeled]
-        self.sampling, self.n_copies = sampling, 0
+        self.sampling, self.n_copies, self._X, self._hide_unlabeled = sampling, 0, X, False
         self._folds_by = self._keep_copies_together(X)
         self.tested = np.unique(np.concatenate([fold.test for fold in self.folds(1)]))
         self.views, self._tables = learn_views(X, self.labeled, {(m.view, m.learns) for m in members}, seed)
+
+    def without_unlabeled(self, member):
+        """The same rows and folds for a member that learns nothing from unlabeled rows; these only order its scores."""
+        rows = copy.copy(self)
+        rows._hide_unlabeled = True
+        rows.views, rows._tables = learn_views(self._X, self.labeled, {(member.view, LABELED)}, self.seed)
+        return rows
 
     def _keep_copies_together(self, X):
         """What the labeled rows are split by: the user's groups and time, and groups of copies."""
@@ -188,7 +198,7 @@ class TrainingRows:
         context = Context(seed, n_trees, self.task, len(self.labeled), self.table(member).shape[1], self.prior)
         if member.fits_unlabeled and self.task == POSITIVE_UNLABELED:
             y = np.where(y == 1, 1, -1)
-        elif member.fits_unlabeled:
+        elif member.fits_unlabeled and not self._hide_unlabeled:
             hidden = self.sample_unlabeled(member.most_unlabeled, fold)
             rows, y = np.r_[rows, hidden], np.r_[y, np.full(len(hidden), -1)]
         table = self.table(member)[rows]

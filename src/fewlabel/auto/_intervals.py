@@ -1,7 +1,5 @@
 """Confidence intervals of scores and of differences between two scores."""
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
@@ -14,53 +12,6 @@ from fewlabel.metrics import auc_confidence_interval, paired_auc_test
 _N_BOOTSTRAP, _MOST_DRAWS = 200, 20
 _UNSEEN = 0.5  # weight of the largest design effect, where the data weigh (number of groups that are ranked wrong)^3
 _CONFIDENCE = 0.95
-
-
-class UnlabeledEffect(NamedTuple):
-    """What the unlabeled rows are worth: the best method that uses them compared with the best that does not.
-
-    Attributes
-    ----------
-    difference : float
-        Of the out-of-fold scores; positive if the unlabeled rows help.
-    low, high : float
-        Its 95% interval, on the same rows.
-    pvalue : float
-    method, supervised : str
-        The two methods.
-    """
-
-    difference: float
-    low: float
-    high: float
-    pvalue: float
-    method: str
-    supervised: str
-
-
-def unlabeled_effect(y, ranks, uses_unlabeled, names, scorer, seed):
-    """Compare the best member that uses unlabeled rows with the best that does not.
-
-    Parameters
-    ----------
-    y : ndarray of int
-    ranks : ndarray of shape (n_members, n_rows, n_outputs)
-    uses_unlabeled : ndarray of bool of shape (n_members,)
-    names : sequence of str
-    scorer : callable
-    seed : int
-
-    Returns
-    -------
-    UnlabeledEffect or None
-        None if all members use unlabeled rows, or none does.
-    """
-    if uses_unlabeled.all() or not uses_unlabeled.any():
-        return None
-    scores = np.array([score_ranks(r, y, scorer) for r in ranks])
-    best, other = (int(np.flatnonzero(group)[scores[group].argmax()]) for group in (uses_unlabeled, ~uses_unlabeled))
-    found = compare(y, ranks[best], ranks[other], scorer, seed)
-    return UnlabeledEffect(*map(float, found), names[best], names[other])
 
 
 def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT, share=1.0):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fewlabel.auto._attempt import attempt
 from fewlabel.auto._crossfit import TrainingRows, crossfit_with_fewer
 from fewlabel.auto._intervals import interval
 from fewlabel.auto._members import PORTFOLIO
@@ -63,22 +64,32 @@ def learning_curve(model, X, codes, *, sampling=INDEPENDENT, seed=0):
 
     Returns
     -------
-    LearningCurve
+    LearningCurve or None
+        None if no chosen member can be fitted to fewer labels.
     """
-    weights = sorted(model.ensemble_weights_.items(), key=lambda pair: -pair[1])[:_MOST_MEMBERS]
     by_name = {m.name: m for m in PORTFOLIO}
-    members = [by_name[name] for name, _ in weights]
+    chosen = sorted(model.ensemble_weights_.items(), key=lambda pair: -pair[1])
+    members = [by_name[name] for name, _ in chosen]
     pu = model.prior_ is not None
     kept = model.labeled_rows_ if pu else np.arange(len(codes))
     codes = (codes == 1).astype(np.int64) if pu else codes
     rows = TrainingRows(X[kept], codes[kept], model.task_, members, seed, model.prior_, sampling.take(kept))
+    ranks, weights = [], []
+    for member, (_, weight) in zip(members, chosen):
+        found = [attempt(crossfit_with_fewer, rows, member, share) for share in _SHARES]
+        if not any(isinstance(one, Exception) for one in found):
+            ranks.append(found)
+            weights.append(weight)
+        if len(ranks) == _MOST_MEMBERS:
+            break
+    if not ranks:
+        return None
     n_labels = int((rows.y == 1).sum()) if pu else len(rows.y)
-    shares = np.array([weight for _, weight in weights]) / sum(weight for _, weight in weights)
+    shares = np.array(weights) / sum(weights)
     sizes, found = [], []
-    for share in _SHARES:
-        ranks = np.array([crossfit_with_fewer(rows, member, share) for member in members])
+    for share, of_members in zip(_SHARES, zip(*ranks)):
         sizes.append(round(n_labels * share * rows.training_share))
-        ensemble = combine(shares, ranks)
+        ensemble = combine(shares, np.array(of_members))
         found.append(interval(rows.tested_y, ensemble, model._scorer, model.prior_, seed, rows.tested_sampling))
     scores, low, high = (list(column) for column in zip(*found))
     slope, error = _power_law(np.array(sizes), 1 - np.array(scores), n_labels)

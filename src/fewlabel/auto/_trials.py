@@ -1,5 +1,6 @@
 """Try the members: the evidence of each, or the error that explains why there is none."""
 
+import importlib
 import time
 
 import numpy as np
@@ -24,6 +25,8 @@ def try_members(rows, members, n_repeats, deadline, n_jobs):
         On the clock of `time.monotonic`. After it no member is started, unless all that were started have failed.
     n_jobs : int or None
     """
+    for package in sorted({m.package for m in members}):
+        attempt(importlib.import_module, package)  # in a thread, others would see modules that are not complete yet
     order = sorted(members, key=lambda m: TRIED_FIRST.index(m.name) if m.name in TRIED_FIRST else len(TRIED_FIRST))
     started, failed = [], []
 

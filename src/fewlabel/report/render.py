@@ -38,7 +38,7 @@ def render(summary: dict[str, Any]) -> str:
             roc_panel=charts.roc_panel(summary["roc"]),
             precision_panel=charts.precision_panel(summary["precision_recall"]),
             calibration_panel=charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
-            learning_panel=charts.learning_panel(summary["learning_curve"]),
+            learning_panel=summary["learning_curve"] and charts.learning_panel(summary["learning_curve"]),
             score_panel=charts.score_panel(summary["scores"]),
             decision_panels=_decision_panels(summary),
             importance_scale=max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0,

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 
 import fewlabel
-from fewlabel.auto import AutoClassifier, learning_curve
+from fewlabel.auto import AutoClassifier
 from fewlabel.inspection import scorecard
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves, decisions
+from fewlabel.report.forecast import forecast
 from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, evidence_of, score_table
 from fewlabel.text import short
 
 CONFIDENCE = 0.95
 _PACKAGES = ("scikit-learn", "numpy", "pandas", "numba", "skrub")
-_GAIN = 0.01
 _MOST_CLASSES = 6
 _SCORE_NAMES = {"roc_auc": "AUC", "average_precision": "average precision"}
 
@@ -92,7 +92,7 @@ def summarize(
         "verdict": _verdict(auto, data),
         **_decided(model, encoded, decision),
         **_curves_of(model, codes, seed),
-        "learning_curve": _learning_curve(auto, encoded, data, seed),
+        "learning_curve": forecast(auto, encoded, data["labeled"], _score_name(auto), seed),
         "scores": _histograms(model, codes, probability),
         **_explained(model, features, seed),
         "next_rows": _next_rows(model, X, features, codes, seed),
@@ -236,7 +236,10 @@ def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
         )
         return {"kind": "none", "answer": "They are required.", "text": text}
     if effect is None:
+        users = auto.leaderboard_.query("uses_unlabeled and status == 'ok' and family != 'ensemble'")["method"]
         text = "Every method here learns from the labeled rows only."
+        if len(users):
+            text = f"{', '.join(users)} uses the {n} unlabeled rows, and was not fitted without them for comparison."
         return {"kind": "none", "answer": "Not measured." if n else "There are none.", "text": text}
     if effect.low <= 0 <= effect.high:
         kind, answer, says = "none", "No measurable difference.", "make no measurable difference"
@@ -244,12 +247,10 @@ def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
         kind, answer, says = "helped", "Yes.", "help"
     else:
         kind, answer, says = "hurt", "No, they hurt.", "hurt"
-    name, board = _score_name(auto), auto.leaderboard_.set_index("method")["score"]
     text = (
-        f"On this table the {n} unlabeled rows {says}. Out of fold, the best method that uses them ({effect.method}) "
-        f"has {name} {board[effect.method]:.3f}, and the best one that does not ({effect.supervised}) "
-        f"{board[effect.supervised]:.3f}: difference {signed(effect.difference)}, 95% interval {signed(effect.low)} to "
-        f"{signed(effect.high)}."
+        f"On this table the {n} unlabeled rows {says}. Out of fold, {effect.method} has {_score_name(auto)} "
+        f"{effect.score:.3f} with them and {effect.without:.3f} without: difference {signed(effect.difference)}, 95% "
+        f"interval {signed(effect.low)} to {signed(effect.high)}."
     )
     return {"kind": kind, "answer": answer, "text": text, **effect._asdict()}
 
@@ -289,42 +290,6 @@ def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str
         ],
         "calibration": curves.calibration(predicted == y, decision.max(axis=1)),
     }
-
-
-def _learning_curve(auto: AutoClassifier, encoded: EncodedTable, data: dict[str, Any], seed: int) -> dict[str, Any]:
-    codes = encoded.labels.codes
-    curve = learning_curve(auto, encoded.features, codes, sampling=encoded.sampling, seed=seed)
-    n = data["labeled"]
-    more = curve.needed(_GAIN, n)
-    ahead: list[int] = []
-    if curve.slope > 0:
-        furthest = min(n + more, 8 * n) if more is not None else 4 * n
-        ahead = sorted({int(v) for v in np.geomspace(n, max(furthest, n + 1), 12)})
-    name = _score_name(auto)
-    if curve.error <= _GAIN:
-        text = f"By this curve, the {name} is already within {_GAIN} of 1: more labels can hardly improve it."
-    elif more is None:
-        text = "The score does not rise steadily with the number of labels, so no forecast is made."
-    else:
-        text = f"By this curve, {signed(_GAIN, 2)} {name} takes about {_rough(more)} more labels."
-    return {
-        "labels": curve.labels,
-        "scores": [float(np.clip(s, 0, 1)) for s in curve.scores],
-        "low": curve.low,
-        "high": curve.high,
-        "ahead_labels": ahead,
-        "ahead_scores": [float(1 - curve.error * (v / n) ** -curve.slope) for v in ahead],
-        "more_labels": more,
-        "gain": _GAIN,
-        "score_name": name,
-        "text": text,
-    }
-
-
-def _rough(number: int) -> str:
-    """Round to two significant digits."""
-    digits = max(len(str(number)) - 2, 0)
-    return f"{round(number, -digits):,}"
 
 
 def _histograms(model: TableClassifier, codes: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
