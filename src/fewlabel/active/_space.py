@@ -3,9 +3,10 @@
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-_N_NEIGHBORS = 10
+from fewlabel.thread_limits import one_thread
+
 _MOST_STANDARD_DEVIATIONS = 3.0  # further out, one value would outweigh all other columns
-_MOST_REFERENCES = 2000  # rows among which neighbors are looked for; more do not change a density
+_N_ITERATIONS = 20
 
 
 def canonical_order(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -23,16 +24,6 @@ def standardize(X: np.ndarray) -> np.ndarray:
     spread = Z.std(axis=0)
     Z = (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return np.clip(Z, -_MOST_STANDARD_DEVIATIONS, _MOST_STANDARD_DEVIATIONS) / np.sqrt(X.shape[1])
-
-
-def density(Z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One over the mean distance to the nearest rows, as a share of the largest."""
-    references = Z if len(Z) <= _MOST_REFERENCES else Z[rng.choice(len(Z), _MOST_REFERENCES, replace=False)]
-    n_neighbors = min(_N_NEIGHBORS + 1, len(references))  # a row may be its own neighbor
-    distance = NearestNeighbors(n_neighbors=n_neighbors).fit(references).kneighbors(Z)[0].mean(axis=1)
-    typical = max(float(np.median(distance)), 1e-12)
-    found = 1 / (distance + 0.1 * typical)  # repeated rows do not become infinitely dense
-    return found / found.max()
 
 
 def nearest_distance(Z: np.ndarray, references: np.ndarray) -> np.ndarray:
@@ -69,3 +60,57 @@ def farthest(Z: np.ndarray, distance: np.ndarray, worth: np.ndarray, n: int) -> 
         taken[chosen[k]] = True
         distance = np.minimum(distance, np.linalg.norm(Z - Z[chosen[k]], axis=1))
     return chosen
+
+
+def representatives(Z: np.ndarray, weight: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Cluster the rows by weighted k-means, and choose the row nearest to the center of each cluster.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_features)
+    weight : ndarray of shape (n_rows,)
+        At least 0.
+    n : int
+        Number of clusters.
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of int of shape (n,)
+        Positions, that of the heaviest cluster first.
+    """
+    if weight.sum() == 0:
+        weight = np.ones(len(Z))
+    with one_thread():  # sums then have one order
+        centers = Z[_first_centers(Z, weight, n, rng)]
+        for _ in range(_N_ITERATIONS):
+            nearest = _squared_distances(Z, centers).argmin(axis=1)
+            mass = np.bincount(nearest, weights=weight, minlength=n)
+            sums = np.zeros_like(centers)
+            np.add.at(sums, nearest, weight[:, None] * Z)
+            moved = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centers)
+            if np.array_equal(moved, centers):
+                break
+            centers = moved
+        distance = _squared_distances(Z, centers)
+    chosen = np.empty(n, dtype=np.int64)
+    for position, cluster in enumerate(np.argsort(-mass, kind="stable")):
+        chosen[position] = distance[:, cluster].argmin()
+        distance[chosen[position]] = np.inf
+    return chosen
+
+
+def _first_centers(Z, weight, n, rng):
+    """k-means++: each center is drawn with probability proportional to weight and squared distance."""
+    chosen = [int(rng.choice(len(Z), p=weight / weight.sum()))]
+    distance = ((Z - Z[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < n:
+        chance = weight * distance
+        chance = chance if chance.sum() > 0 else np.ones(len(Z))  # fewer distinct rows than clusters
+        chosen.append(int(rng.choice(len(Z), p=chance / chance.sum())))
+        distance = np.minimum(distance, ((Z - Z[chosen[-1]]) ** 2).sum(axis=1))
+    return chosen
+
+
+def _squared_distances(Z, centers):
+    return (Z**2).sum(axis=1)[:, None] - 2 * Z @ centers.T + (centers**2).sum(axis=1)

@@ -13,6 +13,7 @@ from fewlabel.cli.bench import bench
 from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.fit import fit
+from fewlabel.cli.label import label
 from fewlabel.cli.methods import methods
 from fewlabel.cli.next import next_rows
 from fewlabel.cli.predict import predict
@@ -137,6 +138,6 @@ def root(
         raise typer.Exit(WRONG_USE)
 
 
-for command in (demo, check, fit, predict, scorecard, prior, select, methods, bench):
+for command in (demo, check, fit, predict, scorecard, prior, select, methods, bench, label):
     app.command()(command)
 app.command("next")(next_rows)

@@ -1,0 +1,173 @@
+"""The model behind the labeling page: how good it is by now, what more labels would bring, and what it looks at."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fewlabel.active import draw_weights
+from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
+from fewlabel.metrics import auc_confidence_interval
+
+if TYPE_CHECKING:
+    from fewlabel.label_app.loop import Task
+    from fewlabel.label_app.store import Entry
+
+_LEAST_OF_CLASS = 2  # one row to learn from, one to validate with
+_LEAST_RANDOM_OF_CLASS = 5  # random rows of each class: with fewer, an interval would hardly say anything
+_LEAST_FOR_CURVE = 5  # rows of each class: with fewer, a part of them may lack a class
+_LEAST_FOR_FORECAST = 30  # labels: with fewer, the slope of the curve is mostly noise
+_GAIN = 0.01
+_MANY = 3  # times the labels so far: more than this for +.01 is a reason to stop
+_N_REFERENCES = 10
+_MOST_COLUMNS = 100
+
+
+class Point(NamedTuple):
+    """AUC with its 95% interval by number of labels; `unbiased` if it represents all rows of the table."""
+
+    labels: int
+    auc: float
+    low: float
+    high: float
+    unbiased: bool
+
+
+class Progress:
+    """A fitted model, with the history of its AUC.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n_rows, n_classes)
+        Of all rows; 0 for a class that has too few labels.
+    """
+
+    def __init__(self, task: "Task", model: AutoClassifier, probability: np.ndarray) -> None:
+        self._task, self._model, self.probability = task, model, probability
+        self.history: list[Point] = []
+        self.curve: LearningCurve | None = None
+        self._contributions: dict[int, dict[str, float]] = {}
+
+    def summary(self) -> dict[str, Any]:
+        """What the page shows of it: the history, what more labels would bring, and a hint to stop."""
+        text, stop = _forecast(self.curve, self.history[-1].labels if self.history else 0)
+        return {"history": [point._asdict() for point in self.history], "text": text, "stop": stop}
+
+    def score(self, row: int) -> dict[str, Any]:
+        """The class to find, or the most probable one of several, and its probability."""
+        names, values = self._task.classes, self.probability[row]
+        named = names.index(self._task.positive) if self._task.positive in names and len(names) == 2 else None
+        best = int(values.argmax()) if named is None else named
+        return {"label": names[best], "probability": round(float(values[best]), 4)}
+
+    def contributions(self, features: np.ndarray, row: int, sources: np.ndarray) -> dict[str, float]:
+        """How much the probabilities of a row change on average if a column has the value of another row."""
+        if row not in self._contributions:
+            self._contributions[row] = self._contributions_of(features, row, sources)
+        return self._contributions[row]
+
+    def _contributions_of(self, features: np.ndarray, row: int, sources: np.ndarray) -> dict[str, float]:
+        rng = np.random.default_rng(self._task.seed)
+        others = features[rng.permutation(len(features))[:_N_REFERENCES]]
+        names = list(dict.fromkeys(sources))[:_MOST_COLUMNS]
+        blocks = []
+        for name in names:
+            block = np.repeat(features[row : row + 1], len(others), axis=0)
+            block[:, sources == name] = others[:, sources == name]
+            blocks.append(block)
+        own, *changed = np.split(
+            self._model.predict_proba(np.vstack([features[row : row + 1], *blocks])),
+            1 + len(others) * np.arange(len(names)),
+        )
+        return {str(name): float(np.abs(block - own).sum(axis=1).mean()) for name, block in zip(names, changed)}
+
+
+def fit_model(
+    task: "Task",
+    features: np.ndarray,
+    codes: np.ndarray,
+    order: list[int],
+    draws: "list[Entry]",
+    before: Progress | None,
+) -> Progress | None:
+    """Fit a quick portfolio and measure it out of fold.
+
+    Parameters
+    ----------
+    task : Task
+    features : ndarray of shape (n_rows, n_features)
+    codes : ndarray of int
+        Class of each row, -1 if it is unlabeled.
+    order : list of int
+        Rows that were answered, in the order of the answers.
+    draws : list of Entry
+        How each of them was drawn.
+    before : Progress or None
+        The model so far, whose history is continued.
+
+    Returns
+    -------
+    Progress or None
+        None if fewer than two classes have enough rows.
+    """
+    counts = np.bincount(codes[codes >= 0], minlength=len(task.classes))
+    known = np.where((codes >= 0) & (counts[codes] >= _LEAST_OF_CLASS), codes, -1)
+    if len(np.unique(known[known >= 0])) < 2:
+        return None
+    model = AutoClassifier(list(task.portfolio), n_repeats=1, random_state=task.seed).fit(features, known)
+    probability = np.zeros((len(features), len(task.classes)))
+    probability[:, model.classes_] = model.predict_proba(features)
+    found = Progress(task, model, probability)
+    if counts[counts >= _LEAST_OF_CLASS].min() >= _LEAST_FOR_CURVE:
+        found.curve = learning_curve(
+            model, features, np.searchsorted(model.classes_, known) * (known >= 0) - (known < 0)
+        )
+    found.history = [] if before is None else list(before.history)
+    if not found.history and found.curve is not None:  # a new session: what fewer labels would have given
+        found.history = _points(found.curve)[:-1]
+    found.history.append(_measure(model, known, order, draws))
+    return found
+
+
+def _points(curve: LearningCurve) -> list[Point]:
+    found = zip(curve.labels, *(np.clip(values, 0, 1).tolist() for values in (curve.scores, curve.low, curve.high)))
+    return [Point(int(labels), auc, low, high, False) for labels, auc, low, high in found]
+
+
+def _measure(model: AutoClassifier, known: np.ndarray, order: list[int], draws: "list[Entry]") -> Point:
+    """The AUC of the ensemble out of fold: for all rows of the table if enough rows were drawn at random."""
+    n_labels = int((known >= 0).sum())
+    random = pd.Series({row: draw.how == "random" for row, draw in zip(order, draws)}, dtype=bool)
+    drawn = np.bincount(known[random.index[random]] + 1, minlength=known.max() + 2)[1:]
+    drawn = drawn[np.unique(known[known >= 0])]
+    if model.task_ == "binary" and drawn.min() >= _LEAST_RANDOM_OF_CLASS:
+        rows = model.labeled_rows_
+        given = [row for row in rows if row not in random.index]
+        in_order = np.array([*given, *(row for row in random.index if known[row] >= 0)])
+        chances = {row: float(draw.probability) for row, draw in zip(order, draws)}
+        weights = pd.Series(
+            draw_weights(
+                [bool(random.get(row, False)) for row in in_order], [chances.get(row, 1.0) for row in in_order]
+            ),
+            index=in_order,
+        )
+        y = (known[rows] == model.classes_[1]).astype(int)
+        found = auc_confidence_interval(y, model.out_of_fold_, sample_weight=weights[rows].to_numpy())
+        return Point(n_labels, found.auc, found.low, found.high, True)
+    board = model.leaderboard_.set_index("method").loc["AutoClassifier"]
+    return Point(n_labels, float(board["score"]), float(board["low"]), float(board["high"]), False)
+
+
+def _forecast(curve: LearningCurve | None, n_labels: int) -> tuple[str, str]:
+    """What more labels would bring by the learning curve, and a hint to stop."""
+    if curve is None or n_labels < _LEAST_FOR_FORECAST:
+        return "", ""
+    more = curve.needed(_GAIN, n_labels)
+    if more is None:
+        if curve.error <= _GAIN:
+            return f"The AUC is within {_GAIN} of 1.", "More labels can hardly raise it: a good moment to stop."
+        return "The AUC does not rise steadily with the number of labels, so no forecast is made.", ""
+    text = f"About {max(round(more, -1), 10):,} more labels for +{_GAIN} AUC."
+    if more > _MANY * n_labels:
+        return text, f"That is more than {_MANY} times the labels so far: consider stopping here."
+    return text, ""

@@ -1,0 +1,106 @@
+"""The labeling loop without a browser: what is asked, measured and refused."""
+
+import pytest
+
+from fewlabel.active.answers import merge_answers
+from fewlabel.label_app import AnswerStore, LabelingLoop
+from label_app.tasks import make_task
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "labels.csv"
+
+
+def answer_rows(loop, n, tab="a"):
+    """Answer `n` rows truthfully; returns their keys."""
+    keys = []
+    for _ in range(n):
+        row = loop.next(tab)["row"]
+        label = loop.task.classes[(row["number"] - 1) % len(loop.task.classes)]
+        loop.answer(tab, row["key"], label, how=row["how"], probability=row["probability"])
+        keys.append(row["key"])
+    loop.wait()
+    return keys
+
+
+def test_a_table_without_labels_is_labeled_to_the_end(path):
+    store = AnswerStore(path)
+    loop = LabelingLoop(make_task(24, columns="ab"), store)
+    first = loop.next("a")
+    assert first["row"]["how"] in ("diverse", "random")
+    assert first["row"]["score"] is None
+    assert first["progress"]["history"] == []
+    keys = answer_rows(loop, 24)
+    assert sorted(keys) == sorted(loop.task.keys)
+    found = loop.next("a")
+    assert found["row"] is None
+    assert found["progress"]["labeled"] == 24
+    assert found["progress"]["counts"] == {"yes": 12, "no": 12}
+    store.close()
+
+
+def test_random_rows_give_the_auc_of_the_whole_table(path):
+    store = AnswerStore(path)
+    loop = LabelingLoop(make_task(60, labeled=8, columns="ab", random_share=1.0), store)
+    answer_rows(loop, 20)
+    point = loop.next("a")["progress"]["history"][-1]
+    assert point["unbiased"]
+    assert point["labels"] == 28
+    assert 0 <= point["low"] <= point["auc"] <= point["high"] <= 1
+    assert not loop.next("a")["progress"]["history"][0]["unbiased"]
+    assert {entry.how for entry in store.entries} == {"random"}
+    first = float(store.entries[0].probability)
+    assert 0.5 / 52 <= first < 0.1
+    store.close()
+
+
+def test_another_session_goes_on_and_its_answers_reach_a_fit(path):
+    store = AnswerStore(path)
+    task = make_task(columns="ab")
+    loop = LabelingLoop(task, store)
+    first = answer_rows(loop, 6)
+    store.close()
+    store = AnswerStore(path)
+    loop = LabelingLoop(task, store)
+    loop.wait()
+    assert loop.next("b")["progress"]["answered"] == 6
+    second = answer_rows(loop, 3, tab="b")
+    assert not set(first) & set(second)
+    assert loop.undo("b")["row"]["key"] == second[-1]
+    store.close()
+    column = merge_answers(task.table["a"].map(lambda _: None), task.keys, [path]).column
+    assert (column != "").sum() == 8
+
+
+def test_three_classes_and_positives_only(path, tmp_path):
+    store = AnswerStore(path)
+    loop = LabelingLoop(make_task(30, classes=("a", "b", "c"), columns="xy"), store)
+    answer_rows(loop, 15)
+    assert loop.next("a")["row"]["score"]["label"] in "abc"
+    store.close()
+    task = make_task(30, columns="xy", positive="yes")
+    task.codes[[0, 2, 4]] = 0
+    store = AnswerStore(tmp_path / "other.csv")
+    loop = LabelingLoop(task, store)
+    assert loop.next("a")["row"]["how"] in ("likely positive", "random")
+    store.close()
+
+
+def test_a_model_that_cannot_be_fitted_is_no_reason_to_stop(path):
+    store = AnswerStore(path)
+    loop = LabelingLoop(make_task(labeled=10, columns="ab", portfolio=["nonsense"]), store)
+    answer_rows(loop, 6)
+    assert "No new model could be fitted: portfolio: 'nonsense' is not known" in loop.next("a")["progress"]["problem"]
+    assert len(store.entries) == 6
+    store.close()
+
+
+def test_a_log_of_another_table_or_with_another_class_is_refused(path):
+    store = AnswerStore(path)
+    store.append(make_task(columns="ab").keys[0], "perhaps")
+    with pytest.raises(ValueError, match="has the label 'perhaps', which is not one of the classes yes, no"):
+        LabelingLoop(make_task(columns="ab"), store)
+    with pytest.raises(ValueError, match="belongs to another table"):
+        LabelingLoop(make_task(columns="a"), store)
+    store.close()
