@@ -1,5 +1,7 @@
 """``fewlabel next`` and ``fewlabel fit --labels``: a loop by spreadsheet."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,6 +59,16 @@ def test_two_rounds_by_spreadsheet(truth, capsys):
     assert "30 rows have labels from ask.csv, more.tsv" in said.err
     assert "unlabeled: 150 rows" in said.err
     assert "50 labeled and 150 unlabeled rows" in said.out
+
+
+def test_random_answers_give_the_auc_of_the_whole_table(truth, capsys):
+    assert run(["next", "rows.csv", "--target", "y", "--n", "40", "--random-share", "0.5", "--quiet"]) == 0
+    rows = answer("ask.csv", truth)
+    assert run(["fit", "rows.csv", "--target", "y", "--labels", "ask.csv", *QUICK]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    found = re.search(r"AUC (0\.\d+) \(0\.\d+ to [01]\.\d+\) for all rows of the table, by the 20 answers", said)
+    assert float(found[1]) > 0.8
+    assert len(rows) == 40
 
 
 def test_contradicting_answers_are_reported(truth, capsys):

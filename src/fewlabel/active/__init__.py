@@ -3,6 +3,15 @@
 from fewlabel.active._baselines import CoresetQuery, MarginQuery, RandomQuery
 from fewlabel.active._batch import BatchQuery
 from fewlabel.active._draws import draw_weights
-from fewlabel.active._query import Query, QueryStrategy
+from fewlabel.active._query import RANDOM, Query, QueryStrategy
 
-__all__ = ["BatchQuery", "CoresetQuery", "MarginQuery", "Query", "QueryStrategy", "RandomQuery", "draw_weights"]
+__all__ = [
+    "RANDOM",
+    "BatchQuery",
+    "CoresetQuery",
+    "MarginQuery",
+    "Query",
+    "QueryStrategy",
+    "RandomQuery",
+    "draw_weights",
+]

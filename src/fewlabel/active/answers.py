@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from fewlabel.active._query import RANDOM
 from fewlabel.exceptions import TableError
 from fewlabel.files import column_names, read_table
 from fewlabel.text import printable, short
@@ -145,7 +146,7 @@ def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path])
             said[row] = {values[row]: "the table"} if values[row] != "" else {}
         said[row].setdefault(answer.label, answer.file)
         values[row], order[row] = answer.label, number
-        if answer.how == "random" and answer.probability > 0:
+        if answer.how == RANDOM and answer.probability > 0:
             random[row], probability[row] = True, answer.probability
     conflicts = {row: labels for row, labels in said.items() if len(labels) > 1}
     for row in conflicts:

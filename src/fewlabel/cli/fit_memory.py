@@ -12,9 +12,10 @@ from fewlabel.auto import AutoClassifier
 from fewlabel.cli.fit import METRICS, MODEL, REPORT, FitOptions
 from fewlabel.cli.methods import find_method
 from fewlabel.cli.paths import new_set, require_column, sha256, write_json
-from fewlabel.cli.reading import read_labeled
+from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say
 from fewlabel.decisions import Costs
+from fewlabel.label_app import auc_of_table
 from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, repeated_rows, suspicions
 from fewlabel.text import short
 
@@ -22,7 +23,8 @@ from fewlabel.text import short
 def fit_memory(options: FitOptions) -> None:
     """Fit a model to one file, and write the model, the report and the metrics."""
     path, estimator = _only_file(options), _new_estimator(options)
-    X, column, notes = read_labeled(path, options.reading)
+    rows = read_rows(path, options.reading, new_target=bool(options.reading.answers))
+    X, column, notes = label_rows(rows, options.reading)
     X, sampled_by = _split_by(options, X)
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
@@ -31,9 +33,11 @@ def fit_memory(options: FitOptions) -> None:
     notes += repeated_rows(pd.DataFrame(encoded.features), column.labels.codes).notes
     for note in [*notes, *report.table_notes(model)]:
         say(f"note: {note}", options.quiet)
+    n_said = len(notes)
     with progress(options.quiet) as tell:
         model.fit_encoded(encoded, callback=tell)
-    for note in report.method_notes(model):
+    notes += _table_note(rows, model, encoded)
+    for note in [*notes[n_said:], *report.method_notes(model)]:
         say(f"note: {note}", options.quiet)
     decision = _choose_cut(options, model, encoded)
     say("writing the report", options.quiet)
@@ -54,6 +58,21 @@ def fit_memory(options: FitOptions) -> None:
     elif not options.quiet:
         show(summary)
         print(f"\nModel:   {options.out / MODEL}\nReport:  {options.out / REPORT}\nMetrics: {options.out / METRICS}")
+
+
+def _table_note(rows: TableRows, model: TableClassifier, encoded: EncodedTable) -> list[str]:
+    """The AUC that the choice of the answered rows does not bias, if enough of them were drawn at random."""
+    if rows.merged is None:
+        return []
+    merged = rows.merged
+    found = auc_of_table(model.estimator_, encoded.labels.codes, merged.order, merged.random, merged.probability)
+    if found is None:
+        return []
+    return [
+        f"AUC {found.auc:.3f} ({found.low:.3f} to {found.high:.3f}) for all rows of the table, by the "
+        f"{int(merged.random.sum())} answers that were drawn at random; the other figures are for the labeled rows, "
+        "most of which were chosen to be hard"
+    ]
 
 
 def _split_by(options: FitOptions, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, pd.Series]]:

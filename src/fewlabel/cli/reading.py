@@ -128,7 +128,11 @@ class TableRows(NamedTuple):
 
 def read_labeled(path: Path, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
     """Read the columns and the labels of a table, and make notes on them; wrong use if a column is not there."""
-    rows = read_rows(path, reading, new_target=bool(reading.answers))
+    return label_rows(read_rows(path, reading, new_target=bool(reading.answers)), reading)
+
+
+def label_rows(rows: TableRows, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
+    """Read the labels of a table, and make notes on them."""
     column = reading.labels(rows.target, text_file=rows.written)
     return rows.table, column, [*rows.notes, column.describe(), *column.notes]
 

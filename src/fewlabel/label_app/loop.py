@@ -89,9 +89,8 @@ class LabelingLoop:
     def __init__(self, task: Task, store: AnswerStore) -> None:
         self.task, self.store = task, store
         self._lock = threading.RLock()
-        encoder = TableEncoder(dayfirst=task.dayfirst, random_state=task.seed)
-        self._features = np.asarray(encoder.fit_transform(task.table))
-        self._sources = np.array(encoder.sources_, dtype=object)
+        self._encoder = TableEncoder(dayfirst=task.dayfirst, random_state=task.seed)
+        self._features = np.asarray(self._encoder.fit_transform(task.table))
         self._row_of = {key: row for row, key in enumerate(task.keys)}
         self._queue: list[_Ask] = []
         self._held: dict[str, _Ask] = {}  # the row that each tab shows
@@ -265,7 +264,7 @@ class LabelingLoop:
         score, weights = None, dict.fromkeys(names, 0.0)
         if self._model is not None:
             score = self._model.score(ask.row)
-            weights |= self._model.contributions(self._features, ask.row, self._sources)
+            weights |= self._model.contributions(self._encoder, self._features, ask.row)
         most = max(weights.values(), default=0.0)
         order = sorted(range(len(names)), key=lambda k: -weights[names[k]])
         return {

@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from fewlabel.active import draw_weights
+from fewlabel.active import RANDOM, draw_weights
 from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
-from fewlabel.metrics import auc_confidence_interval
+from fewlabel.metrics import AUCInterval, auc_confidence_interval
+from fewlabel.tables import TableEncoder
+from fewlabel.tables.reasons import explain_by_sampling, reference_rows
 
 if TYPE_CHECKING:
     from fewlabel.label_app.loop import Task
@@ -19,8 +20,7 @@ _LEAST_FOR_CURVE = 5  # rows of each class: with fewer, a part of them may lack 
 _LEAST_FOR_FORECAST = 30  # labels: with fewer, the slope of the curve is mostly noise
 _GAIN = 0.01
 _MANY = 3  # times the labels so far: more than this for +.01 is a reason to stop
-_N_REFERENCES = 10
-_MOST_COLUMNS = 100
+_N_ROUNDS, _ANY_ERROR = 4, 1e6  # of the reasons: an order of the columns does not need more
 
 
 class Point(NamedTuple):
@@ -60,26 +60,19 @@ class Progress:
         best = int(values.argmax()) if named is None else named
         return {"label": names[best], "probability": round(float(values[best]), 4)}
 
-    def contributions(self, features: np.ndarray, row: int, sources: np.ndarray) -> dict[str, float]:
-        """How much the probabilities of a row change on average if a column has the value of another row."""
+    def contributions(self, encoder: TableEncoder, features: np.ndarray, row: int) -> dict[str, float]:
+        """How much each column moves the score of a row, in either direction, away from those of other rows."""
         if row not in self._contributions:
-            self._contributions[row] = self._contributions_of(features, row, sources)
+            found = explain_by_sampling(
+                encoder,
+                self._model,
+                features[row : row + 1],
+                reference_rows(features),
+                max_rounds=_N_ROUNDS,
+                tol=_ANY_ERROR,
+            )
+            self._contributions[row] = found.contributions.iloc[0].abs().to_dict()
         return self._contributions[row]
-
-    def _contributions_of(self, features: np.ndarray, row: int, sources: np.ndarray) -> dict[str, float]:
-        rng = np.random.default_rng(self._task.seed)
-        others = features[rng.permutation(len(features))[:_N_REFERENCES]]
-        names = list(dict.fromkeys(sources))[:_MOST_COLUMNS]
-        blocks = []
-        for name in names:
-            block = np.repeat(features[row : row + 1], len(others), axis=0)
-            block[:, sources == name] = others[:, sources == name]
-            blocks.append(block)
-        own, *changed = np.split(
-            self._model.predict_proba(np.vstack([features[row : row + 1], *blocks])),
-            1 + len(others) * np.arange(len(names)),
-        )
-        return {str(name): float(np.abs(block - own).sum(axis=1).mean()) for name, block in zip(names, changed)}
 
 
 def fit_model(
@@ -136,26 +129,50 @@ def _points(curve: LearningCurve) -> list[Point]:
 
 def _measure(model: AutoClassifier, known: np.ndarray, order: list[int], draws: "list[Entry]") -> Point:
     """The AUC of the ensemble out of fold: for all rows of the table if enough rows were drawn at random."""
-    n_labels = int((known >= 0).sum())
-    random = pd.Series({row: draw.how == "random" for row, draw in zip(order, draws)}, dtype=bool)
-    drawn = np.bincount(known[random.index[random]] + 1, minlength=known.max() + 2)[1:]
-    drawn = drawn[np.unique(known[known >= 0])]
-    if model.task_ == "binary" and drawn.min() >= _LEAST_RANDOM_OF_CLASS:
-        rows = model.labeled_rows_
-        given = [row for row in rows if row not in random.index]
-        in_order = np.array([*given, *(row for row in random.index if known[row] >= 0)])
-        chances = {row: float(draw.probability) for row, draw in zip(order, draws)}
-        weights = pd.Series(
-            draw_weights(
-                [bool(random.get(row, False)) for row in in_order], [chances.get(row, 1.0) for row in in_order]
-            ),
-            index=in_order,
-        )
-        y = (known[rows] == model.classes_[1]).astype(int)
-        found = auc_confidence_interval(y, model.out_of_fold_, sample_weight=weights[rows].to_numpy())
+    place, random, chance = np.full(len(known), -1), np.zeros(len(known), dtype=bool), np.full(len(known), np.nan)
+    for position, (row, draw) in enumerate(zip(order, draws)):
+        place[row], random[row], chance[row] = position, draw.how == RANDOM, float(draw.probability)
+    n_labels, found = int((known >= 0).sum()), auc_of_table(model, known, place, random, chance)
+    if found is not None:
         return Point(n_labels, found.auc, found.low, found.high, True)
     board = model.leaderboard_.set_index("method").loc["AutoClassifier"]
     return Point(n_labels, float(board["score"]), float(board["low"]), float(board["high"]), False)
+
+
+def auc_of_table(
+    model: AutoClassifier, codes: np.ndarray, place: np.ndarray, random: np.ndarray, probability: np.ndarray
+) -> AUCInterval | None:
+    """The out-of-fold AUC for all rows of a table, although most labeled rows were chosen by a rule.
+
+    Parameters
+    ----------
+    model : AutoClassifier
+        Fitted to the table.
+    codes : ndarray of int of shape (n_rows,)
+        Class of each row, -1 if it is unlabeled.
+    place : ndarray of int of shape (n_rows,)
+        Place of each row among the answers, -1 if it was labeled before.
+    random : ndarray of bool of shape (n_rows,)
+        Rows that were drawn at random.
+    probability : ndarray of float of shape (n_rows,)
+        The probability of these draws.
+
+    Returns
+    -------
+    AUCInterval or None
+        None with more than two classes, or with fewer than 5 random rows of a class.
+    """
+    rows = model.labeled_rows_
+    if model.task_ != "binary" or len(model.out_of_fold_) != len(rows):  # by time, only the later rows are tested
+        return None
+    drawn = [int((random[rows] & (codes[rows] == code)).sum()) for code in np.unique(codes[rows])]
+    if min(drawn) < _LEAST_RANDOM_OF_CLASS:
+        return None
+    order = np.argsort(place[rows], kind="stable")
+    weights = np.empty(len(rows))
+    weights[order] = draw_weights(random[rows][order], probability[rows][order])
+    positive = (codes[rows] == codes[rows].max()).astype(int)
+    return auc_confidence_interval(positive, model.out_of_fold_, sample_weight=weights)
 
 
 def _forecast(curve: LearningCurve | None, n_labels: int) -> tuple[str, str]:
