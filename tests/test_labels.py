@@ -357,11 +357,14 @@ ONE_CLASS_ESTIMATORS = {
 def test_every_estimator_gives_the_absent_class_the_same_name(estimator, y, classes):
     X = pd.DataFrame({"x": [8.0, 9, 10.5, 11, 8.5, 9.5, 10.6, 1, 2, 3.5, 4, 5]})
     model = clone(estimator).fit(X, y)
-    is_table = isinstance(model, fewlabel.TableClassifier)  # whose classes are sorted, and the positive one is separate
-    assert model.classes_.tolist() == (sorted(classes) if is_table else classes)
-    assert not is_table or model.classes_[model.positive_] == classes[1]
+    assert model.classes_.tolist() == sorted(classes)
+    assert model.classes_[model.positive_] == classes[1]
     assert {type(c) for c in model.classes_.tolist()} == {type(read(y).classes.tolist()[0])}
     assert set(model.predict(X).tolist()) <= set(classes)
+    probability, decision = model.predict_proba(X), model.decision_function(X)
+    assert probability[2, model.positive_] > probability[8, model.positive_]
+    assert (decision[2] > decision[8]) == (model.positive_ == 1)  # as in scikit-learn
+    np.testing.assert_array_equal(model.predict(X), model.classes_[(decision > 0).astype(int)])
 
 
 class TestReadPositive:

@@ -215,8 +215,8 @@ class RankingClassifier(LabeledClassifier):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        return self._score(self._validate(X, reset=False)) + self.offset_
+        decision = self._decision(X)
+        return -decision if self._positive_is_first else decision
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Class of each row, at the threshold with the best balanced accuracy on the labeled rows.
@@ -229,8 +229,8 @@ class RankingClassifier(LabeledClassifier):
         -------
         ndarray of shape (n_samples,)
         """
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(np.intp)]
+        second = self.decision_function(X) > 0
+        return self.classes_[second.astype(np.intp)]
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class, by a sigmoid fitted to the labeled rows.
@@ -246,10 +246,22 @@ class RankingClassifier(LabeledClassifier):
         -------
         ndarray of shape (n_samples, 2)
         """
-        decision = self.decision_function(X)
+        decision = self._decision(X)
         slope, intercept = self.calibration_
         margin = slope * decision + intercept
+        if self._positive_is_first:
+            margin = -margin
         return np.column_stack([expit(-margin), expit(margin)])
+
+    def _decision(self, X):
+        """Score of each row, above 0 for the positive class."""
+        check_is_fitted(self)
+        return self._score(self._validate(X, reset=False)) + self.offset_
+
+    @property
+    def _positive_is_first(self):
+        """Whether the positive class is ``classes_[0]``, as "fraud" is beside "not fraud"."""
+        return getattr(self, "positive_", 1) == 0
 
     def __sklearn_is_fitted__(self):
         """Whether the last fit was completed: `calibration_` is set last."""
@@ -260,7 +272,7 @@ class RankingClassifier(LabeledClassifier):
         return read_binary(y)
 
     def _needed_rows(self):
-        negative, positive = self.classes_.tolist()
+        negative, positive = self.classes_.tolist()[:: -1 if self._positive_is_first else 1]
         names = {-1: f"labeled row of class {negative!r}", 0: "unlabeled row", 1: f"labeled row of class {positive!r}"}
         return {sign: names[sign] for sign in self._needed_signs}
 

@@ -358,4 +358,11 @@ def make_pu_scorer(prior: float) -> Any:
     """
     if not (isinstance(prior, numbers.Real) and 0 < prior < 1):
         raise ValueError(f"prior={prior!r} should be a number between 0 and 1 (both excluded)")
-    return make_scorer(pu_auc_score, prior=prior, response_method="decision_function")
+    return make_scorer(_pu_auc_of_second, prior=prior, response_method="decision_function")
+
+
+def _pu_auc_of_second(y_true, decision, prior):
+    """As `pu_auc_score`, by a decision function, whose sign favors the second of the sorted classes."""
+    classes, positive = labels.read_pu(y_true)
+    is_second = labels.sorted_classes(classes)[1][1] == 1
+    return pu_auc_score(positive.astype(int), decision if is_second else -decision, prior)

@@ -63,7 +63,9 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        ``classes_[1]`` is the positive class.
+        The classes, sorted.
+    positive_ : int
+        Position of the positive class.
     prior_ : float
         The prior that was used.
     coefs_, intercepts_ : list of ndarray
@@ -77,7 +79,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
-        Slope and intercept of the log-odds of ``classes_[1]`` in the decision function.
+        Slope and intercept of the log-odds of the positive class in its score.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

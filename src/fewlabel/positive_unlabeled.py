@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from fewlabel.base import Interval, StrOptions
 from fewlabel.calibration import calibrate_pu
 from fewlabel.exceptions import PriorWarning
-from fewlabel.labels import read_pu
+from fewlabel.labels import read_pu, sorted_classes
 from fewlabel.prior import class_prior, largest_prior
 
 __all__ = ["PositiveUnlabeled", "check_prior_fits", "prior_checked"]
@@ -71,6 +71,7 @@ class PositiveUnlabeled:
 
     def _read_labels(self, y):
         classes, positive = read_pu(y)
+        classes, (_, self.positive_) = sorted_classes(classes)
         return classes, positive.astype(np.int8)
 
     def _find_prior(self, X, signs, weight):

@@ -79,6 +79,10 @@ class AutoClassifier(RankingClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    positive_ : int or None
+        Position of the positive class: 1, or 0 in positive-unlabeled data whose only label is "fraud", beside "not
+        fraud". None with three classes or more.
     task_ : {"binary", "multiclass", "positive-unlabeled"}
         How `y` was read.
     leaderboard_ : DataFrame
@@ -229,6 +233,8 @@ class AutoClassifier(RankingClassifier):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         weight = None if sample_weight is None else check_weights(sample_weight, X)
         self.classes_, self.task_, codes, kept, self.prior_ = read_task(X, y, self.prior, seed, weight)
+        self.classes_, positions = labels.sorted_classes(self.classes_)
+        self.positive_ = positions[1] if len(positions) == 2 else None
         sampling = Sampling.read(codes, groups, time, None if weight is None else weight / weight[kept].mean())
         members, left_out = select_members(self.portfolio, self.task_, bool((codes[kept] < 0).any()))
         report = callback or (lambda done, total, name: None)

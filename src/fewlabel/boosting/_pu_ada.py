@@ -168,8 +168,10 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        ``classes_[1]`` is the positive class. Where `y` has no name for the other one it is 0 (1 if the positives are
+        The classes, sorted. Where `y` has no name for the other one it is 0 (1 if the positives are
         0), False, "not " and the name of the positives, or the other category of a categorical `y`.
+    positive_ : int
+        Position of the positive class.
     prior_ : float
         The prior that was used.
     stumps_, n_iter_, train_loss_, shape_functions_, feature_importances_
@@ -177,7 +179,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
-        Slope and intercept of the log-odds of ``classes_[1]`` in the decision function.
+        Slope and intercept of the log-odds of the positive class in its score.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

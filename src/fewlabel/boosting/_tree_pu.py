@@ -109,7 +109,9 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        ``classes_[1]`` is the positive class.
+        The classes, sorted.
+    positive_ : int
+        Position of the positive class.
     prior_ : float
         The prior that was used.
     splits_, leaf_values_, n_iter_, feature_importances_, shape_functions_, joint_shape_functions_
@@ -117,7 +119,7 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
-        Slope and intercept of the log-odds of ``classes_[1]`` in the decision function.
+        Slope and intercept of the log-odds of the positive class in its score.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

@@ -19,6 +19,7 @@ from fewlabel.labels._reading import (
     require_labels,
     require_weight,
     require_y,
+    sorted_classes,
     warn_positive_unlabeled,
 )
 from fewlabel.labels._written import EMPTY, LabelColumn, python_wording, read_column
@@ -41,5 +42,6 @@ __all__ = [
     "require_labels",
     "require_weight",
     "require_y",
+    "sorted_classes",
     "warn_positive_unlabeled",
 ]

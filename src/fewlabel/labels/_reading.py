@@ -145,6 +145,22 @@ def read_pu(y) -> PULabels:
     return PULabels(classes, labels.codes == n_classes - 1)
 
 
+def sorted_classes(names) -> tuple[np.ndarray, list[int]]:
+    """Classes in sorted order, and the position of each of `names` there; a number beside a text becomes a text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.labels import sorted_classes
+    >>> sorted_classes(np.array(["not fraud", "fraud"]))[1]
+    [1, 0]
+    """
+    if names.dtype == object and len({isinstance(name, str) for name in names}) > 1:
+        names = np.array([str(name) for name in names], dtype=object)
+    classes, positions = np.unique(names, return_inverse=True)
+    return classes, positions.tolist()
+
+
 def read_positive(y, positive=None) -> Labels:
     """Read `y` with the class to find last, and name the class of the other rows if `y` does not.
 

@@ -112,8 +112,10 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        ``classes_[1]`` is the positive class. Where `y` has no name for the other one it is 0 (1 if the positives are
+        The classes, sorted. Where `y` has no name for the other one it is 0 (1 if the positives are
         0), False, "not " and the name of the positives, or the other category of a categorical `y`.
+    positive_ : int
+        Position of the positive class.
     prior_ : float
         The prior that was used.
     coef_ : ndarray of shape (1, n_features)
@@ -125,7 +127,7 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
-        Slope and intercept of the log-odds of ``classes_[1]`` in the decision function.
+        Slope and intercept of the log-odds of the positive class in its score.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

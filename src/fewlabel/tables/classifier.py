@@ -268,7 +268,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.encoder_, self.leaks_, self.target_ = encoder, dict(leaks or {}), str(target or "label")
         self.without_leaks_ = None
         self.cut_, self.reference_ = None, None  # rows of a fit elsewhere are elsewhere
-        self.classes_, positions = _sorted(read.classes)
+        self.classes_, positions = labels.sorted_classes(read.classes)
         self.positive_ = int(positions[1]) if len(positions) == 2 else None
         if estimator is not None:
             self.estimator_ = estimator
@@ -434,10 +434,3 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def _estimator(self) -> Any:
         return AutoClassifier(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
-
-
-def _sorted(names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Classes in sorted order, and the position of each of `names` there; a number beside a text becomes a text."""
-    if names.dtype == object and len({isinstance(name, str) for name in names}) > 1:
-        names = np.array([str(name) for name in names], dtype=object)
-    return np.unique(names, return_inverse=True)
