@@ -77,9 +77,10 @@ def next_cuts(X, seed, n_thresholds):
     stop_risk=st.sampled_from([0.0, 0.3]),
     non_negative=st.booleans(),
     correction=st.sampled_from([0.0, 0.7, 1.0]),
+    init=st.sampled_from(["zero", "prior"]),
 )
 def test_equals_three_explicit_weight_sets(
-    table, prior, learning_rate, splitter, max_step, stop_risk, non_negative, correction
+    table, *, prior, learning_rate, splitter, max_step, stop_risk, non_negative, correction, init
 ):
     X, positive, weight = table
     model = PUAdaBoostClassifier(
@@ -93,6 +94,7 @@ def test_equals_three_explicit_weight_sets(
         stop_risk=stop_risk,
         non_negative=non_negative,
         correction=correction,
+        init=init,
         random_state=0,
     ).fit(X, positive, weight)
     rounds = pu_ada.fit(
@@ -106,6 +108,7 @@ def test_equals_three_explicit_weight_sets(
         stop_risk=stop_risk,
         non_negative=non_negative,
         correction=correction,
+        start=0.5 * np.log(prior / (1 - correction * prior)) if init == "prior" else 0.0,
         draw=next_cuts(X, model._seed, 3) if splitter == "random" else None,
     )
     # Once the risk is lost among weights of either sign, rounding decides; both sides end within a round of it.
@@ -115,6 +118,31 @@ def test_equals_three_explicit_weight_sets(
         model.stumps_, model.train_loss_ = model.stumps_[:lost], model.train_loss_[:lost]
         rounds = rounds[:lost]
     assert_same_rounds(model, rounds)
+
+
+def test_the_start_is_the_constant_of_lowest_risk_and_part_of_the_score():
+    X, positive, _ = draw_pu(0)
+    for correction in (0.0, 0.7, 1.0):
+        model = PUAdaBoostClassifier(
+            5, prior=0.1, correction=correction, init="prior", threshold="zero", random_state=0
+        ).fit(X, positive)
+        start = 0.5 * np.log(0.1 / (1 - correction * 0.1))
+        risk = [0.1 * np.exp(-h) + (1 - correction * 0.1) * np.exp(h) for h in start + np.array([-1e-3, 0, 1e-3])]
+        assert risk[1] == min(risk) == pytest.approx(model._first_loss)
+        assert model.offset_ == pytest.approx(start)
+        stages = list(model.staged_decision_function(X))
+        np.testing.assert_allclose(stages[-1], model.decision_function(X))
+        assert model.feature_importances_.min() >= 0
+        assert model.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_with_rare_positives_the_stop_rule_no_longer_counts_that_they_are_rare():
+    X, positive, _ = draw_pu(1, n_u=2000, prior=0.01)
+    rounds = [
+        PUAdaBoostClassifier(prior=0.01, init=init, random_state=0).fit(X, positive).n_iter_
+        for init in ("zero", "prior")
+    ]
+    assert 2 * rounds[0] < rounds[1]
 
 
 # Invariants ----------------------------------------------------------------------------------------------------------

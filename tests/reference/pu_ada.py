@@ -15,14 +15,26 @@ def weights(H, positive, prior, weight, correction=1.0):
 
 
 def fit(
-    X, positive, *, prior, weight=None, learning_rate, n_rounds, max_step, stop_risk, non_negative, draw, correction=1.0
+    X,
+    positive,
+    *,
+    prior,
+    weight=None,
+    learning_rate,
+    n_rounds,
+    max_step,
+    stop_risk,
+    non_negative,
+    draw,
+    correction=1.0,
+    start=0.0,
 ):
     """`draw(t, e)` gives the thresholds of a column that may be looked at in round t; None for all."""
     weight = np.ones(len(X)) if weight is None else weight
-    H, rounds = np.zeros(len(X)), []
+    H, rounds = np.full(len(X), start), []
     for t in range(n_rounds):
         plus, minus, unlabeled = weights(H, positive, prior, weight, correction)
-        if minus.sum() + unlabeled.sum() <= stop_risk * (1 - correction * prior):
+        if minus.sum() + unlabeled.sum() <= stop_risk * (1 - correction * prior) * np.exp(start):
             break
         Z = plus.sum() + minus.sum() + unlabeled.sum()
         tolerance = TOLERANCE * (plus.sum() - minus.sum() + unlabeled.sum())

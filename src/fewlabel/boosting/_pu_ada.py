@@ -28,12 +28,13 @@ class PUAdaRule(Rule):
     least_edge = 0.0  # `find` has its own minimum
     uses = np.array([[True, False, False], [True, True, False]])
 
-    def __init__(self, prior, *, correction, non_negative, max_step, stop_risk, n_thresholds, seed):
+    def __init__(self, prior, *, start, correction, non_negative, max_step, stop_risk, n_thresholds, seed):
         self._log_prior = math.log(prior)
+        self._start = start  # a constant in every score: a factor of the masses
         self._correction = correction
         self._non_negative = non_negative
         self._max_step = math.inf if max_step is None else max_step
-        self._least_negative_risk = stop_risk * (1 - prior * correction)
+        self._least_negative_risk = stop_risk * (1 - prior * correction) * math.exp(start)
         self._n_thresholds = n_thresholds
         self._seed = seed
         self.draws_cuts = n_thresholds is not None
@@ -42,6 +43,7 @@ class PUAdaRule(Rule):
     def _masses(self, log_mass):
         """The sizes of the three weight sets, scaled to sum to one, and the log of the factor they were divided by."""
         (up_p, _, _), (down_p, down_u, _) = log_mass.tolist()  # Python floats: arrays of three are slower
+        up_p, down_p, down_u = up_p - self._start, down_p + self._start, down_u + self._start
         log_scale = max(self._log_prior + max(up_p, down_p), down_u)
         positives = math.exp(self._log_prior + up_p - log_scale)
         copies = self._correction * math.exp(self._log_prior + down_p - log_scale)
@@ -131,6 +133,10 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         Maximum number of rounds; `stop_risk` often ends the fit earlier.
     prior : float, default=None
         P(y = positive) among the unlabeled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
+    init : {"zero", "prior"}, default="zero"
+        Score of every row before the first round: 0, as in the paper, or the constant of lowest risk,
+        :math:`\frac{1}{2}\log\frac{\pi}{1 - \lambda\pi}`. From 0, if positives are rare, the first rounds mostly learn
+        that they are, and `stop_risk` counts this.
     correction : float, default=0.7
         Weight of the negative copies, :math:`\lambda` in [0, 1]. 1: the paper's unbiased risk. 0: AdaBoost of the
         positives against the unlabeled rows, with the prior in the weights. A value below 1 makes the risk biased,
@@ -152,7 +158,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         Longest step before `learning_rate`; None for no limit.
     stop_risk : float, default=0.1
         Stop when the estimated risk of the negatives, :math:`\overline{e^{H}}_U - \lambda\pi\overline{e^{H}}_P`, has
-        come down to this fraction of its first value :math:`1 - \lambda\pi`. 0 stops only where it vanishes.
+        come down to this fraction of its first value. 0 stops only where it vanishes.
     threshold : {"prior", "zero"}, default="prior"
         "prior": the fraction of unlabeled training rows predicted positive equals the prior. "zero": the sign of
         :math:`H`, as in the paper; it tends to predict everything positive.
@@ -229,6 +235,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
             if name not in ("early_stopping", "validation_fraction", "n_iter_no_change")
         },
         **PositiveUnlabeled._prior_constraints,
+        "init": [StrOptions({"prior", "zero"})],
         "correction": [Interval(numbers.Real, 0, 1, closed="both")],
         "splitter": [StrOptions({"random", "best"})],
         "n_thresholds": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -243,6 +250,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         n_estimators: int = 600,
         *,
         prior: float | None = None,
+        init: Literal["zero", "prior"] = "zero",
         correction: float = 0.7,
         learning_rate: float = 0.1,
         splitter: Literal["best", "random"] = "best",
@@ -260,6 +268,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
     ) -> None:
         self.n_estimators = n_estimators
         self.prior = prior
+        self.init = init
         self.correction = correction
         self.learning_rate = learning_rate
         self.splitter = splitter
@@ -308,9 +317,23 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
     def _uses_unlabeled(self):
         return True
 
+    def _start_score(self):
+        """The constant part of every score; `offset_` includes it."""
+        return 0.5 * math.log(self.prior_ / (1 - self.correction * self.prior_)) if self.init == "prior" else 0.0
+
+    @property
+    def _first_loss(self):
+        start = math.exp(self._start_score())
+        return self.prior_ / start + (1 - self.correction * self.prior_) * start
+
+    def _make_classifier(self, scores, signs, weight):
+        super()._make_classifier(scores + self._start_score(), signs, weight)
+        self.offset_ += self._start_score()
+
     def _make_rule(self, has_unlabeled):
         return PUAdaRule(
             self.prior_,
+            start=self._start_score(),
             correction=self.correction,
             non_negative=self.non_negative,
             max_step=self.max_step,

@@ -28,6 +28,7 @@ class StumpBooster(RankingClassifier):
     """Base of stump boosters; a subclass has the parameters and defines `_uses_unlabeled` and `_make_rule`."""
 
     _allow_nan = True
+    _first_loss = 1.0  # the objective before the first round
     _parameter_constraints: dict = {
         "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
         "learning_rate": [Interval(numbers.Real, 0, 1, closed="right")],
@@ -61,7 +62,7 @@ class StumpBooster(RankingClassifier):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column in the decrease of the log-objective; the shares sum to one."""
         check_is_fitted(self)
-        decrease = -np.diff(np.log(self.train_loss_), prepend=0.0)
+        decrease = -np.diff(np.log(self.train_loss_), prepend=math.log(self._first_loss))
         total = np.bincount(self.stumps_["column"], weights=decrease, minlength=self.n_features_in_)
         return total / total.sum() if len(decrease) else total
 
