@@ -14,6 +14,7 @@ seeds here start at 10.
 
 import argparse
 import csv
+import functools
 import warnings
 from pathlib import Path
 
@@ -40,6 +41,7 @@ STRATEGIES = {
 FIRST_SEED, START, BATCH, STOP, MOST_ROWS, N_TREES = 10, 10, 10, 100, 3000, 50
 
 
+@functools.lru_cache(maxsize=1)
 def load(name, seed):
     """Encoded pool and test rows."""
     data = fewlabel.load_dataset(name)

@@ -38,7 +38,7 @@ def test_answers_and_what_to_do_with_them(monkeypatch, capsys):
     assert run(["label", "rows.csv", "--target", "y", "--class", "fraud", "--positive", "bad", "--no-browser"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("http://127.0.0.1:")
-    assert "1 answers and skipped rows in labels.csv" in said.err
+    assert "1 rows answered or skipped, in labels.csv" in said.err
     assert "next: fewlabel fit rows.csv --target y --labels labels.csv" in said.err
     assert tasks[0].classes == ["bad", "good", "fraud"]
     assert tasks[0].codes.tolist() == [1, 0, 0, 1] * 3 + [-1] * 28

@@ -68,7 +68,7 @@ def label(
     try:
         server.serve()
     except KeyboardInterrupt:
-        say(f"{len(store.latest())} answers and skipped rows in {out}", quiet)
+        say(f"{len(store.latest())} rows answered or skipped, in {out}", quiet)
         say(f"next: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
     loop.wait()  # compiled code in a thread does not survive the end of the interpreter
 

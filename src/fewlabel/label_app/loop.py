@@ -17,8 +17,8 @@ from fewlabel.tables import TableEncoder
 EVERY = 5  # answers between two fits, and rows that a fit adds to the queue
 _WHY = {
     "random": "Drawn at random, so that the AUC shown here is not biased by the choice of the other rows.",
-    "uncertain": "The model is uncertain about it, and it is unlike the rows before it.",
-    "diverse": "No model yet: it is typical of many rows, and unlike the rows before it.",
+    "uncertain": "It represents rows that the model is uncertain about.",
+    "diverse": "It represents a part of the table: there is no model yet.",
     "likely positive": "It looks like the rows of the only class that is labeled.",
     "unlike the labeled": "It is unlike the labeled rows: the class that is still missing may be there.",
 }

@@ -1,0 +1,57 @@
+"""Draw label.png, the labeling page with the breast-cancer data of scikit-learn; needs selenium and Chromium.
+
+python docs/images/label.py
+"""
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from selenium import webdriver
+from sklearn.datasets import load_breast_cancer
+
+from fewlabel.active.answers import row_keys
+from fewlabel.label_app import AnswerStore, LabelingLoop, LabelServer, Task
+
+N_ANSWERS = 90
+
+
+def labeled_loop(path):
+    """A loop with answers from the true classes."""
+    data = load_breast_cancer(as_frame=True)
+    table, truth, names = data.data.round(3), data.target.to_numpy(), ["malignant", "benign"]
+    codes = np.where(np.arange(len(table)) < 10, truth, -1)
+    task = Task("tumors.csv", table, row_keys(table), "diagnosis", names, codes, positive="malignant")
+    loop = LabelingLoop(task, AnswerStore(path))
+    for k in range(N_ANSWERS):
+        row = loop.next("script")["row"]
+        label = names[truth[row["number"] - 1]]
+        loop.answer("script", row["key"], label, how=row["how"], probability=row["probability"])
+        if k % 5 == 4:
+            loop.wait()
+    return loop
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        loop = labeled_loop(Path(folder) / "labels.csv")
+        loop.store.path = Path("labels.csv")  # as a user sees it
+        server = LabelServer(loop)
+        server.start()
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        for switch in ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1180,940"):
+            options.add_argument(switch)
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+        driver.get(server.url)
+        time.sleep(2)
+        driver.save_screenshot(str(Path(__file__).with_name("label.png")))
+        driver.quit()
+        server.close()
+        loop.wait()
+
+
+if __name__ == "__main__":
+    main()
