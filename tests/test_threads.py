@@ -1,11 +1,14 @@
 """Threads that keep the order of their items and stop when the caller does."""
 
+import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+import fewlabel
 from fewlabel.threads import map_in_threads
 
 INTERRUPTED = """
@@ -61,3 +64,10 @@ def test_the_interpreter_waits_for_running_items_when_it_is_interrupted():
     ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
     assert "KeyboardInterrupt" in ended.stderr
     assert sorted(ended.stdout.splitlines()) == ["item 1 is done", "item 2 is done"]
+
+
+def test_no_threads_of_joblib():
+    """They are daemons: Ctrl-C can abort the process."""
+    sources = Path(fewlabel.__file__).parent.rglob("*.py")
+    pattern = re.compile('prefer="threads"|require="sharedmem"')
+    assert [path.name for path in sources if pattern.search(path.read_text("utf-8"))] == []

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting.booster import StumpBooster
+from fewlabel.boosting.booster import CONSTRAINTS, StumpBooster
 from fewlabel.boosting.loop import Rule
 from fewlabel.kernels.stumps import N_CODES, UNIT, best_guarded_stump
 from fewlabel.positive_unlabeled import PositiveUnlabeled
@@ -229,11 +229,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
     """
 
     _parameter_constraints: dict = {
-        **{
-            name: constraint
-            for name, constraint in StumpBooster._parameter_constraints.items()
-            if name not in ("early_stopping", "validation_fraction", "n_iter_no_change")
-        },
+        **CONSTRAINTS,
         **PositiveUnlabeled._prior_constraints,
         "init": [StrOptions({"prior", "zero"})],
         "correction": [Interval(numbers.Real, 0, 1, closed="both")],

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from fewlabel.base import Interval
+from fewlabel.boosting.booster import CONSTRAINTS
 from fewlabel.boosting.pairs import order_free_sum
 from fewlabel.boosting.tree_booster import TreeBooster
 from fewlabel.positive_unlabeled import PositiveUnlabeled
@@ -155,7 +156,7 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
     _parameter_constraints: dict = {
         **TreeBooster._parameter_constraints,
         **PositiveUnlabeled._prior_constraints,
-        "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_estimators": CONSTRAINTS["n_estimators"],
         "correction": [Interval(numbers.Real, 0, 1, closed="both")],
         "stop_risk": [Interval(numbers.Real, 0, 1, closed="left")],
     }

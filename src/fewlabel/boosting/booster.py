@@ -24,26 +24,29 @@ from fewlabel.types import MatrixLike
 _MANY_ROWS = 20_000  # from here on, updating the histograms of all columns is faster than making them
 
 
+# What every booster, of stumps or of trees, accepts.
+CONSTRAINTS: dict = {
+    "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
+    "learning_rate": [Interval(numbers.Real, 0, 1, closed="right")],
+    "max_bins": [Interval(numbers.Integral, 2, MAX_BINS, closed="both")],
+    "max_features": [Interval(numbers.Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right")],
+    "n_jobs": [numbers.Integral, None],
+    "random_state": ["random_state"],
+    "warm_start": ["boolean"],
+    "verbose": ["verbose"],
+}
+
+
 class StumpBooster(RankingClassifier):
     """Base of stump boosters; a subclass has the parameters and defines `_uses_unlabeled` and `_make_rule`."""
 
     _allow_nan = True
     _first_loss = 1.0  # the objective before the first round
     _parameter_constraints: dict = {
-        "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(numbers.Real, 0, 1, closed="right")],
-        "max_bins": [Interval(numbers.Integral, 2, MAX_BINS, closed="both")],
-        "max_features": [
-            Interval(numbers.Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-        ],
+        **CONSTRAINTS,
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(numbers.Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(numbers.Integral, 1, None, closed="left")],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
     }
 
     @property

@@ -9,16 +9,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, RankingClassifier, RealNotInt, StrOptions
+from fewlabel.base import Interval, RankingClassifier, StrOptions
 from fewlabel.boosting.additive import column_names, score_stumps, shape_functions
 from fewlabel.boosting.binning import Binning
-from fewlabel.boosting.booster import group_rows, unit_weights
+from fewlabel.boosting.booster import CONSTRAINTS, group_rows, unit_weights
 from fewlabel.boosting.joint import joint_shape_functions
 from fewlabel.boosting.loop import boost
 from fewlabel.boosting.pairs import order_free_sum
 from fewlabel.boosting.rounds import best_round, deal_out
 from fewlabel.boosting.trees import MAX_DEPTH, SPLIT, TreeGrower, TreeLearner, as_stumps, score_trees
-from fewlabel.kernels.bins import MAX_BINS
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike
 
@@ -31,23 +30,14 @@ class TreeBooster(RankingClassifier):
 
     _allow_nan = True
     _parameter_constraints: dict = {
-        "n_estimators": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        **CONSTRAINTS,
+        "n_estimators": [*CONSTRAINTS["n_estimators"], StrOptions({"auto"})],
+        "max_features": [*CONSTRAINTS["max_features"], StrOptions({"sqrt"})],
         "max_depth": [Interval(numbers.Integral, 1, MAX_DEPTH, closed="both")],
-        "learning_rate": [Interval(numbers.Real, 0, 1, closed="right")],
         "l2_regularization": [Interval(numbers.Real, 0, None, closed="left")],
         "splitter": [StrOptions({"random", "best"})],
         "split_noise": [Interval(numbers.Real, 0, None, closed="left")],
         "bootstrap": ["boolean"],
-        "max_bins": [Interval(numbers.Integral, 2, MAX_BINS, closed="both")],
-        "max_features": [
-            Interval(numbers.Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"sqrt"}),
-        ],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
     }
 
     @property

@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
+from fewlabel.base import fit_context
 from fewlabel.boosting.rows import WeightedRows
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._checkpoint import Checkpoint, digest
@@ -68,6 +69,7 @@ class _DaskModel:
         """As in the in-memory model; lazy if `X` is a Dask collection."""
         return _lazily(self.model_.predict_proba, X, float, columns=2)
 
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, *, client=None):
         """Fit on a Dask array or DataFrame.
 
@@ -90,8 +92,6 @@ class _DaskModel:
 
     def _begin(self, X, y, client):
         """Check what can be checked on few rows, and read the classes; return the blocks, and a reader of blocks."""
-        self._validate_params()
-        vars(self).pop("calibration_", None)  # as in memory: an interrupted fit leaves no model
         blocks = Blocks(X, y, _current_client() if client is None else client)
         head, values = blocks.fold(_look, _look_at_both)
         if not head.shape[0]:
@@ -169,6 +169,7 @@ def _merge_summaries(one, other):
 
 
 class _DaskBooster(_DaskModel):
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, *, client=None, checkpoint=None, checkpoint_every=50, callback=None):
         """Fit on a Dask array or DataFrame.
 

@@ -4,7 +4,6 @@ import numbers
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
@@ -15,6 +14,7 @@ from fewlabel.labels import read_binary
 from fewlabel.linear._auc import LinearRanker, warn_if_open
 from fewlabel.linear._exact import linear_algebra_threads, solve
 from fewlabel.model_selection import LabeledStratifiedKFold
+from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
 DEFAULT_ALPHAS = tuple(np.logspace(0, -6, 13).tolist())  # half-decades
@@ -184,15 +184,15 @@ class LinearAUCClassifierCV(LinearRanker):
             of_rows = None if weight is None else weight[rows]
             return solve_path(X[rows], signs[rows] > 0, of_rows, alphas, squared, self.tol, self.max_iter, seed)
 
-        def score(train, test):
+        def score(fold):
+            train, test = fold
             found = path(train, self.alphas_)
             of_test = None if weight is None else weight[test]
             return [roc_auc_score(signs[test] > 0, X[test] @ s.coef, sample_weight=of_test) for s in found]
 
         folds = list(labeled_folds(self.cv, signs, seed))
         with linear_algebra_threads(1, X):
-            scores = Parallel(self.n_jobs, prefer="threads")(delayed(score)(*fold) for fold in folds)
-        self.cv_scores_ = np.array(scores)
+            self.cv_scores_ = np.array(list(map_in_threads(score, folds, self.n_jobs)))
         best = int(np.argmax(self.cv_scores_.mean(axis=0)))
         self.alpha_ = float(self.alphas_[best])
         with linear_algebra_threads(self.n_jobs, X):

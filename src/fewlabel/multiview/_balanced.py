@@ -4,7 +4,6 @@ import numbers
 from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
@@ -17,6 +16,7 @@ from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.multiview._model import COUNT, NON_NEGATIVE, MultiviewClassifier
 from fewlabel.multiview._quasi_bagging import QuasiBaggingClassifier
 from fewlabel.multiview._system import System
+from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
 _LARGEST_SEED = np.iinfo(np.int32).max
@@ -331,9 +331,8 @@ class _Run:
         # Labeled rows first, so that their groups do not depend on the unlabeled rows.
         known = deal(self.codes, self.parts, model.n_groups_, rng)
         free = deal(guess[self.free], self.parts, model.n_groups_, rng)
-        fits = Parallel(n_jobs=model.n_jobs, prefer="threads")(
-            delayed(self._fit_group)(own, self.free[others]) for own, others in zip(known, free)
-        )
+        groups = [(own, self.free[others]) for own, others in zip(known, free)]
+        fits = list(map_in_threads(lambda group: self._fit_group(*group), groups, model.n_jobs))
         held_out = self._held_out(known, fits)
         theta = sum(theta for theta, _ in fits) / len(fits)
         if self.validation is None:

@@ -4,13 +4,13 @@ import numbers
 from typing import Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval
 from fewlabel.kernels.subsets import relief_weights
 from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_sample
 from fewlabel.selection._search import ranked
+from fewlabel.threads import map_in_threads
 from fewlabel.types import Seed
 
 _BLOCK = 64
@@ -129,9 +129,11 @@ class ReliefFSelector(TableSelector):
         blocks = [sample.queries[i : i + _BLOCK] for i in range(0, len(sample.queries), _BLOCK)]
         n_rows, n_neighbors = len(sample.queries), min(self.n_neighbors, len(y))
         parts = []
-        parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem", return_as="generator")
-        tasks = (delayed(relief_weights)(sample.values, n_values, sample.starts, b, n_neighbors) for b in blocks)
-        for part in parallel(tasks):
+
+        def weights(block):
+            return relief_weights(sample.values, n_values, sample.starts, block, n_neighbors)
+
+        for part in map_in_threads(weights, blocks, self.n_jobs):
             parts.append(part)
             self._report(f"{min(len(parts) * _BLOCK, n_rows)} of {n_rows} rows")
         self.scores_ = np.sum(parts, axis=0) / n_rows

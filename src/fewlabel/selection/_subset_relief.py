@@ -5,13 +5,13 @@ import time
 from typing import Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.kernels.subsets import add_column, column_scores, subset_scores
 from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_sample
 from fewlabel.selection._search import TIE, Subset, best_first, ranked
+from fewlabel.threads import map_in_threads
 from fewlabel.types import Seed
 
 _BLOCK = 16  # query rows per task; fixed, so that sums do not depend on the number of threads
@@ -224,7 +224,7 @@ class SubsetScores:
         self._squared = [np.zeros((len(block), self._columns.shape[1])) for block in self._blocks]
         self._n_queries = len(queries)
         self._present = ()
-        self._parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
+        self._n_jobs = n_jobs
 
     def of_children(self, subset):
         """Return the score of the subset with each column added to it; NaN for the columns in it."""
@@ -239,13 +239,20 @@ class SubsetScores:
     def _score_alone(self):
         queries = np.concatenate(self._blocks)
         parts = [slice(i, i + _COLUMNS) for i in range(0, len(self._columns), _COLUMNS)]
-        tasks = [(self._columns[part], self._nominal[part], self._starts, queries, self._n_neighbors) for part in parts]
-        return np.concatenate(self._parallel(delayed(column_scores)(*task) for task in tasks))
+
+        def scores(part):
+            return column_scores(self._columns[part], self._nominal[part], self._starts, queries, self._n_neighbors)
+
+        return np.concatenate(list(map_in_threads(scores, parts, self._n_jobs)))
 
     def _score_candidates(self, subset, candidates):
         kept = len(self._present) if subset[: len(self._present)] == self._present else 0
-        tasks = zip(self._blocks, self._squared)
-        parts = self._parallel(delayed(self._score_block)(*task, subset[kept:], not kept, candidates) for task in tasks)
+
+        def scores(block):
+            return self._score_block(*block, subset[kept:], not kept, candidates)
+
+        blocks = zip(self._blocks, self._squared)
+        parts = list(map_in_threads(scores, blocks, self._n_jobs))
         self._present = subset
         return np.sum(parts, axis=0)
 
