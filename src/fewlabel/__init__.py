@@ -89,6 +89,7 @@ _MODULES = (
     "neural",
     "persistence",
     "prior",
+    "report",
     "selection",
     "tables",
     "wrappers",

@@ -266,7 +266,8 @@ class Evidence:
         return cuts[enough[-1]]
 
     def _grid(self) -> list[float]:
-        cuts = self._all_cuts()
+        found = self.scores[self.positive].max()
+        cuts = [cut for cut in self._all_cuts() if cut < found]  # higher ones flag no positive
         return [cuts[k] for k in np.unique(np.linspace(0, len(cuts) - 1, min(_GRID, len(cuts))).round().astype(int))]
 
     def _all_cuts(self) -> list[float]:

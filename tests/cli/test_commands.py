@@ -14,6 +14,7 @@ import pytest
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier, report
 from fewlabel.auto import BLOCK
+from fewlabel.cli.fit import FILES
 from fewlabel.cli.main import run
 from fewlabel.tables import read_table
 
@@ -75,7 +76,7 @@ def test_fit_then_predict_in_new_processes_is_the_python_api_bit_for_bit(table, 
         done = subprocess.run([sys.executable, "-m", "fewlabel", *command], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "\x1b" not in done.stdout + done.stderr
-    assert sorted(os.listdir("here")) == ["metrics.json", "model.skops", "report.html"]
+    assert sorted(os.listdir("here")) == sorted(FILES)
     assert run(["predict", "here/model.skops", "rows.csv", "--out", "scores.parquet"]) == 0
     rows = read_table("rows.csv")
     y = rows.pop("outcome")

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fewlabel.cli.fit import FILES
+
 pty = pytest.importorskip("pty", reason="pseudo-terminals are a matter of Unix")
 fcntl = pytest.importorskip("fcntl")
 termios = pytest.importorskip("termios")
@@ -68,7 +70,7 @@ def test_a_bar_with_the_time_left_then_the_results():
     assert re.search(r"-:--:--|\d:\d\d:\d\d", plain(shown))  # time left
     assert "logistic regression" in plain(shown)
     assert "Report:  report.html" in plain(shown)
-    assert sorted(os.listdir()) == ["metrics.json", "model.skops", "report.html", "rows.csv"]
+    assert sorted(os.listdir()) == sorted([*FILES, "rows.csv"])
 
 
 def test_a_narrow_window():

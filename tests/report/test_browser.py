@@ -64,7 +64,7 @@ def browser(tmp_path_factory):
     driver.quit()
 
 
-def test_the_page_loads_without_errors_requests_or_scripts(browser, page):
+def test_the_page_loads_without_errors_or_requests_and_runs_its_own_script_only(browser, page):
     browser.get("about:blank")
     for log in ("browser", "performance"):
         browser.get_log(log)  # what the browser does for itself when it starts
@@ -75,7 +75,7 @@ def test_the_page_loads_without_errors_requests_or_scripts(browser, page):
     assert addresses
     assert all(address == page.as_uri() or address.startswith("data:") for address in addresses), addresses
     assert browser.title not in ("owned", "1")
-    assert browser.execute_script("return document.scripts.length") == 0
+    assert browser.execute_script("return [...document.scripts].map(s => s.type)") == ["application/json", ""]
     assert browser.execute_script("return document.images.length") == 0
     handlers = "return [...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => /^on/.test(a.name)))"
     assert browser.execute_script(handlers) == []
@@ -117,3 +117,35 @@ def test_it_can_be_printed(browser, page):
     browser.get(page.as_uri())
     pdf = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
     assert len(pdf) > 10_000
+
+
+def test_the_slider_moves_the_cut_and_a_click_sorts(browser, page):
+    browser.get(page.as_uri())
+    read = (
+        "return [document.querySelector('[data-cut=recall]').textContent, "
+        "document.querySelector('path.cut').getAttribute('d')]"
+    )
+    before = browser.execute_script(read)
+    browser.execute_script(
+        "const s = document.getElementById('cut-slider'); s.value = s.max; s.dispatchEvent(new Event('input'))"
+    )
+    after = browser.execute_script(read)
+    assert after[0].startswith("100%")
+    assert after[1] != before[1]
+    scores = "return [...document.querySelectorAll('.board tbody td.auc')].map(c => Number(c.dataset.value))"
+    browser.execute_script("document.querySelectorAll('.board th[data-sort]')[1].click()")
+    found = browser.execute_script(scores)
+    assert found == sorted(found, reverse=True)
+    browser.execute_script("document.querySelectorAll('.board th[data-sort]')[1].click()")
+    assert browser.execute_script(scores) == sorted(found)
+
+
+def test_without_scripts_everything_is_readable(browser, page):
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(page.as_uri())
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    text = browser.find_element("tag name", "body").text
+    assert "Expected rows of" in text
+    assert "Try another cut" not in text

@@ -226,7 +226,7 @@ def test_no_unlabeled_row_no_advice(table, model):
 class Page(HTMLParser):
     """Tags, attributes and text of a page, and whether its tags are balanced."""
 
-    void = {"meta", "link", "br", "img", "line", "rect", "circle", "path"}
+    void = {"meta", "link", "br", "img", "input", "line", "rect", "path"}
 
     def __init__(self, text):
         super().__init__()
@@ -259,7 +259,8 @@ def test_the_page_is_whole_and_needs_nothing_else(kind, request):
     page = Page(text)
     assert page.open == []
     assert text.lstrip().startswith("<!DOCTYPE html>")
-    assert not {"script", "iframe", "object", "embed", "img"} & set(page.tags)
+    assert not {"iframe", "object", "embed", "img"} & set(page.tags)
+    assert page.tags.count("script") == (2 if summary["decisions"] else 1)  # with the data of the slider
     for tag, name, value in page.attributes:
         if name in ("src", "href"):
             assert value.startswith("data:"), (tag, name, value)
@@ -294,7 +295,8 @@ def test_hostile_names_stay_text(summary, additive):
             function["name"] = HOSTILE
         hostile["leaderboard"][0]["method"] = hostile["scores"][0]["name"] = HOSTILE
         page = Page(render(hostile))
-        assert not {"script", "img"} & set(page.tags)
+        assert "img" not in page.tags
+        assert page.tags.count("script") == 2
         assert page.open == []
         assert "".join(page.text).count('alert("1")') >= 8
         assert not [name for _, name, _ in page.attributes if name.startswith("on")]
@@ -310,10 +312,15 @@ def test_hostile_columns_from_the_data_on():
     few = pd.Series(np.where(rng.random(80) < 0.5, np.array([HOSTILE, "😀"], dtype=object)[y], None), name=names[1])
     text = render(summed_up(fitted(X, few, ["logistic regression"]), X, few))
     page = Page(text)
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 2
     assert "49" not in "".join(page.text).split("x\n")[-1][:10]
     assert (
-        max(len(part) for part in page.text if "--paper" not in part) < 1000
+        max(
+            len(part)
+            for part in page.text
+            if not any(own in part for own in ("--paper", "use strict", '{"cost"', '{"cut"'))
+        )
+        < 1000
     )  # no name is shown at a length that breaks the page
 
 

@@ -11,6 +11,7 @@ from fewlabel.cli.paths import writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
 MODEL, REPORT, METRICS = "model.skops", "report.html", "metrics.json"
+FILES = (MODEL, REPORT, METRICS, "model_card.md", "label_next.csv")
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class FitOptions:
         str, typer.Option("--method", "-m", metavar="NAME", help="auto, small, or a name from `fewlabel methods`.")
     ] = "auto"
     out: Annotated[
-        Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the three files.")
+        Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the files.")
     ] = Path(".")
     groups: Groups = None
     time: Time = None
@@ -107,7 +108,9 @@ class FitOptions:
 
 @unfold()
 def fit(options: FitOptions, *, debug: Debug = False) -> None:
-    """Learn from a table whose label column is mostly empty; write model.skops, report.html and metrics.json.
+    """Learn from a table whose label column is mostly empty; write a model, a report and the numbers.
+
+    The files are model.skops, report.html, metrics.json, model_card.md and label_next.csv, the rows to label next.
 
     Unlabeled rows have an empty label, or -1 beside two or more classes of numbers. `fewlabel check` shows how a table
     is read. If only one class is labeled, it is the positive class, and unlabeled rows may be of either class.
@@ -115,7 +118,7 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     With --engine dask, one booster (pnu-aucboost, rankboost or ada-pu) learns from Parquet files block by block, and
     model.skops and metrics.json are written. To continue an interrupted fit, run the same command again.
     """
-    for name in (MODEL, REPORT, METRICS) if options.out.exists() else ():
+    for name in FILES if options.out.exists() else ():
         writable_file(options.out / name)
     if options.engine == "dask":
         if options.groups or options.time:

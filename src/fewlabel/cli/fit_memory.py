@@ -9,7 +9,7 @@ import typer
 
 from fewlabel import persistence, report
 from fewlabel.auto import AutoClassifier
-from fewlabel.cli.fit import METRICS, MODEL, REPORT, FitOptions
+from fewlabel.cli.fit import FILES, METRICS, MODEL, REPORT, FitOptions
 from fewlabel.cli.methods import find_method
 from fewlabel.cli.paths import new_set, require_column, sha256, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
@@ -149,12 +149,14 @@ def _command(options: FitOptions) -> str:
 
 
 def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any]) -> None:
-    """Write the three files as one set; the report and the metrics hold the digest of their model."""
-    with new_set(out, MODEL, REPORT, METRICS) as (model_file, report_file, metrics_file):
+    """Write the files as one set; the report and the metrics hold the digest of their model."""
+    with new_set(out, *FILES) as (model_file, report_file, metrics_file, card_file, next_file):
         persistence.save(model, model_file)
         summary["model_sha256"] = sha256(model_file)
         report.write(summary, report_file)
         write_json(report.metrics(summary), metrics_file)
+        report.write_card(summary, model, card_file)
+        next_file.write_bytes(report.next_rows_csv(summary))
 
 
 def show(summary: dict[str, Any]) -> None:

@@ -1,16 +1,36 @@
-"""Reports on a fitted model and its table: a summary as a plain dict, and a self-contained HTML page."""
+"""Reports on a fitted model and its table: a summary as a plain dict, and a self-contained HTML page.
 
+The package can be called: ``fewlabel.report(model, X, y)`` is `make_report`.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from fewlabel.report.page import Report, make_report, next_rows_csv, write_card
 from fewlabel.report.render import render, render_scorecard, write, write_drift
 from fewlabel.report.summarize import method_notes, metrics, notes_of, summarize, table_notes
 
 __all__ = [
+    "Report",
+    "make_report",
     "method_notes",
     "metrics",
+    "next_rows_csv",
     "notes_of",
     "render",
     "render_scorecard",
     "summarize",
     "table_notes",
     "write",
+    "write_card",
     "write_drift",
 ]
+
+
+class _Callable(ModuleType):
+    def __call__(self, *arguments: Any, **options: Any) -> Report:
+        return make_report(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -85,7 +85,8 @@ class Panel:
         height: float = 300.0,
         x_values: Sequence[float] | None = None,
     ) -> None:
-        self.left, self.top, self.plot_width, self.plot_height = 54.0, 12.0, width, height
+        longest = max(len(text) for text in tick_texts(ticks(*y)))
+        self.left, self.top, self.plot_width, self.plot_height = max(54.0, 30.0 + 7.0 * longest), 12.0, width, height
         self.width, self.height = self.left + width + 14, self.top + height + 44
         self.x = Scale(*x, self.left, self.left + width)
         self.y = Scale(*y, self.top + height, self.top)
@@ -115,9 +116,14 @@ class Panel:
         self.marks.append({"shape": "path", "kind": kind, "path": f"M{self.x(at)} {self.y(low)}V{self.y(high)}"})
         return self
 
-    def dot(self, at: float, value: float, kind: str) -> "Panel":
-        """Add a point."""
-        self.marks.append({"shape": "dot", "kind": kind, "x": self.x(at), "y": self.y(value)})
+    def dot(self, at: float, value: float, kind: str, note: str = "") -> "Panel":
+        """Add a point; `note` is shown when the pointer is on it."""
+        self.marks.append({"shape": "dot", "kind": kind, "x": self.x(at), "y": self.y(value), "note": note})
+        return self
+
+    def text(self, at: float, value: float, text: str) -> "Panel":
+        """Add a text that ends at a point."""
+        self.marks.append({"shape": "text", "x": self.x(at), "y": self.y(value), "text": text})
         return self
 
     def steps(self, edges: Sequence[float], values: Sequence[float], kind: str, fill: bool = False) -> "Panel":
@@ -171,7 +177,7 @@ def learning_panel(curve: dict[str, Any]) -> Panel:
     ahead = [math.log10(n) for n in curve["ahead_labels"]]
     values = [*curve["low"], *curve["high"], *curve["ahead_scores"]]
     low, high = min(values), max(values)
-    room = max(high - low, 0.02) * 0.06
+    room = max(high - low, 0.02) * 0.12
     first, last = logs[0], max([*logs, *ahead])
     panel = Panel(
         (first - 0.04, max(last, first + 0.1) + 0.04),
@@ -186,8 +192,10 @@ def learning_panel(curve: dict[str, Any]) -> Panel:
     if ahead:
         panel.line(ahead, curve["ahead_scores"], "ahead")
     for at, score, a, b in zip(logs, curve["scores"], curve["low"], curve["high"]):
-        panel.whisker(at, a, b, "stem").dot(at, score, "f0")
-    return panel.line(logs, curve["scores"], "curve c0")
+        note = f"{round(10**at)} labels: {score:.3f} ({a:.3f} to {b:.3f})"
+        panel.whisker(at, a, b, "stem").dot(at, score, "f0", note)
+    panel.line(logs, curve["scores"], "curve c0").dot(logs[-1], curve["scores"][-1], "here")
+    return panel.text(logs[-1], low - room / 2, "you are here")
 
 
 def _apart(numbers: Sequence[int]) -> list[int]:
@@ -204,7 +212,8 @@ def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
     panel = Panel((0.0, 1.0), (0.0, 1.0), ("predicted probability", "observed share of positives"))
     panel.line([0.0, 1.0], [0.0, 1.0], "chance")
     for b in bins:
-        panel.whisker(b["probability"], b["low"], b["high"], "stem").dot(b["probability"], b["share"], "f0")
+        note = f"{b['rows']} rows: {b['share']:.0%} ({b['low']:.0%} to {b['high']:.0%})"
+        panel.whisker(b["probability"], b["low"], b["high"], "stem").dot(b["probability"], b["share"], "f0", note)
     return panel
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from fewlabel.decisions import Estimate, Evidence
 from fewlabel.tables import Decision
+from fewlabel.text import short
 
 _TOPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
@@ -28,7 +29,7 @@ def describe(decision: Decision, evidence: Evidence, positive: str) -> dict[str,
         Plain values: `rule`, `cut`, numbers of rows, `estimates` (each with `value`, `low` and `high`), `top` (one row
         per number of reviewed rows) and `text`, a sentence.
     """
-    sizes = sorted({n for n in _TOPS if n <= decision.n_rows / 2} | ({decision.n_flagged} - {0}))
+    sizes = [n for n in _TOPS if n <= decision.n_rows / 2]
     top = []
     for n in sizes:
         found = evidence.at_top(n, of=decision.n_rows, costs=decision.costs)
@@ -41,7 +42,7 @@ def describe(decision: Decision, evidence: Evidence, positive: str) -> dict[str,
         "costs": None if decision.costs is None else decision.costs._asdict(),
         "estimates": {name: _plain(found) for name, found in decision.yields.items()},
         "top": top,
-        "text": _text(decision, positive),
+        "text": _text(decision, short(positive)),
     }
 
 

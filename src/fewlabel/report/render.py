@@ -1,7 +1,10 @@
-"""Render a summary as one self-contained HTML page: no network, no scripts, figures inside."""
+"""Render a summary as one self-contained HTML page: no network, figures inside, one script that may be left out."""
 
+import base64
+import hashlib
 import json
 import os
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fewlabel.files import atomic_write
@@ -28,24 +31,55 @@ def render(summary: dict[str, Any]) -> str:
     str
         HTML.
     """
-    card = summary["scorecard"]
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
+    card, environment, script = summary["scorecard"], _environment(), _script()
+    board = sorted(summary["leaderboard"], key=lambda row: row["family"] != "ensemble")  # five rows are shown at once
+    cuts = [{name: _cut_value(value) for name, value in row.items()} for row in summary["decision_curve"]]
+    return environment.get_template("report.html.j2").render(
+        **{
             **summary,
-            whiskers=charts.whiskers(summary["leaderboard"]),
-            roc_panel=charts.roc_panel(summary["roc"]),
-            precision_panel=charts.precision_panel(summary["precision_recall"]),
-            calibration_panel=charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
-            learning_panel=summary["learning_curve"] and charts.learning_panel(summary["learning_curve"]),
-            score_panel=charts.score_panel(summary["scores"]),
-            decision_panels=_decision_panels(summary),
-            importance_scale=max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0,
-            shape_panels=charts.shape_panels(summary["shape_functions"]),
-            point_scale=charts.point_scale(card["columns"] if card else []),
-        )
+            "leaderboard": board,
+            "whiskers": charts.whiskers(board),
+            "script": script,
+            # The browser runs no other script, whatever the table holds.
+            "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            "cut_data": cuts,
+            "cut_start": _nearest_cut(summary),
+            **_panels(summary),
+            "importance_scale": max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0,
+            "point_scale": charts.point_scale(card["columns"] if card else []),
+        }
     )
+
+
+def _panels(summary: dict[str, Any]) -> dict[str, Any]:
+    """The figures."""
+    return {
+        "roc_panel": charts.roc_panel(summary["roc"]),
+        "precision_panel": charts.precision_panel(summary["precision_recall"]),
+        "calibration_panel": charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
+        "learning_panel": summary["learning_curve"] and charts.learning_panel(summary["learning_curve"]),
+        "score_panel": charts.score_panel(summary["scores"]),
+        "decision_panels": _decision_panels(summary),
+        "shape_panels": charts.shape_panels(summary["shape_functions"]),
+    }
+
+
+def _script() -> str:
+    return files("fewlabel.report").joinpath("templates/report.js").read_text("utf-8")
+
+
+def _cut_value(value: Any) -> Any:
+    """A number, or value, low and high of an estimate."""
+    return [value["value"], value["low"], value["high"]] if isinstance(value, dict) else value
+
+
+def _nearest_cut(summary: dict[str, Any]) -> int:
+    """Position of the model's cut in the curve."""
+    if summary["decisions"] is None:
+        return 0
+    share = summary["decisions"]["estimates"]["share"]["value"]
+    distances = [abs(row["share"]["value"] - share) for row in summary["decision_curve"]]
+    return distances.index(min(distances))
 
 
 def _decision_panels(summary: dict[str, Any]) -> list[tuple[str, charts.Panel]]:
@@ -55,7 +89,7 @@ def _decision_panels(summary: dict[str, Any]) -> list[tuple[str, charts.Panel]]:
     names = [("Gain", "recall", "recall"), ("Precision", "precision", "precision")]
     if summary["decisions"]["costs"] is not None:
         names.append(("Expected cost", "cost", "expected cost per row"))
-    share = summary["decisions"]["flagged"] / summary["decisions"]["rows"]
+    share = summary["decisions"]["estimates"]["share"]["value"]
     curve = summary["decision_curve"]
     return [(title, charts.decision_panel(curve, name, label, share)) for title, name, label in names]
 

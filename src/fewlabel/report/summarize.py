@@ -12,6 +12,7 @@ from fewlabel.auto import AutoClassifier
 from fewlabel.inspection import scorecard
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves, decisions
+from fewlabel.report.answer import confusion, good_for
 from fewlabel.report.forecast import forecast
 from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, evidence_of, score_table
 from fewlabel.text import short
@@ -70,7 +71,7 @@ def summarize(
     features, codes = encoded.features, encoded.labels.codes
     data = _describe(model, X, codes, source)
     probability = auto.predict_proba(features)
-    return {
+    summary = {
         "title": title,
         "command": command,
         "seed": seed,
@@ -95,15 +96,17 @@ def summarize(
         "learning_curve": forecast(auto, encoded, data["labeled"], _score_name(auto), seed),
         "scores": _histograms(model, codes, probability),
         **_explained(model, features, seed),
-        "next_rows": _next_rows(model, X, features, codes, seed),
         "test": _tested(model, test),
         "model_file": model_file,
     }
+    summary["good_for"] = good_for(summary)
+    summary["next_rows"] = _next_rows(model, X, features, codes, _important(model, summary), seed)
+    return summary
 
 
 def metrics(summary: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a summary, without the data of the figures."""
-    left_out = ("roc", "precision_recall", "scores", "shape_functions", "scorecard", "next_rows", "decision_curve")
+    left_out = ("roc", "precision_recall", "scores", "shape_functions", "scorecard", "decision_curve")
     return {name: value for name, value in summary.items() if name not in left_out}
 
 
@@ -280,6 +283,7 @@ def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str
             "precision_recall": [{**name, **curves.precision_recall(positive, decision, auto.prior_, seed)}],
             # Probabilities for a given prior cannot be compared with the shares among the labeled rows.
             "calibration": curves.calibration(positive, probability) if auto.prior_ is auto.prior is None else [],
+            "confusion": None,
         }
     largest = np.argsort(-np.bincount(y), kind="stable")[:_MOST_CLASSES]
     predicted = decision.argmax(axis=1)
@@ -289,6 +293,7 @@ def _curves_of(model: TableClassifier, codes: np.ndarray, seed: int) -> dict[str
             {"name": names[k], **curves.precision_recall(y == k, decision[:, k], None, seed)} for k in largest
         ],
         "calibration": curves.calibration(predicted == y, decision.max(axis=1)),
+        "confusion": confusion(y, predicted, names),
     }
 
 
@@ -369,13 +374,23 @@ def _card(booster: Any, table: pd.DataFrame, most: int = 4) -> dict[str, Any]:
     }
 
 
-def _next_rows(model: TableClassifier, X: pd.DataFrame, features: np.ndarray, codes: np.ndarray, seed: int) -> list:
-    """Unlabeled rows worth labeling next, with the values of their first columns."""
+def _important(model: TableClassifier, summary: dict[str, Any], most: int = 4) -> list[str]:
+    """The columns that matter most for the ranking."""
+    if summary["importances"]:
+        return [row["column"] for row in summary["importances"][:most]]
+    source = dict(zip(model.encoder_.features_, model.encoder_.sources_))
+    return list(dict.fromkeys(source[function["name"]] for function in summary["shape_functions"]))[:most]
+
+
+def _next_rows(
+    model: TableClassifier, X: pd.DataFrame, features: np.ndarray, codes: np.ndarray, shown: list[str], seed: int
+) -> list[dict[str, Any]]:
+    """Unlabeled rows worth labeling next, with the values of the columns that matter most."""
     found = advice.next_rows(model, features, codes, seed)
-    shown = list(X.columns[:4])
+    table = X.set_axis(X.columns.map(str), axis=1)
     for row in found:
-        values = X.iloc[row["row"]]
-        row["values"] = [{"column": str(name), "value": short(_plain(values[name]), 24)} for name in shown]
+        values = table.iloc[row["row"]]
+        row["values"] = [{"column": name, "value": short(_plain(values[name]), 24)} for name in shown]
         row["row"] += 1  # rows are counted from 1
     return found
 

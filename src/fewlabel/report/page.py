@@ -1,0 +1,174 @@
+"""``fewlabel.report(model, X, y)``: the report as an object, a file and a view in a notebook; and a model card."""
+
+import html
+import os
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fewlabel.auto import AutoClassifier
+from fewlabel.files import atomic_write
+from fewlabel.labels import read_positive
+from fewlabel.report.render import render, write
+from fewlabel.report.summarize import metrics, summarize
+from fewlabel.tables import EncodedTable, TableClassifier
+from fewlabel.text import without_formula
+
+
+class Report:
+    """A report on a fitted model.
+
+    In a notebook it shows itself.
+
+    Parameters
+    ----------
+    summary : dict
+        What :func:`fewlabel.report.summarize` returned.
+    model : TableClassifier
+
+    Attributes
+    ----------
+    summary : dict
+    metrics : dict
+        The numbers, without the data of the figures.
+    """
+
+    def __init__(self, summary: dict[str, Any], model: TableClassifier) -> None:
+        self.summary, self._model = summary, model
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        return metrics(self.summary)
+
+    def html(self) -> str:
+        """The page."""
+        return render(self.summary)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file."""
+        write(self.summary, path)
+
+    def save_card(self, path: str | os.PathLike[str]) -> None:
+        """Write a model card, in Markdown, by skops."""
+        write_card(self.summary, self._model, path)
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: the styles of the page and of the notebook do not meet.
+        frame = 'style="width:100%;height:48rem;border:1px solid #8888;border-radius:8px"'
+        return f'<iframe title="fewlabel report" {frame} srcdoc="{html.escape(self.html())}"></iframe>'
+
+
+def make_report(
+    model: TableClassifier,
+    X: Any,
+    y: Any,
+    *,
+    title: str = "Report",
+    test: tuple[pd.DataFrame, pd.Series] | None = None,
+    random_state: int = 0,
+) -> Report:
+    """Report on a fitted model and the table it was fitted to.
+
+    Called as ``fewlabel.report(model, X, y)``.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted to `X` and `y`, with an `AutoClassifier` as its estimator.
+    X : DataFrame
+    y : array-like of shape (n_samples,)
+    title : str, default="Report"
+        Heading of the page.
+    test : (DataFrame, Series), default=None
+        Held-out rows and their labels.
+    random_state : int, default=0
+        Seed of the confidence bands.
+
+    Returns
+    -------
+    Report
+        Shows itself in a notebook; ``save("report.html")`` writes the page, ``save_card("card.md")`` a model card.
+
+    Examples
+    --------
+    >>> import fewlabel
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> few = fewlabel.hide_labels(y, labeled=60, random_state=0)
+    >>> model = fewlabel.TableClassifier(fewlabel.AutoClassifier(["naive Bayes"], random_state=0)).fit(X, few)
+    >>> page = fewlabel.report(model, X, few)
+    >>> page.metrics["data"]["labeled"]
+    60
+    """
+    if not isinstance(model, TableClassifier) or not isinstance(getattr(model, "estimator_", None), AutoClassifier):
+        raise TypeError(
+            f"model is a {type(model).__name__}: expected a fitted TableClassifier around an AutoClassifier, as in "
+            "TableClassifier().fit(X, y)"
+        )
+    encoded = EncodedTable(model.encoder_.transform(X), read_positive(y, model.positive))
+    table = X.to_pandas() if hasattr(X, "to_pandas") else X
+    if not isinstance(table, pd.DataFrame):
+        table = pd.DataFrame(np.asarray(X)).rename(columns="x{}".format)  # as the encoder names columns of an array
+    command = "fewlabel.report(model, X, y)"
+    return Report(summarize(model, table, encoded, title=title, command=command, seed=random_state, test=test), model)
+
+
+def write_card(summary: dict[str, Any], model: TableClassifier, path: str | os.PathLike[str]) -> None:
+    """Write a model card beside the report.
+
+    Parameters
+    ----------
+    summary : dict
+        What :func:`fewlabel.report.summarize` returned.
+    model : TableClassifier
+    path : str or path-like
+        A Markdown file.
+    """
+    from skops.card import Card
+
+    data, found = summary["data"], summary["decisions"]
+    card = Card(model, model_diagram=False, template=None)
+    labels = ", ".join(f"{count} {name}" for name, count in data["labeled_by_class"].items())
+    sections = {
+        "Model description": f"Predicts {data['target']} from {data['columns']} columns, made by fewlabel "
+        f"{summary['versions']['fewlabel']}.",
+        "Model description/Training data": f"{data['rows']} rows, {data['labeled']} of them labeled ({labels}).",
+        "Evaluation": f"{summary['headline']['text']} {summary['good_for']}",
+        "Intended use": found["text"] if found else "The class with the highest probability is predicted.",
+        "Limitations": "\n".join(f"- {_inert(note)}" for note in summary["notes"]) or "None found in the table.",
+        "How to use": f"```\n{summary['command']}\n```",
+    }
+    card.add(**{name: _inert(text) if name != "How to use" else text for name, text in sections.items()})
+    members = pd.DataFrame(summary["leaderboard"])[["method", "score", "low", "high", "weight"]].round(3)
+    card.add_table(folded=False, **{"Evaluation/Methods": members.to_dict("list")})
+    with atomic_write(path) as file:
+        file.write(card.render().encode())
+
+
+def _inert(text: str) -> str:
+    """Names of the user's columns as text: no HTML in Markdown."""
+    return html.escape(text, quote=False)
+
+
+def next_rows_csv(summary: dict[str, Any]) -> bytes:
+    """The rows to label next as a CSV file that a spreadsheet can open.
+
+    Parameters
+    ----------
+    summary : dict
+
+    Returns
+    -------
+    bytes
+    """
+    rows = [
+        {"row": row["row"], "probability": row["probability"], "of": row["label"], "reason": row["why"]}
+        | {value["column"]: value["value"] for value in row["values"]}
+        for row in summary["next_rows"]
+    ]
+    table = pd.DataFrame(rows, columns=None if rows else ["row", "probability", "of", "reason"])
+    safe = table.map(lambda value: without_formula(value) if isinstance(value, str) else value)
+    return (
+        safe.rename(columns=lambda name: without_formula(str(name))).to_csv(index=False, lineterminator="\n").encode()
+    )

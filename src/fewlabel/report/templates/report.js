@@ -1,0 +1,45 @@
+"use strict";
+// Without this script the page shows the same figures; it adds a slider over the cuts and sorting by a click.
+for (const head of document.querySelectorAll("table.sortable th[data-sort]")) {
+  head.tabIndex = 0;
+  head.classList.add("sorts");
+  const sort = () => {
+    const table = head.closest("table"), place = [...head.parentElement.children].indexOf(head);
+    const down = head.dataset.order !== "down";
+    for (const other of head.parentElement.children) delete other.dataset.order;
+    head.dataset.order = down ? "down" : "up";
+    const value = row => {
+      const text = row.children[place].dataset.value ?? row.children[place].textContent.trim();
+      return text === "" || isNaN(text) ? text : Number(text);
+    };
+    for (const body of table.tBodies) {
+      const rows = [...body.rows].sort((a, b) => (value(a) > value(b) ? 1 : value(a) < value(b) ? -1 : 0) * (down ? -1 : 1));
+      body.append(...rows);
+    }
+  };
+  head.addEventListener("click", sort);
+  head.addEventListener("keydown", event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); sort(); } });
+}
+const slider = document.getElementById("cut-slider");
+if (slider) {
+  const cuts = JSON.parse(document.getElementById("cut-data").textContent);
+  const percent = found => `${Math.round(100 * found[0])}% (${Math.round(100 * found[1])} to ${Math.round(100 * found[2])})`;
+  const plain = found => `${found[0].toPrecision(3)} (${found[1].toPrecision(3)} to ${found[2].toPrecision(3)})`;
+  const show = () => {
+    const cut = cuts[slider.value];
+    for (const cell of document.querySelectorAll("[data-cut]")) {
+      const name = cell.dataset.cut;
+      cell.textContent = name === "cut" ? cut.cut.toPrecision(4) : name === "cost" || name === "lift" ? plain(cut[name]) : percent(cut[name]);
+    }
+    for (const line of document.querySelectorAll("path.cut")) {
+      const svg = line.closest("svg"), left = Number(svg.dataset.left), width = Number(svg.dataset.width);
+      const x = left + width * cut.share[0];
+      line.setAttribute("d", line.getAttribute("d").replace(/^M[\d.]+/, `M${x.toFixed(2)}`));
+    }
+  };
+  slider.max = cuts.length - 1;
+  slider.value = slider.dataset.start;
+  slider.addEventListener("input", show);
+  document.getElementById("cut-tool").hidden = false;
+  show();
+}

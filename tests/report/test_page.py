@@ -1,0 +1,79 @@
+"""fewlabel.report(model, X, y), the model card, the rows to label next as a file."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fewlabel
+from fewlabel import AutoClassifier, TableClassifier
+from fewlabel.report import next_rows_csv
+from fewlabel.report.answer import confusion, good_for
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"=a": rng.normal(size=150), "b": rng.normal(size=150), "useless": rng.normal(size=150)})
+    y = pd.Series(np.where(X["=a"] + 0.5 * X["b"] > 0, "<b>bad", "good"), name="y", dtype=object)
+    return X, y.where(np.arange(150) < 60, None)
+
+
+@pytest.fixture(scope="module")
+def page(rows):
+    auto = AutoClassifier(["naive Bayes", "RankBoost"], n_repeats=1, random_state=0)
+    return fewlabel.report(TableClassifier(auto, positive="<b>bad").fit(*rows), *rows, title="A table")
+
+
+def test_one_call_gives_a_page_a_file_and_a_view(page, tmp_path):
+    assert "A table" in page.html()
+    page.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text() == page.html()
+    view = page._repr_html_()
+    assert view.startswith("<iframe")
+    assert "<script" not in view
+    assert page.metrics["next_rows"]
+
+
+def test_other_models_are_refused(rows):
+    with pytest.raises(TypeError, match="expected a fitted TableClassifier around an AutoClassifier"):
+        fewlabel.report(AutoClassifier(), *rows)
+
+
+def test_the_answer_comes_first(page):
+    text = page.html()
+    order = [text.index(part) for part in ("Expected on new rows", 'id="decisions"', 'id="leaderboard"', 'id="next"')]
+    assert order == sorted(order)
+    assert page.summary["good_for"].split(".")[0] in text.replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_a_model_card_has_the_figures_and_no_markup_of_the_table(page, tmp_path):
+    page.save_card(tmp_path / "card.md")
+    text = (tmp_path / "card.md").read_text()
+    assert page.summary["headline"]["text"] in text
+    assert "naive Bayes" in text
+    assert "<b>bad" not in text
+
+
+def test_rows_to_label_show_the_columns_that_matter_and_run_no_formula(page):
+    table = pd.read_csv(io.BytesIO(next_rows_csv(page.summary)))
+    assert len(table) == 20
+    assert list(table.columns[:5]) == ["row", "probability", "of", "reason", "'=a"]
+
+
+@pytest.mark.parametrize(
+    ("score", "low", "said"),
+    [(0.6, 0.5, "random order"), (0.8, 0.7, "most likely rows first"), (0.99, 0.95, "by a cut")],
+)
+def test_what_it_is_good_for_follows_the_lower_end(page, score, low, said):
+    summary = {**page.summary, "headline": {"score": score, "low": low, "high": 1.0}}
+    assert said in good_for(summary)
+
+
+def test_confusion_counts_predictions_by_class():
+    found = confusion(np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 0, 0]), ["a", "b", "c"])
+    assert found["counts"] == [[1, 1, 0], [0, 1, 0], [2, 0, 0]]
+    assert found["correct"] == 0.4
+    assert found["pairs"][0] == {"true": "c", "predicted": "a", "rows": 2}
+    assert confusion(np.array([0, 1]), np.array([0, 1]), ["a", "b"]) is None
