@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
 
 import fewlabel
 from fewlabel.exceptions import LabelError
@@ -143,3 +144,55 @@ def test_one_class_is_refused_in_the_same_words(name):
         pytest.skip("it learns from one class and unlabeled rows, or without labels")
     with pytest.raises(LabelError, match=r"^only one labeled class \(1\): if -1 is your negative class, recode it"):
         model.fit(X, np.where(Y == 1, 1, -1))
+
+
+RANKERS = {
+    "LeastSquaresAUCClassifier": {},
+    "LinearAUCClassifier": dict(random_state=0),
+    "LinearAUCClassifierCV": dict(alphas=[1e-2, 1e-1], cv=3, random_state=0),
+    "PNUAUCBoostClassifier": dict(n_estimators=40, random_state=0),
+    "PNUAdaBoostClassifier": dict(n_estimators=40, random_state=0),
+    "RankBoostClassifier": dict(n_estimators=40, random_state=0),
+    "TreeAUCBoostClassifier": dict(n_estimators=40, random_state=0),
+}
+
+
+def weak_table(n, seed):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.35).astype(int)
+    X = rng.normal(size=(n, 20))
+    X[:, :3] += 0.5 * y[:, None]
+    return X, y
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", RANKERS)
+def test_probabilities_of_few_labels_are_no_worse_than_a_constant(name):
+    """On the scores of the rows of the fit, the log-loss is 0.8 to 2.3."""
+    X, y = weak_table(60, 0)
+    X_new, y_new = weak_table(2000, 1)
+    model = getattr(fewlabel, name)(**RANKERS[name])
+    too_good = model.fit_ranking(X, y)
+    decision, loss = too_good.decision_function(X_new), log_loss(y_new, too_good.predict_proba(X_new))
+    model.fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X_new), decision)
+    constant = log_loss(y_new, np.full(len(y_new), y.mean()))
+    assert log_loss(y_new, model.predict_proba(X_new)) < constant + 0.04
+    assert loss > constant + 0.05
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", RANKERS)
+def test_weights_on_any_scale_and_rows_of_weight_zero(name):
+    X, y = weak_table(60, 0)
+    rng = np.random.default_rng(2)
+    weight = rng.integers(0, 3, 60).astype(float)
+    model = getattr(fewlabel, name)(**RANKERS[name])
+    expected = clone(model).fit(X, y, sample_weight=weight).predict_proba(X)
+    trees = name == "TreeAUCBoostClassifier"  # their penalty counts rows, of which the weights are repetitions
+    for scale in () if trees else (2.0**-20, 2.0**20):
+        found = clone(model).fit(X, y, sample_weight=scale * weight).predict_proba(X)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    kept = weight > 0
+    found = clone(model).fit(X[kept], y[kept], sample_weight=weight[kept]).predict_proba(X)
+    np.testing.assert_allclose(found, expected, atol=1e-9)

@@ -15,6 +15,7 @@ from fewlabel.calibration import (
     prior_cut,
     prior_shift,
     pu_slope,
+    score_folds,
     slope_shrinkage,
     softmax_slope,
 )
@@ -88,7 +89,7 @@ def test_prior_cuts_by_hand():
 def slow_likelihood_slope(decision, positive, weight):
     groups = [weight[positive], weight[~positive]]
     size = np.where(positive, *(w.sum() for w in groups))
-    n_rows = np.where(positive, *(max(w.sum(), w.sum() ** 2 / (w**2).sum()) for w in groups))
+    n_rows = np.where(positive, *(w.sum() ** 2 / (w**2).sum() for w in groups))
     target = np.where(positive, (n_rows + 1) / (n_rows + 2), 1 / (n_rows + 2))
 
     def loss(slope):
@@ -252,12 +253,12 @@ def test_small_weights_do_not_flatten_the_probabilities():
     """Weights that sum to 1 gave probabilities from .55 to .62 instead of .00 to 1.00."""
     scores, positive = np.arange(100.0), np.arange(100) >= 50
     plain = calibrate(scores, positive).log_odds
-    for weight in (1 / 100, 1e-200):
+    for weight in (1 / 100, 1e-200, 1e6):
         np.testing.assert_allclose(
             calibrate(scores, positive, np.full(100, weight)).log_odds, plain, rtol=1e-6, atol=1e-9
         )
-    pu = [calibrate_pu(scores, positive, 0.1, np.full(100, weight)).log_odds for weight in (1.0, 1 / 100)]
-    np.testing.assert_allclose(*pu, rtol=1e-6)
+    pu = [calibrate_pu(scores, positive, 0.1, np.full(100, weight)).log_odds for weight in (1.0, 1 / 100, 1e6)]
+    np.testing.assert_allclose(pu[1:], [pu[0]] * 2, rtol=1e-6)
 
 
 def test_whole_weights_are_repetitions():
@@ -265,4 +266,20 @@ def test_whole_weights_are_repetitions():
     positive, times = np.arange(40) < 15, rng.integers(1, 4, 40)
     scores = rng.normal(size=40) + positive
     repeated = calibrate(np.repeat(scores, times), np.repeat(positive, times))
-    np.testing.assert_allclose(calibrate(scores, positive, times.astype(float)).log_odds, repeated.log_odds, rtol=1e-6)
+    for scale in (1e-3, 1.0, 1e3):  # repetition, on any scale
+        np.testing.assert_allclose(calibrate(scores, positive, scale * times).log_odds, repeated.log_odds, rtol=1e-6)
+
+
+def test_folds_of_scores():
+    rng = np.random.default_rng(0)
+    scores, signs = np.round(rng.normal(size=60), 1), rng.integers(-1, 2, 60)
+    folds = score_folds(scores, signs, 3)
+    assert (folds[signs == 0] == -1).all()
+    assert np.bincount(folds[signs != 0]).min() >= 8
+    order = rng.permutation(60)
+    np.testing.assert_array_equal(score_folds(scores[order], signs[order], 3), folds[order])
+    times = rng.integers(1, 4, 60)
+    np.testing.assert_array_equal(
+        score_folds(np.repeat(scores, times), np.repeat(signs, times), 3), np.repeat(folds, times)
+    )
+    assert score_folds(np.ones(4), np.array([1, 1, -1, -1]), 3) is None

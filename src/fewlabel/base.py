@@ -4,13 +4,14 @@ The only file that touches scikit-learn's private helpers.
 """
 
 import functools
+import warnings
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn import config_context, get_config
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback._callback_support import callback_management_context
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
@@ -21,9 +22,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fewlabel.calibration import calibrate
+from fewlabel.calibration import calibrate, out_of_fold_slope, score_folds
+from fewlabel.exceptions import LabelError
 from fewlabel.labels import read_binary, read_classes, require_weight, require_y
 from fewlabel.types import MatrixLike
+from fewlabel.warning_filters import keep_filters
 
 __all__ = [
     "HasMethods",
@@ -38,6 +41,9 @@ __all__ = [
     "set_random_states",
 ]
 
+_MOST_OUT_OF_FOLD = 2000  # labeled rows; with more of them the scores of the fit itself are hardly too good
+_N_FOLDS = 3
+_QUIET = {"verbose": 0, "warm_start": False, "record_history": False}
 # Private attributes that scikit-learn sets outside fit: set_output, set_fit_request, callbacks of a search.
 _SCIKIT_LEARNS = ("_skl", "_metadata_request", "_parent_callback_ctx")
 
@@ -171,7 +177,8 @@ class RankingClassifier(LabeledClassifier):
     A ranker's objective has no threshold. `fit` therefore chooses the one with the best balanced accuracy on the
     labeled rows. There the likelihood ratio of the classes is 1; away from it its logarithm is taken to be
     proportional to the decision function, and with the share of positives among the labeled rows it gives the
-    probabilities.
+    probabilities. With up to 2,000 labeled rows the slope comes from rows that a model was not fitted to, in three
+    folds: on the rows of the fit itself few labels look separable, and the probabilities would be far too extreme.
 
     Subclasses implement
 
@@ -199,10 +206,66 @@ class RankingClassifier(LabeledClassifier):
         -------
         self : object
         """
+        X, signs, weight = self._rank(X, y, sample_weight)
+        self._calibrate_out_of_fold(X, signs, weight)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_ranking(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model for its ranking: as `fit`, in a third of the time, but with too extreme probabilities.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        self : object
+        """
+        self._rank(X, y, sample_weight)
+        return self
+
+    def _rank(self, X, y, sample_weight):
+        """Learn, and set the threshold and probabilities from the rows of the fit; the rows as `_fit` took them."""
         X, signs, weight = self._read_rows(X, y, sample_weight)
         self._fit(X, signs, weight)
         self._make_classifier(self._score(X), signs, weight)
-        return self
+        return X, signs, weight
+
+    def _calibrate_out_of_fold(self, X, signs, weight):
+        """Replace the slope of the log-odds by one from scores of models that were not fitted to the rows."""
+        labeled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
+        decision = self._score(X) + self.offset_
+        folds = score_folds(decision, np.where(labeled, signs, 0), _N_FOLDS)
+        if folds is None or np.count_nonzero(labeled) > _MOST_OUT_OF_FOLD:
+            return
+        out_of_fold = np.zeros(len(signs))
+        for fold in range(_N_FOLDS):
+            train, test = folds != fold, folds == fold
+            model = self._ranker_like_this()
+            try:
+                with keep_filters():
+                    warnings.simplefilter("ignore")  # the fit itself has warned
+                    model._fit(X[train], signs[train], None if weight is None else weight[train])
+            except LabelError:  # too few labels for what the model does with them
+                return
+            known = train & labeled
+            scores = model._score(X[known])
+            offset = calibrate(scores, signs[known] > 0, None if weight is None else weight[known]).offset
+            # A model of fewer rows may have scores on another scale.
+            spread = np.abs(scores + offset).mean()
+            unit = np.abs(decision[known]).mean() / spread if spread > 0 else 1.0
+            out_of_fold[test] = unit * (model._score(X[test]) + offset)
+        weight = None if weight is None else weight[labeled]
+        self.calibration_[0] = out_of_fold_slope(out_of_fold[labeled], signs[labeled] > 0, weight)
+
+    def _ranker_like_this(self):
+        """A model with the same parameters, ready for `_fit`."""
+        model = clone(self)
+        model.set_params(**{name: value for name, value in _QUIET.items() if name in model.get_params(deep=False)})
+        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
+        return model
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Score of each row: positive where `predict` gives ``classes_[1]``; higher means more confident.

@@ -18,9 +18,11 @@ __all__ = [
     "calibrate",
     "calibrate_pu",
     "likelihood_slope",
+    "out_of_fold_slope",
     "prior_cut",
     "prior_shift",
     "pu_slope",
+    "score_folds",
     "slope_shrinkage",
     "softmax_slope",
 ]
@@ -70,14 +72,71 @@ def calibrate(scores, positive, weight=None, *, shrink=False):
     >>> float(calibrate(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, False, True, True])).offset)
     -1.5
     """
-    weight = np.ones(len(scores)) if weight is None else weight
-    order = np.lexsort((weight, positive, scores))  # sums then do not depend on the order of the rows
-    scores, positive, weight = scores[order], positive[order], weight[order]
+    scores, positive, weight = _merged(scores, positive, weight)
     cut = balanced_cut(scores, positive, weight)
     slope = likelihood_slope(scores - cut, positive, weight)
     if shrink:
         slope *= slope_shrinkage(slope, scores - cut, positive, weight)
     return Calibration(-cut, np.array([slope, logit(np.average(positive, weights=weight))]))
+
+
+def out_of_fold_slope(decision, positive, weight=None):
+    """Slope of the log-odds in a decision function of rows that it was not fitted to.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n_rows,)
+    positive : ndarray of bool of shape (n_rows,)
+    weight : ndarray of shape (n_rows,), default=None
+
+    Returns
+    -------
+    float
+        Multiplied by `slope_shrinkage`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.calibration import out_of_fold_slope
+    >>> bool(0 < out_of_fold_slope(np.array([-2.0, 1.0, -1.0, 2.0]), np.array([False, False, True, True])) < 1)
+    True
+    """
+    merged = _merged(decision, positive, weight)
+    slope = likelihood_slope(*merged)
+    return slope * slope_shrinkage(slope, *merged)
+
+
+def score_folds(scores, signs, n_folds):
+    """Folds of the labeled rows, by their scores alone: neither the order of rows or columns nor copies matter.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+    signs : ndarray of shape (n_rows,)
+        +1, -1, or 0 if unlabeled.
+    n_folds : int
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,) or None
+        The fold of each row, -1 if unlabeled; rows of equal score and class are in one fold. None if a class has fewer
+        than two different scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.calibration import score_folds
+    >>> score_folds(np.array([0.1, 0.4, 0.4, 0.2, 0.3, 0.9]), np.array([1, 1, 1, -1, -1, 0]), 2)
+    array([ 0,  1,  1,  0,  1, -1])
+    """
+    folds = np.full(len(scores), -1)
+    for sign in (-1, 1):
+        rows = signs == sign
+        values, place = np.unique(scores[rows], return_inverse=True)
+        if len(values) < 2:
+            return None
+        folds[rows] = place % min(n_folds, len(values))
+    return folds
 
 
 def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
@@ -112,7 +171,7 @@ def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
     u, u_weight = _in_order(scores[~positive], weight[~positive])
     p, p_weight = _in_order(scores[positive], weight[positive])
     cut = prior_cut(u, u_weight, prior) if at_prior else 0.0
-    most = math.log1p(_n_rows(weight))
+    most = math.log1p(_n_rows(_merged(scores, positive, weight)[2]))
     slope = pu_slope(p - cut, p_weight, u - cut, u_weight, prior, most)
     return Calibration(-cut, np.array([slope, 0.0]))
 
@@ -171,13 +230,13 @@ def likelihood_slope(decision, positive, weight):
     r"""Slope :math:`a \ge 0` of the log-likelihood ratio :math:`a \cdot decision` of the two classes.
 
     Logistic regression without intercept on classes of equal total weight. Platt's targets, slightly inside 0 and 1,
-    keep the slope finite when the rows are separable. They depend on the number of rows: the total weight, so that
-    weights count as repetitions, but at least Kish's effective number, so that weights that sum to 1 do not flatten
-    the slope.
+    keep the slope finite when the rows are separable. They depend on Kish's effective number of rows, which is the
+    same for weights on any scale. Rows of equal score and class count as one, so that weights are repetitions.
 
     Parameters
     ----------
     decision : ndarray of shape (n_rows,)
+        Without two equal values of a class.
     positive : ndarray of bool of shape (n_rows,)
     weight : ndarray of shape (n_rows,)
 
@@ -345,9 +404,18 @@ def _root(gradient):
 
 
 def _n_rows(weight):
-    """Total weight, or the effective number of rows if that is larger, as it is if the mean weight is far below 1."""
+    """Kish's effective number of rows."""
     relative = weight / weight.max()  # squares of tiny weights would underflow
-    return max(math.fsum(weight), math.fsum(relative) ** 2 / math.fsum(relative**2))
+    return math.fsum(relative) ** 2 / math.fsum(relative**2)
+
+
+def _merged(scores, positive, weight):
+    """Scores, ascending, classes and weights; rows of equal score and class are one row with their total weight."""
+    weight = np.ones(len(scores)) if weight is None else weight
+    order = np.lexsort((weight, positive, scores))  # sums then do not depend on the order of the rows
+    scores, positive, weight = scores[order], positive[order], weight[order]
+    first = np.flatnonzero(np.r_[True, (np.diff(scores) > 0) | (positive[1:] != positive[:-1])])
+    return scores[first], positive[first], np.add.reduceat(weight, first)
 
 
 def _in_order(scores, weight):

@@ -85,6 +85,9 @@ class PositiveUnlabeled:
             check_prior_fits(self.prior, X, positive, stacklevel=6)
         return float(self.prior)
 
+    def _calibrate_out_of_fold(self, X, signs, weight):
+        """Nothing: the slope is limited by the number of rows, and one class has no labels to test it on."""
+
     def _make_classifier(self, scores, signs, weight):
         at_prior = self.threshold == "prior"
         self.offset_, self.calibration_ = calibrate_pu(scores, signs > 0, self.prior_, weight, at_prior=at_prior)

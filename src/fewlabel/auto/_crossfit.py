@@ -204,9 +204,10 @@ class TrainingRows:
         table = self.table(member)[rows]
         table[:, np.isnan(table).all(axis=0)] = 0.0  # not every booster accepts a column without a value
         estimator = member.make(context)
+        fit = getattr(estimator, "fit_ranking", estimator.fit)  # the ensemble has its own probabilities
         if self.sampling.weight is not None and has_fit_parameter(estimator, "sample_weight"):
-            return estimator.fit(table, y, sample_weight=self.sampling.weight[rows])
-        return estimator.fit(table, y)
+            return fit(table, y, sample_weight=self.sampling.weight[rows])
+        return fit(table, y)
 
 
 @contained()

@@ -47,7 +47,10 @@ class _Reader:
 
 
 class _DaskModel:
-    """Fit on Dask collections, predict lazily on them; the fitted attributes are those of the in-memory model."""
+    """Fit on Dask collections, predict lazily on them; the fitted attributes are those of the in-memory model.
+
+    Threshold and probabilities come from the rows of the fit, as those of `fit_ranking` in memory.
+    """
 
     @property
     def model_(self):

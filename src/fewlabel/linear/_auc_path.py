@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.labels import read_binary
-from fewlabel.linear._auc import LinearRanker, warn_if_open
+from fewlabel.linear._auc import LinearAUCClassifier, LinearRanker, warn_if_open
 from fewlabel.linear._exact import linear_algebra_threads, solve
 from fewlabel.model_selection import LabeledStratifiedKFold
 from fewlabel.threads import map_in_threads
@@ -179,8 +179,11 @@ class LinearAUCClassifierCV(LinearRanker):
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         squared = self.loss == "squared_hinge"
 
+        if weight is not None:
+            signs = np.where(weight > 0, signs, 0)  # neither the folds nor the rows of a path hold rows of weight 0
+
         def path(rows, alphas):
-            rows = rows[(signs[rows] != 0) & (weight is None or weight[rows] > 0)]
+            rows = rows[signs[rows] != 0]
             of_rows = None if weight is None else weight[rows]
             return solve_path(X[rows], signs[rows] > 0, of_rows, alphas, squared, self.tol, self.max_iter, seed)
 
@@ -200,6 +203,12 @@ class LinearAUCClassifierCV(LinearRanker):
         warn_if_open(found, self.tol)
         self.coef_ = found.coef[None].copy()
         self.objective_, self.dual_gap_, self.n_iter_ = float(found.objective), float(found.gap), found.n_iter
+
+    def _ranker_like_this(self):
+        names = ("loss", "max_iter", "tol", "n_jobs", "random_state")
+        model = LinearAUCClassifier(self.alpha_, **{name: getattr(self, name) for name in names})
+        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
+        return model
 
 
 def solve_path(X, positive, weight, alphas, squared, tol, max_iter, seed):

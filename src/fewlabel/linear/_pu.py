@@ -245,12 +245,14 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
 
 
 def _scaling(X, weight):
-    """Mean and standard deviation of the columns; sparse columns are not shifted, and scaled by their largest value."""
-    if issparse(X):
-        largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
-        return np.zeros(X.shape[1]), np.where(largest > 0, largest, 1.0)
+    """Mean and standard deviation of the columns."""
     share = weight / math.fsum(weight)
     shift = share @ X
-    spread = np.sqrt(share @ (X - shift) ** 2)
+    if issparse(X):
+        squares, stored = X.copy(), X.copy()
+        squares.data, stored.data = (X.data - shift[X.indices]) ** 2, np.ones_like(X.data)
+        spread = np.sqrt(share @ squares + np.maximum(1.0 - share @ stored, 0.0) * shift**2)
+    else:
+        spread = np.sqrt(share @ (X - shift) ** 2)
     small = spread <= 10 * np.finfo(float).eps * np.abs(shift)
     return shift, np.where(small | (spread == 0), 1.0, spread)

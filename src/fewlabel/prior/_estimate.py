@@ -14,7 +14,7 @@ from fewlabel.labels import read_binary, read_pu
 from fewlabel.prior._energy import energy
 from fewlabel.prior._kernel_embedding import km2
 from fewlabel.prior._rows import has_missing, subsample
-from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto
+from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto, gaussian_mixture
 from fewlabel.prior._scores import out_of_fold_scores
 from fewlabel.types import MatrixLike, Seed
 
@@ -33,9 +33,10 @@ class PriorEstimate(NamedTuple):
     prior : float
         P(y = positive) among the unlabeled rows.
     low, high : float
-        A 90% bootstrap interval of the out-of-fold scores, widened to include the estimates of all methods that
-        `prior` is based on. It covers the sampling error of the scores, not the upward bias where the classes overlap
-        everywhere.
+        A 90% interval of the prior: from the lowest to the highest end of the bootstrap intervals (95%) of best bin
+        estimation, DEDPUL and a mixture of two normal distributions of the scores. The first two are too large where
+        the classes overlap everywhere, the last one is too small, so the interval is wide there: the data do not say
+        more.
     methods : dict
         The estimate of each method.
     population : float
@@ -143,9 +144,9 @@ def estimate_class_prior(
     X, weight = X[used], weight[used]
     if method == "energy":
         signs = read_binary(y).signs[used]
-        prior, error = energy(X, signs, rng, weight)
+        prior, low, high = energy(X, signs, rng, weight)
         population = _population(prior, weight[signs > 0].sum(), weight[signs == 0].sum(), setting)
-        return PriorEstimate(prior, max(prior - error, 0.0), min(prior + error, 1.0), {"energy": prior}, population)
+        return PriorEstimate(prior, min(low, prior), max(high, prior), {"energy": prior}, population)
     positive = read_pu(y).positive[used]
     counts = weight[positive].sum(), weight[~positive].sum()
     groups = [subsample(np.flatnonzero(rows), rng) for rows in (positive, ~positive)]
@@ -160,8 +161,7 @@ def estimate_class_prior(
             PriorWarning,
             stacklevel=2,
         )
-    members = answers.values() if method == "auto" else [prior]
-    low, high = min(interval[0], *members), max(interval[1], *members)
+    low, high = min(interval[0], *answers.values()), max(interval[1], *answers.values())
     return PriorEstimate(prior, float(low), float(high), answers, _population(prior, *counts, setting))
 
 
@@ -212,32 +212,27 @@ def _warn_of_few_rows(stacklevel):
 
 
 def _answers(groups, weights, method, of_scores, rng):
-    """Estimates of the requested methods (and of km2 for "auto"), and the bootstrap interval of the requested ones."""
+    """Estimates of the requested methods (and of km2 for "auto"), and the interval."""
     scores = out_of_fold_scores(*groups, rng, weights)
     names = ("bbe", "dedpul") if method == "auto" else (method,)
     if scores is None:
         _warn_of_few_rows(stacklevel=4)
         return dict.fromkeys(names, 0.5), (0.0, 1.0)
-    if method == "km2":
-        answer = km2(*groups, rng, weights)
-        return {"km2": answer}, (answer, answer)
-    chosen = [of_scores[name] for name in names]
-    answers = {name: of_scores[name](*scores, *weights) for name in names}
-    point = np.mean(list(answers.values()))
-    if method == "auto" and min(map(len, weights)) >= _N_KM2_ROWS and not has_missing(*groups):
+    answers = {name: of_scores[name](*scores, *weights) for name in names if name != "km2"}
+    large = min(map(len, weights)) >= _N_KM2_ROWS and not has_missing(*groups)
+    if method == "km2" or (method == "auto" and large):
         answers["km2"] = km2(*groups, rng, weights)
-    return answers, _bootstrap_interval(scores, weights, chosen, point, rng)
+    return answers, _bootstrap_interval(scores, weights, rng)
 
 
-def _bootstrap_interval(scores, weights, methods, point, rng):
-    """90% interval of the mean of the methods."""
+def _bootstrap_interval(scores, weights, rng):
+    """The hull of the 95% intervals of three methods, whose errors differ in sign where the classes overlap."""
     draws = []
     for _ in range(_N_BOOTSTRAP):
         drawn = [w * rng.multinomial(len(w), np.full(len(w), 1 / len(w))) for w in weights]
-        draws.append(np.mean([method(*scores, *drawn) for method in methods]))
-    # The best of many noisy bins is biased downward, and again in each resample: use the spread of the draws only.
-    low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95])
-    return np.clip((point + low - middle, point + high - middle), 0.0, 1.0)
+        draws.append([method(*scores, *drawn) for method in (bbe, dedpul, gaussian_mixture)])
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    return low.min(), high.max()
 
 
 def _population(prior, n_positive, n_unlabeled, setting):

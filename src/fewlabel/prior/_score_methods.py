@@ -1,4 +1,4 @@
-"""Priors from out-of-fold scores: best bin estimation, DEDPUL, and Elkan and Noto's method.
+"""Priors from out-of-fold scores: best bin estimation, DEDPUL, a Gaussian mixture, and Elkan and Noto's method.
 
 Each function takes the scores `p` of the labeled positives and `u` of the unlabeled rows, and their weights: those of
 the user, or how many times the bootstrap drew each row.
@@ -12,6 +12,7 @@ from scipy.optimize import bisect
 from scipy.special import logit
 
 _DEDPUL_POINTS = 2000
+_MIXTURE_POINTS = 200
 
 
 def bbe(p, u, p_count=None, u_count=None, delta=0.1, gamma=0.01):
@@ -77,6 +78,31 @@ def density(x, count, at, factor):
     step = edges[1] - edges[0]
     smooth = ndimage.gaussian_filter1d(counts, width / step, mode="constant", truncate=6)
     return np.interp(at, edges[:-1] + step / 2, smooth / (count.sum() * step))
+
+
+def gaussian_mixture(p, u, p_count=None, u_count=None):
+    """Fit two normal distributions to the log-odds of the unlabeled rows; the one of the positives is known from `p`.
+
+    It needs no region with positives only, but the shape of the scores. Where the classes overlap it is too small
+    rather than too large, unlike the other methods.
+    """
+    x, z = logit(p), logit(u)
+    mean_p = np.average(x, weights=p_count)
+    variance_p = np.average((x - mean_p) ** 2, weights=p_count) + 1e-9
+    share, edges = np.histogram(z, _MIXTURE_POINTS, weights=u_count)
+    share, z = share / share.sum(), 0.5 * (edges[1:] + edges[:-1])
+    like_p = np.exp(-0.5 * (z - mean_p) ** 2 / variance_p) / math.sqrt(variance_p)
+    prior, mean_n, variance_n = 0.5, z[np.searchsorted(np.cumsum(share), 0.25)], variance_p
+    for _ in range(200):
+        like_n = np.exp(-0.5 * (z - mean_n) ** 2 / variance_n) / math.sqrt(variance_n)
+        of_p = prior * like_p / np.maximum(prior * like_p + (1 - prior) * like_n, 1e-300)
+        of_n = share * (1 - of_p) + 1e-12
+        mean_n = np.average(z, weights=of_n)
+        variance_n = np.average((z - mean_n) ** 2, weights=of_n) + 1e-4 * variance_p
+        before, prior = prior, float(share @ of_p)
+        if abs(prior - before) < 1e-5:
+            break
+    return prior
 
 
 def elkan_noto(p, u, p_count=None, u_count=None, *, counts, setting):
