@@ -87,7 +87,7 @@ def test_data_frames_with_names_and_text_labels():
     frame = pd.DataFrame(X, columns=list("abcde"))
     text = pd.Series(np.where(y == 1, "bad", np.where(y == 0, "good", None)), dtype=object)
     options = dict(n_estimators=20, random_state=0)
-    local = fewlabel.PNUAUCBoostClassifier(**options).fit(frame, text)
+    local = fewlabel.PNUAUCBoostClassifier(**options).fit_ranking(frame, text)
     far = spread.PNUAUCBoostClassifier(**options).fit(dd.from_pandas(frame, 3), dd.from_pandas(text, 3))
     assert far.feature_names_in_.tolist() == list("abcde")
     assert far.classes_.tolist() == local.classes_.tolist()
@@ -103,7 +103,7 @@ def test_columns_of_parquet_files_keep_their_partitions_together(tmp_path):
         frame.iloc[rows].to_parquet(tmp_path / f"{k}.parquet")
     rows = dd.read_parquet(tmp_path / "*.parquet")  # Dask's optimizer joins partitions, unlike for X and for y
     model = spread.PNUAUCBoostClassifier(5, random_state=0).fit(rows.drop(columns="label"), rows["label"])
-    alone = fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit(frame.drop(columns="label"), y)
+    alone = fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit_ranking(frame.drop(columns="label"), y)
     assert_same(model.model_, alone, frame.drop(columns="label"))
 
 

@@ -129,10 +129,10 @@ def score_folds(scores, signs, n_folds):
     >>> score_folds(np.array([0.1, 0.4, 0.4, 0.2, 0.3, 0.9]), np.array([1, 1, 1, -1, -1, 0]), 2)
     array([ 0,  1,  1,  0,  1, -1])
     """
-    folds = np.full(len(scores), -1)
+    levels, folds = _levels(scores), np.full(len(scores), -1)
     for sign in (-1, 1):
         rows = signs == sign
-        values, place = np.unique(scores[rows], return_inverse=True)
+        values, place = np.unique(levels[rows], return_inverse=True)
         if len(values) < 2:
             return None
         folds[rows] = place % min(n_folds, len(values))
@@ -412,10 +412,17 @@ def _n_rows(weight):
 def _merged(scores, positive, weight):
     """Scores, ascending, classes and weights; rows of equal score and class are one row with their total weight."""
     weight = np.ones(len(scores)) if weight is None else weight
-    order = np.lexsort((weight, positive, scores))  # sums then do not depend on the order of the rows
-    scores, positive, weight = scores[order], positive[order], weight[order]
-    first = np.flatnonzero(np.r_[True, (np.diff(scores) > 0) | (positive[1:] != positive[:-1])])
-    return scores[first], positive[first], np.add.reduceat(weight, first)
+    levels = _levels(scores)
+    order = np.lexsort((weight, scores, positive, levels))  # sums then do not depend on the order of the rows
+    levels, positive, weight = levels[order], positive[order], weight[order]
+    first = np.flatnonzero(np.r_[True, (np.diff(levels) > 0) | (positive[1:] != positive[:-1])])
+    return scores[order][first], positive[first], np.add.reduceat(weight, first)
+
+
+def _levels(scores):
+    """Scores in units of 1e-9 of their range: those that differ by rounding alone are equal."""
+    low, high = scores.min(), scores.max()
+    return np.round((scores - low) / max(high - low, _TINY) * 1e9)
 
 
 def _in_order(scores, weight):
