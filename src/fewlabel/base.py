@@ -254,8 +254,8 @@ class RankingClassifier(LabeledClassifier):
             scores = model._score(X[known])
             offset = calibrate(scores, signs[known] > 0, None if weight is None else weight[known]).offset
             # A model of fewer rows may have scores on another scale.
-            spread = np.abs(scores + offset).mean()
-            unit = np.abs(decision[known]).mean() / spread if spread > 0 else 1.0
+            spread, full = (np.sort(np.abs(d)).mean() for d in (scores + offset, decision[known]))
+            unit = full / spread if spread > 0 else 1.0
             out_of_fold[test] = unit * (model._score(X[test]) + offset)
         weight = None if weight is None else weight[labeled]
         self.calibration_[0] = out_of_fold_slope(out_of_fold[labeled], signs[labeled] > 0, weight)

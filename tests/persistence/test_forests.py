@@ -5,11 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from scipy.sparse import csr_array
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from fewlabel.persistence import FrozenTrees
-from fewlabel.persistence.forests import freeze, with_frozen_forests
+from fewlabel.persistence import FrozenClassifier, FrozenTrees
+from fewlabel.persistence.forests import freeze, freeze_classifier, with_frozen_forests
 
 
 def data(n_classes, gaps=False):
@@ -95,7 +97,7 @@ def test_catboost_with_categories_is_not_frozen():
 
 
 class Holder:
-    _frozen_when_saved = ("model",)
+    _scores_when_saved = "model"
 
     def __init__(self, model, rows):
         self.model, self.rows = model, rows
@@ -169,3 +171,36 @@ def test_other_columns_are_an_error():
     frozen = freeze(ExtraTreesClassifier(1, random_state=0).fit(X, y))
     with pytest.raises(ValueError, match=r"4 columns, got an array of shape \(75, 3\)"):
         frozen.decision_function(X[:, :3])
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_frozen_decision_tree_predicts_the_same(n_classes, sparse):
+    X, y = make_classification(200, 6, n_informative=4, n_classes=max(n_classes, 2), random_state=0)
+    y = np.array(["a", "b", "c"])[np.minimum(y, n_classes - 1)]
+    X[X < 0] = 0.0
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[:100], y[:100])
+    frozen = freeze_classifier(model)
+    assert type(frozen) is FrozenClassifier
+    rows = csr_array(X) if sparse else X
+    np.testing.assert_array_equal(frozen.predict_proba(rows), model.predict_proba(X))
+    np.testing.assert_array_equal(frozen.predict(rows), model.predict(X))
+
+
+def test_frozen_histogram_boosting_predicts_the_same():
+    X, y = make_classification(200, 6, random_state=0)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    model = HistGradientBoostingClassifier(max_iter=5).fit(X[:100], y[:100])
+    frozen = freeze_classifier(model)
+    np.testing.assert_array_equal(frozen.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(frozen.predict(X), model.predict(X))
+    three = HistGradientBoostingClassifier(max_iter=2).fit(X, np.arange(200) % 3)
+    assert freeze_classifier(three) is three
+
+
+def test_a_frozen_classifier_whose_parts_do_not_match_is_refused():
+    X, y = make_classification(60, 4, random_state=0)
+    frozen = freeze_classifier(DecisionTreeClassifier(max_depth=2).fit(X, y))
+    for change in ({"classes_": np.arange(3)}, {"logistic": True}, {"trees": None}):
+        with pytest.raises(ValueError, match="damaged"):
+            FrozenClassifier.__new__(FrozenClassifier).__setstate__({**vars(frozen), **change})

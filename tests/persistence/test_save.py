@@ -36,7 +36,6 @@ from fewlabel import (
 )
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.files import atomic_write
-from fewlabel.persistence._schema import inspect
 from fewlabel.persistence._trusted import FUNCTIONS, LOSSES, OURS, SCIKIT_LEARN, SKRUB
 
 
@@ -109,11 +108,7 @@ def test_every_estimator_comes_back_bit_for_bit(name, data, tmp_path):
     # No prior is estimated, and every member of the portfolio is saved in tests/auto.
     wanted = {"n_estimators": 5, "random_state": 0, "prior": 0.4, "portfolio": ["naive Bayes", "path neighbors"]}
     model.set_params(**{k: v for k, v in wanted.items() if k in model.get_params(deep=False)}).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # bases such as trees need the user's word, which is given here
-        fewlabel.save(model, tmp_path / "model.skops")
-    parts = inspect((tmp_path / "model.skops").read_bytes()).unknown
-    again = fewlabel.load(tmp_path / "model.skops", trusted=parts)
+    again = _reloaded(model, tmp_path)
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.feature_names_in_, X.columns)
     for method in ("decision_function", "predict_proba", "predict", "transform"):
@@ -428,3 +423,57 @@ def test_the_file_is_an_ordinary_skops_file(model_file):
     trusted = skops.io.get_untrusted_types(data=model_file.read_bytes())
     assert all(name.startswith("fewlabel.") or name in SCIKIT_LEARN for name in trusted)
     skops.io.load(io.BytesIO(model_file.read_bytes()), trusted=trusted)
+
+
+# Signatures -------------------------------------------------------------------------------------------------
+
+KEY = b"0123456789abcdef"
+
+
+@pytest.fixture
+def signed(tmp_path):
+    path = tmp_path / "model.skops"
+    model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    save(model, path, key=KEY)
+    return path
+
+
+def test_a_signed_file_is_read_with_its_key_and_without(signed):
+    for options in ({"key": KEY}, {"key": bytearray(KEY)}, {}):
+        assert load(signed, **options).predict([[0.5], [2.5]]).tolist() == [0, 1]
+
+
+def test_another_key_no_signature_and_changed_bytes_are_refused(signed):
+    with pytest.raises(UntrustedFileError, match="another key"):
+        load(signed, key=b"another key of the right length")
+    content = signed.read_bytes()
+    for at in range(0, len(content), len(content) // 40):
+        signed.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with pytest.raises(UntrustedFileError, match="another key|not signed"):
+            load(signed, key=KEY)
+    signed.write_bytes(content[:-1])
+    with pytest.raises(UntrustedFileError, match="not signed"):
+        load(signed, key=KEY)
+    save(load_written(content, signed), signed)
+    with pytest.raises(UntrustedFileError, match="not signed"):
+        load(signed, key=KEY)
+
+
+def load_written(content, path):
+    path.write_bytes(content)
+    return load(path)
+
+
+def test_a_changed_signed_file_is_not_parsed(signed, monkeypatch):
+    signed.write_bytes(b"x" + signed.read_bytes()[1:])
+    monkeypatch.setattr("fewlabel.persistence._save.inspect", None)
+    with pytest.raises(UntrustedFileError, match="another key"):
+        load(signed, key=KEY)
+
+
+@pytest.mark.parametrize(("key", "error"), [("a secret that is text", TypeError), (b"short", ValueError)])
+def test_keys_that_do_not_serve(key, error, signed):
+    with pytest.raises(error, match="token_bytes"):
+        load(signed, key=key)
+    with pytest.raises(error, match="token_bytes"):
+        save(LogisticRegression(), signed, key=key)

@@ -68,7 +68,7 @@ class FittedMember:
     n_outputs : int
     """
 
-    _frozen_when_saved = ("model",)
+    _scores_when_saved = "model"
 
     def __init__(self, view, model, reference, n_outputs):
         self.view, self.model, self.reference, self.n_outputs = view, model, reference, n_outputs

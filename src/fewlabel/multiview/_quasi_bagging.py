@@ -91,6 +91,7 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
     np.True_
     """
 
+    _predicts_when_saved = "estimators_"
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "n_groups": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"balanced"})],

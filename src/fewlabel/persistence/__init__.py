@@ -1,6 +1,6 @@
 """Models in files: written completely or not at all, and read without running code from the file."""
 
 from fewlabel.persistence._save import load, save
-from fewlabel.persistence.forests import FrozenTrees
+from fewlabel.persistence.forests import FrozenClassifier, FrozenTrees
 
-__all__ = ["FrozenTrees", "load", "save"]
+__all__ = ["FrozenClassifier", "FrozenTrees", "load", "save"]

@@ -1,5 +1,7 @@
 """Writing and reading model files."""
 
+import hashlib
+import hmac
 import io
 import json
 import os
@@ -15,14 +17,17 @@ from fewlabel.persistence._skops import skops_io
 from fewlabel.persistence.forests import with_frozen_forests
 
 _VERSIONS_ENTRY = "fewlabel.json"
+_SIGNED = b"fewlabel HMAC-SHA256"
+_SHORTEST_KEY = 16
 
 
-def save(model: Any, path: str | os.PathLike) -> None:
+def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None) -> None:
     """Write a model to a file, completely or not at all.
 
     The file holds data only: :func:`load` runs no code from it. Pipelines of scikit-learn and fewlabel estimators
     are saved the same way. Forests and boosters among the members of an `AutoClassifier` are stored as
-    :class:`FrozenTrees`, with the same scores; the model in memory is not changed.
+    :class:`FrozenTrees`, with the same scores; decision trees and histogram boosting in `estimators_` of other models as
+    :class:`FrozenClassifier`, with the same predictions. The model in memory is not changed.
 
     Parameters
     ----------
@@ -31,6 +36,9 @@ def save(model: Any, path: str | os.PathLike) -> None:
     path : str or path-like
         Where to write; by convention the name ends in ``.skops``. An existing file is replaced, and is left as it was
         if writing fails.
+    key : bytes, default=None
+        Secret of at least 16 bytes, such as ``secrets.token_bytes(32)``. The file is signed with it (HMAC-SHA256):
+        ``load(path, key=key)`` then accepts only files that someone with the key has written.
 
     Warns
     -----
@@ -55,6 +63,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
     """
     from sklearn.base import BaseEstimator
 
+    _check_key(key)
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save expects an estimator, got {type(model).__name__}: pass the fitted model itself")
     content = _compact(skops_io().dumps(with_frozen_forests(model)))
@@ -67,10 +76,10 @@ def save(model: Any, path: str | os.PathLike) -> None:
             stacklevel=2,
         )
     with atomic_write(path) as file:
-        file.write(content)
+        file.write(content if key is None else content + _signature(content, key))
 
 
-def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
+def load(path: str | os.PathLike, *, trusted: Sequence = (), key: bytes | None = None) -> Any:
     """Read a model that :func:`save` wrote, without running code from the file.
 
     The estimators of fewlabel and the types that skops knows to be safe are accepted, by their exact names.
@@ -82,6 +91,9 @@ def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
         The file.
     trusted : sequence of str, default=()
         Full names of further types to accept. Name types only if you trust the author of the file.
+    key : bytes, default=None
+        The secret with which the file was signed. A file without a signature, or with that of another key, is refused
+        before anything in it is read. Without `key`, a signature is ignored.
 
     Returns
     -------
@@ -91,7 +103,8 @@ def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
     Raises
     ------
     UntrustedFileError
-        If the file is not a model file, is damaged, or holds types that are not known to be safe.
+        If the file is not a model file, is damaged, holds types that are not known to be safe, or is not signed with
+        `key`.
     FileNotFoundError
         If there is no such file.
 
@@ -116,7 +129,9 @@ def load(path: str | os.PathLike, *, trusted: Sequence = ()) -> Any:
 
     if isinstance(trusted, (str, bytes)):
         raise TypeError(f"trusted is a list of type names, got one text: write trusted=[{trusted!r}]")
+    _check_key(key)
     content = _read(path)
+    content = _without_signature(content) if key is None else _verified(content, key, path)
     try:
         found = inspect(content, trusted)
         versions = _read_versions(content)
@@ -147,6 +162,36 @@ def _read(path):
     if not content:
         raise UntrustedFileError(f"{path} is empty: it is not a model file, or writing it was interrupted")
     return content
+
+
+def _check_key(key):
+    if key is None:
+        return
+    if not isinstance(key, (bytes, bytearray)):
+        raise TypeError(f"key is a {type(key).__name__}: pass bytes, such as secrets.token_bytes(32)")
+    if len(key) < _SHORTEST_KEY:
+        raise ValueError(f"key has {len(key)} bytes: pass at least {_SHORTEST_KEY}, such as secrets.token_bytes(32)")
+
+
+def _signature(content, key):
+    """What follows the archive in a signed file."""
+    return _SIGNED + hmac.digest(key, content, "sha256")
+
+
+def _without_signature(content):
+    end = len(content) - hashlib.sha256().digest_size - len(_SIGNED)
+    return content[:end] if end >= 0 and content.startswith(_SIGNED, end) else content
+
+
+def _verified(content, key, path):
+    signed = _without_signature(content)
+    if len(signed) == len(content):
+        raise UntrustedFileError(f"{path} is not signed: expected a file of fewlabel.save(model, path, key=...)")
+    if not hmac.compare_digest(content[len(signed) :], _signature(signed, key)):
+        raise UntrustedFileError(
+            f"{path} is signed with another key, or was changed after it was signed: do not use it"
+        )
+    return signed
 
 
 def _compact(content):

@@ -73,6 +73,7 @@ OURS = {
     "fewlabel.auto._fitted.FittedMember",
     "fewlabel.auto._fitted.RankReference",
     "fewlabel.model_selection.LabeledStratifiedKFold",
+    "fewlabel.persistence.forests.FrozenClassifier",
     "fewlabel.persistence.forests.FrozenTrees",  # checks its indices itself
 }
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.special import expit
 
 from fewlabel.kernels.trees import NO_CHILD, leaf_sums
 
@@ -105,6 +107,58 @@ class FrozenTrees:
         return total[:, 0] if total.shape[1] == 1 else total
 
 
+class FrozenClassifier:
+    """A fitted decision tree, or histogram boosting of two classes, for predictions only.
+
+    Parameters
+    ----------
+    trees : FrozenTrees
+        Their sum is the probability of each class or, with `logistic`, the log-odds of the second of two.
+    classes : ndarray of shape (n_classes,)
+    logistic : bool, default=False
+    """
+
+    def __init__(self, trees, classes, logistic=False):
+        self.__setstate__({"trees": trees, "classes_": classes, "logistic": logistic})
+
+    def __setstate__(self, state):
+        self.trees, self.classes_, self.logistic = state["trees"], np.asarray(state["classes_"]), state["logistic"]
+        n_outputs = 1 if self.logistic else len(self.classes_)
+        if type(self.trees) is not FrozenTrees or len(self.trees.start) != n_outputs:
+            raise ValueError("the trees of the model do not match its classes: the file is damaged")
+        self.n_features_in_ = self.trees.n_columns
+
+    def predict_proba(self, X):
+        """Probability of each class, as the original computes it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        total = self.trees.decision_function(X.toarray() if issparse(X) else X)
+        if not self.logistic:
+            return total.reshape(len(total), len(self.classes_))
+        positive = expit(total)
+        return np.column_stack([1.0 - positive, positive])
+
+    def predict(self, X):
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
 def freeze(model):
     """The trees of a forest or booster as `FrozenTrees`; any other model as it is.
 
@@ -121,10 +175,34 @@ def freeze(model):
     return model if convert is None else convert(model)
 
 
-def with_frozen_forests(model):
-    """A copy of a model, for a file: forests are frozen where only their scores are needed.
+def freeze_classifier(model):
+    """A decision tree, or histogram boosting of two classes, as `FrozenClassifier`; any other model as it is.
 
-    These are the attributes that a class names in ``_frozen_when_saved``. Arrays are shared with the original.
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier.
+
+    Returns
+    -------
+    FrozenClassifier or estimator
+    """
+    kind = type(model).__name__
+    if kind == "DecisionTreeClassifier" and model.n_outputs_ == 1:
+        nodes = _nodes(model.tree_, model.tree_.value[:, 0, :])
+        trees = FrozenTrees([nodes], model.n_features_in_, np.zeros(len(model.classes_)), single_values=True)
+        return FrozenClassifier(trees, model.classes_)
+    if kind == "HistGradientBoostingClassifier" and len(model.classes_) == 2:
+        trees = _freeze_hist_boosting(model)
+        return model if trees is model else FrozenClassifier(trees, model.classes_, logistic=True)
+    return model
+
+
+def with_frozen_forests(model):
+    """A copy of a model, for a file: trees are frozen where only their scores or predictions are needed.
+
+    The attribute of a class that holds them is ``_scores_when_saved``, or ``_predicts_when_saved`` for a list of
+    classifiers. Arrays are shared with the original.
 
     Parameters
     ----------
@@ -144,11 +222,10 @@ def with_frozen_forests(model):
         if isinstance(one, np.ndarray):
             memo[id(one)] = one
             continue
-        for name in getattr(type(one), "_frozen_when_saved", ()):
-            held = getattr(one, name)
-            memo[id(held)] = frozen = freeze(held)
-            found |= frozen is not held
-            seen.add(id(held))
+        for held, frozen in _frozen_parts(one):
+            if frozen is not held:
+                memo[id(held)], found = frozen, True
+                seen.add(id(held))
         if isinstance(one, dict):
             stack.extend(one.values())
         elif isinstance(one, (list, tuple)):
@@ -158,17 +235,33 @@ def with_frozen_forests(model):
     return copy.deepcopy(model, memo) if found else model
 
 
+def _frozen_parts(one):
+    """Pairs of a model that an object holds, and how it is saved."""
+    name = getattr(type(one), "_scores_when_saved", None)
+    if name is not None:
+        held = getattr(one, name)
+        yield held, freeze(held)
+    name = getattr(type(one), "_predicts_when_saved", None)
+    for held in getattr(one, name, ()) if name is not None else ():
+        yield held, freeze_classifier(held)
+
+
+def _nodes(tree, value):
+    """The nodes of a tree of scikit-learn."""
+    return dict(
+        feature=tree.feature,
+        threshold=tree.threshold,
+        left=tree.children_left,
+        right=tree.children_right,
+        missing_left=np.asarray(tree.missing_go_to_left, dtype=bool),
+        value=value,
+    )
+
+
 def _freeze_forest(model):
     binary = len(model.classes_) == 2
     trees = (
-        dict(
-            feature=tree.feature,
-            threshold=tree.threshold,
-            left=tree.children_left,
-            right=tree.children_right,
-            missing_left=np.asarray(tree.missing_go_to_left, dtype=bool),
-            value=tree.value[:, 0, 1:] if binary else tree.value[:, 0, :],
-        )
+        _nodes(tree, tree.value[:, 0, 1:] if binary else tree.value[:, 0, :])
         for tree in (one.tree_ for one in model.estimators_)
     )
     start = np.zeros(1 if binary else len(model.classes_))
