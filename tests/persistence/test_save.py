@@ -449,7 +449,7 @@ def test_another_key_no_signature_and_changed_bytes_are_refused(signed):
     content = signed.read_bytes()
     for at in range(0, len(content), len(content) // 40):
         signed.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        with pytest.raises(UntrustedFileError, match="another key|not signed"):
+        with pytest.raises(UntrustedFileError, match=r"another key|not signed"):
             load(signed, key=KEY)
     signed.write_bytes(content[:-1])
     with pytest.raises(UntrustedFileError, match="not signed"):

@@ -228,6 +228,9 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         if rotation is None:
             self._moments: list[tuple] = [tuple(m) for m in moments]
 
+    def _ranker_like_this(self):
+        return super()._ranker_like_this().set_params(alpha=self.alpha_, gamma=self.gamma_)
+
     def _fit_moments(self, moments):
         """Set the coefficients from the moments of positives, negatives and unlabeled rows; no "cv"."""
         self._settle(moments)
