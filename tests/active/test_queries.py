@@ -92,11 +92,21 @@ def test_a_batch_is_uncertain_and_not_one_row_many_times():
     assert len(set(margin.rows // 20)) == 1
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: type(s).__name__)
+def test_rows_that_are_all_the_same_are_still_distinct_rows(strategy):
+    for y in (np.full(30, -1), np.r_[0, 1, np.full(28, -1)], np.r_[1, np.full(29, -1)]):
+        assert len(set(strategy.query(np.ones((30, 2)), y, n=6).rows)) == 6
+
+
 def test_without_labels_every_cluster_is_asked_for():
     X, cluster = make_blobs(200, centers=5, cluster_std=0.3, random_state=3)
     found = BatchQuery(random_share=0, random_state=0).query(X, np.full(200, -1), n=5)
     assert found.how == ["diverse"] * 5
     assert len(set(cluster[found.rows])) == 5
+    asked = np.zeros(200, dtype=bool)
+    asked[found.rows[:3]] = True
+    more = BatchQuery(random_share=0, random_state=0).query(X, np.full(200, -1), n=2, exclude=asked)
+    assert set(cluster[more.rows]) == set(cluster[found.rows[3:]])
 
 
 def rare_rows(seed):

@@ -25,7 +25,8 @@ class BatchQuery(QueryStrategy):
 
     What replaces the uncertainty while there is no model of the classes:
 
-    - without any label nothing does: the first rows represent the table;
+    - without any label the distance to rows that are left out with `exclude`, if there are any: the first rows represent
+      the table;
     - if only the positive class is labeled, likeness to it: each row has the largest product of squared likeness and
       distance to the rows chosen before it. They are further positives, or negatives that are hard to distinguish from
       them;
@@ -55,8 +56,8 @@ class BatchQuery(QueryStrategy):
 
     Notes
     -----
-    Zhdanov clusters the most uncertain rows only. Here all rows are clustered and the uncertainty is squared, which
-    gave higher AUCs with up to 100 labels on the tables of ``benchmarks/active.py``.
+    Zhdanov clusters the most uncertain rows, weighted by the uncertainty. Here all rows are clustered, weighted by its
+    square. ``benchmarks/active.py`` compares it with the other strategies.
 
     References
     ----------
@@ -99,6 +100,8 @@ class BatchQuery(QueryStrategy):
             # Likely positives are close to the labeled ones: they only have to differ from each other.
             distance = nearest_distance(pool, Z[now.taken] if why == UNLIKE else Z[:0])
             return candidates[farthest(pool, distance, worth, n)], why
+        if why == DIVERSE and now.taken.any():  # asked for already, though not yet answered
+            worth = nearest_distance(pool, Z[now.taken])
         return candidates[representatives(pool, worth, n, now.rng)], why
 
     def _interest(self, now, candidates, probability):
