@@ -25,8 +25,8 @@ class BatchQuery(QueryStrategy):
 
     What replaces the uncertainty while there is no model of the classes:
 
-    - without any label the distance to rows that are left out with `exclude`, if there are any: the first rows represent
-      the table;
+    - without any label the distance to rows that are left out with `exclude`, if there are any, so that the first rows
+      represent the table;
     - if only the positive class is labeled, likeness to it: each row has the largest product of squared likeness and
       distance to the rows chosen before it. They are further positives, or negatives that are hard to distinguish from
       them;
