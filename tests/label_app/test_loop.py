@@ -3,7 +3,9 @@
 import pytest
 
 from fewlabel.active.answers import merge_answers
+from fewlabel.auto import LearningCurve
 from fewlabel.label_app import AnswerStore, LabelingLoop
+from fewlabel.label_app.progress import Point, forecast
 from label_app.tasks import make_task
 
 
@@ -104,3 +106,26 @@ def test_a_log_of_another_table_or_with_another_class_is_refused(path):
     with pytest.raises(ValueError, match="belongs to another table"):
         LabelingLoop(make_task(columns="a"), store)
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("slope", "error", "now", "text", "stop"),
+    [
+        (0.5, 0.1, (100, 0.9, 0.85), "About 20 more labels for +0.01 AUC.", ""),
+        (0.1, 0.05, (100, 0.95, 0.9), "About 830 more labels for +0.01 AUC.", "more than 3 times the labels so far"),
+        (0.1, 0.05, (100, 0.95, 0.6), "About 830 more labels for +0.01 AUC.", ""),  # the AUC may be far lower
+        (0.5, 0.005, (100, 0.995, 0.97), "within 0.01 of 1", "a good moment to stop"),
+        (0.0, 0.1, (100, 0.9, 0.85), "no forecast is made", ""),
+        (0.5, 0.1, (20, 0.9, 0.85), "", ""),
+    ],
+)
+def test_forecasts_and_when_to_stop(slope, error, now, text, stop):
+    labels, auc, low = now
+    found = forecast(LearningCurve([], [], [], [], slope, error), Point(labels, auc, low, 1.0, True))
+    for part, wanted in zip(found, (text, stop)):
+        assert wanted in part
+        assert bool(wanted) == bool(part)
+
+
+def test_there_is_no_forecast_without_a_curve():
+    assert forecast(None, Point(100, 0.9, 0.8, 0.95, True)) == ("", "")

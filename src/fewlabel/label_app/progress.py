@@ -19,6 +19,7 @@ _LEAST_RANDOM_OF_CLASS = 5  # random rows of each class: with fewer, an interval
 _LEAST_FOR_CURVE = 5  # rows of each class: with fewer, a part of them may lack a class
 _LEAST_FOR_FORECAST = 30  # labels: with fewer, the slope of the curve is mostly noise
 _GAIN = 0.01
+_SHORT = 0.1  # from the AUC to the lower end of its interval
 _MANY = 3  # times the labels so far: more than this for +.01 is a reason to stop
 _N_ROUNDS, _ANY_ERROR = 4, 1e6  # of the reasons: an order of the columns does not need more
 
@@ -50,7 +51,7 @@ class Progress:
 
     def summary(self) -> dict[str, Any]:
         """What the page shows of it: the history, what more labels would bring, and a hint to stop."""
-        text, stop = _forecast(self.curve, self.history[-1].labels if self.history else 0)
+        text, stop = forecast(self.curve, self.history[-1])
         return {"history": [point._asdict() for point in self.history], "text": text, "stop": stop}
 
     def score(self, row: int) -> dict[str, Any]:
@@ -175,16 +176,29 @@ def auc_of_table(
     return auc_confidence_interval(positive, model.out_of_fold_, sample_weight=weights)
 
 
-def _forecast(curve: LearningCurve | None, n_labels: int) -> tuple[str, str]:
-    """What more labels would bring by the learning curve, and a hint to stop."""
-    if curve is None or n_labels < _LEAST_FOR_FORECAST:
+def forecast(curve: LearningCurve | None, now: Point) -> tuple[str, str]:
+    """What more labels would bring by the learning curve, and a hint to stop, or "" where there is no evidence.
+
+    Parameters
+    ----------
+    curve : LearningCurve or None
+    now : Point
+        The AUC so far. There is no hint to stop unless its interval is short.
+
+    Returns
+    -------
+    tuple of str
+    """
+    if curve is None or now.labels < _LEAST_FOR_FORECAST:
         return "", ""
-    more = curve.needed(_GAIN, n_labels)
+    is_certain = now.auc - now.low <= _SHORT
+    more = curve.needed(_GAIN, now.labels)
+    if more is None and curve.error <= _GAIN:
+        stop = "More labels can hardly raise the AUC: a good moment to stop." if is_certain else ""
+        return f"By the learning curve, the AUC is within {_GAIN} of 1.", stop
     if more is None:
-        if curve.error <= _GAIN:
-            return f"The AUC is within {_GAIN} of 1.", "More labels can hardly raise it: a good moment to stop."
         return "The AUC does not rise steadily with the number of labels, so no forecast is made.", ""
     text = f"About {max(round(more, -1), 10):,} more labels for +{_GAIN} AUC."
-    if more > _MANY * n_labels:
+    if is_certain and more > _MANY * now.labels:
         return text, f"That is more than {_MANY} times the labels so far: consider stopping here."
     return text, ""
