@@ -3,11 +3,12 @@
 from fewlabel.auto._classifier import BLOCK, RANK_EDGE, AutoClassifier
 from fewlabel.auto._effect import UnlabeledEffect
 from fewlabel.auto._learning_curve import LearningCurve, learning_curve
-from fewlabel.auto._members import portfolio
+from fewlabel.auto._members import ADDITIVE, portfolio
 from fewlabel.auto._observe import Observation, observe_members
 from fewlabel.auto._reading import check_counts
 
 __all__ = [
+    "ADDITIVE",
     "BLOCK",
     "RANK_EDGE",
     "AutoClassifier",

@@ -309,6 +309,7 @@ PORTFOLIO = (
 
 
 TRIED_FIRST = ("extra trees", "logistic regression", "extra trees + components", "RBF least-squares AUC")
+ADDITIVE = ("RankBoost", "PNU-AUCBoost", "Ada-PU")  # sums of step functions, one per column
 _QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbors", "nnPU")
 
 

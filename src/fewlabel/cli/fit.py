@@ -63,7 +63,13 @@ class FitOptions:
     reading: Reading
     cut: CutOptions
     method: Annotated[
-        str, typer.Option("--method", "-m", metavar="NAME", help="auto, small, or a name from `fewlabel methods`.")
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="auto, small, scorecard (the best additive one), or a name from `fewlabel methods`.",
+        ),
     ] = "auto"
     out: Annotated[
         Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the files.")

@@ -10,13 +10,13 @@ import typer
 from fewlabel import persistence, report
 from fewlabel.auto import AutoClassifier
 from fewlabel.cli.fit import FILES, METRICS, MODEL, REPORT, FitOptions
-from fewlabel.cli.methods import find_method
+from fewlabel.cli.methods import SCORECARD, find_method
 from fewlabel.cli.paths import new_set, require_column, sha256, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say
 from fewlabel.decisions import Costs
 from fewlabel.label_app import auc_of_table
-from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, repeated_rows, suspicions
+from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, fit_additive, repeated_rows, suspicions
 from fewlabel.text import short
 
 
@@ -35,7 +35,12 @@ def fit_memory(options: FitOptions) -> None:
         say(f"note: {note}", options.quiet)
     n_said = len(notes)
     with progress(options.quiet) as tell:
-        model.fit_encoded(encoded, callback=tell)
+        if options.method == SCORECARD:
+            notes.append(fit_additive(model, encoded, callback=tell).text)
+        else:
+            model.fit_encoded(encoded, callback=tell)
+    if options.method == SCORECARD:
+        say(f"note: {notes[-1]}", options.quiet)
     notes += _table_note(rows, model, encoded)
     for note in [*notes[n_said:], *report.method_notes(model)]:
         say(f"note: {note}", options.quiet)

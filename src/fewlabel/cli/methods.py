@@ -7,6 +7,7 @@ import typer
 from fewlabel.cli.options import AsJson, Debug
 from fewlabel.cli.terminal import print_json, print_table
 
+SCORECARD = "scorecard"
 _KINDS = {"binary": "two classes", "multiclass": "many classes", "positive-unlabeled": "positives only"}
 
 
@@ -20,6 +21,8 @@ def find_method(name: str) -> str | list[str]:
 
     if name in ("auto", "small"):
         return name
+    if name == SCORECARD:  # all methods are compared, to say what an additive one costs
+        return "auto"
     slugs = {_slug(m.name): m for m in portfolio()}
     wanted = _slug(name)
     if wanted in slugs:
@@ -28,7 +31,7 @@ def find_method(name: str) -> str | list[str]:
             message = f"{member.name} needs a package that is not installed; type: pip install {member.package}"
             raise typer.BadParameter(message, param_hint="--method")
         return [member.name]
-    near = difflib.get_close_matches(wanted, [*slugs, "auto", "small"], n=1, cutoff=0.5)
+    near = difflib.get_close_matches(wanted, [*slugs, "auto", "small", SCORECARD], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else "see `fewlabel methods`"
     raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint="--method")
 

@@ -1,6 +1,7 @@
 """Tables with text, dates, categories, booleans and missing values: an encoder, and a classifier that uses it."""
 
 from fewlabel.files import read_chunks, read_table
+from fewlabel.tables.additive import AdditiveChoice, fit_additive
 from fewlabel.tables.checks import RepeatedRows, TableCheck, check, repeated_rows, suspicions
 from fewlabel.tables.classifier import TableClassifier
 from fewlabel.tables.cuts import Decision, choose_cut, evidence_of
@@ -16,6 +17,7 @@ from fewlabel.tables.scoring import score_table
 
 __all__ = [
     "NUMBER",
+    "AdditiveChoice",
     "Columns",
     "Decision",
     "Drift",
@@ -31,6 +33,7 @@ __all__ = [
     "choose_cut",
     "compare",
     "evidence_of",
+    "fit_additive",
     "read_chunks",
     "read_columns",
     "read_table",
