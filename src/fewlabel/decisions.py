@@ -187,7 +187,7 @@ class Evidence:
         -------
         dict of str to Estimate
             As `at`. The band of the precision is for the observed share of positives among these `n` rows, which
-            varies by chance even if the ranking is known [3]_.
+            varies by chance even if the ranking is known (Thatcher, 1964).
         """
         if not 1 <= n <= of:
             raise ValueError(f"n={n} of {of} rows: expected from 1 to {of}")
@@ -220,9 +220,9 @@ class Evidence:
     def cost_cut(self, costs: Costs) -> float:
         r"""Cut with the lowest expected cost: rows above it are positive with at least the break-even probability.
 
-        A row is worth flagging if its probability is above ``alarm / (miss + alarm)`` [2]_. The log-odds are taken to
-        be linear in the score on either side of the mean score; the change of slope is penalized. The cut of least
-        cost among the labeled rows themselves is noisier: with 100 labels and a miss 20 times as expensive as an
+        A row is worth flagging if its probability is above ``alarm / (miss + alarm)`` (Elkan, 2001). The log-odds are
+        taken to be linear in the score on either side of the mean score; the change of slope is penalized. The cut of
+        least cost among the labeled rows themselves is noisier: with 100 labels and a miss 20 times as expensive as an
         alarm, its cost on new rows was 29% above the least possible in simulations, that of this cut 8%.
 
         Parameters
