@@ -22,7 +22,9 @@ html_theme = "furo"
 html_title = "fewlabel"
 myst_heading_anchors = 3
 autosummary_generate = True
-autodoc_default_options = {"exclude-members": "set_fit_request, set_partial_fit_request, set_score_request, set_split_request"}
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request, set_split_request"
+}
 autodoc_typehints = "none"  # the docstrings say more than the hints
 numpydoc_show_class_members = False
 numpydoc_show_inherited_class_members = False
