@@ -40,6 +40,7 @@ lint: .venv/.dev  ## style, types, and the direction of imports
 	$(BIN)/mypy
 
 docs: .venv/.docs  ## the documentation site with its examples, in docs/_build/html; a warning is an error
+	$(BIN)/python docs/reports.py docs/_reports/reports
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 
 build: .venv/.core  ## the wheel and the source archive, in dist/
@@ -51,4 +52,4 @@ bench: .venv/.bench  ## speed beside XGBoost and LightGBM, and a paper's tables 
 	$(BIN)/fewlabel bench pnu-auc --resume
 
 clean:
-	rm -rf .venv build dist docs/_build docs/generated docs/gallery report.html .coverage .coverage.*
+	rm -rf .venv build dist docs/_build docs/_reports docs/generated docs/gallery report.html .coverage .coverage.*

@@ -16,7 +16,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_reports"]
+html_extra_path = ["_reports"]  # made by reports.py
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "fewlabel"

@@ -85,6 +85,15 @@ def test_positives_and_unlabeled_rows_give_the_same_figures_as_labels():
     assert both.cost_cut(costs) == pytest.approx(expected.cost_cut(costs), abs=0.1)
 
 
+def test_no_more_positives_are_found_than_rows_are_flagged():
+    positive = np.arange(100) < 20
+    evidence = Evidence(positive, np.where(positive, 1.0, 0.0) + np.arange(100) / 50, prior=0.5, positives_only=True)
+    for n in (1, 10, 50, 99):
+        found = evidence.at_top(n, of=100)
+        assert found["true_positive"].value <= n / 100 + 1e-9
+        assert found["recall"].value <= n / 100 / 0.5 + 1e-9
+
+
 def test_cost_cut_is_where_the_probability_breaks_even():
     positive, scores = normal_rows(50_000, 0.3, 0)
     # Two normal classes of equal variance: log-odds = shift * score - shift**2 / 2 + logit(share)

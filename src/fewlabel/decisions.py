@@ -97,7 +97,8 @@ class Evidence:
         Share of positives among the rows to decide on. By default labels were drawn at random from these rows. Give it
         if positives and negatives were labeled at different rates.
     positives_only : bool, default=False
-        The rows that are not `positive` are unlabeled, with a share of `prior` positives.
+        The rows that are not `positive` are unlabeled, with a share of `prior` positives. The bands take the prior as
+        exact; if it was estimated, they are too narrow.
     confidence : float, default=0.95
         Nominal coverage of the bands, each by itself.
     random_state : int, default=0
@@ -304,7 +305,8 @@ class Evidence:
             return counts / counts.sum(axis=0)
         recall, flagged = (counts[k] / np.maximum(counts[k] + counts[k + 1], 1e-300) for k in (0, 2))
         true_positive = self.prior * recall
-        if self.positives_only:  # the flagged unlabeled rows hold the true positives
+        if self.positives_only:  # the flagged unlabeled rows hold the true positives, and are not fewer than these
+            true_positive = np.minimum(true_positive, flagged)
             false_positive = np.clip(flagged - true_positive, 0.0, 1 - self.prior)
         else:
             false_positive = (1 - self.prior) * flagged
