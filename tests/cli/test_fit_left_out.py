@@ -64,3 +64,15 @@ def test_a_method_that_fails_is_a_note(capsys, monkeypatch):
     monkeypatch.setattr(_members, "PORTFOLIO", (broken,))
     assert run([*FIT]) == 1
     assert "no method could be fitted: naive Bayes (failed: ArithmeticError: made to fail)" in capsys.readouterr().err
+
+
+def test_tiny_probabilities_of_naive_bayes(capsys):
+    """The logarithms of the two probabilities differ by thousands; ranks stay finite."""
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = pd.DataFrame(40 * y[:, None] * (rng.random((80, 30)) < 0.5) + rng.normal(size=(80, 30))).add_prefix("x")
+    X.assign(y=np.where(np.arange(80) < 50, np.where(y, "yes", "no"), None)).to_csv("rows.csv", index=False)
+    assert run([*FIT, "--method", "naive-bayes", "--quiet", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"] == []
+    assert 0.9 < found["leaderboard"][0]["score"] <= 1
