@@ -82,9 +82,10 @@ def predict(
             for chunk in read_chunks(table, BLOCK, [*text, *(keep or ())], encoding=encoding, decimal=decimal):
                 for name in keep or ():
                     require_column(name, list(chunk.columns), "--keep")
+                scored = _scored(fitted, chunk, keep, watch, reasons)
                 if results.n_rows == 0:
                     _note_unknown(fitted, chunk, keep, quiet)
-                results.add(_scored(fitted, chunk, keep, watch, reasons))
+                results.add(scored)
                 report(results.n_rows, None, "rows scored")
         if results.n_rows == 0:
             raise ValueError(f"{table} has no rows: expected a line of column names and rows below it")
