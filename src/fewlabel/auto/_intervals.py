@@ -22,8 +22,8 @@ def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT, share=1.0):
 
     The interval is for a model of all labels, and the score for models of a `share` of them. Training sets vary as
     test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the factor 1 + n_test/n_train = 1/share
-    (Nadeau and Bengio add the same term to that of a single fold). More labels can only help: the distance of the upper
-    end to 1 shrinks as errors do with the number n of labels, by n^(-1/2).
+    (Nadeau and Bengio add the same term to that of a single fold). With all labels, errors may be smaller by as much as
+    the fast rate 1/n of their number n: the distance of the upper end to 1 shrinks by the factor `share`.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT, share=1.0):
 
 
 def _with_more_labels(high, share):
-    return 1 - (1 - high) * np.sqrt(share)
+    return 1 - (1 - high) * share
 
 
 def _from_positives(observed, low, high, prior):
