@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -224,13 +225,25 @@ def test_early_stopping_keeps_the_best_round_on_held_out_labels(Booster, cancer)
     model = Booster(400, early_stopping=True, validation_fraction=0.3, n_iter_no_change=15, random_state=0).fit(X, y)
     assert 0 < model.n_iter_ < full.n_iter_
     assert len(model.train_loss_) == model.n_iter_
-    held_out = model._held_out(np.select([y == 1, y == 0], [1, -1], 0))
+    held_out = model._held_out(X, np.select([y == 1, y == 0], [1, -1], 0))
     assert set(y[held_out]) == {0, 1}
     longer = Booster(model.n_iter_ + 15, random_state=0)  # the same rounds, without the held-out rows
     training = np.setdiff1d(np.arange(len(y)), held_out)
     stages = list(longer.fit(X[training], y[training]).staged_decision_function(X[held_out]))
     aucs = [roc_auc_score(y[held_out], stage) for stage in stages]
     assert int(np.argmax(aucs)) + 1 == model.n_iter_
+
+
+@pytest.mark.parametrize("Booster", [PNUAUCBoostClassifier, RankBoostClassifier])
+def test_early_stopping_with_the_rows_permuted_and_a_second_identical_fit(Booster, cancer):
+    X, _, y = cancer
+    model = Booster(60, early_stopping=True, n_iter_no_change=5, random_state=0).fit_ranking(X, y)
+    order = np.random.default_rng(0).permutation(len(y))
+    assert_same_model(model, clone(model).fit_ranking(X[order], y[order]))
+    warm = clone(model).set_params(warm_start=True).fit_ranking(X, y)
+    for _ in range(3):
+        warm.fit_ranking(X, y)
+    assert warm.n_iter_ == model.n_iter_ < 60
 
 
 def test_early_stopping_needs_labels():

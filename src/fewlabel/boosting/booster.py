@@ -93,7 +93,7 @@ class StumpBooster(RankingClassifier):
 
     def _fit(self, X, signs, weight):
         previous, losses = self._previous_rounds()
-        validation = self._held_out(signs)
+        validation = self._held_out(X, signs)
         order, bounds = group_rows(signs, validation, self._uses_unlabeled())
         has_unlabeled = bool(bounds[2] > bounds[1])
         rule = self._make_rule(has_unlabeled)
@@ -158,8 +158,8 @@ class StumpBooster(RankingClassifier):
             )
         return self.stumps_, self.train_loss_
 
-    def _held_out(self, signs):
-        """Labeled rows held out for early stopping; none unless ``early_stopping=True``."""
+    def _held_out(self, X, signs):
+        """Labeled rows held out for early stopping, whatever their order; none unless ``early_stopping=True``."""
         labeled = np.flatnonzero(signs)
         if self.early_stopping is not True:
             return labeled[:0]
@@ -170,6 +170,7 @@ class StumpBooster(RankingClassifier):
                 "early_stopping=True holds out labeled rows of each class, and there are too few of them: set "
                 "early_stopping=False or label more rows"
             )
+        labeled = labeled[np.lexsort((*X[labeled].T, signs[labeled]))]
         _, held_out = train_test_split(labeled, test_size=n_held_out, stratify=signs[labeled], random_state=self._seed)
         return np.sort(held_out)
 

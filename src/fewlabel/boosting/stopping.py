@@ -21,7 +21,9 @@ class ValidationStop:
     def __init__(self, codes, scores, signs, weight, patience):
         self._codes, self._scores, self._positive, self._weight = codes, scores, signs > 0, weight
         self._patience = patience
-        self._best = -np.inf
+        # A warm start has to be better than what it starts from; a new fit has at least one round.
+        started = np.ptp(scores) > 0
+        self._best = roc_auc_score(self._positive, scores, sample_weight=weight) if started else -np.inf
         self._rounds = self.kept = 0
 
     def __call__(self, stump, fires):
