@@ -43,6 +43,7 @@ __all__ = [
 
 _MOST_OUT_OF_FOLD = 2000  # labeled rows; with more of them the scores of the fit itself are hardly too good
 _N_FOLDS = 3
+_LEAST_SLOPE = 0.01  # of that of the fit, so that the probabilities rank rows as the scores do
 _QUIET = {"verbose": 0, "warm_start": False, "record_history": False}
 # Private attributes that scikit-learn sets outside fit: set_output, set_fit_request, callbacks of a search.
 _SCIKIT_LEARNS = ("_skl", "_metadata_request", "_parent_callback_ctx")
@@ -255,10 +256,11 @@ class RankingClassifier(LabeledClassifier):
             offset = calibrate(scores, signs[known] > 0, None if weight is None else weight[known]).offset
             # A model of fewer rows may have scores on another scale.
             spread, full = (np.sort(np.abs(d)).mean() for d in (scores + offset, decision[known]))
-            unit = full / spread if spread > 0 else 1.0
-            out_of_fold[test] = unit * (model._score(X[test]) + offset)
+            if spread > 1e-9 * full:  # otherwise the model has learned nothing, and its decision is 0
+                out_of_fold[test] = full / spread * (model._score(X[test]) + offset)
         weight = None if weight is None else weight[labeled]
-        self.calibration_[0] = out_of_fold_slope(out_of_fold[labeled], signs[labeled] > 0, weight)
+        slope = out_of_fold_slope(out_of_fold[labeled], signs[labeled] > 0, weight)
+        self.calibration_[0] = max(slope, _LEAST_SLOPE * self.calibration_[0])
 
     def _ranker_like_this(self):
         """A model with the same parameters, ready for `_fit`."""
