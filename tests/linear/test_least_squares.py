@@ -141,8 +141,10 @@ def test_an_indefinite_risk_is_made_convex(make):
     assert not auto.psd_fixed_
 
 
-@pytest.mark.parametrize("basis", ["linear", "rbf", "nystroem"])
-@pytest.mark.parametrize("risk", ["pn", "samult", "pnu"])
+@pytest.mark.parametrize(
+    ("risk", "basis"),
+    [("pn", "linear"), ("samult", "linear"), ("pnu", "linear"), ("samult", "rbf"), ("pnu", "nystroem")],
+)
 def test_cross_validation_gives_what_single_fits_give(risk, basis):
     X, y = load_breast_cancer(return_X_y=True)
     X, few = scale(X), fewlabel.hide_labels(y, 0.15, random_state=0)

@@ -266,17 +266,13 @@ def test_any_first_classifier_and_its_decision_function():
 
 
 def test_it_ranks_better_than_one_plain_model_on_skewed_views():
-    gains = []
-    for seed in range(2):
-        X, y, true = make_multiview_credit(1200, missing=0.0, separation=1.5, return_true=True, random_state=seed)
-        hidden, shared = y == -1, dict(random_state=0)
-        balanced = BalancedMultiviewClassifier(max_iter=2, **shared).fit(X, y)
-        plain = MultiviewKernelClassifier(views=[v.tolist() for v in balanced.views_], n_components=100, **shared)
-        plain.set_params(approximation="nystroem").fit(X, y)
-        scores = [roc_auc_score(true[hidden], m.decision_function(X[hidden])) for m in (balanced, plain)]
-        assert scores[0] > 0.8
-        gains.append(scores[0] - scores[1])
-    assert np.mean(gains) > -0.01
+    X, y, true = make_multiview_credit(1200, missing=0.0, separation=1.5, return_true=True, random_state=0)
+    hidden, shared = y == -1, dict(random_state=0)
+    balanced = BalancedMultiviewClassifier(max_iter=2, **shared).fit(X, y)
+    plain = MultiviewKernelClassifier(views=[v.tolist() for v in balanced.views_], n_components=100, **shared)
+    plain.set_params(approximation="nystroem").fit(X, y)
+    ours, theirs = (roc_auc_score(true[hidden], m.decision_function(X[hidden])) for m in (balanced, plain))
+    assert ours > max(0.8, theirs - 0.01)
 
 
 def test_frames_strings_search_and_pipeline():
