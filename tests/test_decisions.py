@@ -94,6 +94,22 @@ def test_no_more_positives_are_found_than_rows_are_flagged():
         assert found["recall"].value <= n / 100 / 0.5 + 1e-9
 
 
+def test_weights_undo_a_choice_of_rows():
+    positive, scores = normal_rows(40_000, 0.2, 0)
+    share = np.where(scores > 0.5, 0.5, 0.1)  # likely rows are labeled more often
+    drawn = np.random.default_rng(1).random(len(share)) < share
+    weighted = Evidence(positive[drawn], scores[drawn], sample_weight=1 / share[drawn])
+    whole, costs = Evidence(positive, scores), Costs(5, 1)
+    for name in ("precision", "recall", "share", "false_negative"):
+        assert weighted.at(1.0)[name].value == pytest.approx(whole.at(1.0)[name].value, rel=0.05)
+    assert weighted.prior == pytest.approx(0.2, abs=0.01)
+    assert weighted.cost_cut(costs) == pytest.approx(whole.cost_cut(costs), abs=0.05)
+    equal = Evidence(positive[:200], scores[:200], sample_weight=np.full(200, 7.0))
+    assert equal.at(1.0) == Evidence(positive[:200], scores[:200]).at(1.0)
+    with pytest.raises(ValueError, match="greater than 0 per row"):
+        Evidence([True, False], [0.0, 1.0], sample_weight=[1.0, 0.0])
+
+
 def test_cost_cut_is_where_the_probability_breaks_even():
     positive, scores = normal_rows(50_000, 0.3, 0)
     # Two normal classes of equal variance: log-odds = shift * score - shift**2 / 2 + logit(share)

@@ -99,6 +99,9 @@ class Evidence:
     positives_only : bool, default=False
         The rows that are not `positive` are unlabeled, with a share of `prior` positives. The bands take the prior as
         exact; if it was estimated, they are too narrow.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows, such as one over the probability of being labeled. Bands are then those of the effective
+        number of rows, the squared sum of the weights over the sum of their squares [4]_.
     confidence : float, default=0.95
         Nominal coverage of the bands, each by itself.
     random_state : int, default=0
@@ -118,6 +121,7 @@ class Evidence:
     .. [2] C. Elkan. The foundations of cost-sensitive learning. IJCAI, 2001.
     .. [3] A. R. Thatcher. Relationships between Bayesian and confidence limits for predictions. Journal of the Royal
        Statistical Society B 26, 1964. Limits of a share among rows that are still to come.
+    .. [4] L. Kish. Survey Sampling. Wiley, 1965.
 
     Examples
     --------
@@ -141,6 +145,7 @@ class Evidence:
         *,
         prior: float | None = None,
         positives_only: bool = False,
+        sample_weight: ArrayLike | None = None,
         confidence: float = 0.95,
         random_state: int = 0,
     ) -> None:
@@ -151,11 +156,17 @@ class Evidence:
             raise ValueError("rows of both kinds are needed: positives, and negatives or unlabeled rows")
         if positives_only and prior is None:
             raise ValueError("positives_only=True needs prior, the share of positives among the unlabeled rows")
-        order = np.lexsort((positive, -scores))
-        self.scores, self.positive = scores[order], positive[order]
-        self.n_positive, self.n_other = int(positive.sum()), int((~positive).sum())
+        size = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        if size.shape != scores.shape or not (size > 0).all():
+            raise ValueError("sample_weight: expected one number greater than 0 per row")
+        groups = [np.full(len(size), True)] if prior is None else [positive, ~positive]
+        for rows in groups:  # each row counts as this many of the effective number of rows
+            size = np.where(rows, size * size[rows].sum() / (size[rows] ** 2).sum(), size)
+        order = np.lexsort((size, positive, -scores))
+        self.scores, self.positive, self._size = scores[order], positive[order], size[order]
+        self.n_positive, self.n_other = (float(self._size[rows].sum()) for rows in (self.positive, ~self.positive))
         self.stated_prior, self.positives_only = prior, positives_only
-        self.prior = float(np.mean(positive)) if prior is None else float(prior)
+        self.prior = self.n_positive / (self.n_positive + self.n_other) if prior is None else float(prior)
         self.confidence, self.random_state = confidence, random_state
 
     def at(self, cut: float, costs: Costs | None = None) -> dict[str, Estimate]:
@@ -237,7 +248,7 @@ class Evidence:
         if not (costs.miss > 0 and costs.alarm > 0):
             raise ValueError(f"costs {costs.miss:g} and {costs.alarm:g}: expected two numbers greater than 0")
         wanted = math.log(costs.alarm / costs.miss)
-        return _crossing(self.scores, self.positive, self.prior, wanted, self.positives_only)
+        return _crossing(self.scores, self.positive, self._size, self.prior, wanted, self.positives_only)
 
     def precision_cut(self, target: float) -> float:
         """The lowest cut at which the estimated precision is at least `target`: the most rows of this precision.
@@ -278,7 +289,7 @@ class Evidence:
         return [*between, float(np.nextafter(levels[-1], -np.inf))]
 
     def _counted(self, above: np.ndarray) -> tuple[float, float]:
-        return float(np.count_nonzero(above & self.positive)), float(np.count_nonzero(above & ~self.positive))
+        return float(self._size[above & self.positive].sum()), float(self._size[above & ~self.positive].sum())
 
     def _counted_top(self, share: float) -> tuple[float, float]:
         """Rows in the top share of the population, by class; the row at the cut counts in part, and ties are split."""
@@ -286,14 +297,14 @@ class Evidence:
         _, place = np.unique(-self.scores, return_inverse=True)
         mass = np.bincount(place, weights=weight)
         before = np.cumsum(mass) - mass
-        part = np.clip((share - before) / mass, 0.0, 1.0)[place]
+        part = np.clip((share - before) / mass, 0.0, 1.0)[place] * self._size
         return float(part[self.positive].sum()), float(part[~self.positive].sum())
 
     def _weights(self) -> np.ndarray:
         """Weight of each row in the population; they sum to one."""
         if self.positives_only:
-            return np.where(self.positive, 1e-12, 1.0) / self.n_other
-        return np.where(self.positive, self.prior / self.n_positive, (1 - self.prior) / self.n_other)
+            return np.where(self.positive, 1e-12, self._size) / self.n_other
+        return self._size * np.where(self.positive, self.prior / self.n_positive, (1 - self.prior) / self.n_other)
 
     def _point(self, flagged_positive: float, flagged_other: float, costs: Costs | None = None) -> dict[str, Any]:
         counts = [flagged_positive, self.n_positive - flagged_positive, flagged_other, self.n_other - flagged_other]
@@ -357,7 +368,9 @@ def _figures(cells: np.ndarray, costs: Costs | None) -> dict[str, np.ndarray]:
     return found
 
 
-def _crossing(scores: np.ndarray, positive: np.ndarray, prior: float, wanted: float, positives_only: bool) -> float:
+def _crossing(
+    scores: np.ndarray, positive: np.ndarray, size: np.ndarray, prior: float, wanted: float, positives_only: bool
+) -> float:
     """Score at which the log-odds of a positive are as wanted, for a share of `prior` positives.
 
     The log-odds f minimize a sum of ``hold * log(1 + exp(f)) - pull * f``: the logistic loss or, from positives and
@@ -368,12 +381,12 @@ def _crossing(scores: np.ndarray, positive: np.ndarray, prior: float, wanted: fl
     if not scale > 0:
         return float(scores[0]) if wanted >= logit(prior) else float(np.nextafter(scores[0], -np.inf))
     z = (scores - center) / scale
-    counts = np.where(positive, positive.sum(), (~positive).sum())
+    counts = np.where(positive, size[positive].sum(), size[~positive].sum())
     if positives_only:
-        hold, pull = np.where(positive, 0.0, 1 / counts), np.where(positive, prior / counts, 0.0)
+        hold, pull = np.where(positive, 0.0, size / counts), np.where(positive, prior * size / counts, 0.0)
         steepest = math.log1p(len(z)) / np.abs(z).max()  # the loss has no lower bound where the groups are separable
     else:
-        hold = np.where(positive, prior, 1 - prior) / counts
+        hold = np.where(positive, prior, 1 - prior) * size / counts
         pull = hold * np.where(positive, (counts + 1) / (counts + 2), 1 / (counts + 2))  # Platt's: finite slopes
         steepest = None
     left_side = z < 0

@@ -64,7 +64,14 @@ def evidence_of(model: TableClassifier, table: EncodedTable) -> Evidence:
         )
     positive = table.labels.codes[auto.labeled_rows_] == 1
     only = auto.prior_ is not None
-    return Evidence(positive, auto.out_of_fold_, prior=auto.prior_ if only else auto.prior, positives_only=only)
+    weight = table.sampling.weight
+    return Evidence(
+        positive,
+        auto.out_of_fold_,
+        prior=auto.prior_ if only else auto.prior,
+        positives_only=only,
+        sample_weight=None if weight is None else weight[auto.labeled_rows_],
+    )
 
 
 def choose_cut(
