@@ -1,0 +1,143 @@
+"""Writes that fail at any step, and processes that are killed: the old file stays, or the new one is whole."""
+
+import errno
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import fewlabel
+from fewlabel import files
+from fewlabel.bench.cells import write_cell
+from fewlabel.cli.paths import new_set, write_json
+from fewlabel.cli.predict import _writer
+
+MODEL = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+
+
+def save_model(folder):
+    fewlabel.save(MODEL, folder / "model.skops")
+
+
+def write_fit(folder):
+    with new_set(folder, "model.skops", "metrics.json") as (model, metrics):
+        fewlabel.save(MODEL, model)
+        write_json({"score": 1.0}, metrics)
+
+
+def write_predictions(folder):
+    pandas = pytest.importorskip("pandas")
+    with _writer(folder / "scores.csv") as write:
+        for _ in range(3):
+            write(pandas.DataFrame({"score": np.arange(1000.0)}))
+
+
+def write_bench_cell(folder):
+    write_cell(folder / "cell.json", {"score": 0.5})
+
+
+def write_checkpoint(folder):
+    pytest.importorskip("dask")
+    from fewlabel.boosting.loop import STUMP
+    from fewlabel.dask._checkpoint import Checkpoint
+
+    model = SimpleNamespace(n_estimators=5, random_state=0, get_params=dict, classes_=np.arange(2))
+    checkpoint = Checkpoint(folder / "fit.npz", 1, model, 7)
+    checkpoint.start(np.empty(0, STUMP), np.empty(0), 0)
+    checkpoint.add(tuple(np.zeros((), STUMP).tolist()), 1.0, 0)
+
+
+JOBS = (save_model, write_fit, write_predictions, write_bench_cell, write_checkpoint)
+
+
+class Faults:
+    """Makes one step of writing fail: opening, writing, flushing to the disk or renaming a file."""
+
+    def __init__(self, monkeypatch, step, error):
+        self.step, self.error, self.done = step, error, 0
+        for name in ("replace", "fsync"):
+            monkeypatch.setattr(os, name, self.counted(getattr(os, name)))
+        monkeypatch.setattr(files, "open", self.open, raising=False)
+
+    def counted(self, function):
+        def call(*args, **kwargs):
+            self.done += 1
+            if self.done == self.step:
+                raise self.error
+            return function(*args, **kwargs)
+
+        return call
+
+    def open(self, *args, **kwargs):
+        file = self.counted(open)(*args, **kwargs)
+        if isinstance(file, io.BufferedWriter):
+            raw = file.detach()
+            file = _Writer(raw, self)
+        return file
+
+
+class _Writer(io.BufferedWriter):
+    def __init__(self, raw, faults):
+        super().__init__(raw)
+        self._checked = faults.counted(super().write)
+
+    def write(self, content):
+        return self._checked(content)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.__name__)
+def test_a_write_that_fails_at_any_step_leaves_the_old_files(job, code, tmp_path):
+    job(tmp_path)
+    if job is not write_checkpoint:  # which reads an old file
+        for path in tmp_path.iterdir():
+            path.write_bytes(b"old " + path.name.encode())
+    old = contents(tmp_path)
+    for step in range(1, 100):
+        with pytest.MonkeyPatch.context() as patch:
+            faults = Faults(patch, step, OSError(code, os.strerror(code)))
+            try:
+                job(tmp_path)
+            except OSError as error:
+                assert error.errno == code  # noqa: PT017
+                assert contents(tmp_path) == old, f"step {step}"
+                continue
+        assert contents(tmp_path).keys() == old.keys()
+        if faults.done < step:  # every step has failed once
+            break
+        for name, content in old.items():  # the failed step was that of flushing a folder, which not all systems can
+            (tmp_path / name).write_bytes(content)
+    assert 4 < step < 99
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this system")
+def test_a_killed_process_leaves_a_whole_file(tmp_path):
+    code = """if True:
+        import itertools, json
+        from fewlabel.files import atomic_write
+        for number in itertools.count():
+            with atomic_write("result.json") as file:
+                file.write(json.dumps([number] * 50_000).encode())
+            print(number, flush=True)
+    """
+    rng = random.Random(0)
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(0.2 * rng.random())
+        process.kill()
+    written = json.loads((tmp_path / "result.json").read_text())
+    assert len(written) == 50_000
+    assert len(set(written)) == 1
