@@ -92,6 +92,15 @@ def points_of(block, value):
     return block.loc[(block["low"] < value) & (value <= block["high"]), "points"].item()
 
 
+@pytest.mark.parametrize("engine", [in_sqlite, in_duckdb])
+def test_columns_of_the_table_may_be_called_as_those_of_the_result(engine):
+    X, y = make_rows(200)
+    X = X[["age", "count"]].set_axis(["score", "label"], axis=1)
+    model = TableClassifier(RankBoostClassifier(n_estimators=20, random_state=0), positive="bad").fit(X, y)
+    found = engine(X, scorecard_sql(model))
+    np.testing.assert_allclose(found.iloc[:, -3].astype(float), score_table(model, X)["score"], rtol=0, atol=1e-9)
+
+
 def test_categories_gaps_and_unseen_categories_have_rows(booster):
     card = scorecard(booster)
     purpose = card.loc[card["column"] == "purpose", "interval"].tolist()

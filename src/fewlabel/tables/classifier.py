@@ -311,7 +311,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : DataFrame or array-like of shape (n_samples, n_columns)
         max_rounds : int, default=32
-            Rounds of sampling; a `ConvergenceWarning` tells if they are too few.
+            Rounds of sampling; a `ConvergenceWarning` says if they are too few.
         tol : float, default=0.2
             Sampling ends when the standard errors are this share of the contributions (root mean squares).
 

@@ -51,48 +51,56 @@ def scorecard_sql(
     negative, positive = (_text(name) for name in model.names_of([0, 1]))
     # In the order of the model's own sum, so that the last bit is the same.
     steps = "\n      + ".join(["0.0", *(_case(term) for term in terms), _number(booster.offset_)])
-    score = "step_sum"
+    ranks, score, last = "", "fewlabel_sum", "summed"
     if isinstance(estimator, AutoClassifier):
-        [(name, weight)] = estimator.ensemble_weights_.items()
-        rank = _rank(*estimator.members_[name].reference.levels[0])
-        limited = (
-            f"CASE WHEN step_rank < {_number(RANK_EDGE)} THEN {_number(RANK_EDGE)} "
-            f"WHEN step_rank > {_number(1 - RANK_EDGE)} THEN {_number(1 - RANK_EDGE)} ELSE step_rank END"
-        )
-        score = f"LN(step_limited / (1.0 - step_limited)) + {_number(estimator.offset_)}"
-        ranks = (
-            f",\nranked AS MATERIALIZED (\n  SELECT *, {_number(weight)} * ({rank}) AS step_rank FROM summed\n),\n"
-            f"limited AS MATERIALIZED (\n  SELECT *, {limited} AS step_limited FROM ranked\n)"
-        )
-        last = "limited"
-    else:
-        ranks, last = "", "summed"
-    total = f"{_number(start - scale * booster.offset_)} + {_number(scale)} * step_sum"
+        ranks, score, last = _rank_steps(estimator)
+    total = f"{_number(start - scale * booster.offset_)} + {_number(scale)} * fewlabel_sum"
     if whole:
-        blocks: dict[str, list[str]] = {}
-        for term in terms:
-            blocks.setdefault(term.source, []).append(_case(term, "scored"))
-        rounded = [f"CAST(ROUND({_number(scale)} * ({' + '.join(block)})) AS INTEGER)" for block in blocks.values()]
-        total = " + ".join([str(round(start)), *rounded])
-    hidden = ["step_sum", *(["step_rank", "step_limited"] if ranks else [])]
-    return f"""-- Scorecard made by fewlabel. Columns of the result, besides those of the table:
+        total = _whole_points(terms, scale, start)
+    # A table may have a column called score: only names that start with fewlabel_ are used on the way.
+    return f"""-- Scorecard made by fewlabel. The last four columns of the result:
 --   points: {points:g} points double the odds; {base:g} points are even odds
---   score, probability, label: as written by `fewlabel predict` ({", ".join(hidden)}: steps on the way)
+--   score, probability, label: as written by `fewlabel predict`
 WITH summed AS MATERIALIZED (
   SELECT t.*,
       {steps}
-      AS step_sum
+      AS fewlabel_sum
   FROM {_name(table)} AS t
 ){ranks},
 scored AS MATERIALIZED (
-  SELECT *, {score} AS score FROM {last}
+  SELECT *, {score} AS fewlabel_score FROM {last}
 )
 SELECT *,
   {total} AS points,
-  1.0 / (1.0 + EXP(-({_number(slope)} * score + {_number(intercept)}))) AS probability,
-  CASE WHEN score > {_number(cut)} THEN {positive} ELSE {negative} END AS label
+  fewlabel_score AS score,
+  1.0 / (1.0 + EXP(-({_number(slope)} * fewlabel_score + {_number(intercept)}))) AS probability,
+  CASE WHEN fewlabel_score > {_number(cut)} THEN {positive} ELSE {negative} END AS label
 FROM scored;
 """
+
+
+def _rank_steps(estimator: AutoClassifier) -> tuple[str, str, str]:
+    """From the sum to the score of an AutoClassifier: steps of the statement, the score, and where it is found."""
+    [(name, weight)] = estimator.ensemble_weights_.items()
+    rank = _rank(*estimator.members_[name].reference.levels[0])
+    low, high = _number(RANK_EDGE), _number(1 - RANK_EDGE)
+    limited = (
+        f"CASE WHEN fewlabel_rank < {low} THEN {low} WHEN fewlabel_rank > {high} THEN {high} ELSE fewlabel_rank END"
+    )
+    steps = (
+        f",\nranked AS MATERIALIZED (\n  SELECT *, {_number(weight)} * ({rank}) AS fewlabel_rank FROM summed\n),\n"
+        f"limited AS MATERIALIZED (\n  SELECT *, {limited} AS fewlabel_limited FROM ranked\n)"
+    )
+    return steps, f"LN(fewlabel_limited / (1.0 - fewlabel_limited)) + {_number(estimator.offset_)}", "limited"
+
+
+def _whole_points(terms: Sequence[Term], scale: float, start: float) -> str:
+    """Sum of the rounded points of each column."""
+    blocks: dict[str, list[str]] = {}
+    for term in terms:
+        blocks.setdefault(term.source, []).append(_case(term, "scored"))
+    rounded = [f"CAST(ROUND({_number(scale)} * ({' + '.join(block)})) AS INTEGER)" for block in blocks.values()]
+    return " + ".join([str(round(start)), *rounded])
 
 
 def _require_plain(model: Any, terms: Sequence[Term]) -> None:
@@ -131,22 +139,25 @@ def _case(term: Term, table: str = "t") -> str:
 
 
 def _rank(values: np.ndarray, ranks: np.ndarray) -> str:
-    """The rank of `step_sum` among the reference scores, interpolated, as a tree of comparisons."""
+    """The rank of `fewlabel_sum` among the reference scores, interpolated, as a tree of comparisons."""
     first, last, width = _number(values[0]), _number(values[-1]), _number(values[-1] - values[0] + 1e-300)
-    above = f"{_number(ranks[-1])} + {_number(1 - ranks[-1])} * ((step_sum - {last}) / ({width} + (step_sum - {last})))"
-    below = f"{_number(ranks[0])} - {_number(ranks[0])} * (({first} - step_sum) / ({width} + ({first} - step_sum)))"
+    above, below = f"(fewlabel_sum - {last})", f"({first} - fewlabel_sum)"
+    high = f"{_number(ranks[-1])} + {_number(1 - ranks[-1])} * ({above} / ({width} + {above}))"
+    low = f"{_number(ranks[0])} - {_number(ranks[0])} * ({below} / ({width} + {below}))"
     inside = _number(ranks[0]) if len(values) == 1 else _tree(values, ranks, 1, len(values) - 1)
-    return f"CASE WHEN step_sum < {first} THEN {below} WHEN step_sum > {last} THEN {above} ELSE {inside} END"
+    return f"CASE WHEN fewlabel_sum < {first} THEN {low} WHEN fewlabel_sum > {last} THEN {high} ELSE {inside} END"
 
 
 def _tree(values: np.ndarray, ranks: np.ndarray, low: int, high: int) -> str:
     """Interpolation on the pieces that end at `values[low]` to `values[high]`."""
     if low == high:
         start, width = _number(values[low - 1]), _number(values[low] - values[low - 1])
-        return f"{_number(ranks[low - 1])} + (step_sum - {start}) / {width} * {_number(ranks[low] - ranks[low - 1])}"
+        return (
+            f"{_number(ranks[low - 1])} + (fewlabel_sum - {start}) / {width} * {_number(ranks[low] - ranks[low - 1])}"
+        )
     middle = (low + high) // 2
     left, right = _tree(values, ranks, low, middle), _tree(values, ranks, middle + 1, high)
-    return f"CASE WHEN step_sum <= {_number(values[middle])} THEN {left} ELSE {right} END"
+    return f"CASE WHEN fewlabel_sum <= {_number(values[middle])} THEN {left} ELSE {right} END"
 
 
 def _number(value: Any) -> str:
