@@ -8,6 +8,7 @@ from sklearn.exceptions import FitFailedWarning
 
 from fewlabel import AutoClassifier, hide_labels
 from fewlabel.auto import _crossfit, _features, _members, _trials, learning_curve
+from fewlabel.auto._experience import experience
 from fewlabel.auto._fitted import RankReference, raw_scores
 
 QUICK = dict(n_repeats=1, random_state=0)
@@ -49,8 +50,7 @@ def _breaks(monkeypatch, name, since=1):
 @pytest.mark.parametrize("since", [1, 3, 6])  # the first fold, another one, the fit to all rows
 def test_a_member_that_fails_changes_nothing_but_its_row(table, monkeypatch, name, since):
     X, y = table
-    monkeypatch.setattr("fewlabel.auto._weights._STEEPNESS", 0.0)  # every member is chosen
-    monkeypatch.setattr("fewlabel.auto._weights._LEAST_WEIGHT", 0.0)
+    monkeypatch.setitem(experience().rule, "steepness", 0.0)  # every member is chosen
     without = AutoClassifier([m for m in SOME if m != name], **QUICK).fit(X, y)
     _breaks(monkeypatch, name, since)
     with pytest.warns(FitFailedWarning, match=re.escape(f"{name} (failed: ArithmeticError: made")):
@@ -68,7 +68,7 @@ def test_a_member_that_fails_changes_nothing_but_its_row(table, monkeypatch, nam
 
 def test_the_learning_curve_does_without_a_member_that_fails(table, monkeypatch):
     X, y = table
-    monkeypatch.setattr("fewlabel.auto._weights._STEEPNESS", 0.0)  # every member is chosen
+    monkeypatch.setitem(experience().rule, "steepness", 0.0)  # every member is chosen
     model = AutoClassifier(SOME[:2], **QUICK).fit(X, y)
 
     def fail(context):
@@ -126,16 +126,17 @@ def test_a_failure_does_not_use_up_the_time_budget(table, monkeypatch):
 
 
 def test_missing_packages_are_listed(table, monkeypatch):
-    monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: None if name == "xgboost" else object())
-    model = AutoClassifier(["logistic regression", "XGBoost", "nnPU"], **QUICK).fit(*table)
+    absent = ("catboost", "tabicl", "tabpfn")
+    monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: None if name in absent else object())
+    model = AutoClassifier(["logistic regression", "CatBoost", "nnPU"], **QUICK).fit(*table)
     status = model.leaderboard_.set_index("method")["status"]
-    assert status["XGBoost"] == "not installed: xgboost"
+    assert status["CatBoost"] == "not installed: catboost"
     assert status["nnPU"] == "skipped: not for binary labels"
-    with pytest.raises(ValueError, match=r"portfolio: XGBoost \(not installed: xgboost\); choose from 'logistic"):
-        AutoClassifier(["XGBoost"], **QUICK).fit(*table)
+    with pytest.raises(ValueError, match=r"portfolio: CatBoost \(not installed: catboost\); choose from 'logistic"):
+        AutoClassifier(["CatBoost"], **QUICK).fit(*table)
     members, left_out = _members.select_members("auto", "binary", True)
-    assert "XGBoost" not in {m.name for m in members}
-    assert {m.name: why for m, why in left_out.items()} == {"XGBoost": "not installed: xgboost"}
+    assert not {m.name for m in members} & {"CatBoost", "TabICL", "extra trees"}
+    assert {m.name: why for m, why in left_out.items()} == {"CatBoost": "not installed: catboost"}
 
 
 def test_members_whose_ranks_are_not_finite_are_left_out(table, monkeypatch):

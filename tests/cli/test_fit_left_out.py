@@ -32,14 +32,14 @@ def test_columns_that_are_empty_among_the_labeled_rows(capsys):
 
 
 def test_the_progress_counts_the_methods_that_were_tried(capsys, monkeypatch):
-    names = ("logistic regression", "linear discriminant", "naive Bayes")
+    names = ("logistic regression", "linear discriminant", "RBF-SVM")
     monkeypatch.setattr(_members, "PORTFOLIO", tuple(m for m in _members.PORTFOLIO if m.name in names))
     monkeypatch.setattr("fewlabel.auto._classifier._SHARE_OF_CROSSFIT", 0.0)  # the time is over at once
     assert run([*FIT, "--time-budget", "5"]) == 0
     lines = capsys.readouterr().err.splitlines()
     steps = [line for line in lines if line[0].isdigit()]
     assert steps == ["1/5 features of all rows", "2/5 logistic regression", "3/3 the chosen members on all rows"]
-    assert "note: left out (skipped: time budget): linear discriminant, naive Bayes" in lines
+    assert "note: left out (skipped: time budget): linear discriminant, RBF-SVM" in lines
     assert "left out (skipped: time budget): linear discriminant" in Path("report.html").read_text()
 
 

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from fewlabel import AutoClassifier, TableClassifier, scorecard
+from fewlabel.auto import portfolio
 from fewlabel.tables import AdditiveChoice, fit_additive
 
 
@@ -18,6 +19,15 @@ def test_the_best_additive_method_is_fitted_alone_and_its_cost_is_told():
     assert model.estimator is auto
     assert scorecard(model)["column"].isin(["(base)", "a", "b", "c"]).all()
     assert found.best_score >= found.score
+
+
+def test_additive_methods_are_compared_though_they_are_not_tried_by_default(monkeypatch):
+    few = [member for member in portfolio() if member.name in ("naive Bayes", "RankBoost")]
+    monkeypatch.setattr("fewlabel.tables.additive.portfolio", lambda: few)
+    model = TableClassifier(AutoClassifier(n_repeats=1, random_state=0))
+    X = pd.DataFrame({"a": np.arange(60.0) % 7})
+    assert fit_additive(model, model.encode(X, np.where(X["a"] > 3, "bad", "good"))).method == "RankBoost"
+    assert model.estimator.portfolio == "auto"
 
 
 def test_the_text_says_what_it_costs():

@@ -2,9 +2,10 @@
 
 from fewlabel.auto._classifier import BLOCK, RANK_EDGE, AutoClassifier
 from fewlabel.auto._effect import UnlabeledEffect
+from fewlabel.auto._experience import Experience, Trial
 from fewlabel.auto._learning_curve import LearningCurve, learning_curve
-from fewlabel.auto._members import ADDITIVE, portfolio
-from fewlabel.auto._observe import Observation, observe_members
+from fewlabel.auto._members import ADDITIVE, default_members, portfolio
+from fewlabel.auto._observe import Observation, observe_members, weigh_members
 from fewlabel.auto._reading import check_counts
 
 __all__ = [
@@ -12,11 +13,15 @@ __all__ = [
     "BLOCK",
     "RANK_EDGE",
     "AutoClassifier",
+    "Experience",
     "LearningCurve",
     "Observation",
+    "Trial",
     "UnlabeledEffect",
     "check_counts",
+    "default_members",
     "learning_curve",
     "observe_members",
     "portfolio",
+    "weigh_members",
 ]

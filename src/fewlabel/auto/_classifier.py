@@ -17,11 +17,12 @@ from fewlabel import labels
 from fewlabel.auto._attempt import attempt, reasons, status_of, warn_failed
 from fewlabel.auto._crossfit import Evidence, TrainingRows, refit
 from fewlabel.auto._effect import UnlabeledEffect, unlabeled_effect
+from fewlabel.auto._experience import experience
 from fewlabel.auto._intervals import interval, prior_is_too_large
 from fewlabel.auto._members import select_members
 from fewlabel.auto._reading import read_task
 from fewlabel.auto._trials import OUT_OF_TIME, try_members
-from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted, find_scorer
+from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted, expected, find_scorer
 from fewlabel.base import Interval, RankingClassifier, StrOptions, check_weights, fit_context
 from fewlabel.calibration import calibrate, calibrate_pu, prior_shift
 from fewlabel.folds import Sampling
@@ -33,7 +34,10 @@ from fewlabel.types import MatrixLike, Seed
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
 RANK_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
-_COLUMNS = ("method", "family", "score", "low", "high", "fit_seconds", "uses_unlabeled", "weight", "status")
+_COLUMNS = (
+    *("method", "family", "score", "low", "high", "prior", "posterior"),
+    *("fit_seconds", "uses_unlabeled", "weight", "status"),
+)
 
 
 class AutoClassifier(RankingClassifier):
@@ -46,9 +50,10 @@ class AutoClassifier(RankingClassifier):
 
     .. math:: s(x) = \sum_m w_m r_m(x), \qquad w_m \ge 0, \quad \sum_m w_m = 1 ,
 
-    with weights that decrease with a member's distance to the best out-of-fold score, beyond what sampling error
-    explains. Greedy picks are added until the out-of-fold score of the ensemble is not below that of the best single
-    member that uses labeled rows only. The chosen members are then fitted to all rows.
+    with weights :math:`w_m \propto e^{k \hat\theta_m}`. The estimate :math:`\hat\theta_m` of a member's AUC, on the
+    scale :math:`2 \arcsin \sqrt{\mathrm{AUC}}`, combines what it achieved on other tables with as many labels, relative
+    to the other members, and its out-of-fold score, each by its precision: with ten labels experience decides, with
+    hundreds the table itself. Small weights become 0. The chosen members are then fitted to all rows.
 
     Binary, multi-class (one class against the rest, averaged over classes) and positive-unlabeled labels. If only one
     class is labeled, it is the positive class, and members are compared by the AUC estimated from positives and
@@ -87,7 +92,8 @@ class AutoClassifier(RankingClassifier):
         How `y` was read.
     leaderboard_ : DataFrame
         One row per member and one for the ensemble, the best first: `method`, `family`, `score` (out of fold), `low`
-        and `high` (95% interval), `fit_seconds`, `uses_unlabeled`, `weight` and `status`. The row of the ensemble is
+        and `high` (95% interval), `prior` and `posterior` (the AUC to expect by experience alone, and with the score
+        known), `fit_seconds`, `uses_unlabeled`, `weight` and `status`. The row of the ensemble is
         cross-fitted: its weights were chosen without the rows they are evaluated on. `status` is "ok", or the reason
         why a member is left out: "failed: ValueError: ...", "skipped: time budget", "not installed: xgboost"; it then
         has no score, and the other rows are as if it were not in the portfolio.
@@ -138,7 +144,8 @@ class AutoClassifier(RankingClassifier):
 
     References
     ----------
-    .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes. Ensemble selection from libraries of models. ICML, 2004.
+    .. [1] B. Efron, C. Morris. Stein's Estimation Rule and Its Competitors: An Empirical Bayes Approach. Journal of the
+       American Statistical Association 68, 1973. The combination of experience and evidence.
     .. [2] P. Geurts, D. Ernst, L. Wehenkel. Extremely randomized trees. Machine Learning 63, 2006.
     .. [3] M. Belkin, P. Niyogi. Semi-supervised learning on Riemannian manifolds. Machine Learning 56, 2004. Features
        from the graph of all rows.
@@ -302,22 +309,22 @@ class AutoClassifier(RankingClassifier):
         members, ranks = list(evidence), np.array([found.ranks for found in evidence.values()])
         y, seed, sampling, scorer = rows.tested_y, rows.seed, rows.tested_sampling, self._scorer
         uses = np.array([rows.uses_unlabeled(m) for m in members])
-        supervised = ~uses if self.prior_ is None else np.ones(len(uses), dtype=bool)
-        weights = choose(ranks, y, scorer, supervised, sampling.weight)
+        known = experience().of([m.name for m in members], self.task_)
+        weights = choose(ranks, y, scorer, known, sampling.weight)
         self.ensemble_weights_ = {m.name: float(w) for m, w in zip(members, weights) if w > 0}
         self.score_ = interval(y, combine(weights, ranks), scorer, self.prior_, seed, sampling)[0]
         share = rows.training_share
         found = [interval(y, r, scorer, self.prior_, seed, sampling, share) for r in ranks]
         board = [
-            (m.name, m.family, *ends, evidence[m].seconds, bool(u), float(w), "ok")
-            for m, ends, u, w in zip(members, found, uses, weights)
+            (m.name, m.family, *ends, *aucs, evidence[m].seconds, bool(u), float(w), "ok")
+            for m, ends, aucs, u, w in zip(members, found, expected(ranks, y, scorer, known), uses, weights)
         ]
-        out_of_fold = cross_fitted(ranks, y, scorer, supervised, seed, sampling)
+        out_of_fold = cross_fitted(ranks, y, scorer, known, seed, sampling)
         own = interval(y, out_of_fold, scorer, self.prior_, seed, sampling, share)
         seconds = float(sum(found.seconds for found in evidence.values()))
-        board.append(("AutoClassifier", "ensemble", *own, seconds, bool(weights[uses].any()), 1.0, "ok"))
+        nothing, mixed = [np.nan] * 6, bool(weights[uses].any())
+        board.append(("AutoClassifier", "ensemble", *own, *nothing[:2], seconds, mixed, 1.0, "ok"))
         board.sort(key=lambda row: -row[2])
-        nothing = [np.nan] * 4
         board += [(m.name, m.family, *nothing, rows.uses_unlabeled(m), 0.0, status_of(w)) for m, w in left_out.items()]
         self._board = [list(column) for column in zip(*board)]
         return out_of_fold
@@ -430,7 +437,7 @@ class AutoClassifier(RankingClassifier):
 
 def _repeats(n_rows):
     """With few labels the result of a single split into folds is noisy."""
-    return 3 if n_rows <= 60 else 2 if n_rows <= 120 else 1
+    return 2 if n_rows <= 60 else 1
 
 
 def _log_odds(ranks):

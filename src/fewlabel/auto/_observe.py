@@ -8,7 +8,8 @@ import numpy as np
 
 from fewlabel.auto._attempt import attempt
 from fewlabel.auto._crossfit import TrainingRows, crossfit, refit
-from fewlabel.auto._members import BINARY, select_members
+from fewlabel.auto._members import BINARY, available, select_members
+from fewlabel.auto._weights import auc, choose
 
 
 class Observation(NamedTuple):
@@ -42,7 +43,7 @@ def observe_members(X, codes, seed, names=None, n_repeats=1) -> Iterator[Observa
         0 and 1, ``-1`` where the label is hidden.
     seed : int
     names : sequence of str, default=None
-        Members to observe; None means all that are installed.
+        Members to observe; None means all that are installed and for two classes.
     n_repeats : int, default=1
         Number of times that the labeled rows are split into folds.
 
@@ -51,7 +52,7 @@ def observe_members(X, codes, seed, names=None, n_repeats=1) -> Iterator[Observa
     Observation
         Members that fail are left out.
     """
-    members, _ = select_members("auto" if names is None else list(names), BINARY, True)
+    members = available(BINARY) if names is None else select_members(list(names), BINARY, True)[0]
     rows = TrainingRows(X, codes, BINARY, members, seed)
     for member in members:
         found = attempt(_observe, rows, member, X[rows.unlabeled], n_repeats)
@@ -66,3 +67,22 @@ def _observe(rows, member, hidden, n_repeats):
     ranks = refit(rows, member, evidence).ranks(hidden)[:, 0]
     seconds = (middle - start, time.process_time() - middle)
     return Observation(member.name, evidence.ranks[:, 0], ranks, seconds)
+
+
+def weigh_members(out_of_fold, y, experience):
+    """Weights that `AutoClassifier` would give to members.
+
+    Parameters
+    ----------
+    out_of_fold : ndarray of shape (n_members, n_labeled)
+        Out-of-fold ranks.
+    y : ndarray of int
+        0 and 1.
+    experience : Experience
+        With these members.
+
+    Returns
+    -------
+    ndarray of shape (n_members,)
+    """
+    return choose(out_of_fold[:, :, None], y, auc, experience)

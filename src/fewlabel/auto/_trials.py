@@ -8,13 +8,14 @@ import numpy as np
 from fewlabel.auto._attempt import attempt
 from fewlabel.auto._crossfit import crossfit
 from fewlabel.auto._members import TRIED_FIRST
+from fewlabel.auto._pretrained import MissingWeights
 from fewlabel.threads import map_in_threads
 
 OUT_OF_TIME = "skipped: time budget"
 
 
 def try_members(rows, members, n_repeats, deadline, n_jobs):
-    """Yield each member with its evidence, with the error that it raised, or with `OUT_OF_TIME`.
+    """Yield each member with its evidence, with the error that it raised, or with the reason why it was skipped.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def try_members(rows, members, n_repeats, deadline, n_jobs):
         found = attempt(_finite_evidence, rows, member, n_repeats)
         if isinstance(found, Exception):
             failed.append(member)
-        return member, found
+        return member, f"skipped: {found}" if isinstance(found, MissingWeights) else found
 
     return map_in_threads(one, order, n_jobs)
 

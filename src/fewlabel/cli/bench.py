@@ -59,8 +59,11 @@ def bench(
     if pages_only:
         _write_again(suite, out, add, quiet)
         return
+    if suite == "experience":
+        _experience(out or Path("bench") / suite, repeats or 2, home, _parts(methods), quiet)
+        return
     if suite not in SUITES:
-        raise typer.BadParameter(f"name a suite: {', '.join(SUITES)}", param_hint="SUITE")
+        raise typer.BadParameter(f"name a suite: {', '.join(SUITES)}, or experience", param_hint="SUITE")
     chosen = get_suite(suite)
     parts = {"experiments": _parts(experiments), "datasets": _parts(datasets), "methods": _parts(methods)}
     try:
@@ -90,6 +93,21 @@ def bench(
     if not quiet:
         _show(tables)
     say(f"wrote {folder / 'index.html'}, index.md and results.parquet", quiet)
+
+
+def _experience(folder: Path, n_draws: int, home: str | None, methods: list[str] | None, quiet: bool) -> None:
+    """Run the members of AutoClassifier on all tables; write its data file and figures."""
+    from fewlabel.bench import experience
+
+    with progress(quiet) as report:
+        experience.run(folder, n_draws, home, methods, report)
+    found = experience.write(folder)
+    if not quiet:
+        rows = [
+            [f"{share:.0%}", name, f"{row.auc:.4f}", f"{row['rank']:.1f}"] for (share, name), row in found.iterrows()
+        ]
+        print_table("Tables left out one by one", ["labels", "method", "mean AUC", "mean rank"], rows, left=2)
+    say(f"wrote {folder / 'experience.json'}, scores.csv and figures.csv", quiet)
 
 
 def _show(tables: "list[ResultTable]") -> None:

@@ -72,6 +72,7 @@ OURS = {
     "fewlabel.auto._features.SpectralView",
     "fewlabel.auto._fitted.FittedMember",
     "fewlabel.auto._fitted.RankReference",
+    "fewlabel.auto._pretrained.PretrainedClassifier",
     "fewlabel.model_selection.LabeledStratifiedKFold",
     "fewlabel.persistence.forests.FrozenClassifier",
     "fewlabel.persistence.forests.FrozenTrees",  # checks its indices itself

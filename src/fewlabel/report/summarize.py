@@ -202,7 +202,8 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
 
 
 def _leaderboard(auto: AutoClassifier) -> list[dict[str, Any]]:
-    rows = auto.leaderboard_.query("status == 'ok'").drop(columns="status").to_dict("records")
+    shown = auto.leaderboard_.drop(columns=["prior", "posterior"])
+    rows = shown.query("status == 'ok'").drop(columns="status").to_dict("records")
     plain = {"uses_unlabeled": bool, "method": str, "family": str}
     return [{str(k): plain.get(str(k), float)(v) for k, v in row.items()} for row in rows]
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
-from fewlabel.auto import ADDITIVE, AutoClassifier
+from fewlabel.auto import ADDITIVE, AutoClassifier, portfolio
 from fewlabel.tables.classifier import EncodedTable, TableClassifier
 
 
@@ -61,7 +61,13 @@ def fit_additive(model: TableClassifier, table: EncodedTable, *, callback: Any =
     """
     if not isinstance(model.estimator, AutoClassifier):
         raise TypeError(f"estimator is {model.estimator!r}: expected an AutoClassifier, which compares methods")
-    model.fit_encoded(table, callback=callback)
+    whole = model.estimator
+    if whole.portfolio == "auto":  # additive methods are not among those that it tries by default
+        model.estimator = clone(whole).set_params(portfolio=[member.name for member in portfolio()])
+    try:
+        model.fit_encoded(table, callback=callback)
+    finally:
+        model.estimator = whole
     board = model.estimator_.leaderboard_.query("status == 'ok' and family != 'ensemble'")
     additive = board[board["method"].isin(ADDITIVE)]
     if len(additive) == 0:
@@ -70,7 +76,6 @@ def fit_additive(model: TableClassifier, table: EncodedTable, *, callback: Any =
             f"{', '.join(ADDITIVE)} in the portfolio"
         )
     best, chosen = board.iloc[0], additive.iloc[0]
-    whole = model.estimator
     model.estimator = clone(whole).set_params(portfolio=[chosen["method"]])
     try:
         model.fit_encoded(table, callback=callback)

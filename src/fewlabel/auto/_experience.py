@@ -1,0 +1,224 @@
+"""What the members achieved on other tables, and what their out-of-fold scores add to it on this one."""
+
+import functools
+import json
+from importlib import resources
+from typing import NamedTuple
+
+import numpy as np
+
+from fewlabel.auto._members import BINARY, POSITIVE_UNLABELED
+
+FEWEST, MOST = 5, 300  # labels of the rarer class: experience does not reach beyond
+_MIDDLE = 20  # labels of the rarer class at which the slope of a member is 0
+_LEVEL = 10.0  # variance of a table's difficulty: so large that nothing is assumed about it
+_RIDGE = 5.0  # slopes are shrunken as by this many tables without one
+_OWN, _OWN_NOISE = 0.3, 0.5  # share of a covariance that is taken from its diagonal alone: there are few tables
+_LOST = 2  # labels of the rarer class that out-of-fold scores seem to lose: with 5 their variance is that of 3
+
+
+class Trial(NamedTuple):
+    """One table, one choice of labels.
+
+    Attributes
+    ----------
+    table : str
+    n_rarest : int
+        Labels of the rarer class.
+    auc : ndarray of shape (n_members,)
+        On rows whose labels were hidden.
+    out_of_fold : ndarray of shape (n_members,)
+        Out-of-fold AUC of the labeled rows; NaN if it was not computed.
+    """
+
+    table: str
+    n_rarest: int
+    auc: np.ndarray
+    out_of_fold: np.ndarray
+
+    @property
+    def has_evidence(self):
+        """Whether the out-of-fold scores were computed."""
+        return bool(np.isfinite(self.out_of_fold).all())
+
+
+class Experience:
+    r"""Gaussian model of the members' scores, learned from other tables.
+
+    Scores are on the scale :math:`2 \arcsin \sqrt{\mathrm{AUC}}`, on which the sampling variance of an AUC hardly
+    depends on its value. On a table with :math:`n` labels of the rarer class the members' scores are :math:`\ell +
+    \mu_n + \delta`, with the difficulty :math:`\ell` of the table, of which nothing is assumed, the mean :math:`\mu_n`
+    of each member, linear in :math:`\log n`, and :math:`\delta \sim N(0, \Sigma)`. Out-of-fold scores have a bias and
+    the covariance :math:`N / (n - 2)`.
+
+    Parameters
+    ----------
+    state : dict
+        `members` (names), `mean`, `slope`, `bias` (one number per member), `covariance`, `noise` (matrices), and `rule`
+        with the numbers `steepness` and `least_weight`, the smallest weight relative to the largest.
+    """
+
+    def __init__(self, state):
+        self.state = state
+        self.members = list(state["members"])
+        self.mean, self.slope, self.bias = (np.array(state[name], dtype=float) for name in ("mean", "slope", "bias"))
+        self.covariance, self.noise = (np.array(state[name], dtype=float) for name in ("covariance", "noise"))
+        self.rule = state["rule"]
+
+    @classmethod
+    def learn(cls, trials, members, rule):
+        """Estimate the model; every table counts the same, whatever its number of trials.
+
+        Parameters
+        ----------
+        trials : list of Trial
+        members : list of str
+        rule : dict
+            `steepness` and `least_weight` of the weights, and `noise`, by which the variance of out-of-fold scores is
+            multiplied.
+
+        Returns
+        -------
+        Experience
+        """
+        tables = [trial.table for trial in trials]
+        weight = 1.0 / np.array([tables.count(name) for name in tables])
+        design = np.c_[np.ones(len(trials)), [_label_count(trial.n_rarest) for trial in trials]]
+        found = np.array([_centered(to_angle(trial.auc)) for trial in trials])
+        weighted = design * weight[:, None]
+        lines = np.linalg.solve(design.T @ weighted + np.diag([0.0, _RIDGE]), weighted.T @ found)
+        tried = np.array([trial.has_evidence for trial in trials])
+        seen = np.array([_centered(to_angle(trial.out_of_fold)) for trial in trials if trial.has_evidence])
+        counts = np.array([_effective(trial.n_rarest) for trial in trials if trial.has_evidence])
+        errors, trust = seen - found[tried], counts / (counts + _MIDDLE)
+        bias = trust @ errors / (trust.sum() + _RIDGE)
+        state = {
+            "members": list(members),
+            "mean": lines[0],
+            "slope": lines[1],
+            "bias": bias,
+            "covariance": _shrunken(found - design @ lines, weight, _OWN),
+            "noise": rule["noise"] * _shrunken(errors - bias, counts, _OWN_NOISE) * counts.mean(),
+            "rule": rule,
+        }
+        return cls(state)
+
+    def to_json(self):
+        """The state as text; numbers with six digits."""
+
+        def rounded(values):
+            return values if isinstance(values, (list, dict)) else np.round(values, 6).tolist()
+
+        return json.dumps({name: rounded(values) for name, values in self.state.items()}, indent=1) + "\n"
+
+    def of(self, names, task=BINARY):
+        """The experience with these members only.
+
+        One without experience starts as an average member, with the mean of the others' variances. There is no
+        experience with positive-unlabeled data.
+
+        Parameters
+        ----------
+        names : list of str
+        task : str, default="binary"
+
+        Returns
+        -------
+        Experience
+        """
+        known = () if task == POSITIVE_UNLABELED else self.members
+        place = np.array([self.members.index(name) if name in known else -1 for name in names])
+        new = place < 0
+
+        def vector(values, default):
+            return np.where(new, default, values[place])
+
+        def matrix(values):
+            found = values[np.ix_(place, place)]
+            found[new], found[:, new] = 0.0, 0.0
+            found[new, new] = np.diag(values).mean()
+            return found
+
+        state = {
+            "members": list(names),
+            "mean": vector(self.mean, self.mean.mean()),
+            "slope": vector(self.slope, 0.0),
+            "bias": vector(self.bias, 0.0),
+            "covariance": matrix(self.covariance),
+            "noise": matrix(self.noise),
+            "rule": self.rule,
+        }
+        return Experience(state)
+
+    def posterior(self, scores, n_rarest):
+        """What to expect of each member, before and after its out-of-fold score is known.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_members,)
+            Angles of the out-of-fold scores.
+        n_rarest : int
+            Labels of the rarer class.
+
+        Returns
+        -------
+        prior, posterior : ndarray of shape (n_members,)
+            Angles.
+        """
+        expected = self.mean + self.slope * _label_count(n_rarest)
+        known = np.linalg.inv(self.covariance + self.noise / _effective(n_rarest))
+        surprise = scores - self.bias - expected
+        level = (known @ surprise).sum() / (known.sum() + 1 / _LEVEL)
+        prior = level + expected
+        return prior, prior + self.covariance @ known @ (surprise - level)
+
+    def weights(self, scores, n_rarest):
+        """Weights of the members, which sum to one: larger for a better posterior, 0 for a poor one.
+
+        Parameters
+        ----------
+        scores, n_rarest
+            As in `posterior`.
+
+        Returns
+        -------
+        ndarray of shape (n_members,)
+        """
+        _, posterior = self.posterior(scores, n_rarest)
+        weights = np.exp(self.rule["steepness"] * (posterior - posterior.max()))
+        weights = np.where(weights >= self.rule["least_weight"], weights, 0.0)
+        return weights / weights.sum()
+
+
+@functools.cache
+def experience():
+    """The experience that comes with the package."""
+    return Experience(json.loads(resources.files("fewlabel.auto").joinpath("experience.json").read_text("utf-8")))
+
+
+def to_angle(auc):
+    """Scale on which the sampling variance of an AUC hardly depends on its value."""
+    return 2 * np.arcsin(np.sqrt(np.clip(auc, 0.0, 1.0)))
+
+
+def from_angle(angle):
+    """Inverse of `to_angle`."""
+    return np.sin(np.clip(angle, 0.0, np.pi) / 2) ** 2
+
+
+def _label_count(n_rarest):
+    return np.log(np.clip(n_rarest, FEWEST, MOST) / _MIDDLE)
+
+
+def _effective(n_rarest):
+    return max(n_rarest - _LOST, 1)
+
+
+def _centered(angles):
+    return angles - angles.mean()
+
+
+def _shrunken(residuals, weight, share):
+    """Weighted covariance; a share of it from the diagonal alone."""
+    found = (residuals * weight[:, None]).T @ residuals / weight.sum()
+    return (1 - share) * found + share * np.diag(np.diag(found))

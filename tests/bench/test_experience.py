@@ -1,0 +1,79 @@
+"""`fewlabel bench experience`: cells that are kept, a data file, and figures on tables left out."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fewlabel.auto import Experience
+from fewlabel.bench import experience
+from fewlabel.cli.main import app
+
+NAMES = ["logistic regression", "naive Bayes"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run of two members on three tables of scikit-learn."""
+    folder = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experience, "tables", lambda data_home: ["wine", "wdbc", "iris"])
+        patch.setattr(experience, "STEEPNESS", (20,))
+        options = ["--out", str(folder), "--repeats", "1", "--methods", ",".join(NAMES), "--quiet"]
+        result = CliRunner().invoke(app, ["bench", "experience", *options], catch_exceptions=False)
+        assert result.exit_code == 0
+        stamps = {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
+        experience.run(folder, 1, None, NAMES)
+        assert stamps == {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
+    return folder
+
+
+def test_cells_hold_what_the_figures_need(folder):
+    names, cells = experience.read_cells(folder)
+    assert names == NAMES
+    assert len(cells) == 3 * len(experience.SHARES)
+    for cell in cells:
+        assert cell.ranks.shape == (2, len(cell.hidden))
+        assert cell.out_of_fold.shape == (2, len(cell.labeled))
+        assert cell.trial.n_rarest >= experience.LEAST
+
+
+def test_the_data_file_can_be_read_by_the_package(folder):
+    found = Experience(json.loads((folder / "experience.json").read_text()))
+    assert found.members == NAMES
+    assert found.weights(np.array([2.0, 2.0]), 20).sum() == pytest.approx(1)
+
+
+def test_the_figures_are_those_of_the_cells(folder):
+    names, cells = experience.read_cells(folder)
+    rule, scores = experience.leave_one_table_out(names, cells)
+    assert set(rule) == {"steepness", "noise", "least_weight"}
+    found = experience.figures(scores)
+    for share in experience.SHARES:
+        part = [cell for cell in cells if cell.about["share"] == share]
+        expected = np.mean([cell.about["auc"][0] for cell in part])
+        assert found.loc[(share, NAMES[0]), "auc"] == pytest.approx(expected)
+        assert found.loc[(share, experience.ENSEMBLE), "worst"] <= 0.05
+
+
+def test_the_labels_of_a_table_do_not_reach_its_own_experience(folder, monkeypatch):
+    """The ensemble of a table stays the same whatever the test scores of that table."""
+    names, cells = experience.read_cells(folder)
+    _, before = experience.leave_one_table_out(names, cells)
+    changed = [
+        cell._replace(about=cell.about | {"auc": [0.5, 0.99]}) if cell.about["table"] == "wine" else cell
+        for cell in cells
+    ]
+    monkeypatch.setattr(experience, "NOISE", (1.0,))
+    monkeypatch.setattr(experience, "LEAST_WEIGHT", (0.1,))
+    monkeypatch.setattr(experience, "STEEPNESS", (20,))
+    _, before = experience.leave_one_table_out(names, cells)
+    _, after = experience.leave_one_table_out(names, changed)
+    of_wine = before["table"] == "wine"
+    np.testing.assert_array_equal(before[of_wine]["AutoClassifier"], after[of_wine]["AutoClassifier"])
+
+
+def test_a_folder_without_cells_is_named(tmp_path):
+    with pytest.raises(ValueError, match="has no cells"):
+        experience.read_cells(tmp_path)
