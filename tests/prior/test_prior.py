@@ -220,3 +220,14 @@ def test_columns_with_many_values_are_coded():
     assert np.isnan(coded[:50]).all()
     assert (np.diff(coded[50:][np.argsort(column[50:])]) >= 0).all()
     np.testing.assert_array_equal(_scores._coded(np.round(column)), np.round(column))
+
+
+@pytest.mark.parametrize(("apart", "share"), [(1.5, 0.1), (4.0, 0.6)])
+def test_the_interval_contains_the_prior_also_where_the_classes_overlap(apart, share):
+    hits = []
+    for seed in range(4):
+        X, y, true = mixture(share, seed, n_p=25, n_u=160, apart=apart)
+        found = estimate_class_prior(X, y, random_state=seed)
+        assert found.low <= found.prior <= found.high
+        hits.append(found.low <= true <= found.high)
+    assert sum(hits) >= 3
