@@ -46,6 +46,9 @@ def test_reasons_of_an_additive_model_sum_to_its_score(booster, rows):
     found = booster.explain(rows[0])
     assert list(found.contributions) == ["age", "purpose", "income"]
     assert found.standard_error is None
+    np.testing.assert_allclose(
+        booster.explain(rows[0]).base, booster.estimator_.decision_function(booster.reference_).mean()
+    )
     total = found.contributions.sum(axis=1) + found.base
     np.testing.assert_allclose(total, score_table(booster, rows[0])["score"], rtol=0, atol=1e-12)
 

@@ -142,6 +142,7 @@ def write_card(summary: dict[str, Any], model: TableClassifier, path: str | os.P
     card.add(**{name: _inert(text) if name != "How to use" else text for name, text in sections.items()})
     members = pd.DataFrame(summary["leaderboard"])[["method", "score", "low", "high", "weight"]].round(3)
     card.add_table(folded=False, **{"Evaluation/Methods": members.to_dict("list")})
+    card.select("Evaluation/Methods").title = "Methods"
     with atomic_write(path) as file:
         file.write(card.render().encode())
 

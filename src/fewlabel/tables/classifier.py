@@ -303,9 +303,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """What each column adds to the score of each row.
 
         Exact for a stump booster, and for an `AutoClassifier` with a stump booster as its only member: the values of
-        its step functions, which sum to the booster's score. For every other model these are Shapley values by sampling
-        [1]_ [2]_, against up to 50 rows of the fit: the mean change of the score when the column's value replaces that
-        of the reference row, over random orders of the columns. A round costs two scorings per row and column.
+        its step functions, less their means over up to 50 reference rows of the fit; with `base` they sum to the
+        booster's score. For every other model these are Shapley values by sampling [1]_ [2]_: the mean change of the
+        score when the column's value replaces that of a reference row, over random orders of the columns. A round costs
+        two scorings per row and column.
 
         Parameters
         ----------

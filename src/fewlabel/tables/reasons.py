@@ -24,8 +24,7 @@ class Explanation(NamedTuple):
     contributions : DataFrame
         One row per row, one column per column of the table. With `base` they sum to `score`.
     base : ndarray of shape (n_rows,)
-        The part of the score that no column explains: the offset of an additive model, the mean score of the reference
-        rows otherwise.
+        The mean score of the reference rows; without any, the offset of an additive model.
     score : ndarray of shape (n_rows,)
         The score that is explained; with more than two classes, the log-probability of the predicted class.
     standard_error : DataFrame or None
@@ -112,7 +111,7 @@ def explain(
     """
     booster = additive_model(estimator)
     if booster is not None:
-        return explain_exactly(encoder, booster, features)
+        return explain_exactly(encoder, booster, features, references)
     if references is None or not hasattr(estimator, "decision_function"):
         raise ValueError(
             f"{type(estimator).__name__} cannot be explained: expected an estimator with a decision_function, fitted "
@@ -121,8 +120,12 @@ def explain(
     return explain_by_sampling(encoder, estimator, features, references, max_rounds=max_rounds, tol=tol)
 
 
-def explain_exactly(encoder: TableEncoder, model: Any, features: np.ndarray) -> Explanation:
-    """Step values of an additive model, summed over the features of each column.
+def explain_exactly(
+    encoder: TableEncoder, model: Any, features: np.ndarray, references: np.ndarray | None = None
+) -> Explanation:
+    """Step values of an additive model, summed over the features of each column, and centered by reference rows.
+
+    These are the Shapley values of the columns: in a sum, the order in which columns are replaced makes no difference.
 
     Parameters
     ----------
@@ -130,18 +133,21 @@ def explain_exactly(encoder: TableEncoder, model: Any, features: np.ndarray) -> 
     model : estimator
         What `additive_model` returned.
     features : ndarray of shape (n_rows, n_features)
+    references : ndarray of shape (n_references, n_features), default=None
+        Rows whose mean step values are subtracted; None for the step values themselves.
 
     Returns
     -------
     Explanation
     """
     steps = contributions(model, features)
+    middle = np.zeros(steps.shape[1]) if references is None else contributions(model, references).mean(axis=0)
     names = list(encoder.columns_)
     parts = np.zeros((len(features), len(names)))
-    for source, step in zip(encoder.sources_, steps.T):
+    for source, step in zip(encoder.sources_, (steps - middle).T):
         parts[:, names.index(source)] += step
-    score = np.asarray(model.decision_function(features))
-    return Explanation(pd.DataFrame(parts, columns=names), np.full(len(score), float(model.offset_)), score, None, True)
+    score, base = np.asarray(model.decision_function(features)), float(model.offset_ + middle.sum())
+    return Explanation(pd.DataFrame(parts, columns=names), np.full(len(score), base), score, None, True)
 
 
 def explain_by_sampling(
