@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
@@ -29,6 +28,7 @@ __all__ = [
 _LEAST = 2  # labeled rows of each class before, and after, the moment from which on rows are predicted
 _FORWARD_SPLITS = 4
 _NEAR = 1e-3  # standard deviations; rows that differ by less in every column are near duplicates
+_FALSE_ALARM = 0.01  # highest chance, over all pairs of rows and with independent columns, of rows that agree
 _SHARED, _RARE = 2, 0.01  # few rows have a value: at most so many times the copies, or this share of all rows
 
 
@@ -284,7 +284,8 @@ def _least(y: np.ndarray, n_classes: int) -> int:
 def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     """Find exact and near duplicates: rows that agree in every column, in two with values that few others have.
 
-    Rows that agree in common values only, as many do in a table of a few categories, are not copies of each other.
+    Rows that agree in common values only, as many do in a table of a few categories, or that agree no more often than
+    chance explains, are not copies of each other.
 
     Parameters
     ----------
@@ -302,7 +303,8 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     --------
     >>> import numpy as np
     >>> from fewlabel.folds import copies
-    >>> X = np.array([[0.1, 3.0], [0.2, 4.0], [0.1, 3.0], [0.7, 5.0]])
+    >>> X = np.random.default_rng(0).normal(size=(4, 10))
+    >>> X[2] = X[0]
     >>> copies(X, np.arange(4)).tolist()
     [0, 1, 0, 2]
     """
@@ -313,7 +315,7 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     table = X[np.ix_(rows, varies)] / spread[varies]
     table = np.where(np.isnan(table), np.nanmax(np.abs(table), initial=0.0) + 10.0, table)  # gaps match gaps only
     distinct, place = np.unique(table, axis=0, return_inverse=True)
-    pairs = cKDTree(distinct).query_pairs(_NEAR, p=np.inf, output_type="ndarray")
+    pairs = _near_pairs(distinct)
     links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct), len(distinct)))
     found = connected_components(links, directed=False)[1][place.ravel()]
     sizes = np.bincount(found)
@@ -321,14 +323,39 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     if len(twins) == 0:
         return None
     few = np.maximum(_SHARED * sizes[found[twins]], _RARE * len(X))
-    n_rare = np.zeros(len(twins), dtype=int)
+    n_rare, log_chance = np.zeros(len(twins), dtype=int), np.full(len(twins), 2 * np.log(len(rows)))
     for k in varies:
         value, ordered, near = X[rows[twins], k], np.sort(X[:, k]), _NEAR * spread[k]
         same = np.searchsorted(ordered, value + near, "right") - np.searchsorted(ordered, value - near, "left")
-        n_rare += ~np.isnan(value) & (same <= few)
-    by_chance = twins[n_rare < 2]
+        missing = np.isnan(value)
+        n_rare += ~missing & (same <= few)
+        others = np.where(missing, np.isnan(ordered).sum(), same) - sizes[found[twins]] + 1
+        log_chance += np.log(np.maximum(others, 1) / len(X))
+    by_chance = twins[(n_rare < 2) | (log_chance > np.log(_FALSE_ALARM))]
     found[by_chance] = found.max() + 1 + np.arange(len(by_chance))
     return None if len(np.unique(found)) == len(rows) else pd.factorize(found)[0]
+
+
+def _near_pairs(table: np.ndarray) -> np.ndarray:
+    """Pairs of rows that differ by less than `_NEAR` in every column.
+
+    Such rows are as near in any weighted mean of the columns: rows are sorted by one, and compared as long as it and
+    a second one are near.
+    """
+    weights = np.random.RandomState(0).uniform(0.5, 1.5, (table.shape[1], 2))
+    means = table @ (weights / weights.sum(axis=0))
+    order = np.argsort(means[:, 0], kind="stable")
+    means, reach = means[order], 1.001 * _NEAR  # sums are rounded
+    pairs, at, step = [np.zeros((0, 2), dtype=int)], np.arange(len(table)), 0
+    while len(at):
+        step += 1
+        at = at[at + step < len(table)]
+        at = at[means[at + step, 0] - means[at, 0] <= reach]
+        near = at[np.abs(means[at + step, 1] - means[at, 1]) <= reach]
+        left, right = order[near], order[near + step]
+        same = (np.abs(table[left] - table[right]) <= _NEAR).all(axis=1)
+        pairs.append(np.column_stack([left, right])[same])
+    return np.concatenate(pairs)
 
 
 def join_groups(groups: np.ndarray | None, others: np.ndarray) -> np.ndarray:

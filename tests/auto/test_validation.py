@@ -135,7 +135,8 @@ def test_weights_reach_members_and_estimates():
 @pytest.mark.parametrize("scorer", SCORERS.values())
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("groups", [None, np.repeat(np.arange(15), 2)])
-def test_no_interval_has_width_zero(scorer, n_outputs, groups):
+def test_no_interval_has_width_zero(scorer, n_outputs, groups, monkeypatch):
+    monkeypatch.setattr("fewlabel.auto._intervals._N_BOOTSTRAP", 40)
     y = np.repeat(np.arange(max(n_outputs, 2)), 10 if n_outputs == 3 else 15)
     perfect = np.eye(3)[y] if n_outputs == 3 else y[:, None] + 0.0
     sampling = Sampling(groups=groups)
