@@ -1,12 +1,14 @@
-"""Warning filters survive threads that replace them at the same time."""
+"""Warning filters survive threads that replace them at the same time; warnings point to the user's line."""
 
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
+import fewlabel
 from fewlabel.warning_filters import keep_filters
 
 
@@ -52,3 +54,11 @@ def test_forests_of_scikit_learn_in_threads_leave_the_filters():
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(fit, range(8)))
     assert warnings.filters == before
+
+
+def test_warnings_point_to_the_line_that_calls_fit():
+    X, y = np.zeros((20, 2)), np.arange(20) % 2
+    for model in (fewlabel.RankBoostClassifier(2), fewlabel.TreeAUCBoostClassifier(2)):
+        with pytest.warns(UserWarning, match="every row gets the same score") as caught:
+            model.fit(X, y)
+        assert caught[0].filename == __file__

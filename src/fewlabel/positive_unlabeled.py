@@ -13,6 +13,7 @@ from fewlabel.calibration import calibrate_pu
 from fewlabel.exceptions import PriorWarning
 from fewlabel.labels import read_pu, sorted_classes
 from fewlabel.prior import class_prior, largest_prior
+from fewlabel.warning_filters import caller_level
 
 __all__ = ["PositiveUnlabeled", "check_prior_fits", "prior_checked"]
 
@@ -32,7 +33,7 @@ def prior_checked():
         _checked.reset(token)
 
 
-def check_prior_fits(prior, X, positive, stacklevel, *, sure=False):
+def check_prior_fits(prior, X, positive, *, sure=False):
     """Warn of a given prior that the data cannot support.
 
     Parameters
@@ -41,7 +42,6 @@ def check_prior_fits(prior, X, positive, stacklevel, *, sure=False):
     X : ndarray of shape (n_samples, n_features)
     positive : ndarray of bool of shape (n_samples,)
         The labeled positives; all other rows are unlabeled.
-    stacklevel : int
     sure : bool, default=False
         Whether it is known already that it is too large.
     """
@@ -53,7 +53,7 @@ def check_prior_fits(prior, X, positive, stacklevel, *, sure=False):
             "rows would look like the labeled ones. Too many rows will be called positive. Lower it, leave it out to "
             "estimate it, or check that the labeled positives are drawn like the others",
             PriorWarning,
-            stacklevel=stacklevel,
+            stacklevel=caller_level(),
         )
 
 
@@ -82,7 +82,7 @@ class PositiveUnlabeled:
             least = 1.0 / (np.count_nonzero(~positive) + 1)
             return float(np.clip(class_prior(X, positive, seed, weight), least, 1.0 - least))
         if not _checked.get():
-            check_prior_fits(self.prior, X, positive, stacklevel=6)
+            check_prior_fits(self.prior, X, positive)
         return float(self.prior)
 
     def _calibrate_out_of_fold(self, X, signs, weight):

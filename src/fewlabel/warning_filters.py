@@ -6,6 +6,7 @@ other had put there. Here the filters are saved when the first block begins and 
 """
 
 import contextlib
+import sys
 import threading
 import warnings
 
@@ -41,3 +42,11 @@ def keep_filters():
             _blocks -= 1
             if _blocks == 0:
                 _saved.__exit__(None, None, None)
+
+
+def caller_level():
+    """Level of the first line outside fewlabel, as `stacklevel` of ``warnings.warn``: the line that the user wrote."""
+    frame, level = sys._getframe(1), 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "fewlabel":
+        frame, level = frame.f_back, level + 1
+    return level

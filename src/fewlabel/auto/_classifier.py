@@ -265,7 +265,7 @@ class AutoClassifier(RankingClassifier):
         out_of_fold = self._choose(rows, evidence, left_out)
         if self.prior_ is not None and self.prior is not None:
             sure = prior_is_too_large(rows.tested_y, out_of_fold, self.prior)
-            check_prior_fits(self.prior, X[kept], codes[kept] == 1, stacklevel=4, sure=sure)
+            check_prior_fits(self.prior, X[kept], codes[kept] == 1, sure=sure)
         effect = None
         if self.time_budget is None or monotonic() < start + self.time_budget:
             effect = unlabeled_effect(rows, evidence, self.ensemble_weights_, self._n_repeats(rows), self._scorer)

@@ -20,6 +20,7 @@ from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike
+from fewlabel.warning_filters import caller_level
 
 _MANY_ROWS = 20_000  # from here on, updating the histograms of all columns is faster than making them
 
@@ -143,7 +144,7 @@ class StumpBooster(RankingClassifier):
             warnings.warn(
                 "No stump improves the objective, so every row gets the same score: are all columns constant, or is "
                 "the minimum edge (rho) too large?",
-                stacklevel=5,
+                stacklevel=caller_level(),
             )
 
     def _previous_rounds(self):

@@ -20,6 +20,7 @@ from fewlabel.boosting.rounds import best_round, deal_out
 from fewlabel.boosting.trees import MAX_DEPTH, SPLIT, TreeGrower, TreeLearner, as_stumps, score_trees
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike
+from fewlabel.warning_filters import caller_level
 
 FEW_LABELS, FEW_LABELS_ROUNDS = 1000, 1000  # below so many labels the out-of-fold AUC is too noisy to choose by
 N_FOLDS, MOST_ROUNDS = 3, 2000
@@ -112,7 +113,8 @@ class TreeBooster(RankingClassifier):
         self.leaf_values_ = np.concatenate([values, *(new[None] for _, new in found)])
         if len(self.splits_) == 0:
             warnings.warn(
-                "No tree could be grown, so every row gets the same score: are all columns constant?", stacklevel=4
+                "No tree could be grown, so every row gets the same score: are all columns constant?",
+                stacklevel=caller_level(),
             )
 
     def _make_grower(self, binning, codes, signs, threads):

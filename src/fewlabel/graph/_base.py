@@ -14,6 +14,7 @@ from fewlabel.graph._neighbors import RowSearch
 from fewlabel.graph._space import learn_space, place
 from fewlabel.graph._vertices import merge_copies
 from fewlabel.types import MatrixLike
+from fewlabel.warning_filters import caller_level
 
 _LEAD = 1e-12  # of the chosen class in a tie
 _FEW = 0.5  # a warning follows if a smaller share of the rows is reached
@@ -83,7 +84,7 @@ class GraphClassifier(LabeledClassifier):
                 f"only {reached:.0%} of the unlabeled rows are connected with a labeled row; the others get the class "
                 "of the nearest labeled row. Increase n_neighbors, or label rows in more regions",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=caller_level(),
             )
 
     def predict(self, X: MatrixLike) -> np.ndarray:

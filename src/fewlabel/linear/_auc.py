@@ -19,6 +19,7 @@ from fewlabel.linear._exact import Solution, linear_algebra_threads, solve
 from fewlabel.linear._pairs import PairRisk
 from fewlabel.linear._steps import Stream, certificate, sdcd
 from fewlabel.types import MatrixLike, Seed
+from fewlabel.warning_filters import caller_level
 
 _ONLINE = ("msgd", "oam-inf", "oam-seq", "oam-gra")
 _MAX_ITER = {"exact": 300, "sdcd": 5, "sdcd-perm": 5}  # 1 for the others
@@ -311,7 +312,7 @@ def warn_if_open(found, tol):
             f"the relative duality gap is {found.gap / found.objective:.2g} after {found.n_iter} iterations, above "
             f"tol={tol:g}: raise max_iter or tol, scale the columns, or raise alpha",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=caller_level(),
         )
 
 

@@ -19,6 +19,7 @@ from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear.moments import SIGNS, Moments, group_moments, pair_terms
 from fewlabel.types import MatrixLike, Seed
+from fewlabel.warning_filters import caller_level
 
 _ALPHAS = np.logspace(-4, 2, 13)  # multiples of the mean eigenvalue of the quadratic term
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
@@ -295,7 +296,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
             warnings.warn(
                 "conjugate gradients did not converge, coef_ is inaccurate: raise alpha",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=caller_level(),
             )
         self.coef_ = w[None]
 

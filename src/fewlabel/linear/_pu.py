@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fewlabel.base import Interval, RankingClassifier, StrOptions
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
+from fewlabel.warning_filters import caller_level
 
 _ADAM = 0.9, 0.999, 1e-8
 
@@ -222,7 +223,7 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
             warnings.warn(
                 f"not converged after {self.max_iter} iterations: raise max_iter or alpha",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=caller_level(),
             )
         return result.x, max(1, int(result.nit))
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from fewlabel.columns import choose_views
 from fewlabel.multiview._variables import VariableClusterer
+from fewlabel.warning_filters import caller_level
 
 
 def find_views(views, X, names, seed):
@@ -44,6 +45,6 @@ def drop_constant(views, view_weights, X):
         warnings.warn(
             f"view(s) {dropped} hold constant columns only and are ignored: remove them from views",
             UserWarning,
-            stacklevel=5,
+            stacklevel=caller_level(),
         )
     return [view for view, keep in zip(views, kept) if keep], view_weights[np.array(kept)]

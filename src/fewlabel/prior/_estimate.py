@@ -17,6 +17,7 @@ from fewlabel.prior._rows import has_missing, subsample
 from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto, gaussian_mixture
 from fewlabel.prior._scores import out_of_fold_scores
 from fewlabel.types import MatrixLike, Seed
+from fewlabel.warning_filters import caller_level
 
 _METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
 _SETTINGS = ("case-control", "censoring")
@@ -197,17 +198,17 @@ def class_prior(X, positive, random_state, weight=None):
     weights = None if weight is None else [weight[rows] for rows in groups]
     scores = out_of_fold_scores(*(X[rows] for rows in groups), rng, weights)
     if scores is None:
-        _warn_of_few_rows(stacklevel=7)
+        _warn_of_few_rows()
         return 0.5
     return 0.5 * (bbe(*scores, *weights or ()) + dedpul(*scores, *weights or ()))
 
 
-def _warn_of_few_rows(stacklevel):
+def _warn_of_few_rows():
     warnings.warn(
         "the class prior cannot be estimated from a single labeled positive, or a single unlabeled row: 0.5 is used "
         "instead, which may be far off. Label more rows, or set the prior yourself",
         PriorWarning,
-        stacklevel=stacklevel,
+        stacklevel=caller_level(),
     )
 
 
@@ -216,7 +217,7 @@ def _answers(groups, weights, method, of_scores, rng):
     scores = out_of_fold_scores(*groups, rng, weights)
     names = ("bbe", "dedpul") if method == "auto" else (method,)
     if scores is None:
-        _warn_of_few_rows(stacklevel=4)
+        _warn_of_few_rows()
         return dict.fromkeys(names, 0.5), (0.0, 1.0)
     answers = {name: of_scores[name](*scores, *weights) for name in names if name != "km2"}
     large = min(map(len, weights)) >= _N_KM2_ROWS and not has_missing(*groups)

@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabel.base import Interval
 from fewlabel.types import Seed
+from fewlabel.warning_filters import caller_level
 from fewlabel.wrappers._learner import posteriors
 from fewlabel.wrappers._loop import Run, deal, most_confident
 from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
@@ -182,7 +183,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
                 f"class {self.classes_.tolist()[counts.argmin()]!r} has {counts.min()} labeled row(s), fewer than "
                 f"n_parts={self.n_parts}, so some classifiers never see it: label more rows of it, or lower n_parts",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=caller_level(),
             )
         return super()._self_label(X, codes)
 
