@@ -62,6 +62,8 @@ def test_rows_that_agree_by_chance_are_no_copies():
     assert len(np.unique(X, axis=0)) < 90
     assert copies(X, np.arange(300)) is None
     assert copies(np.zeros((10, 2)), np.arange(10)) is None
+    X = np.random.default_rng(0).normal(size=(5000, 2))  # many rows in two columns come near each other
+    assert copies(X, np.arange(5000)) is None
 
 
 def test_joined_groups():

@@ -329,8 +329,8 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         same = np.searchsorted(ordered, value + near, "right") - np.searchsorted(ordered, value - near, "left")
         missing = np.isnan(value)
         n_rare += ~missing & (same <= few)
-        others = np.where(missing, np.isnan(ordered).sum(), same) - sizes[found[twins]] + 1
-        log_chance += np.log(np.maximum(others, 1) / len(X))
+        others = np.where(missing, np.isnan(ordered).sum(), same) - sizes[found[twins]]
+        log_chance += np.log(np.maximum(others / len(X), _NEAR))  # of numbers, `_NEAR` apart by chance
     by_chance = twins[(n_rare < 2) | (log_chance > np.log(_FALSE_ALARM))]
     found[by_chance] = found.max() + 1 + np.arange(len(by_chance))
     return None if len(np.unique(found)) == len(rows) else pd.factorize(found)[0]
