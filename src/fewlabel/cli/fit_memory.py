@@ -39,8 +39,6 @@ def fit_memory(options: FitOptions) -> None:
             notes.append(fit_additive(model, encoded, callback=tell).text)
         else:
             model.fit_encoded(encoded, callback=tell)
-    if options.method == SCORECARD:
-        say(f"note: {notes[-1]}", options.quiet)
     notes += _table_note(rows, model, encoded)
     for note in [*notes[n_said:], *report.method_notes(model)]:
         say(f"note: {note}", options.quiet)
