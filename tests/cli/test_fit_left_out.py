@@ -63,7 +63,8 @@ def test_a_method_that_fails_is_a_note(capsys, monkeypatch):
     assert "left out (failed: ArithmeticError: made to fail): linear discriminant" in capsys.readouterr().err
     monkeypatch.setattr(_members, "PORTFOLIO", (broken,))
     assert run([*FIT]) == 1
-    assert "no method could be fitted: linear discriminant (failed: ArithmeticError: made to fail)" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "no method could be fitted: linear discriminant (failed: ArithmeticError: made to fail)" in error
 
 
 def test_tiny_probabilities_of_naive_bayes(capsys):
