@@ -81,7 +81,9 @@ def test_a_narrow_window():
 
 def test_ctrl_c_leaves_no_file():
     arguments = ["fit", "rows.csv", "--target", "outcome", "--out", "made"]
-    code, shown = on_a_terminal(arguments, interrupt_at="/2")  # of twenty-odd steps
+    code, shown = on_a_terminal(
+        arguments, interrupt_at="features of all rows"
+    )  # the first step is done, the methods run
     assert code == 130, shown
     assert "interrupted; no file is half-written" in plain(shown)
     assert "Traceback" not in shown

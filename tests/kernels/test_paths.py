@@ -1,4 +1,4 @@
-"""Shortest paths, their costs, and exact distances."""
+"""Shortest paths and their costs."""
 
 import math
 from decimal import Decimal, localcontext
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 
 from fewlabel.kernels import paths
@@ -180,22 +180,6 @@ def test_extend_takes_the_best_first_step():
     assert new[1].tolist() == [3.0, 4.0]  # an equal row: no step
 
 
-@pytest.mark.parametrize("squared", [True, False])
-def test_distances_by_subtraction(squared):
-    rng = np.random.default_rng(0)
-    B = np.where(rng.random((20, 9)) < 0.5, rng.normal(size=(20, 9)), 0) + 0.0
-    A = np.vstack([B[:5] + 1e-12 * (B[:5] != 0), rng.normal(size=(5, 9))])
-    neighbors = rng.integers(0, 20, (10, 3)).astype(np.int32)
-    neighbors[:5, 0] = np.arange(5)
-    difference = A[:, None, :] - B[neighbors]
-    expected = (difference**2 if squared else abs(difference)).sum(axis=2)
-    dense = paths.distances(A, B, neighbors, squared)
-    np.testing.assert_allclose(dense, expected, rtol=1e-13, atol=0)
-    a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
-    sparse = paths.distances(a, b, neighbors, squared)
-    np.testing.assert_allclose(sparse, expected, rtol=1e-13, atol=0)
-
-
 # Naive twins, on whatever Hypothesis draws ---------------------------------------------------------------------------
 
 
@@ -274,20 +258,3 @@ def test_extend_equals_the_best_of_all_first_steps(graph, exponential, seed):
             assert through[i, c] == -1
         elif not exponential:  # sums of whole numbers tie exactly: the lower row wins
             assert through[i, c] == row
-
-
-@settings(max_examples=60)
-@given(st.integers(1, 8), st.integers(1, 6), st.booleans(), st.integers(0, 10**6))
-def test_distances_equal_plain_loops(n, d, squared, seed):
-    rng = np.random.default_rng(seed)
-    A, B = (np.where(rng.random((n, d)) < 0.5, rng.normal(size=(n, d)), 0.0) for _ in range(2))
-    neighbors = rng.integers(-1, n, (n, 3)).astype(np.int32)
-    expected = np.zeros(neighbors.shape)
-    for i, m in np.ndindex(neighbors.shape):
-        if neighbors[i, m] >= 0:
-            gaps = [abs(A[i, f] - B[neighbors[i, m], f]) for f in range(d)]
-            expected[i, m] = sum(gap**2 if squared else gap for gap in gaps)
-    np.testing.assert_allclose(paths.distances(A, B, neighbors, squared), expected, rtol=1e-12)
-    a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
-    sparse = paths.distances(a, b, neighbors, squared)
-    np.testing.assert_allclose(sparse, expected, rtol=1e-12)
