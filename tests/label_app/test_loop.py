@@ -5,6 +5,7 @@ import pytest
 from fewlabel.active.answers import merge_answers
 from fewlabel.auto import LearningCurve
 from fewlabel.label_app import AnswerStore, LabelingLoop
+from fewlabel.label_app.loop import EVERY
 from fewlabel.label_app.progress import Point, forecast
 from label_app.tasks import make_task
 
@@ -48,7 +49,7 @@ def test_random_rows_give_the_auc_of_the_whole_table(path):
     answer_rows(loop, 20)
     point = loop.next("a")["progress"]["history"][-1]
     assert point["unbiased"]
-    assert point["labels"] == 28
+    assert 28 - EVERY < point["labels"] <= 28  # the last fit may have begun before the last answers
     assert 0 <= point["low"] <= point["auc"] <= point["high"] <= 1
     assert not loop.next("a")["progress"]["history"][0]["unbiased"]
     assert {entry.how for entry in store.entries} == {"random"}
