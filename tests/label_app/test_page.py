@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import time
 
 import pytest
@@ -11,37 +10,11 @@ from fewlabel.active.answers import read_answers
 from fewlabel.label_app import AnswerStore, LabelingLoop, LabelServer
 from label_app.tasks import make_task
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install selenium")
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not (BROWSER and DRIVER), reason="no Chromium with its driver on this machine")
-
 HOSTILE = (
     "<script>document.title = 'owned'</script>",
     "<img src=x onerror=\"document.title='owned'\">",
     "' onmouseover='document.title=1' \" 😀 \N{RIGHT-TO-LEFT OVERRIDE}אבג " + "a" * 2000,
 )
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for switch in (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
-    ):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
 
 
 class App:

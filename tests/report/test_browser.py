@@ -1,7 +1,6 @@
 """The report in a real browser: every plot is there, nothing is asked of the network, and hostile names do nothing."""
 
 import json
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -9,11 +8,6 @@ import pytest
 
 from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.report import summarize, write
-
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install selenium")
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not (BROWSER and DRIVER), reason="no Chromium with its driver on this machine")
 
 HOSTILE = [
     "<script>document.title = 'owned'</script>",
@@ -41,27 +35,6 @@ def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     write(summary, path)
     return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for switch in (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
-    ):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
 
 
 def test_the_page_loads_without_errors_or_requests_and_runs_its_own_script_only(browser, page):

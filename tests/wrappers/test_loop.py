@@ -69,10 +69,8 @@ def test_the_best_of_many_rounds_has_to_be_better():
     assert guarded([12, 18, 12])[2] == 1  # 2 / 64 = .03
 
 
-@settings(max_examples=1)
-@given(st.integers(0, 10**6))
-def test_chance_alone_is_taken_in_at_most_one_of_twenty_runs(seed):
-    rng = np.random.default_rng(seed)
+def test_chance_alone_is_taken_in_at_most_one_of_twenty_runs():
+    rng = np.random.default_rng(0)
     taken = 0
     for _ in range(400):
         start = rng.random(60) < 0.7

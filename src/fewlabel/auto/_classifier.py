@@ -236,7 +236,6 @@ class AutoClassifier(RankingClassifier):
         start = monotonic()
         labels.require_y(y, self)
         X = np.asarray(self._validate(X, reset=True, ensure_min_samples=2), dtype=np.float64)
-        self.__dict__.pop("calibration_", None)  # an interrupted fit leaves no model rather than a mixture of two
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         weight = None if sample_weight is None else check_weights(sample_weight, X)
         self.classes_, self.task_, codes, kept, self.prior_ = read_task(X, y, self.prior, seed, weight)

@@ -29,8 +29,6 @@ class GraphClassifier(LabeledClassifier):
       each class, and that of all rows, in each vertex. Returns the logarithms of the weights of the classes for each
       vertex, and the code of its class, -1 if no path leads to a label;
     - ``_extend(neighbors, lengths)``: the same for new rows with these neighbors.
-
-    and keep ``_log_weights`` finite or -inf.
     """
 
     _accept_sparse = True
