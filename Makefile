@@ -47,9 +47,8 @@ build: .venv/.core  ## the wheel and the source archive, in dist/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
 	$(BIN)/python -m build --outdir dist .
 
-bench: .venv/.bench  ## speed beside XGBoost and LightGBM, and a paper's tables if the data is available
-	$(BIN)/python benchmarks/stumps.py
-	$(BIN)/fewlabel bench pnu-auc --resume
+bench: .venv/.bench  ## every speed figure beside its peers in one run; benchmarks/compare.py compares two of them
+	$(BIN)/python benchmarks/bench.py
 
 clean:
 	rm -rf .venv build dist docs/_build docs/_reports docs/generated docs/gallery report.html .coverage .coverage.*

@@ -1,12 +1,14 @@
 """Cuts and bands of `fewlabel.decisions` on test rows of 20 tables.
 
-FEWLABEL_DATA=folder python benchmarks/decisions.py [--labels 300] [--draws 5]
+FEWLABEL_DATA=folder python benchmarks/decisions.py [--labels 300] [--draws 5] [--out decisions.csv]
 
 Extra trees are fitted to labels drawn at random; their out-of-fold scores are the evidence, all other rows the test.
+Runs in the file are not made again; benchmarks/decisions.csv has those that docs/decide.md is based on.
 """
 
 import argparse
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -41,6 +43,7 @@ TABLES = [
 MOST_ROWS = 12_000
 RATIOS = (1, 5, 20, 100)  # cost of a miss, in alarms
 TOPS = (20, 50, 100, 200, 500)
+COLUMNS = ["table", "labels", "draw", "what", "value", "other", "covers", "width"]
 
 
 def encoded(name):
@@ -74,7 +77,7 @@ def least_cost(y, scores, costs):
 def measure(name, n_labels, draw, found):
     """One row per ratio of costs and one per number of reviewed rows."""
     labels, held_out, y, scores = found
-    evidence, rows = Evidence(labels, held_out), []
+    evidence, rows = Evidence(labels, held_out, training_share=0.8), []
     for ratio in RATIOS:
         costs = Costs(ratio, 1)
         cut = evidence.cost_cut(costs)
@@ -97,24 +100,32 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labels", type=int, nargs="+", default=[100, 300, 1000])
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("decisions.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)
-    rows = []
+    done = set()
+    if options.out.exists():
+        done = set(pd.read_csv(options.out)[["table", "labels", "draw"]].itertuples(index=False, name=None))
     for name in TABLES:
-        X, y = encoded(name)
-        for n_labels in options.labels:
-            for draw in range(options.draws if len(y) > 2 * n_labels else 0):
-                found = scored(X, y, n_labels, draw)
-                rows += [] if found is None else measure(name, n_labels, draw, found)
-        print(name, flush=True)
-    table = pd.DataFrame(rows, columns=["table", "labels", "draw", "what", "value", "other", "covers", "width"])
+        wanted = [(n, draw) for n in options.labels for draw in range(options.draws) if (name, n, draw) not in done]
+        X, y = encoded(name) if wanted else (None, ())
+        for n_labels, draw in wanted:
+            found = scored(X, y, n_labels, draw) if len(y) > 2 * n_labels else None
+            rows = [] if found is None else measure(name, n_labels, draw, found)
+            rows = pd.DataFrame(rows, columns=COLUMNS).round(6)
+            rows.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
+    print(summarize(pd.read_csv(options.out)).round(3).to_string())
+
+
+def summarize(table):
+    """Coverage and width of the bands, and the cost above that of the best cut, by labels and kind of figure."""
     costs = table[table["what"].str.startswith("cost")].groupby(["labels", "what", "table"])[["value", "other"]].mean()
     costs = costs.groupby(["labels", "what"]).agg(["sum", "count"])
     summary = table.groupby(["labels", "what"]).agg(
         runs=("covers", "size"), covers=("covers", "mean"), width=("width", "mean")
     )
     summary["cost above the least"] = costs["value", "sum"] / costs["other", "sum"] - 1
-    print(summary.round(3).to_markdown())
+    return summary
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "fewlabel"
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 autosummary_generate = True
 autodoc_default_options = {
     "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request, set_split_request"

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,41 @@ def test_an_interrupted_warm_start_goes_on_from_the_rounds_before_it():
     whole = fewlabel.PNUAUCBoostClassifier(30, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(model.stumps_[:5], whole.stumps_[:5])
     assert model.n_iter_ == 30
+
+
+@pytest.mark.parametrize(
+    ("model", "changed"),
+    [
+        (fewlabel.RankBoostClassifier(3, random_state=0), {"learning_rate": 0.5, "random_state": 1}),
+        (fewlabel.TreeAUCBoostClassifier(3, random_state=0), {"l2_regularization": 2.0}),
+        (fewlabel.LinearAUCClassifier(solver="oam-gra", random_state=0), {"alpha": 0.5}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_warm_start_with_other_parameters_columns_or_classes(model, changed, tmp_path):
+    model = clone(model).set_params(warm_start=True).fit_ranking(X, Y)
+    fewlabel.save(model, tmp_path / "model.skops")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(**({"n_estimators": 5} if "n_estimators" in model.get_params() else {"max_iter": 2}))
+        model.fit_ranking(X, Y)
+    loaded = fewlabel.load(tmp_path / "model.skops")
+    for continued in (clone(model).fit_ranking(X, Y), loaded):
+        with pytest.warns(UserWarning, match="other parameters: " + next(iter(changed))) as caught:
+            continued.set_params(**changed).fit_ranking(X, Y)
+        assert all(name in str(caught[0].message) for name in changed)
+        assert caught[0].filename == __file__
+    for other in ((X[:, :-1], Y), (X, np.where(Y == 1, 2, Y))):
+        with pytest.raises(ValueError, match="warm_start=False to start again"):
+            clone(model).fit_ranking(X, Y).fit_ranking(*other)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(model).set_params(warm_start=False).fit_ranking(X, Y).fit_ranking(X[:, :-1], Y)
+
+
+def test_fit_ranking_is_only_where_it_works():
+    assert not hasattr(fewlabel.AutoClassifier(), "fit_ranking")
+    assert hasattr(fewlabel.RankBoostClassifier(), "fit_ranking")
 
 
 def test_a_refit_keeps_what_was_set_outside_fit():

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 from scipy.stats import beta
 
 from fewlabel.decisions import Costs, Evidence, capacity_cut
@@ -94,6 +95,77 @@ def test_no_more_positives_are_found_than_rows_are_flagged():
         assert found["recall"].value <= n / 100 / 0.5 + 1e-9
 
 
+def test_bands_include_the_uncertainty_of_the_prior():
+    rng = np.random.default_rng(0)
+    covered = {None: [], 0.3: []}
+    for seed in range(100):
+        positive, positive_scores = normal_rows(150, 1.0, seed)
+        known, scores = normal_rows(1000, 0.3, 1000 + seed)
+        truth = known[scores > 1.0].mean()
+        guess = expit(logit(0.3) + 0.3 * rng.normal())
+        for width, found in covered.items():
+            limits = None if width is None else tuple(expit(logit(guess) + 1.645 * np.array([-width, width])))
+            both = np.r_[positive, np.zeros(1000, dtype=bool)], np.r_[positive_scores, scores]
+            band = Evidence(*both, prior=guess, prior_interval=limits, positives_only=True).at(1.0)["precision"]
+            found.append(band.low <= truth <= band.high)
+    assert np.mean(covered[0.3]) >= 0.93
+    assert np.mean(covered[None]) < 0.8
+
+
+def test_an_exact_prior_is_an_interval_of_one_point():
+    positive, scores = normal_rows(200, 0.3, 0)
+    exact = Evidence(positive, scores, prior=0.2).at(1.0, Costs(5, 1))
+    point = Evidence(positive, scores, prior=0.2, prior_interval=(0.2, 0.2)).at(1.0, Costs(5, 1))
+    for name, found in exact.items():
+        assert point[name] == pytest.approx(found, rel=0.05, abs=0.01)
+
+
+def test_models_of_fewer_labels_widen_the_favorable_side_only():
+    positive, scores = normal_rows(200, 0.3, 0)
+    plain, folds = (Evidence(positive, scores, training_share=s).at(1.0, Costs(5, 1)) for s in (1.0, 0.8))
+    for name in ("cost", "false_negative", "false_positive"):
+        assert folds[name][::2] == plain[name][::2]
+        assert folds[name].low == pytest.approx(0.8 * plain[name].low)
+    for name in ("precision", "recall"):
+        assert folds[name][:2] == plain[name][:2]
+        assert folds[name].high > plain[name].high
+
+
+def test_cut_of_probabilities_is_that_of_their_log_odds():
+    positive, scores = normal_rows(300, 0.3, 0)
+    for miss in (1, 5, 20):
+        cut = Evidence(positive, scores).cost_cut(Costs(miss, 1))
+        assert Evidence(positive, expit(scores)).cost_cut(Costs(miss, 1)) == pytest.approx(expit(cut), abs=1e-6)
+
+
+def test_extreme_costs_flag_all_or_none_of_the_probabilities():
+    positive, probability = np.arange(50) % 3 == 0, np.linspace(0, 1, 50)
+    assert Evidence(positive, probability).cost_cut(Costs(1e9, 1)) < 0
+    assert Evidence(positive, probability).cost_cut(Costs(1, 1e9)) == 1.0
+    assert Evidence(positive, np.full(50, 0.3)).cost_cut(Costs(1e9, 1)) < 0.3
+
+
+def test_no_more_rows_are_flagged_than_asked_for():
+    positive, scores = normal_rows(150, 0.1, 0)
+    found = Evidence(positive, scores, prior=0.1, prior_interval=(0.02, 0.3)).at_top(20, of=1000)
+    assert found["true_positive"].high <= 0.02
+    assert found["false_positive"].high <= 0.02
+
+
+def test_the_band_of_the_flagged_share_holds_both_kinds_of_draws():
+    positive, scores = normal_rows(200, 0.3, 0)
+    plain, folds = (Evidence(positive, scores, training_share=s).at(0.0)["share"] for s in (1.0, 0.5))
+    assert folds.low < plain.low
+    assert folds.high == pytest.approx(plain.high, rel=0.05)
+
+
+def test_the_curve_has_the_cut_of_the_caller():
+    positive, scores = normal_rows(200, 0.3, 0)
+    table = Evidence(positive, scores).curve(also=0.123)
+    assert 0.123 in table["cut"].tolist()
+    assert table["cut"].is_monotonic_decreasing
+
+
 def test_weights_undo_a_choice_of_rows():
     positive, scores = normal_rows(40_000, 0.2, 0)
     share = np.where(scores > 0.5, 0.5, 0.1)  # likely rows are labeled more often
@@ -158,6 +230,8 @@ def test_order_of_the_rows_does_not_matter(evidence):
         (([True, True], [0.0, 1.0]), {}, "rows of both kinds"),
         (([True, False], [[0.0, 1.0]]), {}, "expected equal 1-D"),
         (([True, False], [0.0, 1.0]), {"positives_only": True}, "needs prior"),
+        (([True, False], [0.0, 1.0]), {"prior": 0.2, "prior_interval": (0.3, 0.4)}, "does not contain prior=0.2"),
+        (([True, False], [0.0, 1.0]), {"training_share": 0.0}, "more than 0 and at most 1"),
     ],
 )
 def test_bad_evidence(arguments, options, message):

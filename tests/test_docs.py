@@ -5,6 +5,7 @@ import runpy
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 
 import fewlabel
@@ -77,3 +78,26 @@ def test_an_example_runs(example, monkeypatch, tmp_path):
     monkeypatch.setattr(plt, "show", lambda: None)
     runpy.run_path(str(example))
     plt.close("all")
+
+
+def test_the_figures_of_auto_are_those_of_its_cells():
+    page = (DOCS / "methods" / "auto.md").read_text("utf-8")
+    cells = pd.read_csv(ROOT / "benchmarks" / "experience.csv")
+    aucs = cells.drop(columns=["table", "share", "draw"])
+    columns = [*aucs.groupby(cells["share"]).mean().to_numpy(), aucs.mean().to_numpy()]
+    ranks = aucs.rank(axis=1, ascending=False).mean()
+    found = 0
+    for k, name in enumerate(aucs):
+        row = re.search(rf"^\| {re.escape(name)} \| (.*) \|$", page, re.MULTILINE)
+        if row:
+            found += 1
+            shown = row[1].replace("*", "").split(" | ")
+            assert shown == [*(f"{c[k]:.4f}"[1:] for c in columns), f"{ranks[name]:.1f}"]
+    assert found == 12
+    tables = aucs.groupby(cells["table"]).mean()
+    below = tables["AutoClassifier"] - tables.drop(columns="AutoClassifier").max(axis=1)
+    assert f"on {(below < -0.02).sum()} it is more than .02 below" in page
+    assert f"{len(cells)} cells of {len(tables)} tables" in page
+    for other, text in (("extra trees + components", "72%"), ("CatBoost", "67%"), ("CatBoost + components", "66%")):
+        assert f"{(aucs['AutoClassifier'] > aucs[other]).mean():.0%}" == text
+        assert text in page

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fewlabel import files
+from fewlabel import file_sets
 from fewlabel.files import read_chunks, read_table
 from fewlabel.text import did_you_mean, distinct
 
@@ -55,7 +55,7 @@ def test_a_set_of_files_is_replaced_together_or_not_at_all(call, error, old, tmp
         (tmp_path / name).write_text("old " + name)
 
     def replace():
-        with files.atomic_set(*(tmp_path / name for name in names)) as drafts:
+        with file_sets.atomic_set(*(tmp_path / name for name in names)) as drafts:
             for draft in drafts:
                 draft.write_text("new")
 
@@ -74,11 +74,11 @@ def test_a_set_keeps_permissions_and_links(tmp_path):
     (tmp_path / "a").write_text("old")
     (tmp_path / "a").chmod(0o640)
     (tmp_path / "link").symlink_to("a")
-    with files.atomic_set(tmp_path / "link", tmp_path / "b") as (a, b):
+    with file_sets.atomic_set(tmp_path / "link", tmp_path / "b") as (a, b):
         a.write_text("new")
         b.write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "a").read_text() == "new"
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
-    with pytest.raises(OSError, match="is not a file"), files.atomic_set(tmp_path):
+    with pytest.raises(OSError, match="is not a file"), file_sets.atomic_set(tmp_path):
         pass

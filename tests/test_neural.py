@@ -5,10 +5,12 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 import fewlabel
 from fewlabel import NeuralPUClassifier, make_pu
+from fewlabel.neural import _batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::fewlabel.exceptions.PriorWarning")
 needs_torch = pytest.mark.skipif(
@@ -37,6 +39,27 @@ def test_ranks(risk, loss, data):
     model = NeuralPUClassifier(risk, loss=loss, prior=0.29, max_iter=60, batch_size=100, random_state=0).fit(X, y)
     assert roc_auc_score(true, model.decision_function(X)) > 0.85
     assert len(model.loss_curve_) == model.n_iter_ == 60
+
+
+@pytest.mark.parametrize(("n_p", "n_u", "size"), [(3, 500, 50), (80, 420, 100), (10, 3, 4), (1, 1, 1)])
+def test_every_batch_holds_positives_and_unlabeled_rows(n_p, n_u, size):
+    positive = np.arange(n_p + n_u) < n_p
+    found = _batches(positive, size, np.random.default_rng(0))
+    assert all(positive[batch].any() and not positive[batch].all() for batch in found)
+    np.testing.assert_array_equal(np.unique(np.concatenate(found)), np.arange(n_p + n_u))
+
+
+@needs_torch
+def test_with_batch_normalization_the_paper_s_deep_network_learns(data):
+    """One batch of all rows: the folded layers give what the last pass saw, and the risk falls."""
+    X, y, true = data
+    form = {"hidden_layer_sizes": (30,) * 4, "batch_norm": True, "batch_size": len(y), "prior": 0.29, "random_state": 0}
+    model = NeuralPUClassifier("upu", max_iter=60, learning_rate=0.01, alpha=0.0, **form).fit(X, y)
+    assert roc_auc_score(true, model.decision_function(X)) > 0.85
+    last = model.decision_function(X) - model.offset_
+    risk = 0.29 * expit(-last[y == 1]).mean() + expit(last[y == -1]).mean() - 0.29 * expit(last[y == 1]).mean()
+    assert risk <= model.loss_curve_[-1] + 1e-3
+    assert risk < 0.5 * model.loss_curve_[0]
 
 
 @needs_torch

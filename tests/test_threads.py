@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fewlabel
-from fewlabel.threads import map_in_threads
+from fewlabel.threads import map_ahead, map_in_threads
 
 INTERRUPTED = """
 import threading, time
@@ -71,3 +71,13 @@ def test_no_threads_of_joblib():
     sources = Path(fewlabel.__file__).parent.rglob("*.py")
     pattern = re.compile('prefer="threads"|require="sharedmem"')
     assert [path.name for path in sources if pattern.search(path.read_text("utf-8"))] == []
+
+
+def test_a_stream_is_drawn_shortly_before_it_is_worked_on():
+    drawn = []
+    found = map_ahead(lambda k: k * k, (drawn.append(k) or k for k in range(100)), n_jobs=2)
+    assert [next(found) for _ in range(5)] == [0, 1, 4, 9, 16]
+    assert len(drawn) <= 5 + 3
+    assert list(found) == [k * k for k in range(5, 100)]
+    with pytest.raises(ZeroDivisionError):
+        list(map_ahead(lambda k: 1 / k, [1, 0, 1, 1, 1], n_jobs=2))

@@ -4,6 +4,7 @@ The only file that touches scikit-learn's private helpers.
 """
 
 import functools
+import numbers
 import warnings
 from typing import Self
 
@@ -15,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback._callback_support import callback_management_context
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -26,7 +28,7 @@ from fewlabel.calibration import calibrate, out_of_fold_slope, score_folds
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read_binary, read_classes, require_weight, require_y
 from fewlabel.types import MatrixLike
-from fewlabel.warning_filters import keep_filters
+from fewlabel.warning_filters import caller_level, keep_filters
 
 __all__ = [
     "HasMethods",
@@ -45,6 +47,7 @@ _MOST_OUT_OF_FOLD = 2000  # labeled rows; with more of them the scores of the fi
 _N_FOLDS = 3
 _LEAST_SLOPE = 0.01  # of that of the fit, so that the probabilities rank rows as the scores do
 _QUIET = {"verbose": 0, "warm_start": False, "record_history": False}
+_MAY_CHANGE = ("n_estimators", "max_iter", "tol", "n_jobs", "verbose", "warm_start", "record_history")
 # Private attributes that scikit-learn sets outside fit: set_output, set_fit_request, callbacks of a search.
 _SCIKIT_LEARNS = ("_skl", "_metadata_request", "_parent_callback_ctx")
 
@@ -188,6 +191,7 @@ class RankingClassifier(LabeledClassifier):
     """
 
     _needed_signs = (-1, 1)
+    _continued: str | None = None  # the attribute that a warm start goes on from, parameters and all
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -211,6 +215,7 @@ class RankingClassifier(LabeledClassifier):
         self._calibrate_out_of_fold(X, signs, weight)
         return self
 
+    @available_if(lambda self: hasattr(self, "_fit"))  # AutoClassifier has a fit of its own
     @fit_context(prefer_skip_nested_validation=True)
     def fit_ranking(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model for its ranking: as `fit`, in a third of the time, but with too extreme probabilities.
@@ -230,9 +235,35 @@ class RankingClassifier(LabeledClassifier):
     def _rank(self, X, y, sample_weight):
         """Learn, and set the threshold and probabilities from the rows of the fit; the rows as `_fit` took them."""
         X, signs, weight = self._read_rows(X, y, sample_weight)
+        self._compare_with_last_fit()
         self._fit(X, signs, weight)
         self._make_classifier(self._score(X), signs, weight)
         return X, signs, weight
+
+    def _compare_with_last_fit(self):
+        """Refuse a warm start with other columns or classes, warn of one with other parameters."""
+        if self._continued is None:
+            return
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE}
+        if not isinstance(self.random_state, numbers.Integral):
+            parameters["random_state"] = None
+        last = getattr(self, "_last_fit", None) if self.warm_start and hasattr(self, self._continued) else None
+        self._last_fit = parameters, self.n_features_in_, self.classes_.tolist()
+        if last is None:
+            return
+        if last[1:] != self._last_fit[1:]:
+            raise ValueError(
+                f"warm_start=True continues a fit to {last[1]} columns and the classes {last[2]}, and this one has "
+                f"{self.n_features_in_} and {self.classes_.tolist()}: set warm_start=False to start again"
+            )
+        before = last[0]
+        changed = [f"{name} from {before[name]!r} to {v!r}" for name, v in parameters.items() if before[name] != v]
+        if changed:
+            warnings.warn(
+                f"warm_start=True continues the last fit, which had other parameters: {', '.join(changed)}. What it "
+                "learned with them stays; set warm_start=False to start again",
+                stacklevel=caller_level(),
+            )
 
     def _calibrate_out_of_fold(self, X, signs, weight):
         """Replace the slope of the log-odds by one from scores of models that were not fitted to the rows."""
@@ -255,7 +286,7 @@ class RankingClassifier(LabeledClassifier):
             scores = model._score(X[known])
             offset = calibrate(scores, signs[known] > 0, None if weight is None else weight[known]).offset
             # A model of fewer rows may have scores on another scale.
-            spread, full = (np.sort(np.abs(d)).mean() for d in (scores + offset, decision[known]))
+            spread, full = (_mean_size(d, weight, known) for d in (scores + offset, decision[known]))
             if spread > 1e-9 * full:  # otherwise the model has learned nothing, and its decision is 0
                 out_of_fold[test] = full / spread * (model._score(X[test]) + offset)
         weight = None if weight is None else weight[labeled]
@@ -280,7 +311,8 @@ class RankingClassifier(LabeledClassifier):
         -------
         ndarray of shape (n_samples,)
         """
-        decision = self._decision(X)
+        check_is_fitted(self)
+        decision = self._score(self._validate(X, reset=False)) + self.offset_
         return -decision if self._positive_is_first else decision
 
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -294,8 +326,11 @@ class RankingClassifier(LabeledClassifier):
         -------
         ndarray of shape (n_samples,)
         """
-        second = self.decision_function(X) > 0
-        return self.classes_[second.astype(np.intp)]
+        return self.classes_at(self.decision_function(X))
+
+    def classes_at(self, decision: np.ndarray) -> np.ndarray:
+        """Class of each row, by its decision function: what `predict` returns, if scores are known."""
+        return self.classes_[(decision > 0).astype(np.intp)]
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class, by a sigmoid fitted to the labeled rows.
@@ -311,17 +346,13 @@ class RankingClassifier(LabeledClassifier):
         -------
         ndarray of shape (n_samples, 2)
         """
-        decision = self._decision(X)
-        slope, intercept = self.calibration_
-        margin = slope * decision + intercept
-        if self._positive_is_first:
-            margin = -margin
-        return np.column_stack([expit(-margin), expit(margin)])
+        return self.probabilities_at(self.decision_function(X))
 
-    def _decision(self, X):
-        """Score of each row, above 0 for the positive class."""
-        check_is_fitted(self)
-        return self._score(self._validate(X, reset=False)) + self.offset_
+    def probabilities_at(self, decision: np.ndarray) -> np.ndarray:
+        """Probability of each class, by its decision function: what `predict_proba` returns, if scores are known."""
+        slope, intercept = self.calibration_
+        margin = slope * decision + (-intercept if self._positive_is_first else intercept)
+        return np.column_stack([expit(-margin), expit(margin)])
 
     @property
     def _positive_is_first(self):
@@ -351,6 +382,15 @@ class RankingClassifier(LabeledClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _mean_size(values, weight, rows):
+    """Mean absolute value of these rows, summed in ascending order: that of the rows does not matter."""
+    sizes = np.abs(values)
+    if weight is None:
+        return np.sort(sizes).mean()
+    order = np.lexsort((weight[rows], sizes))
+    return np.average(sizes[order], weights=weight[rows][order])
 
 
 class TakesWhatItsBaseTakes(ValidatesByTags):

@@ -6,7 +6,6 @@ import gzip
 import itertools
 import os
 import secrets
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -66,7 +65,7 @@ def read_table(
     path = Path(path)
     kind = _kind(path)
     if kind in _TEXT:
-        with _readable_errors(path):
+        with readable_errors(path):
             options = _text_options(path, kind, encoding, decimal)
             if verbatim:
                 names = pd.read_csv(path, nrows=0, **options).columns
@@ -74,7 +73,7 @@ def read_table(
                 options |= {"keep_default_na": False, "na_values": missing, "dtype": dict.fromkeys(verbatim, str)}
             table = pd.read_csv(path, **options)
     else:
-        with _readable_errors(path):
+        with readable_errors(path):
             table = _arrow_table(path, kind).to_pandas()
             table.columns = distinct(table.columns.map(str))
     if len(table) == 0 or table.shape[1] == 0:
@@ -107,11 +106,11 @@ def read_chunks(
     """
     path = Path(path)
     kind = _kind(path)
-    with _readable_errors(path):
+    with readable_errors(path):
         if kind in _TEXT:
             chunks = _text_chunks(path, rows, text_columns, _text_options(path, kind, encoding, decimal))
         else:
-            chunks = _arrow_chunks(path, kind, rows)
+            chunks = _arrow_chunks(path, rows)
         for chunk in chunks:
             chunk.columns = chunk.columns.map(str)
             if len(chunk):
@@ -122,11 +121,28 @@ def column_names(path: AnyPath, *, encoding: str | None = None) -> list[str]:
     """Return the column names as they stand in the file, duplicates included; `encoding` as in :func:`read_table`."""
     path = Path(path)
     kind = _kind(path)
-    with _readable_errors(path):
+    with readable_errors(path):
         if kind in _TEXT:
             line = _first_line(path, encoding)
             return next(csv.reader([line], delimiter=_separator(line, kind)), [])
         return list(_arrow_schema(path, kind).names)
+
+
+def has_rows(path: AnyPath) -> bool:
+    """Whether a table has a row below its column names."""
+    path = Path(path)
+    kind = _kind(path)
+    with readable_errors(path):
+        if kind in _TEXT:
+            return len(pd.read_csv(path, nrows=1, **_text_options(path, kind, None, "."))) > 0
+        return _arrow_table(path, kind).num_rows > 0
+
+
+def separator_of(path: AnyPath, *, encoding: str | None = None) -> str:
+    """Return the separator of a text file; `encoding` as in :func:`read_table`."""
+    path = Path(path)
+    with readable_errors(path):
+        return _separator(_first_line(path, encoding), _kind(path))
 
 
 def is_text_file(path: AnyPath) -> bool:
@@ -144,7 +160,7 @@ def _kind(path: Path) -> str:
     raise TableError(f"{path}: tables are read from .csv, .tsv (also .gz), .parquet, .feather and .arrow files")
 
 
-class _readable_errors:
+class readable_errors:
     """Turn the exceptions of the readers into one line that says what is wrong with the file."""
 
     def __init__(self, path):
@@ -182,7 +198,7 @@ def _open_text(path: Path, encoding: str | None) -> IO[str]:
 def _text_options(path: Path, kind: str, encoding: str | None, decimal: str) -> dict[str, Any]:
     """Arguments of pandas' `read_csv`, for a file whose rows all match the header."""
     separator = _separator(_first_line(path, encoding), kind)
-    _check_lengths(path, separator, encoding)
+    check_lengths(path, separator, encoding)
     encoding = encoding or _UTF8
     return {"sep": separator, "decimal": decimal, "encoding": encoding, "index_col": False, "low_memory": False}
 
@@ -202,7 +218,7 @@ def _separator(line: str, kind: str) -> str:
     return max(_SEPARATORS, key=lambda s: (len(next(csv.reader([line], delimiter=s), [])), s == ","))
 
 
-def _check_lengths(path: Path, separator: str, encoding: str | None) -> None:
+def check_lengths(path: Path, separator: str, encoding: str | None = None) -> None:
     """Refuse a row with more or fewer fields than the header: pandas would shift or fill it without a word."""
     blank = " \r\n" if separator == "\t" else None  # pandas skips lines of nothing but spaces
     header = None
@@ -250,29 +266,54 @@ def _arrow_table(path, kind):
     return pq.ParquetFile(path).read() if kind in _PARQUET else pyarrow.feather.read_table(path)
 
 
-def _arrow_chunks(path, kind, rows):
-    """Chunks of exactly `rows` rows, whatever the batches of the file."""
+def arrow_batches(path: Path, rows: int, columns: Sequence[str] | None = None, categories: Sequence[str] = ()) -> Any:
+    """Iterate over the batches of a Parquet, Feather or Arrow file.
+
+    Parameters
+    ----------
+    path : Path
+    rows : int
+        Most rows of a batch of a Parquet file; the batches of the other files are as they were written.
+    columns : sequence of str, default=None
+        The columns to read; by default all of them.
+    categories : sequence of str, default=()
+        Columns of a Parquet file whose texts to read as categories.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if kind in _PARQUET:
-        batches = pq.ParquetFile(path).iter_batches(batch_size=rows)
-    else:
-        reader = pa.ipc.open_file(pa.memory_map(str(path)))
-        batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+    if _kind(path) in _PARQUET:
+        yield from pq.ParquetFile(path, read_dictionary=list(categories)).iter_batches(batch_size=rows, columns=columns)
+        return
+    with pa.memory_map(str(path)) as source:
+        reader = pa.ipc.open_file(source)
+        for i in range(reader.num_record_batches):
+            batch = reader.get_batch(i)
+            yield batch if columns is None else batch.select(columns)
+
+
+def _arrow_chunks(path, rows):
+    """Chunks of exactly `rows` rows, whatever the batches of the file."""
+    import pyarrow as pa
+
     waiting, n = [], 0
-    for batch in batches:
+    for batch in arrow_batches(path, rows):
         waiting.append(batch)
         n += len(batch)
         while n >= rows:
             joined = pa.Table.from_batches(waiting)
-            yield _as_frame(joined.slice(0, rows))
+            yield as_frame(joined.slice(0, rows))
             waiting, n = joined.slice(rows).to_batches(), n - rows
     if n:
-        yield _as_frame(pa.Table.from_batches(waiting))
+        yield as_frame(pa.Table.from_batches(waiting))
 
 
-def _as_frame(table):
+def as_frame(table: Any) -> pd.DataFrame:
+    """An Arrow table or batch as a DataFrame; of columns with the same name, the second is called ``name.1``."""
     frame = table.to_pandas()
     frame.columns = distinct(frame.columns.map(str))
     return frame
@@ -310,7 +351,7 @@ def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
             yield file
         return
     target = Path(os.path.realpath(path))  # follow a symbolic link, so that the link itself stays
-    temporary = _beside(target)
+    temporary = beside(target)
     try:
         with open(temporary, "xb") as file:
             if target.exists():
@@ -322,78 +363,15 @@ def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-@contextlib.contextmanager
-def atomic_set(*paths: AnyPath) -> Iterator[list[Path]]:
-    """Replace several files together: those of the old set stay until all of the new one are written.
-
-    If the block, or replacing a file, fails or is interrupted, the old files are in their places.
-
-    Parameters
-    ----------
-    *paths : str or path-like
-        The files. Their folders must exist.
-
-    Yields
-    ------
-    list of Path
-        Where to write the new files, in the order of `paths`.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from fewlabel.files import atomic_set
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_set(Path(folder, "a.txt"), Path(folder, "b.txt")) as (first, second):
-    ...         _ = first.write_text("1"), second.write_text("2")
-    ...         before = len([name for name in os.listdir(folder) if not name.startswith(".")])
-    ...     before, sorted(os.listdir(folder))
-    (0, ['a.txt', 'b.txt'])
-    """
-    targets = [Path(os.path.realpath(path)) for path in paths]  # a symbolic link itself stays
-    for target in targets:
-        if target.exists() and not target.is_file():
-            raise OSError(f"{target} is not a file: a folder or a device cannot be replaced")
-    drafts, backups = [_beside(target) for target in targets], [_beside(target) for target in targets]
-    try:
-        yield drafts
-        _replace_all(drafts, targets, backups)
-    finally:
-        for path in (*drafts, *backups):
-            path.unlink(missing_ok=True)
-    for folder in {target.parent for target in targets}:
-        _sync_folder(folder)
-
-
-def _replace_all(drafts, targets, backups):
-    for draft, target, backup in zip(drafts, targets, backups):
-        if target.exists():
-            shutil.copymode(target, draft)
-            try:
-                os.link(target, backup)  # needs no space
-            except OSError:
-                shutil.copy2(target, backup)
-    try:
-        for draft, target in zip(drafts, targets):
-            os.replace(draft, target)
-    except BaseException:
-        for draft, target, backup in zip(drafts, targets, backups):
-            if backup.exists():
-                os.replace(backup, target)
-            elif not draft.exists():
-                target.unlink(missing_ok=True)
-        raise
-
-
-def _beside(target):
+def beside(target):
     """A name for a temporary file in the folder of another, which it can replace."""
     return target.with_name(f".fewlabel-{secrets.token_hex(8)}.tmp")
 
 
-def _sync_folder(folder):
+def sync_folder(folder):
     """Flush the new name to the disk, too, on systems that can."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

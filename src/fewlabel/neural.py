@@ -38,10 +38,12 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         P(y = positive) among the unlabeled rows, :math:`\pi`. None means that it is estimated as by
         `estimate_class_prior`.
     hidden_layer_sizes : tuple of int, default=(100,)
-        Width of each hidden layer. The paper uses (100,) for small datasets and four layers of 300 for large ones; its
-        batch normalization is not used here.
+        Width of each hidden layer. The paper uses (100,) for small datasets and four layers of 300 for large ones.
     activation : {"relu", "softsign"}, default="relu"
         Activation of the hidden layers.
+    batch_norm : bool, default=False
+        Whether to scale the inputs of the activations to mean 0 and variance 1, in a batch by the batch, and in the
+        fitted model by all training rows.
     alpha : float, default=0.005
         Weight decay.
     beta : float, default=0.0
@@ -51,14 +53,16 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     learning_rate : float, default=0.001
         Learning rate of Adam.
     batch_size : int, default=1000
-        Rows per mini-batch, positives and unlabeled rows together.
+        Rows per mini-batch, positives and unlabeled rows together. Every batch holds both, in the proportion of all
+        rows; positives are repeated if there are fewer of them than batches.
     max_iter : int, default=100
         Number of passes over the rows.
     threshold : {"prior", "zero"}, default="prior"
         "prior": predict the prior's share of the unlabeled training rows as positive. "zero": use the sign of
         :math:`g`.
     random_state : int, RandomState instance or None, default=None
-        Draws the initial weights, the batches, and the folds for the estimate of the prior.
+        Draws the initial weights, the batches, and the folds for the estimate of the prior. Batches count rows, so that
+        a row of weight 2 is not the same as a repeated row.
 
     Attributes
     ----------
@@ -109,6 +113,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         "loss": [StrOptions({"sigmoid", "logistic", "squared"})],
         "hidden_layer_sizes": ["array-like"],
         "activation": [StrOptions(set(_ACTIVATIONS))],
+        "batch_norm": ["boolean"],
         "alpha": [Interval(numbers.Real, 0, None, closed="left")],
         "beta": [Interval(numbers.Real, 0, None, closed="left")],
         "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
@@ -126,6 +131,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         prior: float | None = None,
         hidden_layer_sizes: tuple[int, ...] = (100,),
         activation: Literal["relu", "softsign"] = "relu",
+        batch_norm: bool = False,
         alpha: float = 0.005,
         beta: float = 0.0,
         gamma: float = 1.0,
@@ -140,6 +146,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.prior = prior
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
+        self.batch_norm = batch_norm
         self.alpha = alpha
         self.beta = beta
         self.gamma = gamma
@@ -164,12 +171,13 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         )
         curve = []
         for _ in range(self.max_iter):
-            order = torch.tensor(rng.permutation(len(rows)))
             risks = [
                 self._batch_step(rows[batch], positive[batch], weight[batch], layers, optimizer, torch)
-                for batch in torch.split(order, self.batch_size)
+                for batch in _batches(signs > 0, self.batch_size, rng)
             ]
             curve.append(float(np.mean(risks)))
+        if self.batch_norm:
+            layers = _fold_norms(rows, layers, self.activation, torch)
         self.coefs_ = [w.detach().numpy().astype(np.float64) for w, _ in layers]
         self.intercepts_ = [b.detach().numpy().astype(np.float64) for _, b in layers]
         self.loss_curve_ = np.array(curve)
@@ -177,10 +185,9 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
 
     def _batch_step(self, rows, positive, weight, layers, optimizer, torch):
         """Take one step on a batch, and return its risk."""
-        g = _forward(rows, layers, self.activation, torch)
+        g = _forward(rows, layers, self.activation, torch, self.batch_norm)
         as_positive, as_negative = _loss(g, self.loss, torch), _loss(-g, self.loss, torch)
         on_p, on_u = weight * positive, weight * ~positive
-        # If a batch has no row of a group, the terms of that group vanish.
         per_p, per_u = self.prior_ / on_p.sum().clamp(min=1e-12), 1.0 / on_u.sum().clamp(min=1e-12)
         positives = per_p * (on_p @ as_positive)
         negatives = per_u * (on_u @ as_negative) - per_p * (on_p @ as_negative)
@@ -223,12 +230,42 @@ def _first_layers(sizes, rng, torch):
     return layers
 
 
-def _forward(rows, layers, activation, torch):
-    act = torch.relu if activation == "relu" else torch.nn.functional.softsign
+def _batches(positive, batch_size, rng):
+    """Rows of each batch of a pass: every row is in one, and every batch holds positives and unlabeled rows."""
+    groups = [rng.permutation(np.flatnonzero(group)) for group in (positive, ~positive)]
+    n_batches = -(-len(positive) // batch_size)
+    parts = [np.array_split(np.resize(group, max(len(group), n_batches)), n_batches) for group in groups]
+    return [np.concatenate(batch) for batch in zip(*parts)]
+
+
+def _forward(rows, layers, activation, torch, batch_norm=False):
     for w, b in layers[:-1]:
-        rows = act(rows @ w + b)
+        rows = rows @ w
+        if batch_norm:
+            rows = (rows - rows.mean(dim=0)) / _deviation(rows, torch)
+        rows = _activate(rows + b, activation, torch)
     w, b = layers[-1]
     return (rows @ w + b).ravel()
+
+
+def _activate(values, activation, torch):
+    return torch.relu(values) if activation == "relu" else torch.nn.functional.softsign(values)
+
+
+def _deviation(rows, torch):
+    return torch.sqrt(rows.var(dim=0, unbiased=False) + 1e-5)
+
+
+def _fold_norms(rows, layers, activation, torch):
+    """Layers without normalization that do on all rows what those with it do."""
+    folded = []
+    with torch.no_grad():
+        for w, b in layers[:-1]:
+            before = rows @ w
+            spread = _deviation(before, torch)
+            folded.append((w / spread, b - before.mean(dim=0) / spread))
+            rows = _activate(before / spread + folded[-1][1], activation, torch)
+    return [*folded, layers[-1]]
 
 
 def _loss(z, name, torch):

@@ -4,6 +4,7 @@ The kernels are serial and release the lock, so plain Python threads can run the
 several threads at once, and a fork after a fit, safe, which Numba's own threading layers do not guarantee.
 """
 
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -39,6 +40,32 @@ def map_in_threads(work, items, n_jobs=None):
     pool = ThreadPoolExecutor(n_threads)
     try:
         yield from pool.map(work, items)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def map_ahead(work, items, n_jobs=None):
+    """As `map_in_threads`, but items are drawn only shortly before they are worked on: for streams of any length.
+
+    Examples
+    --------
+    >>> from itertools import count, islice
+    >>> from fewlabel.threads import map_ahead
+    >>> list(islice(map_ahead(abs, count(-2), n_jobs=2), 4))
+    [2, 1, 0, 1]
+    """
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads == 1:
+        yield from map(work, items)
+        return
+    pool, waiting = ThreadPoolExecutor(n_threads), deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > n_threads:  # one more than threads, so that none has to wait for the caller
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

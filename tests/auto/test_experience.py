@@ -9,7 +9,7 @@ from fewlabel.auto import Experience, Trial, portfolio
 from fewlabel.auto._experience import experience, from_angle, to_angle
 
 NAMES = ["a", "b", "c"]
-RULE = {"steepness": 20.0, "noise": 1.0, "least_weight": 0.1}
+RULE = {"steepness": 20.0, "noise": 1.0, "most": 5}
 LEVELS = np.array([0.0, 0.2, -0.2])  # angles of the members, relative to the table
 
 
@@ -59,6 +59,13 @@ def test_weights_follow_the_posterior_and_poor_members_get_none(learned):
     weights = learned.weights(to_angle(np.array([0.83, 0.84, 0.5])), 200)
     assert weights.sum() == pytest.approx(1)
     assert weights[1] > weights[0] > weights[2] == 0
+
+
+def test_no_more_members_than_the_rule_says(learned):
+    scores = to_angle(np.array([0.83, 0.83, 0.83]))
+    flat, one = ({**RULE, "steepness": 1.0, "most": most} for most in (5, 1))
+    assert (Experience({**learned.state, "rule": flat}).weights(scores, 20) > 0).all()
+    assert Experience({**learned.state, "rule": one}).weights(scores, 20).tolist() == [0.0, 1.0, 0.0]
 
 
 def test_members_can_be_missing_or_new(learned):

@@ -71,7 +71,7 @@ def test_time_tests_later_rows_only():
     mixed, forward = AutoClassifier(**QUICK).fit(X, y), AutoClassifier(**QUICK).fit(X, y, time=time)
     assert (forward.labeled_rows_ >= 100).all()
     assert len(forward.out_of_fold_) == len(forward.labeled_rows_)
-    assert _headline(forward)[0] < _headline(mixed)[0] - 0.1
+    assert _headline(forward)[0] < _headline(mixed)[0] - 0.05
     curve = learning_curve(forward, X, y, sampling=Sampling(time=time.astype(float)))
     assert curve.labels[-1] < 180
 

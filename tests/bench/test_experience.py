@@ -48,7 +48,7 @@ def test_the_data_file_can_be_read_by_the_package(folder):
 def test_the_figures_are_those_of_the_cells(folder):
     names, cells = experience.read_cells(folder)
     rule, scores = experience.leave_one_table_out(names, cells)
-    assert set(rule) == {"steepness", "noise", "least_weight"}
+    assert set(rule) == {"steepness", "noise", "most"}
     found = experience.figures(scores)
     for share in experience.SHARES:
         part = [cell for cell in cells if cell.about["share"] == share]
@@ -66,7 +66,7 @@ def test_the_labels_of_a_table_do_not_reach_its_own_experience(folder, monkeypat
         for cell in cells
     ]
     monkeypatch.setattr(experience, "NOISE", (1.0,))
-    monkeypatch.setattr(experience, "LEAST_WEIGHT", (0.1,))
+    monkeypatch.setattr(experience, "MOST", (5,))
     monkeypatch.setattr(experience, "STEEPNESS", (20,))
     _, before = experience.leave_one_table_out(names, cells)
     _, after = experience.leave_one_table_out(names, changed)

@@ -135,6 +135,40 @@ def test_numbers_of_a_table():
     assert table.near("NMSNN") == "1 of 1"  # far better than printed; one draw of COIL has no deviation
 
 
+def test_chosen_values_at_an_end_of_the_grid_are_named():
+    experiment = get_suite("pnu-auc")["Table 2"]
+    grid = {
+        f"gamma {gamma}, rounds {n}": [0.5 + 0.1 * gamma + n / 1e4, 0.6 + n / 1e4] for gamma in (0, 1) for n in (5, 9)
+    }
+    rows = results(experiment, {"PNU-AUCBoost": {"pima": [0.0, 0.0]}}).drop(columns="score").assign(grid=[grid, grid])
+    found = experiment.settle(rows)
+    assert found["chosen"].tolist() == ["gamma 1, rounds 9"] * 2
+    assert found["at_end"].tolist() == ["rounds 9"] * 2  # a gamma of 1 is a natural end
+    assert found["hindsight"].tolist() == [0.6009] * 2
+    table = ResultTable(experiment, experiment.settings[0], found)
+    assert "Chosen at an end of the grid" in " ".join(table.sentences())
+    assert "PNU-AUCBoost on pima (rounds 9)" in " ".join(table.sentences())
+    assert table.hindsight("PNU-AUCBoost", "pima") == pytest.approx(0.6009)
+
+
+def test_marks_and_wins_ties_and_losses():
+    """Six draws that all favor one side have a p-value of 1/32; five cannot be significant."""
+    experiment = get_suite("pnu-auc")["Table 2"]
+    up = [0.7, 0.71, 0.72, 0.73, 0.74, 0.75]
+    lower, higher = ([s + d for s, d in zip(up, (0.01 * sign * k for k in range(1, 7)))] for sign in (-1, 1))
+    scores = {
+        "PNU-AUCBoost": {"pima": up, "ring": up[:5], "sonar": up},
+        "RBAUC": {"pima": lower, "ring": lower[:5], "sonar": higher},
+        "LSAUC": {"pima": up, "ring": up[:5], "sonar": up},
+    }
+    table = ResultTable(experiment, experiment.settings[0], results(experiment, scores))
+    assert table.marks()["RBAUC"].to_dict() == {"pima": " *", "ring": "", "sonar": " o"}
+    assert (table.marks()["LSAUC"] == "").all()
+    page = table.markdown()
+    assert "| PNU-AUCBoost: win/tie/lose |  | 1/1/1 | 0/3/0 |" in page
+    assert "With fewer than 6 draws nothing can be marked: ring." in page
+
+
 def test_equal_scores_are_ties_whatever_the_order_of_their_sums():
     experiment = get_suite("paths")["Tables 6.2 to 6.6"]
     scores = {"NMSNN": {"ssl-USPS": [0.1, 0.2, 0.3]}, "1-NN": {"ssl-USPS": [0.3, 0.2, 0.1]}}
@@ -155,6 +189,7 @@ def test_stored_results_of_all_suites_make_their_pages(pytestconfig, tmp_path, m
         made = (tmp_path / page).read_text()
         assert made == (stored / page).read_text(), f"{page} is not what the stored results give"
         assert "(not run)" not in made
+        assert "Not supported by these results" not in made
 
 
 @pytest.mark.parametrize("name", SUITES)

@@ -1,4 +1,5 @@
 import pickle
+import sys
 import warnings
 from dataclasses import replace
 from functools import cache, partial
@@ -7,22 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.semi_supervised import LabelSpreading
 from threadpoolctl import threadpool_limits
 
 from fewlabel import LinearAUCClassifier, make_multiview_credit
 from fewlabel.bench import SUITES, Problem, get_suite, plan, read_results, run_cells, write_pages
-from fewlabel.bench.papers import ada_pu, auc_dcd, bssel, pnu_auc, prior
-from fewlabel.bench.papers.few_labels import Spreading
-from fewlabel.bench.papers.ssmab import NaiveBayes, _kinds
+from fewlabel.bench.papers import ada_pu, auc_dcd, bssel, pnu_auc, pnu_auc_methods, prior
+from fewlabel.bench.papers.few_labels import AutoGluon, BesidePeers, Spreading
 from fewlabel.datasets import registry
 
 # The smallest parts of each suite that still take every path through it.
 SMALL = {
     "pnu-auc": (
-        ["pima", "vehicle0", "simulated-100"],
-        ["PNU-AUCBoost, defaults", "RBAUC", "LSAUC", "PNUAB", "PNU-AUCBoost, explicit pairs"],
+        ["pima", "vehicle2", "simulated-100"],
+        ["PNU-AUCBoost, defaults", "RBAUC", "PNUAUC", "PNUAB", "PNU-AUCBoost, explicit pairs", "gamma 0.9"],
     ),
     "auc-dcd": (["sonar"], None),
     "fscrf": (["breast-cancer"], None),
@@ -43,6 +42,7 @@ SMALL = {
 }
 # Settings between the first and the last of an experiment that take a path of their own; and suites where the last
 # setting takes the path of the first.
+TOLD_PRIOR = ("ada-pu", "pnu-auc")  # the papers feed the true share of positives among the unlabeled rows
 MORE = {"Tables 6.2 to 6.6": ["30 labeled rows"]}
 ONE_SETTING = ("cross-training", "prior")
 
@@ -82,6 +82,7 @@ def small_cells(name, home):
 def shrink(suite, patch):
     """Fewer rows and rounds where a suite makes its own data, or needs many rows."""
     patch.setattr(pnu_auc, "_least_time", lambda fit, *data: (fit(*data), 0.0))  # times differ anyway
+    patch.setattr(pnu_auc_methods, "ROUNDS", (3, 10))
     patch.setattr(ada_pu, "_POSITIVES", {"wdbc": 30})
     patch.setattr(ada_pu, "_ROUNDS", 10)
     patch.setattr(ada_pu, "_LATE_ROUNDS", (1, 3))
@@ -145,7 +146,7 @@ def test_no_hidden_label_reaches_a_fit(played, home):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # stand-ins are not the files of the registry
             problem = experiment.problem(cell.dataset, setting, 0, home)
-            poisoned = poison(problem, keep_prior=suite.name == "ada-pu" and "estimated" not in cell.setting)
+            poisoned = poison(problem, keep_prior=suite.name in TOLD_PRIOR and "estimated" not in cell.setting)
             told = experiment.outcome(replace(problem, y=poisoned), setting, cell.method, 0)
             np.testing.assert_equal(told, outcomes[cell])
 
@@ -159,7 +160,7 @@ def test_experiments_reach_another_process(name):
 
 
 def poison(problem, keep_prior):
-    """Other classes for all rows whose label is hidden; Ada-PU gets the share of the positives, which may be kept."""
+    """Other classes for all rows whose label is hidden; the share of the positives may be kept."""
     poisoned = problem.y.copy()
     known, hidden = problem.train[problem.few != -1], problem.train[problem.few == -1]
     unseen = np.setdiff1d(np.r_[hidden, problem.test], known)
@@ -220,24 +221,22 @@ def test_online_steps_of_the_convergence_figure_are_those_of_the_solver():
     assert auc_dcd._objective(X, y == 1, steps[-1]) == pytest.approx(model.objective_)
 
 
-def test_naive_bayes_for_boosting_agrees_with_those_of_sklearn():
-    rng = np.random.default_rng(0)
-    y = rng.integers(3, size=300)
-    weight = rng.integers(1, 4, size=300).astype(float)
-    numbers = rng.normal(size=(300, 2)) + y[:, None]
-    codes = np.column_stack([(y + rng.integers(2, size=300)) % 3, rng.integers(2, size=300)])
-    one_hot = np.column_stack([codes[:, :1] == np.arange(3), codes[:, 1:] == np.arange(2)]).astype(float)
-    data = pd.DataFrame({"a": pd.Categorical(codes[:, 0]), "n": numbers[:, 0], "b": codes[:, 1].astype(str)})
-    kinds = _kinds(data)
-    assert kinds.tolist() == [-1, 0, 0, 0, 1, 1]
-    ours = NaiveBayes(np.array([-1, -1])).fit(numbers, y, weight).predict(numbers)
-    assert (ours == GaussianNB().fit(numbers, y, weight).predict(numbers)).mean() > 0.98  # priors differ by a row each
-    ours = NaiveBayes(kinds[1:]).fit(one_hot, y, weight / weight.mean()).predict(one_hot)
-    theirs = CategoricalNB().fit(codes, y, weight / weight.mean()).predict(codes)
-    assert (ours == theirs).mean() > 0.98
-
-
 def test_sparse_rows_go_through_the_paths_suite():
     problem = Problem(csr_matrix(np.eye(4)), np.arange(4) % 2, np.arange(4), np.array([0, 1, -1, -1]), np.array([2, 3]))
     experiment = get_suite("paths").experiments[0]
     assert len(experiment.outcome(problem, experiment.settings[0], "SVM, linear", 0)) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+def test_autogluon_runs_in_its_own_environment(tmp_path, monkeypatch):
+    """Its interpreter gets the program, the folder of the rows and the time limit."""
+    monkeypatch.delenv("FEWLABEL_AUTOGLUON", raising=False)
+    assert "FEWLABEL_AUTOGLUON" in BesidePeers().why_not("AutoGluon")
+    code = "import sys, numpy as np; f = sys.argv[1]; np.save(f + '/scores.npy', np.load(f + '/rows.npz')['new'][:, 0])"
+    stand_in = tmp_path / "python"
+    stand_in.write_text(f'#!/bin/sh\ntest "$4" = 60 || exit 1\nexec "{sys.executable}" -c "{code}" "$3"\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("FEWLABEL_AUTOGLUON", str(stand_in))
+    assert BesidePeers().why_not("AutoGluon") is None
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    np.testing.assert_array_equal(AutoGluon().fit(X[:4], [0, 1, 0, 1]).decision_function(X[4:]), X[4:, 0])

@@ -174,3 +174,13 @@ def test_more_rounds_overfit_when_gamma_is_small():
     assert 0 < stopped.n_iter_ < loud.n_iter_
     assert alarm(stopped) >= 1
     np.testing.assert_array_equal(stopped.stumps_, loud.stumps_[: stopped.n_iter_])
+
+
+def test_lemma_9_fails_as_printed_and_holds_with_its_factor():
+    """The mean of the sum of K maxima of N standard normals, against sqrt(2 log N sum v) and sqrt(2 K log N sum v)."""
+    n_groups, n = 3, 1000
+    maxima = np.random.default_rng(0).normal(size=(200, n_groups, n)).max(axis=2).sum(axis=1)
+    printed = np.sqrt(2 * np.log(n) * n_groups)
+    error = maxima.std() / np.sqrt(len(maxima))
+    assert maxima.mean() - 5 * error > printed
+    assert maxima.mean() < np.sqrt(n_groups) * printed

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, load_wine
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler
@@ -204,3 +205,27 @@ def test_errors_say_what_to_do(Booster):
         ).fit(X, [0, 1, 0, 1, -1, -1])
     with pytest.raises(ValueError, match="n_neighbors"):
         Booster(n_neighbors=0).fit(X, [0, 1, 0, 1, -1, -1])
+
+
+@pytest.mark.parametrize("Booster", BOTH)
+@pytest.mark.parametrize("kind", ["dense", "sparse", "gaps"])
+def test_any_teacher_gives_the_first_labels(Booster, kind):
+    """A teacher that learns from unlabeled rows sees them all, and its classes are better than the nearest labels."""
+    X, _, y = fewlabel.make_two_moons(return_true=True, random_state=0)
+    few = fewlabel.hide_labels(y, labeled=8, random_state=0)
+    X = {"dense": X, "sparse": csr_matrix(X), "gaps": np.where(np.arange(len(X))[:, None] % 9 == 0, np.nan, X)}[kind]
+    teacher = {"gaps": HistGradientBoostingClassifier()}.get(kind, fewlabel.PathNeighborsClassifier())
+    tree = DecisionTreeClassifier(max_depth=4)
+    taught, alone = (Booster(tree, n_estimators=5, teacher=t, random_state=0).fit(X, few) for t in (teacher, None))
+    known = few >= 0
+    assert (taught.transduction_[known] == few[known]).all()
+    np.testing.assert_array_equal(taught.transduction_[~known], taught.predict(X[np.flatnonzero(~known)]))
+    if kind != "gaps":
+        assert (taught.transduction_ == y).mean() > max(0.9, (alone.transduction_ == y).mean())
+
+
+@pytest.mark.parametrize("Booster", BOTH)
+def test_a_teacher_that_takes_no_gaps_is_not_given_any(Booster):
+    X = np.array([[0.0], [1.0], [np.nan], [0.1]])
+    with pytest.raises(ValueError, match="NaN"):
+        Booster(teacher=KNeighborsClassifier(1)).fit(X, [0, 1, -1, -1])

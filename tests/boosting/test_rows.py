@@ -102,6 +102,16 @@ def test_sums_are_those_of_the_scores(maker, refresh, table, monkeypatch):
 
 
 @pytest.mark.parametrize("maker", MAKERS)
+def test_rounds_without_a_histogram_between_them(maker, table):
+    rows, stumps = MAKERS[maker](table), draw_stumps(5)
+    for column, fires, low, high in stumps:
+        rows.reweight(rows.split(column, fires), low, high)
+    expected_mass, _, expected_shares = expected(table, stumps)
+    np.testing.assert_allclose(rows.split(column, fires).shares, expected_shares, atol=1e-12)
+    np.testing.assert_allclose(rows.log_mass[USES], expected_mass[USES], rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
 def test_questions_change_nothing(maker, table):
     stumps = draw_stumps(8)
     once, often = (play(MAKERS[maker](table), stumps, questions) for questions in (1, 3))

@@ -238,6 +238,27 @@ def test_attributes(rows, capsys):
         model.joint_shape_functions_  # noqa: B018
 
 
+@pytest.mark.parametrize("form", [dict(gamma=0.6), dict(loss="exponential", gamma=0.6), dict(), STUMPS])
+def test_train_loss_is_that_of_the_scores(rows, form):
+    X, few, _ = rows
+    rng = np.random.default_rng(5)
+    signs, weight = np.where(few < 0, 0, 2 * few - 1), rng.integers(1, 4, len(few)).astype(float)
+    model = TreeAUCBoostClassifier(5, learning_rate=0.3, random_state=0, warm_start=True, **form).fit(X, few, weight)
+    model.set_params(n_estimators=9).fit(X, few, weight)
+    gamma = form.get("gamma", 1.0)
+    terms, n = reference.pair_terms(signs, weight, gamma), weight[signs != 0].sum()
+    expected = [2 * reference.objective(f, terms, model.loss) / n for f in model.staged_decision_function(X)]
+    np.testing.assert_allclose(model.train_loss_, expected, rtol=1e-6)
+
+
+def test_train_loss_of_positives_and_unlabeled_rows(rows):
+    X, _, y = rows
+    model = TreePUBoostClassifier(8, prior=0.4, correction=0.5, random_state=0).fit(X, np.where(y == 1, 1, -1))
+    H = np.array(list(model.staged_decision_function(X))) - model.offset_
+    losses = 0.4 * np.exp(-H[:, y == 1]).mean(1) + np.exp(H[:, y == 0]).mean(1) - 0.2 * np.exp(H[:, y == 1]).mean(1)
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-9)
+
+
 @pytest.mark.parametrize("max_depth", [1, 2])
 def test_joint_shape_functions_sum_to_the_score(rows, max_depth):
     X, few, _ = rows

@@ -1,6 +1,7 @@
-"""``fewlabel fit --engine dask``: Parquet files in pieces give the model of the whole table."""
+"""``fewlabel fit --engine dask``: files in pieces give the model of the whole table, or of a sample of its rows."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,9 @@ import pytest
 
 import fewlabel
 from fewlabel import TableClassifier
+from fewlabel.cli.fit import FILES
 from fewlabel.cli.main import run
+from fewlabel.files import read_table
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'fewlabel[dask]'")
 
@@ -48,9 +51,63 @@ def fit(*options, scheduler):
     return run(["fit", *options, "--target", "outcome", "--engine", "dask", "--scheduler", scheduler, "--out", "here"])
 
 
+QUICK = ["--method", "logistic-regression"]
+
+
+def test_few_labels_are_gathered_with_a_sample_of_the_others(rows, scheduler, capsys, monkeypatch):
+    monkeypatch.setattr("fewlabel.cli.fit_dask._FIRST", 150)
+    monkeypatch.setattr("fewlabel.cli.fit_dask._LEAST_JUDGED", 20)
+    files = [f"part{k}.parquet" for k in range(3)]
+    n_labeled = int(rows["outcome"].notna().sum())
+    n = 900 - n_labeled
+    assert fit(*files, *QUICK, "--drop", "id", scheduler=scheduler) == 0
+    told = capsys.readouterr()
+    assert f"150 of {n} unlabeled rows were drawn at random" in told.err
+    assert "the same methods with 150 other unlabeled rows rank" in told.err
+    assert set(FILES) <= {path.name for path in Path("here").iterdir()}
+    model = fewlabel.load("here/model.skops")
+    assert list(model.encoder_.columns_) == ["age", "income", "city"]
+    with open("here/metrics.json") as file:
+        found = json.load(file)
+    assert (found["data"]["labeled"], found["data"]["unlabeled"]) == (n_labeled, 150)
+    first = Path("here/metrics.json").read_text()
+    assert fit(*files, *QUICK, "--drop", "id", scheduler=scheduler) == 0
+    assert [c["score"] for c in json.loads(first)["leaderboard"]] == [c["score"] for c in found["leaderboard"]]
+
+
+def test_more_rows_are_taken_until_other_samples_agree(rows, scheduler, capsys, monkeypatch):
+    monkeypatch.setattr("fewlabel.cli.fit_dask._FIRST", 100)
+    monkeypatch.setattr("fewlabel.cli.fit_dask._MOST", 200)
+    monkeypatch.setattr("fewlabel.cli.fit_dask._LEAST_JUDGED", 20)
+    agreements = iter([0.5, 0.6])
+    monkeypatch.setattr("fewlabel.cli.fit_dask._agreement", lambda one, other: next(agreements))
+    assert fit("part1.parquet", "part2.parquet", *QUICK, scheduler=scheduler) == 0
+    told = capsys.readouterr().err
+    assert "other samples give another ranking: now with 200 unlabeled rows" in told
+    assert "Spearman correlation 0.600, so more unlabeled rows could change the ranking" in told
+
+
+def test_a_folder_of_text_files_is_the_same_table(rows, scheduler, capsys):
+    Path("texts").mkdir()
+    for k, part in enumerate((rows[:300], rows[300:])):
+        part.to_csv(f"texts/part{k}.csv", index=False, sep=";")
+    assert fit("texts", *QUICK, "--positive", "bad", scheduler=scheduler) == 0
+    assert f"all {int(rows['outcome'].isna().sum())} unlabeled rows were used" in capsys.readouterr().err
+    sampled = fewlabel.load("here/model.skops")
+    rows.to_csv("whole.csv", index=False)
+    assert run(["fit", "whole.csv", "--target", "outcome", "--positive", "bad", "--out", "memory", *QUICK]) == 0
+    whole = fewlabel.load("memory/model.skops")
+    assert sampled.encoder_.columns_ == whole.encoder_.columns_
+    # The rows are the same, in another order: so is the model, but for its folds.
+    table = read_table("whole.csv")
+    np.testing.assert_allclose(
+        sampled.decision_function(table).argsort().argsort(), whole.decision_function(table).argsort().argsort(), atol=9
+    )
+
+
 def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
     files = [f"part{k}.parquet" for k in range(3)]
-    assert fit(*files, "--positive", "bad", scheduler=scheduler) == 0
+    assert fit(*files, "--positive", "bad", "--all-rows", scheduler=scheduler) == 0
     told = capsys.readouterr()
     assert "dashboard: " in told.err
     assert "labeled rows that were held out" in told.out
@@ -72,7 +129,7 @@ def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
 def test_one_labeled_class_is_learned_by_ada_pu(rows, scheduler):
     rows.loc[rows["outcome"] != "bad", "outcome"] = None
     rows.to_parquet("positives.parquet")
-    assert fit("positives.parquet", "--json", scheduler=scheduler) == 0
+    assert fit("positives.parquet", "--json", "--all-rows", scheduler=scheduler) == 0
     with open("here/metrics.json") as file:
         found = json.load(file)
     assert found["method"] == "ada-pu"
@@ -85,8 +142,11 @@ def test_one_labeled_class_is_learned_by_ada_pu(rows, scheduler):
     [
         (["part0.parquet", "--engine", "spark"], "is not memory or dask"),
         (["part0.parquet", "part1.parquet"], "--engine dask"),
-        (["rows.csv", "--engine", "dask"], "Parquet only"),
-        (["part0.parquet", "--engine", "dask", "--method", "extra-trees"], "is not auto, pnu-aucboost"),
+        (["rows.csv", "--engine", "dask", "--all-rows"], "Parquet only"),
+        (["part0.parquet", "--engine", "dask", "--all-rows", "--method", "extra-trees"], "is not auto, pnu-aucboost"),
+        (["part0.parquet", "--all-rows"], "it is for --engine dask"),
+        (["part0.parquet", "--engine", "dask", "--review", "5"], "of which --engine dask keeps a sample"),
+        (["rows.csv", "--engine", "dask", "--encoding", "latin-1"], "reads UTF-8"),
         (["part0.parquet", "--engine", "dask", "--drop", "agee", "--jobs", "1"], "did you mean 'age'?"),
     ],
 )
@@ -97,7 +157,7 @@ def test_wrong_use_is_one_line(rows, capsys, options, told):
 
 
 def test_labels_pass_the_same_gate(rows, scheduler, capsys):
-    command = ["fit", "part.parquet", "--target", "outcome", "--engine", "dask", "--scheduler", scheduler]
+    command = ["fit", "part.parquet", "--target", "outcome", "--engine", "dask", "--scheduler", scheduler, *QUICK]
     rows["outcome"] = np.where(rows["outcome"] == "bad", 1, -1)
     rows.to_parquet("part.parquet")
     assert run(command) == 2
@@ -107,3 +167,30 @@ def test_labels_pass_the_same_gate(rows, scheduler, capsys):
     n = int((rows["outcome"] == 1).sum())
     assert f"labels: -1 ({900 - n} rows), 1 ({n} rows); positive: 1, the rarer class" in capsys.readouterr().err
     assert fewlabel.load("model.skops").classes_.tolist() == [-1, 1]
+
+
+def test_predict_scores_every_file_where_it_is(rows, scheduler, capsys):
+    files = [f"part{k}.parquet" for k in range(3)]
+    rows.to_csv("rows.csv", index=False)
+    assert run(["fit", "rows.csv", "--target", "outcome", "--out", "here", *QUICK, "--quiet"]) == 0
+    command = ["predict", "here/model.skops", *files, "--engine", "dask", "--scheduler", scheduler, "--keep", "id"]
+    assert run([*command, "--out", "scores", "--drift", "drift.json"]) == 0
+    assert "900 rows: 3 files in scores" in capsys.readouterr().err
+    assert json.loads(Path("drift.json").read_text())["rows"] == 900
+    found = pd.concat([pd.read_parquet(f"scores/{name}") for name in files])
+    assert run(["predict", "here/model.skops", "rows.csv", "--keep", "id", "--out", "all.parquet", "--quiet"]) == 0
+    expected = pd.read_parquet("all.parquet").drop(columns="rank")
+    assert found["id"].astype(str).tolist() == expected.pop("id").tolist()
+    pd.testing.assert_frame_equal(found.drop(columns="id").reset_index(drop=True), expected, rtol=1e-12)
+    for options, told in (
+        (["--out", "scores.csv"], "name a folder for the results"),
+        (["--out", "scores", "--reasons", "2"], "is for --engine memory"),
+    ):
+        assert run([*command, *options]) == 2
+        assert told in capsys.readouterr().err
+    assert run(["predict", "here/model.skops", *files, "--quiet"]) == 2
+    assert "only --engine dask reads several files" in capsys.readouterr().err
+    assert (
+        run(["predict", "here/model.skops", "part0.parquet", "here/../part0.parquet", *command[5:], "--out", "s"]) == 2
+    )
+    assert "two tables are called part0" in capsys.readouterr().err

@@ -1,6 +1,8 @@
 """``fewlabel next`` and ``fewlabel fit --labels``: a loop by spreadsheet."""
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -105,8 +107,43 @@ def test_wrong_use(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
+def test_answers_are_not_overwritten(truth, capsys):
+    assert run(["next", "rows.csv", "--target", "y", "--n", "4", "--quiet"]) == 0
+    assert run(["next", "rows.csv", "--target", "y", "--n", "5", "--quiet"]) == 0  # nobody has answered yet
+    answer("ask.csv", truth)
+    before = Path("ask.csv").read_text()
+    assert run(["next", "rows.csv", "--target", "y", "--labels", "ask.csv"]) == 2
+    assert "ask.csv has 5 answers, which would be lost: rename it" in " ".join(capsys.readouterr().err.split())
+    assert Path("ask.csv").read_text() == before
+
+
+def test_the_rows_to_label_that_a_fit_writes_can_be_answered(truth, capsys):
+    table = pd.read_csv("rows.csv")
+    table.assign(y=np.where(np.arange(200) % 5 == 0, truth, "")).to_csv("rows.csv", index=False)
+    fit = ["fit", "rows.csv", "--target", "y", "--quiet", *QUICK]
+    assert run([*fit, "--out", "first"]) == 0
+    rows = answer("first/label_next.csv", truth)
+    assert len(rows) == 20
+    assert run([*fit, "--out", "first"]) == 2
+    assert "label_next.csv has 20 answers" in " ".join(capsys.readouterr().err.split())
+    assert run([*fit, "--out", "second", "--labels", "first/label_next.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["data"]["labeled"] == 60
+
+
 def test_nothing_left_to_ask(truth, capsys):
     table = pd.read_csv("rows.csv")
     table.assign(y=truth).to_csv("full.csv", index=False)
     assert run(["next", "full.csv", "--target", "y"]) == 1
     assert "every row of full.csv is labeled" in capsys.readouterr().err
+
+
+def test_a_sheet_without_rows_may_be_replaced_and_a_damaged_one_may_not(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text("row,label\n", encoding="utf-8")
+    keep_answers(path)
+    path.write_text("row,label\n1-a,yes\n", encoding="utf-8")
+    with pytest.raises(typer.BadParameter, match="1 answers, which would be lost"):
+        keep_answers(path)
+    path.write_bytes(b"row,label\n1-a,\xff\xfe\x00\n")
+    with pytest.raises((TableError, typer.BadParameter)):
+        keep_answers(path)

@@ -1,5 +1,6 @@
 """predict on rows that differ from those of the fit: read right, refused or reported, never scored wrong silently."""
 
+import io
 import json
 import re
 import shutil
@@ -7,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import fewlabel
 from fewlabel.cli.main import run
+from fewlabel.cli.results import as_text
 
 QUICK = ["--method", "logistic-regression", "--quiet"]
 
@@ -225,6 +228,40 @@ def test_formulas_do_not_pass_into_text_files(rows):
     assert set(found["name"]) == {"'@SUM(A1)", "'+1-2"}
     assert found["change"].tolist() == (-rows["age"]).tolist()
     assert set(plain["name"]) == {"@SUM(A1)", "+1-2"}
+
+
+def test_text_is_what_pandas_reads_back():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "x": [0.1, 1 / 3, -2.5e-300, 7.0, np.nan],
+            "n": np.array([1, -2, 3, 2**60, 5]),
+            "a, b": ["plain", 'a "quoted" word', "two\nlines", "semi;colon, comma", None],
+            "when": pd.Timestamp("2024-01-31 12:30") + pd.to_timedelta(rng.integers(0, 9, 5), unit="h"),
+            "is": [True, False, True, True, False],
+            "kind": pd.Categorical(["u", "v,w", None, "u", "u"]),
+        }
+    )
+    for separator in (",", "\t"):
+        header, text = as_text(pa.Table.from_pandas(table, preserve_index=False), separator)
+        found = pd.read_csv(io.BytesIO(header + text), sep=separator, parse_dates=["when"])
+        expected = table.astype({"kind": "str", "a, b": "str"})
+        pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-15)
+
+
+def test_the_size_of_the_pieces_does_not_change_the_result(fitted, rows, monkeypatch, capsys):
+    large = pd.concat([rows] * 4)
+    large.to_csv("large.csv", index=False)
+    large.to_parquet("large.parquet")
+    monkeypatch.setattr("fewlabel.auto.BLOCK", 64)
+    results = []
+    for size in (2**24, 5000):
+        monkeypatch.setattr("fewlabel.tables.pieces._BYTES", size)
+        assert run(["predict", "model.skops", "large.csv", "--keep", "city", "--quiet"]) == 0
+        results.append(capsys.readouterr().out)
+    assert results[0] == results[1]
+    assert run(["predict", "model.skops", "large.parquet", "--keep", "city", "--quiet"]) == 0
+    assert capsys.readouterr().out == results[0]
 
 
 def test_names_cannot_control_the_terminal(fitted, rows, capsys):

@@ -45,6 +45,7 @@ POSITIVES_ONLY = ("LinearPUClassifier", "NeuralPUClassifier", "PUAdaBoostClassif
 MANY_CLASSES = (
     "AssembleClassifier",
     "LabelSpreadingClassifier",
+    "OneVsRestRankingClassifier",
     "PathNeighborsClassifier",
     "SemiSupervisedAdaBoostClassifier",
 )

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from fewlabel import LabelSpreadingClassifier, PathNeighborsClassifier, TableClassifier, make_two_moons
-from fewlabel.graph._neighbors import RowSearch
 from fewlabel.graph._space import learn_space, place
 from fewlabel.graph._vertices import merge_copies
 from fewlabel.kernels import points
+from fewlabel.neighbors import RowSearch
 
 MODELS = [PathNeighborsClassifier, LabelSpreadingClassifier]
 pytestmark = pytest.mark.filterwarnings("ignore:only .* of the unlabeled rows are connected:UserWarning")

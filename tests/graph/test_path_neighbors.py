@@ -2,8 +2,6 @@
 
 import math
 import pickle
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import minmax_scale
 
 import fewlabel
@@ -336,33 +334,10 @@ def test_a_saved_model_predicts_the_same(sparse, tmp_path):
         np.testing.assert_array_equal(again.transduction_, model.transduction_)
 
 
-def test_pynndescent_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pynndescent", None)
-    X, y = make_two_moons(random_state=0)
-    with pytest.raises(ImportError, match="pip install pynndescent"):
-        PathNeighborsClassifier(algorithm="pynndescent").fit(X, y)
-
-
-class ExactDescent:
-    """What is used of pynndescent's NNDescent, by an exact search."""
-
-    def __init__(self, data, *, metric, n_neighbors, n_jobs, random_state):
-        self._search = NearestNeighbors(metric=metric).fit(data)
-        self.neighbor_graph = self.query(data, k=n_neighbors)
-
-    def query(self, query_data, *, k):
-        distances, found = self._search.kneighbors(query_data, k)
-        return found, distances
-
-
-@pytest.mark.parametrize("exact", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_pynndescent_finds_the_moons(exact, monkeypatch):
-    if exact:  # pynndescent compiles for a minute
-        monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=ExactDescent))
-    else:
-        pytest.importorskip("pynndescent")
+def test_an_approximate_graph_finds_the_moons():
     X, y, true = make_two_moons(return_true=True, random_state=0)
-    model = PathNeighborsClassifier(algorithm="pynndescent", random_state=0).fit(X, y)
+    model = PathNeighborsClassifier(algorithm="approximate", random_state=0).fit(X, y)
+    assert model.recall_ > 0.95
     np.testing.assert_array_equal(model.transduction_, true)
     np.testing.assert_array_equal(model.predict(X), true)
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fewlabel.kernels.bins import MISSING, encode, find_cuts, round_down
+from fewlabel.kernels.bins import MISSING, ROWS, encode, find_cuts, round_down
 
 
 def cut(values, max_bins=255):
     cuts, below = np.full(256, np.inf), np.zeros(max_bins - 1, dtype=np.int64)
-    n_cuts, n_present = find_cuts(np.sort(values), max_bins, cuts, below)
+    n_cuts, n_present = find_cuts(np.sort(values), ROWS, max_bins, cuts, below)
     return cuts[:n_cuts], below[:n_cuts], n_present
 
 
@@ -116,3 +116,18 @@ def test_round_down_keeps_every_comparison():
     cuts = np.random.default_rng(0).normal(size=1000)
     x = np.random.default_rng(1).permutation(cuts).astype(np.float32)
     np.testing.assert_array_equal(x[:, None] > round_down(cuts, x.dtype), x[:, None].astype(np.float64) > cuts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    arrays(np.float64, st.integers(1, 60), elements=st.integers(0, 30).map(float)),
+    st.integers(2, 20),
+    st.sampled_from([1.0, 0.1, 1e-6, 3e5]),
+    st.randoms(use_true_random=False),
+)
+def test_weights_on_any_scale_are_repetitions(values, max_bins, scale, random):
+    values = np.sort(values)
+    times = np.array([random.randint(1, 5) for _ in values])
+    cuts, below = np.full(256, np.inf), np.zeros(max_bins - 1, dtype=np.int64)
+    n_cuts, _ = find_cuts(values, np.r_[0.0, np.cumsum(scale * times)], max_bins, cuts, below)
+    np.testing.assert_array_equal(cuts[:n_cuts], cut(np.repeat(values, times), max_bins)[0])

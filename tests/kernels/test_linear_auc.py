@@ -8,6 +8,8 @@ from scipy import sparse
 
 from fewlabel.kernels.linear_auc import (
     Arrivals,
+    Averages,
+    PairRows,
     Reservoirs,
     coordinate_steps,
     online_steps,
@@ -92,9 +94,12 @@ def test_coordinate_steps_equal_the_paper_step_by_step(seed, layout, squared):
     k, alpha = len(P) * len(N), 0.05
     order = rng.integers(k, size=150)
     w, duals, grown, before = np.zeros(X.shape[1]), np.zeros(k), 0.0, -np.inf
-    steps = reference.sdcd(X, positive, alpha, order, squared)
+    steps, seen = reference.sdcd(X, positive, alpha, order, squared), []
+    means = Averages(np.zeros(X.shape[1]), np.zeros(2))
     for p, (expected_w, expected) in zip(order, steps):
-        grown += coordinate_steps(as_rows(X, layout), P, N, np.array([p]), duals, w, 1 / (alpha * k), squared)
+        rows = PairRows(as_rows(X, layout), P, N)
+        grown = coordinate_steps(rows, np.array([p]), duals, w, 1 / (alpha * k), squared, means, grown)
+        seen.append((w.copy(), grown))
         np.testing.assert_allclose(w, expected_w, atol=1e-12)
         np.testing.assert_allclose(duals, expected.ravel(), atol=1e-12)
         value = reference.dual(expected, X, positive, alpha, squared)
@@ -104,11 +109,15 @@ def test_coordinate_steps_equal_the_paper_step_by_step(seed, layout, squared):
     np.testing.assert_allclose(w, reference.coefficients(expected, X, positive, alpha), atol=1e-9)
     if not squared:
         assert ((duals >= 0) & (duals <= 1)).all()
+    assert means.sums[0] == 150
+    np.testing.assert_allclose(w - means.drift / 150, np.mean([w for w, _ in seen], axis=0), atol=1e-10)
+    assert means.sums[1] / 150 == pytest.approx(np.mean([grown for _, grown in seen]))
 
 
 def test_a_pair_of_equal_rows_has_the_dual_variable_one():
     X, duals, w = np.array([[1.0, 2.0], [1.0, 2.0]]), np.zeros(1), np.zeros(2)
-    coordinate_steps(X, np.array([0]), np.array([1]), np.array([0]), duals, w, 1.0, False)
+    rows = PairRows(X, np.array([0]), np.array([1]))
+    coordinate_steps(rows, np.array([0]), duals, w, 1.0, False, NO_MEANS, 0.0)
     assert duals[0] == 1.0
     assert (w == 0).all()
 
@@ -120,9 +129,14 @@ def test_stochastic_steps_equal_the_paper(layout, squared):
     P, N = np.flatnonzero(positive), np.flatnonzero(~positive)
     order = rng.integers(len(P) * len(N), size=200)
     v = np.zeros(X.shape[1])
-    stochastic_steps(as_rows(X, layout), P, N, order[:70], v, 0, 0.1, squared)
-    stochastic_steps(as_rows(X, layout), P, N, order[70:], v, 70, 0.1, squared)
+    rows, duals = PairRows(as_rows(X, layout), P, N), np.full(len(P) * len(N), np.nan)
+    stochastic_steps(rows, order[:70], v, 0, 0.1, squared, np.zeros(0))
+    stochastic_steps(rows, order[70:], v, 70, 0.1, squared, duals)
+    assert (np.isfinite(duals) == np.isin(np.arange(len(duals)), order[70:])).all()
     np.testing.assert_allclose(v / 200, reference.msgd(X, positive, 0.1, order, squared), atol=1e-12)
+
+
+NO_MEANS = Averages(np.zeros(0), np.zeros(2))
 
 
 def empty(capacity):
@@ -138,8 +152,8 @@ def test_online_steps_equal_the_reference(layout, squared, gradual, capacity):
     order = rng.permutation(30)
     signs, draws = np.where(positive, 1, -1).astype(np.int8), rng.random(30)
     reservoirs = buffers, filled, seen = empty(capacity)
-    w = np.zeros(X.shape[1])
-    online_steps(as_rows(X, layout), Arrivals(order, signs[order], draws), reservoirs, w, 0.03, gradual, squared)
+    w, tally = np.zeros(X.shape[1]), np.zeros(3)
+    online_steps(as_rows(X, layout), Arrivals(order, signs[order], draws), reservoirs, w, 0.03, gradual, squared, tally)
     if gradual and squared:
         return  # not offered: such steps diverge
     expected, kept = reference.oam(X[order], signs[order], 0.03, capacity, gradual, draws, squared)
@@ -155,7 +169,7 @@ def test_the_reservoir_is_fair():
     for _ in range(4000):
         reservoirs = empty(5)
         arrivals = Arrivals(np.arange(20), np.ones(20, np.int8), rng.random(20))
-        online_steps(X, arrivals, reservoirs, np.zeros(1), 1.0, False, False)
+        online_steps(X, arrivals, reservoirs, np.zeros(1), 1.0, False, False, np.zeros(3))
         kept[reservoirs.rows[1]] += 1
     np.testing.assert_allclose(kept / 4000, 0.25, atol=0.03)
 
@@ -175,8 +189,12 @@ def test_infinite_buffers_are_one_ordered_pass_of_coordinate_steps(squared):
         )
     )
     w = np.zeros(X.shape[1])
-    coordinate_steps(X, P, N, np.array([pair for *_, pair in met]), np.zeros(k), w, 1 / (alpha * k), squared)
+    pairs, duals = np.array([pair for *_, pair in met]), np.zeros(k)
+    total = coordinate_steps(PairRows(X, P, N), pairs, duals, w, 1 / (alpha * k), squared, NO_MEANS, 0.0)
     signs = np.where(positive, 1, -1).astype(np.int8)
     online, arrivals = np.zeros(X.shape[1]), Arrivals(order, signs[order], np.zeros(16))
-    online_steps(X, arrivals, empty(16), online, 1 / (alpha * k), False, squared)
+    tally = np.zeros(3)
+    online_steps(X, arrivals, empty(16), online, 1 / (alpha * k), False, squared, tally)
     np.testing.assert_allclose(online, w, atol=1e-10)
+    np.testing.assert_allclose(tally, [duals.sum(), (duals**2).sum(), duals.max()])
+    assert total == pytest.approx(tally[0] - tally[1] / 4 if squared else tally[0])

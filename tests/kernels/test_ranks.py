@@ -3,12 +3,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fewlabel.kernels.ranks import placements, variance_of_mean, weighted_placements
+from fewlabel.kernels.ranks import area, placements, variance_of_mean, weighted_placements
 from reference.auc import (
     pair_auc,
     pair_placements,
     tied_scores,
 )
+
+
+@given(high=tied_scores, low=tied_scores, seed=st.integers(0, 99))
+def test_area_equals_all_pairs(high, low, seed):
+    positive, scores = np.repeat([True, False], [len(high), len(low)]), np.concatenate([high, low])
+    order = np.random.default_rng(seed).permutation(len(scores))
+    assert area(positive[order], scores[order]) == pytest.approx(pair_auc(high, low))
+    weight = np.random.default_rng(seed).integers(1, 4, len(scores))
+    repeated = pair_auc(np.repeat(high, weight[positive]), np.repeat(low, weight[~positive]))
+    assert area(positive[order], scores[order], weight[order].astype(float)) == pytest.approx(repeated)
 
 
 class TestPlacements:

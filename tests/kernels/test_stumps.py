@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from fewlabel.kernels import stumps
 from fewlabel.kernels.stumps import MISSING, TIE, UNIT
 
+NO_FACTORS = np.ones((2, 256))
+
 
 @pytest.fixture
 def rows():
@@ -34,12 +36,23 @@ def test_histogram_sums_signed_weights(rows, unused):
     coef = np.array([[0.2, 0.3, 0.0], [0.0, -0.1, -0.4]])
     coef[:, unused] = 0.0
     columns = np.array([0, 2, 3, 4, 6])
-    hist = stumps.histogram(codes, weights, bounds, coef * UNIT, columns)
+    hist = stumps.histogram(codes, weights, bounds, coef * UNIT, columns, -1, NO_FACTORS)
     group = np.repeat([0, 1, 2], np.diff(bounds))
     signed = (coef[:, group] * weights).sum(axis=0)
     for j, column in enumerate(columns):
         expected = np.bincount(codes[column], weights=signed, minlength=256)
         np.testing.assert_allclose(hist[j] / UNIT, expected, atol=1e-15)
+
+
+def test_a_histogram_first_multiplies_the_weights_of_all_groups(rows):
+    codes, weights, bounds = rows
+    coef = np.array([[0.2, 0.0, 0.1], [0.0, 0.0, -0.4]]) * UNIT  # the second group is skipped, but multiplied
+    factors, columns = np.random.default_rng(1).random((2, 256)), np.array([1, 5])
+    expected = weights * factors[:, codes[5]]
+    hist = stumps.histogram(codes, weights, bounds, coef, columns, 5, factors)
+    np.testing.assert_array_equal(weights, expected)
+    again = stumps.histogram(codes, expected, bounds, coef, columns, -1, NO_FACTORS)
+    np.testing.assert_array_equal(hist, again)
 
 
 def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
@@ -49,7 +62,7 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
 
     def sums(codes, weights, edges):
         parts = [np.clip(bounds, a, b) for a, b in itertools.pairwise(edges)]
-        hist = sum(stumps.histogram(codes, weights, part, coef, columns) for part in parts)
+        hist = sum(stumps.histogram(codes, weights, part, coef, columns, -1, NO_FACTORS) for part in parts)
         side = sum(stumps.side_sums(codes[3], fires, weights, part, np.abs(coef)) for part in parts)
         return hist, side
 

@@ -13,8 +13,7 @@ from sklearn.preprocessing import scale
 
 import fewlabel
 from fewlabel.linear import LeastSquaresAUCClassifier
-from fewlabel.linear._least_squares import _quadratic
-from fewlabel.linear.moments import group_moments
+from fewlabel.linear.moments import group_moments, quadratic
 from reference import linear_auc as reference
 
 each_risk = pytest.mark.parametrize(("risk", "gamma"), [("pn", 1.0), ("samult", 0.3), ("pnu", 0.4), ("pnu", -0.4)])
@@ -59,7 +58,7 @@ def test_closed_forms_are_pairwise_least_squares(seed, risk, gamma, prior):
     X -= 3
     expected, H = explicit_minimizer(X, signs_of(y), risk, gamma, prior, 0.1)
     moments = group_moments(X, signs_of(y))
-    ours, _ = _quadratic(risk, moments, gamma, prior)
+    ours, _ = quadratic(risk, moments, gamma, prior)
     np.testing.assert_allclose(ours, H, atol=1e-9)
     model = LeastSquaresAUCClassifier(risk, gamma=gamma, alpha=0.1, prior=prior).fit(X, y)
     if not model.psd_fixed_:
@@ -132,7 +131,7 @@ def test_an_indefinite_risk_is_made_convex(make):
     y = np.r_[np.ones(5), np.zeros(5), -np.ones(195)]
     X[:5] *= 3
     model = LeastSquaresAUCClassifier("pnu", gamma=1.0, prior=0.9, alpha=1e-3).fit(make(X), y)
-    H, h = _quadratic("pnu", group_moments(X, signs_of(y)), 1.0, 0.9)
+    H, h = quadratic("pnu", group_moments(X, signs_of(y)), 1.0, 0.9)
     assert np.linalg.eigvalsh(H)[0] < -1e-3
     assert model.psd_fixed_
     assert model.coef_[0] @ h > 0  # the saddle point of the plain solve may point the other way

@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
@@ -78,37 +80,46 @@ def test_logistic_loss_is_convex_and_at_its_optimum():
     assert chance[~positive].mean() == pytest.approx(prior, abs=1e-6)  # so the mean probability of U is the prior
 
 
-def slow_adam(X, positive, prior, loss, alpha, learning_rate, n_steps):
-    """nnPU's Algorithm 1 with the whole table as its batch, gradients by differences."""
-    parameters, mean, square = np.zeros(X.shape[1] + 1), 0.0, 0.0
-    for t in range(1, n_steps + 1):
-        gradients = []
-        for k in range(len(parameters)):
-            ahead, behind = parameters.copy(), parameters.copy()
-            ahead[k] += 1e-5
-            behind[k] -= 1e-5
-            high, low = (np.array(slow_risk(p, X, positive, prior, loss)) for p in (ahead, behind))
-            gradients.append((high - low) / 2e-5)
-        plus, minus = np.array(gradients).T
-        step_back = slow_risk(parameters, X, positive, prior, loss)[1] < 0
-        gradient = (-minus if step_back else plus + minus) + alpha * np.append(parameters[:-1], 0)
-        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
-        parameters = parameters - learning_rate * (mean / (1 - 0.9**t)) / (np.sqrt(square / (1 - 0.999**t)) + 1e-8)
-    return parameters
-
-
-@pytest.mark.parametrize("loss", ["logistic", "sigmoid"])
-def test_nnpu_equals_its_algorithm_where_the_correction_bites(loss):
+def where_the_correction_bites():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 12)), np.where(np.arange(40) < 10, 1, -1)
+    X, y = rng.normal(size=(40, 6)), np.where(np.arange(40) < 10, 1, -1)
     X[:10, 0] += 2.0
-    parameters = dict(loss=loss, prior=0.45, alpha=1e-4, threshold="zero", max_iter=60, learning_rate=0.05)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the unbiased risk falls without end, so its minimizer is not found
-        model = LinearPUClassifier("nnpu", **parameters).fit(X, y)
+    return X, y
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize("alpha", [1e-3, 1e-2])
+def test_nnpu_is_at_the_minimum_of_its_risk(loss, alpha):
+    """The least s with R+ <= s and R+ + R- <= s, by a general solver."""
+    X, y = where_the_correction_bites()
+    model = LinearPUClassifier(loss=loss, prior=0.45, alpha=alpha, threshold="zero").fit(X, y)
+    Z, positive = standardized(X), y == 1
+
+    def risks(v):
+        plus, minus = slow_risk(v[:-1], Z, positive, 0.45, loss)
+        return v[-1] - np.array([plus, plus + minus])
+
+    found = minimize(
+        lambda v: v[-1] + 0.5 * alpha * v[:-2] @ v[:-2],
+        np.append(np.zeros(7), 2.0),
+        constraints={"type": "ineq", "fun": risks},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-12},
+    )
     assert model.corrected_
-    w = slow_adam(standardized(X), y == 1, 0.45, loss, 1e-4, 0.05, 60)
-    np.testing.assert_allclose(model.decision_function(X), standardized(X) @ w[:-1] + w[-1], rtol=2e-3, atol=2e-3)
+    assert model.objective_ == pytest.approx(found.fun, rel=1e-3)
+    g = Z @ (model.coef_[0] * X.std(axis=0)) + model.intercept_[0] + X.mean(axis=0) @ model.coef_[0]
+    np.testing.assert_allclose(g, Z @ found.x[:-2] + found.x[-2], atol=0.02)
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_an_open_minimum_is_told(loss):
+    X, y = where_the_correction_bites()
+    with pytest.warns(ConvergenceWarning, match="not converged after 1 iterations.*raise max_iter"):
+        LinearPUClassifier(loss=loss, prior=0.45, max_iter=1).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        LinearPUClassifier(loss=loss, prior=0.45, max_iter=2000).fit(X, y)
 
 
 def test_nnpu_is_upu_where_the_risk_of_the_negatives_is_not_negative():

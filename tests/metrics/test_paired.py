@@ -11,6 +11,7 @@ from fewlabel.metrics import paired_auc_test
 from reference.auc import (
     binormal,
     delong_difference_variances,
+    unseen_variances,
 )
 
 
@@ -22,13 +23,14 @@ class TestPairedTest:
             np.array(data.draw(st.lists(st.integers(0, 5), min_size=n_p + n_n, max_size=n_p + n_n))) for _ in range(2)
         )
         y = np.repeat([1, 0], [n_p, n_n])
-        of_p, of_n = delong_difference_variances([a[:n_p], b[:n_p]], [a[n_p:], b[n_p:]])
+        found = delong_difference_variances([a[:n_p], b[:n_p]], [a[n_p:], b[n_p:]])
+        of_p, of_n = unseen_variances(found, (n_p, n_n), (roc_auc_score(y, a), roc_auc_score(y, b)))
         variance = of_p + of_n
         result = paired_auc_test(y, a, b)
         assert result.auc_a == pytest.approx(roc_auc_score(y, a))
         assert result.auc_b == pytest.approx(roc_auc_score(y, b))
         assert result.difference == pytest.approx(result.auc_a - result.auc_b, abs=1e-12)
-        if variance > 1e-12:
+        if sum(found) > 1e-12:
             student = stats.t(variance**2 / (of_p**2 / (n_p - 1) + of_n**2 / (n_n - 1)))
             assert result.pvalue == pytest.approx(
                 2 * student.sf(abs(result.difference) / math.sqrt(variance)), rel=1e-6

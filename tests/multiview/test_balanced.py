@@ -25,8 +25,9 @@ from fewlabel import (
     make_multiview_credit,
 )
 from fewlabel.exceptions import LabelError
-from fewlabel.multiview._balanced import label_by_share, mean_auc
+from fewlabel.multiview._balanced import label_by_share
 from fewlabel.multiview._groups import count_parts, deal
+from fewlabel.multiview._model import mean_auc
 
 VIEWS = [[0, 1, 2], [3, 4], [5]]
 FAST = dict(views=VIEWS, initial=LogisticRegression(), n_components=40, max_iter=3, random_state=0)

@@ -78,7 +78,7 @@ def test_labels_that_make_no_sense():
 
 
 def test_a_system_too_large_for_the_memory_says_what_to_do(monkeypatch):
-    monkeypatch.setattr("fewlabel.multiview._system._LARGEST", 20)
+    monkeypatch.setattr("fewlabel.multiview._spaces.MOST_COLUMNS", 20)
     X, y = few_rows(20)
     with pytest.raises(MemoryError, match="approximation='nystroem'"):
         MultiviewKernelClassifier(views=VIEWS).fit(X, y)

@@ -175,11 +175,12 @@ def test_other_columns_are_an_error():
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_frozen_decision_tree_predicts_the_same(n_classes, sparse):
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, ExtraTreesClassifier, RandomForestClassifier])
+def test_a_frozen_tree_or_forest_predicts_the_same(kind, n_classes, sparse):
     X, y = make_classification(200, 6, n_informative=4, n_classes=max(n_classes, 2), random_state=0)
     y = np.array(["a", "b", "c"])[np.minimum(y, n_classes - 1)]
     X[X < 0] = 0.0
-    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[:100], y[:100])
+    model = kind(max_depth=4, random_state=0).fit(X[:100], y[:100])
     frozen = freeze_classifier(model)
     assert type(frozen) is FrozenClassifier
     rows = csr_array(X) if sparse else X

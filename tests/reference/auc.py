@@ -41,6 +41,17 @@ def delong_difference_variances(highs, lows):
     return of_high / len(highs[0]), of_low / len(lows[0])
 
 
+def unseen_variances(variances, sizes, aucs):
+    """Variances of the mean, raised while there are too few rows that are ranked badly."""
+    rare = min([*aucs, *(1 - auc for auc in aucs)])
+    found = []
+    for variance, n in zip(variances, sizes):
+        least = 0.35 * sum(auc * (1 - auc) for auc in aucs) / n
+        d = n * rare
+        found.append((0.5 * max(variance, least) + d**3 * variance) / (0.5 + d**3))
+    return found
+
+
 def newcombe_gap(t, auc, n_high, n_low, z):
     """Newcombe's equation, left side minus right side: 0 at a bound."""
     size = (n_high + n_low) / 2 - 1

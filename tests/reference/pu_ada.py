@@ -28,6 +28,7 @@ def fit(
     draw,
     correction=1.0,
     start=0.0,
+    separate=False,
 ):
     """`draw(t, e)` gives the thresholds of a column that may be looked at in round t; None for all."""
     weight = np.ones(len(X)) if weight is None else weight
@@ -36,6 +37,11 @@ def fit(
         plus, minus, unlabeled = weights(H, positive, prior, weight, correction)
         if minus.sum() + unlabeled.sum() <= stop_risk * (1 - correction * prior) * np.exp(start):
             break
+        if separate:  # each set has its first size again
+            first = weights(np.zeros(len(X)), positive, prior, weight, correction)
+            plus, minus, unlabeled = (
+                part * size.sum() / (part.sum() or 1.0) for part, size in zip((plus, minus, unlabeled), first)
+            )
         Z = plus.sum() + minus.sum() + unlabeled.sum()
         tolerance = TOLERANCE * (plus.sum() - minus.sum() + unlabeled.sum())
         found = search(X, plus, minus, unlabeled, tolerance, non_negative, draw, t)
@@ -49,6 +55,8 @@ def fit(
         step = learning_rate * alpha
         H = H + step * np.where(fires, 1, -1)
         risk = sum(part.sum() for part in weights(H, positive, prior, weight, correction))
+        if separate:
+            risk = np.exp(-step) * (rounds[-1]["objective"] if rounds else 1.0)
         rounds.append(dict(stump=stump, alpha=step, epsilon=epsilon, Z=Z, objective=risk))
     return rounds
 

@@ -1,6 +1,4 @@
-"""fewlabel.report(model, X, y), the model card, the rows to label next as a file."""
-
-import io
+"""fewlabel.report(model, X, y), the model card, the rows to label next."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +6,7 @@ import pytest
 
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier
-from fewlabel.report import next_rows_csv
+from fewlabel.active import BatchQuery
 from fewlabel.report.answer import confusion, good_for
 
 
@@ -21,9 +19,14 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def page(rows):
+def model(rows):
     auto = AutoClassifier(["naive Bayes", "RankBoost"], n_repeats=1, random_state=0)
-    return fewlabel.report(TableClassifier(auto, positive="<b>bad").fit(*rows), *rows, title="A table")
+    return TableClassifier(auto, positive="<b>bad").fit(*rows)
+
+
+@pytest.fixture(scope="module")
+def page(model, rows):
+    return fewlabel.report(model, *rows, title="A table")
 
 
 def test_one_call_gives_a_page_a_file_and_a_view(page, tmp_path):
@@ -56,10 +59,21 @@ def test_a_model_card_has_the_figures_and_no_markup_of_the_table(page, tmp_path)
     assert "<b>bad" not in text
 
 
-def test_rows_to_label_show_the_columns_that_matter_and_run_no_formula(page):
-    table = pd.read_csv(io.BytesIO(next_rows_csv(page.summary)))
-    assert len(table) == 20
-    assert list(table.columns[:5]) == ["row", "probability", "of", "reason", "'=a"]
+def test_rows_to_label_are_those_of_the_batch_query_and_show_the_columns_that_matter(page, model, rows):
+    X, y = rows
+    probability = model.predict_proba(X)
+    found = BatchQuery(positive="<b>bad", random_state=0).query(X, y, 20, probability=probability)
+    assert [row["row"] for row in page.metrics["next_rows"]] == (found.rows + 1).tolist()
+    assert [row["how"] for row in page.metrics["next_rows"]] == found.how
+    assert page.metrics["next_rows"][0]["values"][0]["column"] == "=a"
+
+
+def test_rows_to_label_from_positives_only_look_like_them(rows):
+    X, y = rows
+    auto = AutoClassifier(["nnPU"], n_repeats=1, prior=0.3, random_state=0)
+    y = y.where(y == "<b>bad", None)
+    page = fewlabel.report(TableClassifier(auto, positive="<b>bad").fit(X, y), X, y)
+    assert {row["how"] for row in page.metrics["next_rows"]} == {"random", "likely positive"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_curve
 
 from fewlabel import AutoClassifier, TableClassifier, hide_labels
 from fewlabel.labels import read_positive
-from fewlabel.report import advice, curves, metrics, render, summarize, write
+from fewlabel.report import curves, metrics, render, rows_to_label, summarize, write
 from fewlabel.report.charts import Scale, _shown, learning_panel, roc_panel, shape_panels, tick_texts, ticks, whiskers
 from fewlabel.report.demo import breast_cancer
 from fewlabel.report.summarize import signed
@@ -217,7 +217,7 @@ def test_rows_to_label_next_are_unlabeled_distinct_and_explained(summary, table)
 
 
 def test_no_unlabeled_row_no_advice(table, model):
-    assert advice.next_rows(model, model.encoder_.transform(table.X_test), np.zeros(len(table.X_test), int)) == []
+    assert len(rows_to_label(model, encoded(model, table.X_test, table.y_test)).rows) == 0
 
 
 # The page ---------------------------------------------------------------------------------------------------

@@ -1,20 +1,15 @@
 """A seeded fuzzer: every estimator and public function on tables and labels as bad as they come.
 
-Allowed outcomes of a case: a correct result (right shape, no NaN, classes that were given),
-or a ValueError or TypeError
-with a text that says something. Anything else is a finding.
+Allowed outcomes of a case: a correct result (right shape, no NaN, classes that were given), or a ValueError or
+TypeError with a text that says something. Anything else is a finding.
 
-    python tests/robustness/fuzz.py [--cases 20000] [--first 0] [--only PNUAUCBoostClassifier]
+    python tests/robustness fuzz [--cases 20000] [--first 0] [--only PNUAUCBoostClassifier]
 """
 
-import argparse
-import faulthandler
 import importlib.util
 import pickle
 import signal
-import sys
 import tempfile
-import time
 import traceback
 import warnings
 from contextlib import contextmanager
@@ -334,22 +329,9 @@ def run_case(seed, only=None, build=make):
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--only")
-    arguments = parser.parse_args()
-    faulthandler.enable()
-    found, start = 0, time.monotonic()
-    for k in range(arguments.first, arguments.first + arguments.cases):
-        told = run_case(k, arguments.only)
+def findings(n_cases, first=0, only=None):
+    """What is wrong, case by case."""
+    for seed in range(first, first + n_cases):
+        told = run_case(seed, only)
         if told:
-            found += 1
-            print(told, flush=True)
-    print(f"{arguments.cases} cases, {found} findings, {time.monotonic() - start:.0f} s")
-    sys.exit(found > 0)
-
-
-if __name__ == "__main__":
-    main()
+            yield told

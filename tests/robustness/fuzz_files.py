@@ -5,10 +5,9 @@ archive or the numbers in an array. Allowed outcomes: `UntrustedFileError`, or a
 any Python exception, as it may have been forged. If bytes of the file were damaged, a model that loads has to predict
 the same as before. Cases run in a child process with limits; a case that ends it is a finding.
 
-    python tests/robustness/fuzz_files.py [--cases 20000] [--first 0]
+    python tests/robustness files [--cases 20000] [--first 0] [--only table]
 """
 
-import argparse
 import io
 import json
 import os
@@ -17,12 +16,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -41,9 +40,23 @@ def table():
     return X, np.where(rng.random(60) < 0.6, (X[:, 0] + X[:, 1] > 0).astype(int), -1)
 
 
-def write_models(folder):
+def columns():
+    """The same rows as a table of numbers, categories, booleans, dates and text."""
+    X, _ = table()
+    rng = np.random.default_rng(1)
+    words = np.array(["late", "paid", "overdue", "new", "limit", "card", "abroad", "cash"])
+    return pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(
+        city=rng.choice(["Oslo", "Graz", "Lima"], len(X)),
+        member=rng.random(len(X)) < 0.5,
+        day=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(400, size=len(X)), unit="D"),
+        note=[" ".join(rng.choice(words, 6)) for _ in X],
+    )
+
+
+def write_models(folder, only=None):
     """Files of models whose arrays are followed by kernels of ours, and of others."""
     X, y = table()
+    small = fewlabel.AutoClassifier(["logistic regression", "naive Bayes"], n_repeats=1, random_state=0)
     models = {
         "stumps": fewlabel.RankBoostClassifier(5, random_state=0),
         "trees": fewlabel.TreeAUCBoostClassifier(3, random_state=0),
@@ -52,17 +65,20 @@ def write_models(folder):
         "linear": fewlabel.LinearAUCClassifier(random_state=0),
         "auto": fewlabel.AutoClassifier(["extra trees", "naive Bayes"], n_repeats=1, random_state=0),
     }
-    labeled = y >= 0
-    for name, model in models.items():
-        fewlabel.save(model.fit(X, y), folder / f"{name}.skops")
-    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[labeled], y[labeled])
-    fewlabel.save(pipeline, folder / "pipeline.skops")
+    models["pipeline"] = make_pipeline(StandardScaler(), LogisticRegression())
+    models["table"] = fewlabel.TableClassifier(fewlabel.RankBoostClassifier(5, random_state=0), random_state=0)
+    models["auto table"] = fewlabel.TableClassifier(small, random_state=0)
+    for name in [only] if only else models:
+        rows = y >= 0 if name == "pipeline" else slice(None)
+        fitted = models[name].fit((columns() if "table" in name else X)[rows], y[rows])
+        fewlabel.save(fitted, folder / f"{name}.skops")
 
 
 def predictions(model):
-    found = [model.predict(table()[0])]
+    rows = columns() if hasattr(model, "encoder_") else table()[0]
+    found = [model.predict(rows)]
     if hasattr(model, "predict_proba"):
-        found.append(model.predict_proba(table()[0]))
+        found.append(model.predict_proba(rows))
     return found
 
 
@@ -230,45 +246,25 @@ def run_cases(folder, first, last):
             print(f"finding: {finding}", flush=True)
 
 
-def fuzz(n_cases, first=0, patience=600):
+def findings(n_cases, first=0, only=None, patience=7200):
     """Findings of `n_cases` cases; a child process that dies or hangs is replaced by another."""
-    findings, last = [], first + n_cases
+    last = first + n_cases
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        write_models(Path(folder))
+        write_models(Path(folder), only)
         while first < last:
-            command = [sys.executable, __file__, "--child", folder, "--first", str(first), "--cases", str(last - first)]
-            environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+            command = [sys.executable, str(Path(__file__).parent), "files", "--child", folder]
+            command += ["--first", str(first), "--cases", str(last - first)]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=patience, env=environment)
                 code, shown = done.returncode, done.stdout
             except subprocess.TimeoutExpired as error:
                 code, shown = "hang", (error.stdout or b"").decode()
-            findings += [line.removeprefix("finding: ") for line in shown.splitlines() if line.startswith("finding: ")]
-            started = [int(line) for line in shown.splitlines() if line.isdigit()]
+            yield from (line.removeprefix("finding: ") for line in shown.splitlines() if line.startswith("finding: "))
             if code == 0:
-                break
+                return
+            started = [int(line) for line in shown.splitlines() if line.isdigit()]
             if not started:
                 raise RuntimeError(f"the child process did not start: {done.stderr[-2000:]}")
-            findings.append(f"{started[-1]}: the process ended with {code}")
+            yield f"{started[-1]}: the process ended with {code}"
             first = started[-1] + 1
-    return findings
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Fuzz model files.")
-    parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--child", metavar="FOLDER")
-    options = parser.parse_args()
-    if options.child:
-        run_cases(options.child, options.first, options.first + options.cases)
-        return
-    start = time.monotonic()
-    findings = fuzz(options.cases, options.first, patience=7200)
-    print("\n".join(findings))
-    print(f"{options.cases} cases, {len(findings)} findings, {time.monotonic() - start:.0f} s")
-    sys.exit(bool(findings))
-
-
-if __name__ == "__main__":
-    main()

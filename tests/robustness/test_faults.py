@@ -12,14 +12,15 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fewlabel
-from fewlabel import files
+from fewlabel import file_sets, files
 from fewlabel.bench.cells import write_cell
 from fewlabel.cli.paths import new_set, write_json
-from fewlabel.cli.predict import _writer
+from fewlabel.cli.results import result_writer
 
 MODEL = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
 
@@ -35,10 +36,9 @@ def write_fit(folder):
 
 
 def write_predictions(folder):
-    pandas = pytest.importorskip("pandas")
-    with _writer(folder / "scores.csv") as write:
+    with result_writer(folder / "scores.csv") as (render, write):
         for _ in range(3):
-            write(pandas.DataFrame({"score": np.arange(1000.0)}))
+            write(render(pa.table({"score": np.arange(1000.0)})))
 
 
 def write_bench_cell(folder):
@@ -66,7 +66,8 @@ class Faults:
         self.step, self.error, self.done = step, error, 0
         for name in ("replace", "fsync"):
             monkeypatch.setattr(os, name, self.counted(getattr(os, name)))
-        monkeypatch.setattr(files, "open", self.open, raising=False)
+        for module in (files, file_sets):
+            monkeypatch.setattr(module, "open", self.open, raising=False)
 
     def counted(self, function):
         def call(*args, **kwargs):

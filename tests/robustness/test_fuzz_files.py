@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ pytestmark = pytest.mark.skipif(not fuzz_files.Path("/proc/self/statm").exists()
 
 
 def test_damaged_and_forged_files_do_no_harm():
-    assert fuzz_files.fuzz(300) == []
+    assert list(fuzz_files.findings(300, patience=600)) == []
 
 
 def outcome(monkeypatch, tmp_path, load, damaged=True, expected=0):
@@ -37,4 +39,4 @@ def test_what_is_a_finding(monkeypatch, tmp_path):
     assert outcome(monkeypatch, tmp_path, lambda path: 1, damaged=False) is None
     assert outcome(monkeypatch, tmp_path, lambda path: 0) is None
     monkeypatch.setattr(fuzz_files, "SECONDS_PER_CASE", 0.05)
-    assert "more than" in outcome(monkeypatch, tmp_path, lambda path: fuzz_files.time.sleep(5))
+    assert "more than" in outcome(monkeypatch, tmp_path, lambda path: time.sleep(5))

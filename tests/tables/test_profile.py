@@ -80,6 +80,12 @@ def test_chunks_make_no_difference(profile):
         for start in range(0, len(rows), size):
             parts.update(rows[start : start + size].infer_objects())
         assert parts.summary() == whole.summary()
+    merged = Drift(profile)
+    for start in range(0, len(rows), 50):
+        part = Drift(profile)
+        part.update(rows[start : start + 50].astype({"city": "category", "member": "category"}))
+        merged.merge(part)
+    assert merged.summary() == whole.summary()
 
 
 def test_a_column_that_is_not_there_arrow_and_arrays(profile):

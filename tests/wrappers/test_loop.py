@@ -100,6 +100,8 @@ def test_without_watchers_the_last_round_is_kept():
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.integers(1, 10))
 def test_the_guard_never_ends_below_the_start(rights, max_rounds):
     models, iters, best, history = guarded(rights, max_rounds)
+    if N_LABELED - rights[0] < 5:  # even if all rows became right, chance could not be ruled out: no round is run
+        rights = rights[:1]
     scores = [entry["score"] for entry in history]
     assert scores == [r / N_LABELED for r in rights[: max_rounds + 1]]
     assert models == f"models of round {best}"
@@ -113,9 +115,9 @@ def test_the_guard_never_ends_below_the_start(rights, max_rounds):
 def test_watchers_share_out_the_labeled_rows_and_never_learn_from_their_own(wrapper, monkeypatch):
     seen = {}
 
-    def keep(run, watchers, codes, max_rounds):
+    def keep(run, watchers, codes, *options):
         seen.update(watchers=watchers, codes=codes)
-        return self_label(run, watchers, codes, max_rounds)
+        return self_label(run, watchers, codes, *options)
 
     monkeypatch.setattr("fewlabel.wrappers._self_labeling.self_label", keep)
     rng = np.random.default_rng(0)

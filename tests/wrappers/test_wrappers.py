@@ -5,14 +5,16 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -252,3 +254,70 @@ def test_co_training_goes_on_past_rows_that_its_views_dispute(seed):
     model.fit(X, y)
     assert (model.labeled_iter_[8:] > 0).all()
     assert (model.labeled_iter_[2:8] == -1).all()
+
+
+def texts(n=120):
+    """A table of text, a category and a number with gaps; the class is told by words."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    words = np.array([["late", "refund", "broken"], ["great", "thanks", "love"]])
+    notes = [" ".join(rng.choice(words[c], 3)) + f" order {rng.integers(9)}" for c in y]
+    table = pd.DataFrame({"note": notes, "kind": rng.choice(["a", "b"], n), "size": rng.normal(size=n)})
+    table.loc[::7, "size"] = np.nan
+    return table, y, np.where(np.arange(n) < 20, y, -1)
+
+
+@every_wrapper
+def test_pipelines_take_tables_with_text(wrapper):
+    table, y, few = texts()
+    columns = make_column_transformer((TfidfVectorizer(), "note"), (OneHotEncoder(), ["kind"]))
+    options = {"views": [["note", "kind"], ["note", "kind", "size"]]} if wrapper is CoTrainingClassifier else {}
+    model = wrapper(make_pipeline(columns, LogisticRegression()), random_state=0, **options).fit(table, few)
+    assert (model.transduction_ == y).mean() > 0.9
+    np.testing.assert_array_equal(model.predict(table)[20:], model.transduction_[20:])
+    assert model.feature_names_in_.tolist() == ["note", "kind", "size"]
+    order = np.r_[:20, np.random.default_rng(1).permutation(np.arange(20, 120))]
+    again = clone(model).fit(table.iloc[order], few[order])
+    np.testing.assert_array_equal(again.transduction_, model.transduction_[order])
+
+
+@pytest.mark.parametrize("wrapper", [CrossTrainingClassifier, TriTrainingClassifier])
+def test_lists_of_texts(wrapper):
+    table, y, few = texts()
+    model = wrapper(make_pipeline(TfidfVectorizer(), LogisticRegression()), random_state=0).fit(
+        list(table["note"]), few
+    )
+    assert (model.predict(list(table["note"])) == y).mean() > 0.9
+
+
+@every_wrapper
+def test_gaps_where_the_base_takes_them(wrapper):
+    X, _, y = toy()
+    X[::5, 0] = np.nan
+    model = wrapper(ExtraTreesClassifier(5), random_state=0).fit(X, y)
+    assert len(model.transduction_) == len(X)
+    with pytest.raises(ValueError, match="NaN"):
+        wrapper(GaussianNB()).fit(X, y)
+
+
+@every_wrapper
+def test_threads_do_not_change_the_model(wrapper):
+    X, _, y = toy(3, n=90)
+    one, two = (wrapper(GaussianNB(), n_jobs=n, random_state=0).fit(X, y) for n in (None, 2))
+    assert one.history_ == two.history_
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_no_round_is_run_if_none_could_be_accepted():
+    X, y = make_blobs(90, centers=3, cluster_std=0.3, random_state=0)
+    model = CrossTrainingClassifier(GaussianNB(), random_state=0).fit(X, hide_labels(y, labeled=0.3, random_state=0))
+    assert model.n_iter_ == 0
+    assert [entry["score"] for entry in model.history_] == [1.0]
+
+
+def test_the_default_base_tells_classes_apart_with_three_labels_each():
+    X, y = make_blobs(60, centers=2, cluster_std=0.5, random_state=0)
+    few = np.full(60, -1)
+    for code in (0, 1):
+        few[np.flatnonzero(y == code)[:3]] = code
+    assert CrossTrainingClassifier(random_state=0).fit(X, few).score(X, y) > 0.9

@@ -16,6 +16,13 @@ from fewlabel.active._space import canonical_order
 from fewlabel.types import MatrixLike
 
 RANDOM, UNCERTAIN, DIVERSE, LIKELY, UNLIKE = "random", "uncertain", "diverse", "likely positive", "unlike the labeled"
+REASONS = {
+    RANDOM: "Drawn at random, so that an AUC can be estimated that the choice of the other rows does not bias.",
+    UNCERTAIN: "It represents rows that the model is uncertain about.",
+    DIVERSE: "It represents a part of the table: there is no model yet.",
+    LIKELY: "It looks like the rows of the only class that is labeled.",
+    UNLIKE: "It is unlike the labeled rows: the class that is still missing may be there.",
+}
 
 
 class Query(NamedTuple):
@@ -96,8 +103,11 @@ class QueryStrategy(BaseEstimator):
         X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
         read = labels.read(y)
         check_consistent_length(X, read.codes)
-        order = canonical_order(X, read.codes)
-        X, codes = X[order], read.codes[order]
+        present, found = np.unique(read.codes[read.codes >= 0], return_inverse=True)
+        codes = read.codes.copy()
+        codes[codes >= 0] = found  # labels that were read before may name a class that no row has
+        order = canonical_order(X, codes)
+        X, codes = X[order], codes[order]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)
         if probability is not None:
@@ -106,7 +116,7 @@ class QueryStrategy(BaseEstimator):
         if exclude is not None:
             check_consistent_length(X, exclude)
             taken = taken | np.asarray(exclude, dtype=bool)[order]
-        now = Situation(X, codes, read.classes, taken, np.flatnonzero(~taken), rng, seed)
+        now = Situation(X, codes, read.classes[present], taken, np.flatnonzero(~taken), rng, seed)
         n = min(int(n), len(now.candidates))
         if n == 0:
             return Query(np.empty(0, dtype=np.int64), np.empty(0), [])

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fewlabel.active._query import RANDOM
+from fewlabel.active._query import RANDOM, Query
 from fewlabel.exceptions import TableError
 from fewlabel.files import column_names, read_table
-from fewlabel.text import printable, short
+from fewlabel.text import distinct, printable, short, without_formula
 
 ROW, LABEL, ACTION, TIME, HOW, PROBABILITY, NOTE = "row", "label", "action", "time", "how", "probability", "note"
 COLUMNS = (ROW, LABEL, ACTION, TIME, HOW, PROBABILITY, NOTE)
@@ -73,6 +73,32 @@ def _comparable(column: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
     return pd.Series(column.astype(object).where(column.notna(), "").map(str).to_numpy(dtype=object))
+
+
+def answer_sheet(table: pd.DataFrame, keys: Sequence[str], query: Query) -> pd.DataFrame:
+    """The rows to ask for, for a spreadsheet: key, an empty label, how they were drawn, and their values.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Without the label column.
+    keys : sequence of str
+        What `row_keys` returned.
+    query : Query
+
+    Returns
+    -------
+    DataFrame
+        Without texts that a spreadsheet would take for formulas.
+    """
+    asked = pd.DataFrame(
+        {ROW: [keys[row] for row in query.rows], LABEL: "", HOW: query.how, PROBABILITY: query.probability}
+    )
+    values = table.iloc[query.rows].reset_index(drop=True)
+    for name in values.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]]:
+        values[name] = values[name].astype(object).map(lambda v: without_formula(v) if isinstance(v, str) else v)
+    sheet = pd.concat([asked, values], axis=1)
+    return sheet.set_axis(distinct([without_formula(str(name)) for name in sheet.columns]), axis=1)
 
 
 def read_answers(path: Path) -> pd.DataFrame:

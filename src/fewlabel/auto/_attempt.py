@@ -5,6 +5,7 @@ import warnings
 from sklearn.exceptions import FitFailedWarning
 
 from fewlabel.text import short
+from fewlabel.warning_filters import caller_level
 
 
 def attempt(work, *args):
@@ -57,6 +58,4 @@ def warn_failed(left_out):
     """Warn of the members that failed; other reasons are the user's choice."""
     failed = {m: why for m, why in left_out.items() if isinstance(why, Exception)}
     if failed:
-        warnings.warn(
-            f"left out of the ensemble: {reasons(failed)}", FitFailedWarning, stacklevel=5
-        )  # the line that calls `fit`
+        warnings.warn(f"left out of the ensemble: {reasons(failed)}", FitFailedWarning, stacklevel=caller_level())

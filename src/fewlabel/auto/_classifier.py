@@ -8,20 +8,21 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
 from fewlabel.auto._attempt import attempt, reasons, status_of, warn_failed
+from fewlabel.auto._board import ENSEMBLE, AdditiveChoice, additive_choice, as_frame, headline
 from fewlabel.auto._crossfit import Evidence, TrainingRows, refit
 from fewlabel.auto._effect import UnlabeledEffect, unlabeled_effect
 from fewlabel.auto._experience import experience
+from fewlabel.auto._fitted import log_odds, normalized
 from fewlabel.auto._intervals import interval, prior_is_too_large
-from fewlabel.auto._members import select_members
+from fewlabel.auto._members import ADDITIVE, select_members
 from fewlabel.auto._reading import read_task
-from fewlabel.auto._trials import OUT_OF_TIME, try_members
+from fewlabel.auto._trials import OUT_OF_TIME, try_members, usual_repeats
 from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted, expected, find_scorer
 from fewlabel.base import Interval, RankingClassifier, StrOptions, check_weights, fit_context
 from fewlabel.calibration import calibrate, calibrate_pu, prior_shift
@@ -32,12 +33,7 @@ from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
-RANK_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
-_COLUMNS = (
-    *("method", "family", "score", "low", "high", "prior", "posterior"),
-    *("fit_seconds", "uses_unlabeled", "weight", "status"),
-)
 
 
 class AutoClassifier(RankingClassifier):
@@ -76,10 +72,13 @@ class AutoClassifier(RankingClassifier):
         Share of positives among the unlabeled rows. With positive-unlabeled data it is estimated if None. With two
         classes it moves the probabilities, which then average to it over the unlabeled rows; the ranking and `predict`
         stay as they are. Not for three classes or more.
+    interpretable : bool, default=False
+        Choose one additive member, a sum of step functions, instead of an ensemble: the model can then be written as a
+        scorecard. The other members are only compared with it, see `additive_choice_`. Not for three classes or more.
     n_jobs : int, default=None
         Number of members fitted at the same time, in threads; -1 means all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws folds and seeds the members.
+        Draws folds and seeds the members. The folds are drawn by position, so that the order of the rows matters.
 
     Attributes
     ----------
@@ -103,6 +102,8 @@ class AutoClassifier(RankingClassifier):
         Weight of each chosen member.
     score_ : float
         Out-of-fold score of the ensemble with these weights.
+    additive_choice_ : AdditiveChoice or None
+        With `interpretable`, the chosen member beside the best of all; its `text` says what being additive costs.
     unlabeled_effect_ : UnlabeledEffect or None
         What the unlabeled rows are worth: a member that uses them, compared with itself without them on the same folds.
         None for positive-unlabeled data, without unlabeled rows, or if the time budget is spent.
@@ -110,6 +111,8 @@ class AutoClassifier(RankingClassifier):
         Cross-fitted decision function of the labeled rows, in their order; with `time`, of the later ones.
     labeled_rows_ : ndarray of int
         Positions of these rows in `X`. For positive-unlabeled data they include unlabeled rows.
+    training_share_ : float
+        Share of the labeled rows that the models of `out_of_fold_` were fitted to.
     n_copies_ : int
         Labeled rows that are exact or near duplicates of each other. They are on one side of every split.
     prior_ : float or None
@@ -172,6 +175,7 @@ class AutoClassifier(RankingClassifier):
         "n_repeats": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "time_budget": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
+        "interpretable": ["boolean"],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
@@ -184,6 +188,7 @@ class AutoClassifier(RankingClassifier):
         n_repeats: int | Literal["auto"] = "auto",
         time_budget: float | None = None,
         prior: float | None = None,
+        interpretable: bool = False,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -192,6 +197,7 @@ class AutoClassifier(RankingClassifier):
         self.n_repeats = n_repeats
         self.time_budget = time_budget
         self.prior = prior
+        self.interpretable = interpretable
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -218,7 +224,7 @@ class AutoClassifier(RankingClassifier):
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is unknown.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the scores and for the members whose `fit` takes them. A row of weight 0 is left
-            out.
+            out. A row of weight 2 is in one fold, so that it is not the same as a repeated row.
         groups : array-like of shape (n_samples,), default=None
             The patient, customer or device of each row. Rows of one are on one side of every split, so that scores are
             those of new ones.
@@ -242,7 +248,8 @@ class AutoClassifier(RankingClassifier):
         self.classes_, positions = labels.sorted_classes(self.classes_)
         self.positive_ = positions[1] if len(positions) == 2 else None
         sampling = Sampling.read(codes, groups, time, None if weight is None else weight / weight[kept].mean())
-        members, left_out = select_members(self.portfolio, self.task_, bool((codes[kept] < 0).any()))
+        has_unlabeled = bool((codes[kept] < 0).any())
+        members, left_out = select_members(self.portfolio, self.task_, has_unlabeled, additive=self.interpretable)
         report = callback or (lambda done, total, name: None)
         total = len(members) + 2
 
@@ -269,17 +276,18 @@ class AutoClassifier(RankingClassifier):
         if self.time_budget is None or monotonic() < start + self.time_budget:
             effect = unlabeled_effect(rows, evidence, self.ensemble_weights_, self._n_repeats(rows), self._scorer)
         self._effect = None if effect is None else list(effect)
-        self._calibrate(_log_odds(out_of_fold), rows, X[codes < 0])
+        self._calibrate(log_odds(out_of_fold), rows, X[codes < 0])
         report(total, total, "the chosen members on all rows")
         return self
 
     def _try(self, rows, members, start):
         """Yield each member with its evidence, an error, or `OUT_OF_TIME`."""
         deadline = np.inf if self.time_budget is None else start + _SHARE_OF_CROSSFIT * self.time_budget
-        return try_members(rows, members, self._n_repeats(rows), deadline, self.n_jobs)
+        first = ADDITIVE if self.interpretable else ()
+        return try_members(rows, members, self._n_repeats(rows), deadline, self.n_jobs, first)
 
     def _n_repeats(self, rows):
-        return _repeats(len(rows.tested)) if self.n_repeats == "auto" else self.n_repeats
+        return usual_repeats(len(rows.tested)) if self.n_repeats == "auto" else self.n_repeats
 
     def _choose(self, rows, evidence, left_out):
         """Weigh the members and fit the chosen ones to all rows; return the ensemble's cross-fitted ranks.
@@ -287,7 +295,7 @@ class AutoClassifier(RankingClassifier):
         A member that cannot be fitted to all rows is left out, and the others are weighed again without it.
         """
         fitted = {}
-        while evidence:
+        while any(m.name in ADDITIVE or not self.interpretable for m in evidence):
             out_of_fold = self._weigh(rows, evidence, left_out)
             chosen = [m for m in evidence if m.name in self.ensemble_weights_]
             new = [m for m in chosen if m not in fitted]
@@ -301,7 +309,8 @@ class AutoClassifier(RankingClassifier):
             left_out.update(failed)
             evidence = {m: one for m, one in evidence.items() if m not in failed}
         cause = next((why for why in left_out.values() if isinstance(why, Exception)), None)
-        raise RuntimeError(f"no method could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
+        kind = "additive method" if self.interpretable else "method"
+        raise RuntimeError(f"no {kind} could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
 
     def _weigh(self, rows, evidence, left_out):
         """Set weights and leaderboard; return the ensemble's cross-fitted ranks."""
@@ -309,10 +318,11 @@ class AutoClassifier(RankingClassifier):
         y, seed, sampling, scorer = rows.tested_y, rows.seed, rows.tested_sampling, self._scorer
         uses = np.array([rows.uses_unlabeled(m) for m in members])
         known = experience().of([m.name for m in members], self.task_)
+        known = known.best_of(ADDITIVE) if self.interpretable else known
         weights = choose(ranks, y, scorer, known, sampling.weight)
         self.ensemble_weights_ = {m.name: float(w) for m, w in zip(members, weights) if w > 0}
         self.score_ = interval(y, combine(weights, ranks), scorer, self.prior_, seed, sampling)[0]
-        share = rows.training_share
+        share = self.training_share_ = rows.training_share
         found = [interval(y, r, scorer, self.prior_, seed, sampling, share) for r in ranks]
         board = [
             (m.name, m.family, *ends, *aucs, evidence[m].seconds, bool(u), float(w), "ok")
@@ -322,7 +332,7 @@ class AutoClassifier(RankingClassifier):
         own = interval(y, out_of_fold, scorer, self.prior_, seed, sampling, share)
         seconds = float(sum(found.seconds for found in evidence.values()))
         nothing, mixed = [np.nan] * 6, bool(weights[uses].any())
-        board.append(("AutoClassifier", "ensemble", *own, *nothing[:2], seconds, mixed, 1.0, "ok"))
+        board.append(("AutoClassifier", ENSEMBLE, *own, *nothing[:2], seconds, mixed, 1.0, "ok"))
         board.sort(key=lambda row: -row[2])
         board += [(m.name, m.family, *nothing, rows.uses_unlabeled(m), 0.0, status_of(w)) for m, w in left_out.items()]
         self._board = [list(column) for column in zip(*board)]
@@ -347,7 +357,7 @@ class AutoClassifier(RankingClassifier):
             found = [calibrate(scores[:, k], y == k, weight, shrink=True) for k in range(scores.shape[1])]
             self.offset_, log_odds = (np.array(part) for part in zip(*found))
         decision = scores + self.offset_
-        self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else _normalized(decision, log_odds)
+        self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else normalized(decision, log_odds)
         self.calibration_ = log_odds
 
     def _prior_intercept(self, slope, unlabeled):
@@ -366,7 +376,7 @@ class AutoClassifier(RankingClassifier):
         total = 0.0
         for name, weight in self.ensemble_weights_.items():
             total = total + weight * self.members_[name].ranks(X)
-        return _log_odds(total)
+        return log_odds(total)
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Score of each row; higher means more confident.
@@ -382,47 +392,27 @@ class AutoClassifier(RankingClassifier):
             of each class.
         """
         decision = super().decision_function(X)
-        return decision if decision.ndim == 1 else np.log(_normalized(decision, self.calibration_))
+        return decision if decision.ndim == 1 else np.log(normalized(decision, self.calibration_))
 
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Class of each row.
+    def classes_at(self, decision: np.ndarray) -> np.ndarray:
+        """Class of each row, by its decision function."""
+        return super().classes_at(decision) if decision.ndim == 1 else self.classes_[decision.argmax(axis=1)]
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        if len(self.classes_) == 2:
-            return super().predict(X)
-        return self.classes_[self.decision_function(X).argmax(axis=1)]
-
-    def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Probability of each class, by sigmoids fitted to out-of-fold scores of the labeled rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        return super().predict_proba(X) if len(self.classes_) == 2 else np.exp(self.decision_function(X))
+    def probabilities_at(self, decision: np.ndarray) -> np.ndarray:
+        """Probability of each class, by the decision function."""
+        return super().probabilities_at(decision) if decision.ndim == 1 else np.exp(decision)
 
     @property
     def leaderboard_(self) -> pd.DataFrame:
-        return pd.DataFrame(dict(zip(_COLUMNS, self._board)))
+        return as_frame(self._board)
 
     @property
     def headline_(self) -> dict[str, float]:
-        board = dict(zip(_COLUMNS, self._board))
-        own = board["family"].index("ensemble")
-        return {name: board[name][own] for name in ("score", "low", "high")}
+        return headline(self._board)
+
+    @property
+    def additive_choice_(self) -> AdditiveChoice | None:
+        return additive_choice(self._board) if self.interpretable else None
 
     @property
     def unlabeled_effect_(self) -> UnlabeledEffect | None:
@@ -432,17 +422,3 @@ class AutoClassifier(RankingClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
         return tags
-
-
-def _repeats(n_rows):
-    """With few labels the result of a single split into folds is noisy."""
-    return 2 if n_rows <= 60 else 1
-
-
-def _log_odds(ranks):
-    return logit(np.clip(ranks, RANK_EDGE, 1 - RANK_EDGE))
-
-
-def _normalized(decision, calibration):
-    probability = expit(calibration[:, 0] * decision + calibration[:, 1])
-    return probability / probability.sum(axis=1, keepdims=True)

@@ -21,7 +21,7 @@ from fewlabel.exceptions import LabelError
 from fewlabel.folds import INDEPENDENT, copies, join_groups, stratified_folds
 from fewlabel.positive_unlabeled import prior_checked
 from fewlabel.thread_limits import one_thread
-from fewlabel.warning_filters import keep_filters
+from fewlabel.warning_filters import caller_level, keep_filters
 
 _REFERENCE = 400  # unlabeled rows in the reference of a fold
 _FINAL_REFERENCE = 4000
@@ -126,7 +126,7 @@ class TrainingRows:
                 f"{self.n_copies} labeled rows are copies of each other, among them all rows of a class: copies are on "
                 "both sides of the splits, and the scores are too high. Label other rows",
                 UserWarning,
-                stacklevel=6,  # the line that calls `fit`
+                stacklevel=caller_level(),
             )
             return sampling
         return together

@@ -14,6 +14,7 @@ _MIDDLE = 20  # labels of the rarer class at which the slope of a member is 0
 _LEVEL = 10.0  # variance of a table's difficulty: so large that nothing is assumed about it
 _RIDGE = 5.0  # slopes are shrunken as by this many tables without one
 _OWN, _OWN_NOISE = 0.3, 0.5  # share of a covariance that is taken from its diagonal alone: there are few tables
+_LEAST_WEIGHT = 0.1  # relative to the largest; smaller ones are not worth a fit
 _LOST = 2  # labels of the rarer class that out-of-fold scores seem to lose: with 5 their variance is that of 3
 
 
@@ -55,7 +56,7 @@ class Experience:
     ----------
     state : dict
         `members` (names), `mean`, `slope`, `bias` (one number per member), `covariance`, `noise` (matrices), and `rule`
-        with the numbers `steepness` and `least_weight`, the smallest weight relative to the largest.
+        with the numbers `steepness` and `most`, the number of members with a weight.
     """
 
     def __init__(self, state):
@@ -64,6 +65,7 @@ class Experience:
         self.mean, self.slope, self.bias = (np.array(state[name], dtype=float) for name in ("mean", "slope", "bias"))
         self.covariance, self.noise = (np.array(state[name], dtype=float) for name in ("covariance", "noise"))
         self.rule = state["rule"]
+        self.choice = ()
 
     @classmethod
     def learn(cls, trials, members, rule):
@@ -74,7 +76,7 @@ class Experience:
         trials : list of Trial
         members : list of str
         rule : dict
-            `steepness` and `least_weight` of the weights, and `noise`, by which the variance of out-of-fold scores is
+            `steepness` and `most` of the weights, and `noise`, by which the variance of out-of-fold scores is
             multiplied.
 
         Returns
@@ -150,6 +152,22 @@ class Experience:
         }
         return Experience(state)
 
+    def best_of(self, names):
+        """The same experience, whose `weights` choose one member: the best of these.
+
+        Parameters
+        ----------
+        names : tuple of str
+            At least one is a member.
+
+        Returns
+        -------
+        Experience
+        """
+        found = Experience(self.state)
+        found.choice = names
+        return found
+
     def posterior(self, scores, n_rarest):
         """What to expect of each member, before and after its out-of-fold score is known.
 
@@ -173,7 +191,7 @@ class Experience:
         return prior, prior + self.covariance @ known @ (surprise - level)
 
     def weights(self, scores, n_rarest):
-        """Weights of the members, which sum to one: larger for a better posterior, 0 for a poor one.
+        """Weights of the members, which sum to one: larger for a better posterior, 0 for a poor one; see `best_of`.
 
         Parameters
         ----------
@@ -185,8 +203,12 @@ class Experience:
         ndarray of shape (n_members,)
         """
         _, posterior = self.posterior(scores, n_rarest)
+        if self.choice:
+            best = np.where(np.isin(self.members, self.choice), posterior, -np.inf).argmax()
+            return (np.arange(len(posterior)) == best).astype(float)
         weights = np.exp(self.rule["steepness"] * (posterior - posterior.max()))
-        weights = np.where(weights >= self.rule["least_weight"], weights, 0.0)
+        weights[weights < _LEAST_WEIGHT] = 0.0
+        weights[np.argsort(-posterior, kind="stable")[self.rule["most"] :]] = 0.0
         return weights / weights.sum()
 
 

@@ -12,6 +12,7 @@ from fewlabel.auto._attempt import attempt
 from fewlabel.auto._members import ALL
 
 _SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
+_PASSES = 5  # of the search for the scale
 _N_COMPONENTS = 10
 _N_SPECTRAL = 12
 _N_NEIGHBORS = 10
@@ -20,6 +21,9 @@ _LARGEST_GRAPH = 3000  # rows of the neighborhood graph; more make it slower but
 
 class ScaledView:
     """Missing values replaced by the median and flagged in extra columns; then mean 0, variance 1, outliers compressed.
+
+    Mean and variance are those of the compressed column: with those of the column itself, a few huge values would
+    leave no differences between the others.
 
     Parameters
     ----------
@@ -34,11 +38,19 @@ class ScaledView:
         filled = self._filled(X)
         self.mean = filled.mean(axis=0)
         spread = filled.std(axis=0)
-        self.spread = np.where(spread > 1e-12 * np.maximum(np.abs(self.mean), 1.0), spread, np.inf)
+        varies = np.isfinite(spread) & (spread > 1e-12 * np.maximum(np.abs(self.mean), 1.0))
+        self.spread = np.where(varies, spread, np.inf)
+        for _ in range(_PASSES):
+            z = self._compressed(filled[:, varies], varies)
+            self.mean[varies] += z.mean(axis=0) * self.spread[varies]
+            self.spread[varies] *= z.std(axis=0)
 
     def transform(self, X):
         """The rows, scaled."""
-        z = (self._filled(X) - self.mean) / self.spread
+        return self._compressed(self._filled(X))
+
+    def _compressed(self, filled, columns=slice(None)):
+        z = (filled - self.mean[columns]) / self.spread[columns]
         return z / np.sqrt(1.0 + (z / _SOFT_LIMIT) ** 2)
 
     def _filled(self, X):

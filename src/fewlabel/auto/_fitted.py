@@ -1,7 +1,9 @@
 """A fitted member: its view of the table, its model, and the ranks of its scores."""
 
 import numpy as np
+from scipy.special import expit, logit
 
+RANK_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
 _FORESTS = ("ExtraTreesClassifier", "RandomForestClassifier")
 # How boosters of other libraries are asked for the sum of their trees, before it becomes a probability.
 _SUM_OF_TREES = {
@@ -116,3 +118,14 @@ def _mean_of_trees(forest, table):
     for tree in forest.estimators_:
         total += tree.predict_proba(table, check_input=False)
     return total / len(forest.estimators_)
+
+
+def log_odds(ranks):
+    """Log-odds of ranks in (0, 1)."""
+    return logit(np.clip(ranks, RANK_EDGE, 1 - RANK_EDGE))
+
+
+def normalized(decision, calibration):
+    """Probabilities of the classes, each by its own sigmoid; they sum to one."""
+    probability = expit(calibration[:, 0] * decision + calibration[:, 1])
+    return probability / probability.sum(axis=1, keepdims=True)

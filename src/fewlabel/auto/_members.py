@@ -245,7 +245,7 @@ def _rank_boosting(context):
 def _pnu_boosting(context):
     from fewlabel.boosting import PNUAUCBoostClassifier
 
-    return PNUAUCBoostClassifier(n_jobs=1, random_state=context.seed)
+    return PNUAUCBoostClassifier(gamma=0.95, n_jobs=1, random_state=context.seed)
 
 
 def _bayes(context):
@@ -315,6 +315,7 @@ PORTFOLIO = (
     Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), _CLASSES),
     Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
     Member("tree AUC boosting + components", "boosting", "components", ALL, _tree_boosting, (BINARY,), True),
+    Member("CatBoost + components", "boosting", "components", ALL, _catboost, _CLASSES, package="catboost"),
     Member("extra trees + graph features", "graph", "spectral", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
     Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, _POSITIVES, fits_unlabeled=True),
     Member("tree PU boosting", "boosting", "raw", ALL, _pu_tree_boosting, _POSITIVES, fits_unlabeled=True),
@@ -332,6 +333,7 @@ _BY_NAME_ONLY = (
     *("naive Bayes", "RankBoost", "nearest neighbors", "quadratic SVM", "random forest", "extra trees", "XGBoost"),
     *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT"),
 )
+_NOT_FOR_TWO_CLASSES = ("histogram boosting",)  # for these there is the tree booster
 ADDITIVE = ("RankBoost", "PNU-AUCBoost", "Ada-PU")  # sums of step functions, one per column
 _QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbors", "nnPU")
 
@@ -353,7 +355,14 @@ def default_members():
     -------
     list of str
     """
-    return [m.name for m in PORTFOLIO if BINARY in m.tasks and m.name not in _BY_NAME_ONLY]
+    return [m.name for m in PORTFOLIO if BINARY in m.tasks and _is_usual(m, BINARY)]
+
+
+def _is_usual(member, task):
+    """Whether a member is tried by default."""
+    if task == POSITIVE_UNLABELED:
+        return True
+    return member.name not in _BY_NAME_ONLY + (_NOT_FOR_TWO_CLASSES if task == BINARY else ())
 
 
 def available(task, has_unlabeled=True):
@@ -380,7 +389,7 @@ def _obstacle(member, task, has_unlabeled):
     return None if member.installed else f"not installed: {member.package}"
 
 
-def select_members(wanted, task, has_unlabeled):
+def select_members(wanted, task, has_unlabeled, *, additive=False):
     """The members that the parameter `portfolio` of `AutoClassifier` stands for.
 
     Parameters
@@ -388,6 +397,8 @@ def select_members(wanted, task, has_unlabeled):
     wanted : "auto", "small" or sequence of str
     task : {"binary", "multiclass", "positive-unlabeled"}
     has_unlabeled : bool
+    additive : bool, default=False
+        Whether at least one has to be additive; "auto" and "small" then stand for the additive members, too.
 
     Returns
     -------
@@ -396,12 +407,24 @@ def select_members(wanted, task, has_unlabeled):
         Why other members are left out: those that were named, or that would be tried if a package were installed
         (pretrained ones need large downloads, and are not mentioned).
     """
+    members, left_out = _select(wanted, task, has_unlabeled)
+    if additive and wanted in ("auto", "small"):
+        members = [m for m in available(task, has_unlabeled) if m in members or m.name in ADDITIVE]
+    if additive and not any(m.name in ADDITIVE for m in members):
+        raise ValueError(
+            "interpretable=True: none of the methods for these labels is additive. It needs two classes or positives "
+            f"only, and portfolio='auto', 'small' or a list with one of {', '.join(ADDITIVE)}"
+        )
+    return members, left_out
+
+
+def _select(wanted, task, has_unlabeled):
     obstacles = {m: _obstacle(m, task, has_unlabeled) for m in PORTFOLIO}
     if wanted == "small":
         return [m for m, why in obstacles.items() if why is None and m.quick], {}
     members = [m for m, why in obstacles.items() if why is None]
     if wanted == "auto":
-        usual = {m: why for m, why in obstacles.items() if task == POSITIVE_UNLABELED or m.name not in _BY_NAME_ONLY}
+        usual = {m: why for m, why in obstacles.items() if _is_usual(m, task)}
         not_installed = {
             m: w for m, w in usual.items() if w == f"not installed: {m.package}" and m.family != _PRETRAINED
         }

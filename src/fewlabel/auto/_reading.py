@@ -72,7 +72,7 @@ def read_task(X, y, prior, seed, weight=None):
 
 def _read_positives(X, y, found, prior, seed, weighs):
     classes, positive = labels.read_pu(y)  # raises if no row is unlabeled
-    labels.warn_positive_unlabeled(y, found, stacklevel=5)
+    labels.warn_positive_unlabeled(y, found)
     labels.require_weight(positive[weighs], {True: f"labeled row of class {classes[1:].tolist()[0]!r}"})
     labels.require_weight(positive[weighs], {False: "unlabeled row"})
     check_counts(classes, positive[weighs].astype(np.int64))

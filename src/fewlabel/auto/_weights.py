@@ -1,21 +1,14 @@
 """Weights of the members, from experience and out-of-fold scores."""
 
 import numpy as np
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold
 
 from fewlabel.auto._experience import from_angle, to_angle
 from fewlabel.folds import INDEPENDENT, grouped_folds
-from fewlabel.kernels.ranks import placements
+from fewlabel.kernels.ranks import area as auc
 
 _N_SPLITS = 5
-
-
-def auc(positive, score, weight=None):
-    """Area under the ROC curve."""
-    if weight is not None:
-        return float(roc_auc_score(positive, score, sample_weight=weight))
-    return float(placements(score[positive], score[~positive])[0].mean())
 
 
 def average_precision(positive, score, weight=None):

@@ -22,7 +22,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "xgboost", "xg
 
 def identity(suite: str, experiment: Experiment, cell: Cell) -> dict[str, Any]:
     """What makes a record this cell: its key, the parameters of its setting, and the version of fewlabel."""
-    parameters = experiment.parameters(experiment.setting(cell.setting))
+    parameters = experiment.parameters(experiment.setting(cell.setting), cell.method)
     return {"suite": suite, **cell._asdict(), "parameters": parameters, "fewlabel": fewlabel.__version__}
 
 
@@ -89,13 +89,15 @@ def why_other_settings(suite: Suite, frame: pd.DataFrame) -> pd.Series:
     Stored results may be of an earlier version: their page says so.
     """
     known = {
-        (experiment.name, str(setting)): experiment.parameters(setting)
+        (experiment.name, str(setting), method): experiment.parameters(setting, method)
         for experiment in suite.experiments
         for setting in experiment.settings
+        for method in experiment.methods
     }
     found = []
-    for experiment, setting, parameters in zip(frame["experiment"], frame["setting"], frame["parameters"]):
-        wanted = known.get((experiment, setting))
+    keys = zip(*(frame[column] for column in ("experiment", "setting", "method")))
+    for key, parameters in zip(keys, frame["parameters"]):
+        wanted = known.get(key)
         found.append(
             "of another experiment" if wanted is None else None if parameters == wanted else "with other settings"
         )

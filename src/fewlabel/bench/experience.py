@@ -23,8 +23,11 @@ from fewlabel.files import atomic_write
 SHARES = (0.01, 0.05, 0.15)  # of the labels
 MOST_ROWS = 3000
 LEAST = 5  # labels of each class
-# Same rows as another table, too few positives among 3,000 rows, or thousands of columns.
-LEFT_OUT = ("ring", "german.numer", "glass", "creditcard-fraud", "ssl-Text", "text1-macwin", "lung-cancer", "iris")
+# Same rows as another table, too few positives among 3,000 rows, or thousands of columns; kept for one paper's table.
+LEFT_OUT = (
+    *("ring", "german.numer", "glass", "creditcard-fraud", "ssl-Text", "text1-macwin", "lung-cancer", "iris"),
+    *("phoneme", "vehicle2"),
+)
 # Positive class where the registry names none and not the rarest: a table of several classes is one against the rest.
 POSITIVE = {
     "letter": "U",
@@ -36,7 +39,7 @@ POSITIVE = {
     "waveform": "1",
 }
 ENSEMBLE = "AutoClassifier"
-STEEPNESS, NOISE, LEAST_WEIGHT = (15, 20, 30, 45), (1.0, 2.0, 3.0), (0.1, 0.25, 0.4)
+STEEPNESS, NOISE, MOST = (10, 20, 30), (2.0,), (5,)  # others that were tried change the mean by up to .002
 
 
 class Cell(NamedTuple):
@@ -106,7 +109,7 @@ def run(
         ``report(done, total, cell)`` after each cell.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    cells = [(name, share, draw) for draw in range(n_draws) for name in tables(data_home) for share in SHARES]
+    cells = [(name, share, draw) for draw in range(n_draws) for share in SHARES for name in tables(data_home)]
     for number, (name, share, draw) in enumerate(cells, start=1):
         target = folder / f"{name}_{round(100 * share)}_{draw}.npz"
         if not target.exists():
@@ -173,14 +176,12 @@ def leave_one_table_out(names: list[str], cells: list[Cell]) -> tuple[dict[str, 
     Returns
     -------
     rule : dict
-        `steepness`, `noise` and `least_weight` with the best mean AUC on tables left out.
+        `steepness`, `noise` and `most` with the best mean AUC on tables left out.
     scores : DataFrame
         One row per cell with its `table`, `share` and `draw`, the test AUC of each member, and that of the ensemble,
         whose experience and constants come from the other tables.
     """
-    rules = [
-        dict(zip(("steepness", "noise", "least_weight"), r)) for r in itertools.product(STEEPNESS, NOISE, LEAST_WEIGHT)
-    ]
+    rules = [dict(zip(("steepness", "noise", "most"), r)) for r in itertools.product(STEEPNESS, NOISE, MOST)]
     trials = [cell.trial for cell in cells]
     cells = [cell for cell, trial in zip(cells, trials) if trial.has_evidence]
     of_table = np.array([cell.about["table"] for cell in cells])

@@ -127,6 +127,10 @@ class Experiment(ABC):
         Whether methods are compared by ranks and tests; run times are not.
     compared : sequence of (str, str)
         Pairs of methods whose difference the page states in a sentence.
+    marked_against : str
+        Method against which the others are tested on the draws of each dataset; empty: none.
+    natural_ends : dict
+        Values of a tuned parameter beyond which there are none: to choose one is not to choose an end of the grid.
     repeats, published_repeats : int
         Repeats of our protocol, and those behind a published mean.
     source : str
@@ -137,6 +141,8 @@ class Experiment(ABC):
     constants : dict
         Parameters of the protocol that all settings share. Cells record them: a cell that was run with others is not
         counted as a cell of this experiment.
+    own_constants : dict
+        Further ones of a method, such as its grid: if they change, only its cells are run again.
     """
 
     name: str = ""
@@ -151,11 +157,14 @@ class Experiment(ABC):
     figures: Sequence[Figure] = ()
     comparable: bool = True
     compared: Sequence[tuple[str, str]] = ()
+    marked_against: str = ""
+    natural_ends: Mapping[str, tuple[float, ...]] = {}
     repeats: int = 10
     published_repeats: int = 10
     source: str = "paper"
     needs: Mapping[str, str] = {}
     constants: Mapping[str, Any] = {}
+    own_constants: Mapping[str, Mapping[str, Any]] = {}
 
     def cells(self, datasets: Sequence[str], methods: Sequence[str], repeats: int) -> Iterator[Cell]:
         """All cells of a run."""
@@ -179,9 +188,9 @@ class Experiment(ABC):
         """The setting of a cell."""
         return next(setting for setting in self.settings if str(setting) == label)
 
-    def parameters(self, setting: Setting) -> dict[str, Any]:
+    def parameters(self, setting: Setting, method: str = "") -> dict[str, Any]:
         """All that a cell of a setting depends on besides its key and the version, as plain JSON data."""
-        return json.loads(json.dumps({**self.constants, **asdict(setting)}))
+        return json.loads(json.dumps({**self.constants, **asdict(setting), **self.own_constants.get(method, {})}))
 
     @abstractmethod
     def problem(self, dataset: str, setting: Any, repeat: int, data_home: str | None = None) -> Problem:
@@ -205,16 +214,24 @@ class Experiment(ABC):
         self.outcome(small, setting, method, 0)
 
     def settle(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Fill in scores that need all repeats: those of the `grid` entry with the best mean validation score."""
+        """Fill in scores that need all repeats: those of the `grid` entry with the best mean validation score.
+
+        Also `at_end`, the chosen values that are the first or last of their grid, and `hindsight`, the scores of the
+        entry that is best on the test rows.
+        """
         if "grid" not in frame:
             return frame
         frame = frame.copy()
+        frame["at_end"] = pd.Series("", index=frame.index, dtype=object)
         for _, rows in frame[frame["grid"].notna()].groupby(["dataset", "setting", "method"]):
             grids = [dict(grid) for grid in rows["grid"]]
             shared = [key for key in grids[0] if all(key in grid for grid in grids)]
             best = max(shared, key=lambda key: np.mean([grid[key][0] for grid in grids]))
             frame.loc[rows.index, "score"] = [grid[best][1] for grid in grids]
             frame.loc[rows.index, "chosen"] = best
+            frame.loc[rows.index, "at_end"] = ", ".join(_at_ends(best, shared, self.natural_ends))
+            top = (max if self.higher_is_better else min)(shared, key=lambda key: np.mean([g[key][1] for g in grids]))
+            frame.loc[rows.index, "hindsight"] = [grid[top][1] for grid in grids]
         return frame.drop(columns="grid")
 
     def paper(self, dataset: str, setting: Any, method: str) -> tuple[float, float] | None:
@@ -269,6 +286,19 @@ def published(module: str) -> dict[str, Any]:
 
 def _file(name: str) -> Path:
     return Path(str(resources.files("fewlabel.bench.papers").joinpath(name)))
+
+
+def _at_ends(chosen: str, choices: Sequence[str], natural: Mapping[str, tuple[float, ...]]) -> list[str]:
+    """Values of a choice ("gamma 0.5, rounds 100") that are the first or last of their grid and have no natural end."""
+    found = []
+    for part in chosen.split(", "):
+        name, _, value = part.partition(" ")
+        if not value:  # a choice between names has no ends
+            continue
+        values = {float(p.split(" ")[1]) for key in choices for p in key.split(", ") if p.split(" ")[0] == name}
+        if len(values) > 1 and float(value) in {min(values), max(values)} - set(natural.get(name, ())):
+            found.append(part)
+    return found
 
 
 def _some_of_each(problem: Problem, n: int = 8) -> np.ndarray:

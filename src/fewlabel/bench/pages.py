@@ -4,8 +4,13 @@ The text of a suite, ``papers/<module>.md``, is a Jinja template. It may use
 
 - ``show(experiment)``: all tables, sentences and figures of an experiment;
 - ``table(experiment, setting)``: a `ResultTable`, whose methods give single numbers;
-- ``published``: the file of published numbers.
+- ``published``: the file of published numbers;
+- ``{% call claim(condition) %}A sentence.{% endcall %}``: a sentence that holds for the results if the condition does,
+  such as ``table("Table 2").score("a") > table("Table 2").score("b")``. Where it does not hold, the page leaves the
+  sentence out and lists it as not supported; the stored results must support every one;
+- ``{% call cited("Table 2") %}A sentence.{% endcall %}``: what the paper itself says of one of its parts.
 
+A sentence that compares numbers takes them from the results, or is a claim: tests/bench/test_sentences.py finds others.
 Its part above the first heading is the summary, which also stands in the index of all suites. Experiments that the text
 does not show are added at its end.
 """
@@ -16,7 +21,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,7 +33,8 @@ from markdown_it import MarkdownIt
 
 from fewlabel.bench import plots
 from fewlabel.bench.cells import read_cells, why_other_settings
-from fewlabel.bench.experiment import Experiment, Suite
+from fewlabel.bench.coverage import coverage
+from fewlabel.bench.experiment import Suite
 from fewlabel.bench.tables import ResultTable, markdown_table
 from fewlabel.files import atomic_write
 
@@ -77,7 +83,7 @@ def _has_cells(folder: Path) -> bool:
 
 
 def add_results(suite: Suite, folder: Path, run: Path) -> None:
-    """Replace the experiments that a run has in the ``results.parquet`` of a folder.
+    """Replace the results that a run has in the ``results.parquet`` of a folder.
 
     Parameters
     ----------
@@ -85,12 +91,15 @@ def add_results(suite: Suite, folder: Path, run: Path) -> None:
     folder : Path
         Folder of the stored results.
     run : Path
-        Folder of the run. Its experiments replace the stored ones as a whole.
+        Folder of the run. What it has of a method on a dataset, in a setting of an experiment, replaces all stored
+        repeats of it; the rest stays.
     """
     new, _ = read_results(suite, run)
     if (folder / "results.parquet").exists():
         old, _ = read_results(suite, folder)
-        new = pd.concat([old[~old["experiment"].isin(new["experiment"])], new], ignore_index=True)
+        keys = ["experiment", "dataset", "setting", "method"]
+        replaced = pd.MultiIndex.from_frame(old[keys]).isin(pd.MultiIndex.from_frame(new[keys]))
+        new = pd.concat([old[~replaced], new], ignore_index=True)
     folder.mkdir(parents=True, exist_ok=True)
     _write_parquet(new, folder / "results.parquet")
 
@@ -129,8 +138,9 @@ def write_all_pages(suites: Iterable[Suite], folder: Path) -> None:
     pages = [_write_markdown(suite, folder / suite.name) for suite in suites if (folder / suite.name).is_dir()]
     entries = [(page.suite, page.summary()) for page in pages]
     _write(folder / "index.md", _template("index.md.j2").render(entries=entries).encode())
-    coverage = [(page.suite, _coverage(page.suite, page.frame)) for page in pages]
-    text = _template("coverage.md.j2").render(coverage=coverage)
+    parts = [(page.suite, coverage(page.suite, page.frame)) for page in pages]
+    listed = [(suite, markdown_table(found), Counter(found["status"])) for suite, found in parts if len(found)]
+    text = _template("coverage.md.j2").render(coverage=listed)
     _write(folder / "coverage.md", (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode())
 
 
@@ -160,6 +170,7 @@ class _Page:
         self.tables = [t for t in self.by_key.values() if t.experiment.tables and not t.empty]
         self.pictures = plots.draw(suite, frame, self.tables)
         self.shown: set[str] = set()
+        self.unsupported: list[str] = []
 
     def render(self, left_out: dict[str, str], refused: Counter[str]) -> str:
         """The page as Markdown."""
@@ -176,6 +187,7 @@ class _Page:
             left_out=left_out,
             refused=refused,
             errors=errors.reset_index().to_dict("records"),
+            unsupported=self.unsupported,
         )
         return re.sub(r"\n{3,}", "\n\n", page).strip() + "\n"
 
@@ -200,11 +212,27 @@ class _Page:
         """The results of a setting."""
         return self.by_key[name, setting or str(self.suite[name].settings[0])]
 
+    def claim(self, holds: bool, caller: Callable[[], str]) -> str:
+        """A sentence, if its condition holds for the results."""
+        sentence = caller()
+        if holds:
+            return sentence
+        self.unsupported.append(" ".join(sentence.split()))
+        return ""
+
+    def cited(self, part: str, caller: Callable[[], str]) -> str:
+        """A sentence about what the paper says of one of its parts."""
+        if part not in self.suite.published["paper"]["parts"]:
+            raise ValueError(f"{self.suite.name} cites {part}, which [paper.parts] does not list")
+        return caller()
+
     @functools.cached_property
     def text(self) -> str:
         """The text of the suite, filled in."""
         template = _environment().from_string(self.suite.text)
-        return template.render(show=self.show, table=self.table, published=self.suite.published)
+        return template.render(
+            show=self.show, table=self.table, claim=self.claim, cited=self.cited, published=self.suite.published
+        )
 
     def _picture(self, name: str, caption: str) -> str:
         found = plots.stem(name)
@@ -224,34 +252,6 @@ def _origin(frame: pd.DataFrame) -> list[str]:
         listed = ", ".join(f"{name} {version}" for name, version in packages.items())
         lines.append(f"{len(part)} cells of {', '.join(parts)}" + (f" ({listed})" if listed else ""))
     return lines
-
-
-def _coverage(suite: Suite, frame: pd.DataFrame) -> str:
-    """Which tables and figures of the paper are there, with how many published numbers and repeats."""
-    rows = {}
-    for experiment in suite.experiments:
-        if experiment.covers:
-            rows[", ".join(experiment.covers)] = _covered(experiment, frame[frame["experiment"] == experiment.name])
-    return markdown_table(pd.DataFrame.from_dict(rows, orient="index").fillna("")) if rows else ""
-
-
-def _covered(experiment: Experiment, frame: pd.DataFrame) -> dict[str, str]:
-    good = frame[frame["score"].notna()]
-    ours = good.groupby(["dataset", "setting", "method"]).size()
-    wanted = {(c.dataset, c.setting, c.method) for c in experiment.cells(experiment.datasets, experiment.methods, 1)}
-    printed = {key for key in wanted if experiment.paper(key[0], experiment.setting(key[1]), key[2]) is not None}
-    have = wanted & set(ours.index)
-    least, most = (int(ours.min()), int(ours.max())) if len(ours) else (0, 0)
-    status = "missing" if not have else "in part" if have < wanted else "all cells"
-    if have and least < experiment.published_repeats:
-        status += ", fewer repeats than the paper"
-    return {
-        "experiment": experiment.name,
-        "our cells": f"{len(have)} of {len(wanted)}",
-        "published numbers with ours": f"{len(printed & have)} of {len(printed)}" if printed else "none to compare",
-        "repeats, ours / paper": f"{least if least == most else f'{least} to {most}'} / {experiment.published_repeats}",
-        "status": status,
-    }
 
 
 def _html(title: str, text: str, pictures: dict[str, bytes]) -> str:

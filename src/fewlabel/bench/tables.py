@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import wilcoxon
 
 from fewlabel.bench.experiment import Experiment
 from fewlabel.metrics import Comparison, compare_methods
@@ -13,6 +14,7 @@ from fewlabel.metrics import Comparison, compare_methods
 _MANY_METHODS = 8
 _LEVEL = 0.05
 _NEAR = 2  # standard errors
+_LEAST_DRAWS = 6  # with fewer, no p-value of Wilcoxon's test is below the level
 _DIGITS = 10  # equal scores stay equal whatever the order of a sum
 
 
@@ -44,6 +46,7 @@ class ResultTable:
             found[column].unstack().reindex(index=order, columns=methods) for column in ("mean", "std", "count")
         )
         self.by_draw = cells.pivot_table(index=["dataset", "repeat"], columns="method", values="score")
+        self._cells = cells
         self.empty = found.empty
 
     def _published(self) -> pd.DataFrame:
@@ -70,22 +73,52 @@ class ResultTable:
     @property
     def draws(self) -> str:
         """Number of repeats, as a range where sets or methods differ."""
+        if self.empty:
+            return "no draws"
         least, most = self.counts.min(axis=None), self.counts.max(axis=None)
         if self.earlier:
             return f"{self.experiment.source}"
         return f"{most:.0f} draw{'s' if most > 1 else ''}" if least == most else f"{least:.0f} to {most:.0f} draws"
 
+    # Numbers for the claims of a page; NaN, for which no comparison holds, if there is none.
+
+    def score(self, method: str, dataset: str | None = None) -> float:
+        """Mean score of a method on a dataset, or over all of them."""
+        return _one_or_mean(self._scores(method), dataset)
+
+    def difference(self, method: str, other: str, dataset: str | None = None) -> float:
+        """Difference of two methods on a dataset, or the mean over the datasets that have both."""
+        return _one_or_mean(self._apart(method, other), dataset)
+
+    def published_score(self, method: str, dataset: str | None = None) -> float:
+        """Published mean of a method on a dataset, or over the datasets on which we have it."""
+        there = self.published["mean"].unstack().reindex(index=self._scores(method).index)
+        return _one_or_mean(there[method].dropna(), dataset) if method in there else np.nan
+
+    def hindsight(self, method: str, dataset: str) -> float:
+        """Mean score of a tuned method with the parameters that are best on the test rows."""
+        if "hindsight" not in self._cells:
+            return np.nan
+        mine = (self._cells["method"] == method) & (self._cells["dataset"] == dataset)
+        return float(self._cells.loc[mine, "hindsight"].mean())
+
+    def better_on(self, method: str, other: str) -> int:
+        """On how many datasets a method is better than another."""
+        return int(self._better(self._apart(method, other)).sum())
+
     # Numbers for the text of a page.
 
+    def show(self, value: float) -> str:
+        """A number in the format of the experiment."""
+        return self._show(value)
+
     def mean(self, method: str, dataset: str | None = None) -> str:
-        """Mean score of a method on a dataset, or over all of them."""
-        scores = self._scores(method)
-        return self._show(scores.mean() if dataset is None else scores.get(dataset, np.nan))
+        """`score` as text."""
+        return self._show(self.score(method, dataset))
 
     def gap(self, method: str, other: str, dataset: str | None = None) -> str:
-        """Difference of two methods on a dataset, or the mean over the datasets that have both."""
-        apart = self._apart(method, other)
-        return self._show(apart.mean() if dataset is None else apart.get(dataset, np.nan), sign="+")
+        """`difference` as text."""
+        return self._show(self.difference(method, other, dataset), sign="+")
 
     def wins(self, method: str, other: str) -> str:
         """On how many datasets a method is better than another, as "18 of 19"."""
@@ -131,7 +164,7 @@ class ResultTable:
         found += [self._pair_sentence(*pair) for pair in self.experiment.compared]
         if self.comparison is not None:
             found.append(_rank_sentence(self.comparison))
-        found.append(self._gaps_sentence())
+        found += [self._marks_sentence(), self._ends_sentence(), self._gaps_sentence()]
         return [sentence for sentence in found if sentence]
 
     @cached_property
@@ -150,11 +183,38 @@ class ResultTable:
         text = self.mean_scores.map(self._show)
         text += self.sd.map(lambda sd: f" ± {self._show(sd)}" if sd == sd else "")
         text = text.where(self.mean_scores.notna(), "")
+        marks = self.marks()
+        text += marks
         text.loc["mean"] = [self._show(s.mean()) if s.notna().all() else "" for _, s in self.mean_scores.items()]
         if self.counts.min(axis=None) != self.counts.max(axis=None):
             ranges = [(row.min(), row.max()) for _, row in self.counts.iterrows()]
             text["draws"] = [f"{a:.0f}" if a == b else f"{a:.0f} to {b:.0f}" for a, b in ranges] + [""]
+        if not (marks == "").all(axis=None):
+            text.loc[f"{self.experiment.marked_against}: win/tie/lose"] = [self._record(m, marks) for m in text]
         return markdown_table(text)
+
+    def marks(self) -> pd.DataFrame:
+        """Where `marked_against` is significantly better (" *") or worse (" o") than a method, over a dataset's draws.
+
+        Wilcoxon's signed-rank test at the 5% level, uncorrected, as papers print it; "" elsewhere.
+        """
+        found = pd.DataFrame("", index=self.mean_scores.index, columns=self.mean_scores.columns)
+        reference = self.experiment.marked_against
+        if reference not in self.by_draw:
+            return found
+        for dataset, draws in self.by_draw.groupby("dataset"):
+            for method in found:
+                apart = (draws[reference] - draws[method]).dropna().round(_DIGITS)
+                if (apart != 0).any() and wilcoxon(apart).pvalue < _LEVEL:
+                    found.loc[dataset, method] = " *" if self._better(pd.Series([apart.mean()]))[0] else " o"
+        return found
+
+    def _record(self, method: str, marks: pd.DataFrame) -> str:
+        if method not in marks or method == self.experiment.marked_against:
+            return ""
+        column = marks.loc[self.mean_scores[method].notna(), method]
+        win, lose = (column == " *").sum(), (column == " o").sum()
+        return f"{win}/{len(column) - win - lose}/{lose}"
 
     def _beside_paper(self) -> str | None:
         """Our mean, the published one, and how many standard errors lie between them, where both have one."""
@@ -189,6 +249,28 @@ class ResultTable:
             f"{method} less {other}: {self._show(apart.mean(), '+')}{error} (mean and standard error over the sets"
             f"{p}); better on {better}, worse on {worse} of {len(apart)} sets."
         )
+
+    def _marks_sentence(self) -> str | None:
+        reference = self.experiment.marked_against
+        if not reference or reference not in self.mean_scores:
+            return None
+        few = [str(d) for d, n in self.counts[reference].items() if n < _LEAST_DRAWS]
+        unable = f" With fewer than {_LEAST_DRAWS} draws nothing can be marked: {', '.join(few)}." if few else ""
+        return (
+            f"\\*: {reference} is significantly better than the method, o: significantly worse (Wilcoxon's signed-rank "
+            f"test over the draws of the set, 5%, not corrected for the number of tests).{unable}"
+        )
+
+    def _ends_sentence(self) -> str | None:
+        """Chosen parameters at an end of their grid."""
+        if "at_end" not in self._cells:
+            return None
+        ends = self._cells[self._cells["at_end"].fillna("") != ""].groupby(["method", "dataset"], sort=False)["at_end"]
+        by_method: dict[str, list[str]] = {}
+        for (method, dataset), values in ends.first().items():
+            by_method.setdefault(method, []).append(f"{dataset} ({values})")
+        listed = "; ".join(f"{method} on {', '.join(sets)}" for method, sets in by_method.items())
+        return f"Chosen at an end of the grid, so that a wider one may do better: {listed}." if by_method else None
 
     def _gaps_sentence(self) -> str | None:
         """Combinations of the experiment that have no cell."""
@@ -242,6 +324,10 @@ class ResultTable:
 
     def _show(self, value: float, sign: str = "") -> str:
         return format(value, f"{sign}{self.experiment.digits}") if value == value else "(not run)"
+
+
+def _one_or_mean(values: pd.Series, dataset: str | None) -> float:
+    return float(values.mean() if dataset is None else values.get(dataset, np.nan))
 
 
 def markdown_table(table: pd.DataFrame) -> str:

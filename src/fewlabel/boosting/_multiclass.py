@@ -6,21 +6,32 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, fit_context
+from fewlabel.base import (
+    HasMethods,
+    Interval,
+    LabeledClassifier,
+    StrOptions,
+    TakesWhatItsBaseTakes,
+    fit_context,
+    set_random_states,
+)
 from fewlabel.types import MatrixLike, Seed
 
 _ROUNDING = 1e-12  # an error this close to chance level counts as chance level
 _LEAST_ERROR = 1e-10  # used for a base classifier without error, which ends the fit
 
 
-class PseudoLabelBooster(LabeledClassifier):
+class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
     """Boosting loop of SSMAB and ASSEMBLE: fit the base classifier, compute its weight, reweight the rows.
 
     A subclass implements
@@ -34,10 +45,13 @@ class PseudoLabelBooster(LabeledClassifier):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
+        "teacher": [HasMethods(["fit", "predict"]), None],
         "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
     resample = False
+    teacher: Any
+    n_neighbors: int
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -45,12 +59,13 @@ class PseudoLabelBooster(LabeledClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Labeled and unlabeled rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Labeled and unlabeled rows; sparse, or with missing values, if base classifier and teacher take them.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the initial weights. Rows of weight 0 are ignored.
+            Factors of the initial weights. Rows of weight 0 are ignored. A row of weight 2 is not the same as a
+            repeated row, which is also two neighbors of others.
 
         Returns
         -------
@@ -65,11 +80,11 @@ class PseudoLabelBooster(LabeledClassifier):
         rng = check_random_state(self.random_state)
         labeled = known >= 0
         n_classes = len(self.classes_)
-        codes = self._pseudo_labels(X, known)
+        codes = self._pseudo_labels(X, known, rng)
         self._majority = int(np.argmax(np.bincount(known[labeled], weights=own[labeled])))
         weight = self._first_weights(labeled) * own
         total = weight.sum()
-        votes = np.zeros((len(X), n_classes))
+        votes = np.zeros((len(known), n_classes))
         self.estimators_, betas, errors = [], [], []
         for _ in range(self.n_estimators):
             model = self._fit_base(X, codes, weight, labeled, rng)
@@ -84,29 +99,49 @@ class PseudoLabelBooster(LabeledClassifier):
             errors.append(error)
             if error <= _LEAST_ERROR:  # another round would repeat it
                 break
-            votes[np.arange(len(X)), predicted] += beta
+            votes[np.arange(len(known)), predicted] += beta
             codes, weight = self._next(codes, weight, right, votes, labeled, beta, own)
             weight *= total / weight.sum()
         self.estimator_weights_, self.estimator_errors_ = np.array(betas), np.array(errors)
         self.n_iter_ = len(betas)
+        self.transduction_ = self.classes_[np.where(labeled, known, self._votes_of(X).argmax(axis=1))]
 
-    def _pseudo_labels(self, X, known):
-        """Classes of the unlabeled rows by their nearest labeled rows, in columns scaled to [0, 1]."""
+    def _pseudo_labels(self, X, known, rng=None):
+        """Classes of the unlabeled rows by the teacher; by default their nearest labeled rows, in scaled columns."""
         labeled = known >= 0
         codes = known.copy()
-        if not labeled.all():
-            X = MinMaxScaler().fit_transform(X)
+        if labeled.all():
+            return codes
+        if self.teacher is None:
+            X = _scaled(X)
             teacher = KNeighborsClassifier(min(self.n_neighbors, np.count_nonzero(labeled)))
-            codes[~labeled] = teacher.fit(X[labeled], known[labeled]).predict(X[~labeled])
+        else:
+            teacher = clone(self.teacher)
+            set_random_states(teacher, rng)
+        if learns_from_unlabeled(teacher):
+            teacher.fit(X, known)
+        else:
+            teacher.fit(X[labeled], known[labeled])
+        codes[~labeled] = teacher.predict(X[~labeled])
         return codes
 
+    def _base(self):
+        return DecisionTreeClassifier(min_samples_leaf=20) if self.estimator is None else self.estimator
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if self.teacher is not None:
+            teacher = get_tags(self.teacher).input_tags
+            tags.input_tags.sparse &= teacher.sparse
+            tags.input_tags.allow_nan &= teacher.allow_nan
+        return tags
+
     def _fit_base(self, X, codes, weight, labeled, rng):
-        base = DecisionTreeClassifier(min_samples_leaf=20) if self.estimator is None else self.estimator
-        model = clone(base)
+        model = clone(self._base())
         if "random_state" in model.get_params():
             model.set_params(random_state=rng.randint(np.iinfo(np.int32).max))
         if self.resample:
-            drawn = rng.choice(len(X), np.count_nonzero(labeled), p=weight / weight.sum())
+            drawn = rng.choice(len(codes), np.count_nonzero(labeled), p=weight / weight.sum())
             return model.fit(X[drawn], codes[drawn])
         if not has_fit_parameter(model, "sample_weight"):
             raise ValueError(
@@ -117,12 +152,14 @@ class PseudoLabelBooster(LabeledClassifier):
 
     def _votes(self, X):
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        votes = np.zeros((len(X), len(self.classes_)))
+        return self._votes_of(self._validate(X, reset=False))
+
+    def _votes_of(self, X):
+        votes = np.zeros((X.shape[0], len(self.classes_)))
         if not self.estimators_:  # no base classifier was better than chance: the most frequent labeled class
             votes[:, self._majority] = 1.0
         for model, beta in zip(self.estimators_, self.estimator_weights_):
-            votes[np.arange(len(X)), model.predict(X).astype(np.int64)] += beta
+            votes[np.arange(len(votes)), model.predict(X).astype(np.int64)] += beta
         return votes
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
@@ -174,10 +211,22 @@ class PseudoLabelBooster(LabeledClassifier):
         return votes / votes.sum(axis=1, keepdims=True)
 
 
+def learns_from_unlabeled(estimator):
+    """Whether `fit` takes -1 for unlabeled rows, as that of ours and of sklearn.semi_supervised does."""
+    return isinstance(estimator, LabeledClassifier) or type(estimator).__module__.startswith("sklearn.semi_supervised")
+
+
+def _scaled(X):
+    """Columns scaled to [0, 1], sparse ones by their largest value; missing values replaced by the median."""
+    if issparse(X):
+        return MaxAbsScaler().fit_transform(X)
+    return make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), MinMaxScaler()).fit_transform(X)
+
+
 class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     r"""Multi-class AdaBoost on labeled and pseudo-labeled rows (SSMAB).
 
-    Unlabeled rows get the class of their nearest labeled rows. With classes coded as
+    Unlabeled rows get the class of their nearest labeled rows, or that of any `teacher`. With classes coded as
     :math:`y \in \{1, -1/(K-1)\}^K` and base classifiers coded the same way, it minimizes
 
     .. math:: L = \sum_i w_i \exp\big(-\tfrac1K\, y_i^\top H(x_i)\big) , \qquad H = \sum_m \beta_m h_m .
@@ -192,8 +241,11 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
         Base classifier whose `fit` takes `sample_weight`. None means a decision tree with at least 20 samples per leaf.
     n_estimators : int, default=30
         Largest number of rounds.
+    teacher : estimator, default=None
+        Classifier that gives the unlabeled rows their classes. One of fewlabel's, or of sklearn.semi_supervised, is
+        fitted to all rows; any other to the labeled rows. None means the nearest labeled rows, in scaled columns.
     n_neighbors : int, default=1
-        Number of labeled neighbors that determine a pseudo-label.
+        Number of labeled neighbors that determine a pseudo-label, without a teacher.
     labeled_weight : float, default=8.0
         Initial weight of a labeled row.
     unlabeled_weight : float, default=2.0
@@ -218,6 +270,8 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
         Weighted errors, on labels and pseudo-labels.
     n_iter_ : int
         Number of base classifiers.
+    transduction_ : ndarray of shape (n_samples,)
+        Class of each training row: the known one, or the prediction of the final model.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -262,6 +316,7 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
         estimator: Any = None,
         *,
         n_estimators: int = 30,
+        teacher: Any = None,
         n_neighbors: int = 1,
         labeled_weight: float = 8.0,
         unlabeled_weight: float = 2.0,
@@ -271,6 +326,7 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.teacher = teacher
         self.n_neighbors = n_neighbors
         self.labeled_weight = labeled_weight
         self.unlabeled_weight = unlabeled_weight
@@ -308,19 +364,21 @@ class AssembleClassifier(PseudoLabelBooster):
         Base classifier. None means a decision tree with at least 20 samples per leaf.
     n_estimators : int, default=30
         Largest number of rounds.
+    teacher : estimator, default=None
+        Classifier that gives the unlabeled rows their first classes, as in `SemiSupervisedAdaBoostClassifier`.
     n_neighbors : int, default=1
-        Number of labeled neighbors that determine an initial pseudo-label.
+        Number of labeled neighbors that determine an initial pseudo-label, without a teacher.
     labeled_share : float, default=0.9
         Initial share of the labeled rows in the total weight, in (0, 1).
     resample : bool, default=False
         If False, fit the base classifier to all rows with their weights. If True, fit it to as many rows as are
         labeled, drawn by weight with replacement, as in [1]_; these are few for a base classifier that needs many rows.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows and seeds the base classifiers.
+        Draws the rows, by position, so that the order of the rows matters with `resample`; seeds the base classifiers.
 
     Attributes
     ----------
-    classes_, estimators_, estimator_weights_, estimator_errors_, n_iter_, n_features_in_, feature_names_in_
+    classes_, estimators_, estimator_weights_, estimator_errors_, n_iter_, transduction_
         As in `SemiSupervisedAdaBoostClassifier`.
 
     References
@@ -351,6 +409,7 @@ class AssembleClassifier(PseudoLabelBooster):
         estimator: Any = None,
         *,
         n_estimators: int = 30,
+        teacher: Any = None,
         n_neighbors: int = 1,
         labeled_share: float = 0.9,
         resample: bool = False,
@@ -358,6 +417,7 @@ class AssembleClassifier(PseudoLabelBooster):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.teacher = teacher
         self.n_neighbors = n_neighbors
         self.labeled_share = labeled_share
         self.resample = resample

@@ -28,8 +28,10 @@ class PUAdaRule(Rule):
     least_edge = 0.0  # `find` has its own minimum
     uses = np.array([[True, False, False], [True, True, False]])
 
-    def __init__(self, prior, *, start, correction, non_negative, max_step, stop_risk, n_thresholds, seed):
+    def __init__(self, prior, *, start, correction, separate, non_negative, max_step, stop_risk, n_thresholds, seed):
         self._log_prior = math.log(prior)
+        total = prior + correction * prior + 1
+        self._fixed = (prior / total, correction * prior / total, 1 / total) if separate else None
         self._start = start  # a constant in every score: a factor of the masses
         self._correction = correction
         self._non_negative = non_negative
@@ -51,13 +53,17 @@ class PUAdaRule(Rule):
         total = positives + copies + unlabeled
         return (positives / total, copies / total, unlabeled / total), log_scale + math.log(total)
 
+    def _sizes(self, log_mass):
+        """The sizes of the weight sets in the search and in the step: as at the start if they are kept apart."""
+        return self._fixed or self._masses(log_mass)[0]
+
     def coefficients(self, log_mass):
-        (up_p, down_p, down_u), _ = self._masses(log_mass)
+        up_p, down_p, down_u = self._sizes(log_mass)
         return np.array([[up_p, 0.0, 0.0], [down_p, -down_u, 0.0]])
 
     def find(self, rows, hist, columns, t):
         as_positives = np.zeros((2, 3))
-        as_positives[0, 0] = self._masses(rows.log_mass)[0][0]
+        as_positives[0, 0] = self._sizes(rows.log_mass)[0]
         positive = rows.histogram(as_positives, columns)
         binning = rows.binning
         slack = int(_TOLERANCE * UNIT)
@@ -88,7 +94,7 @@ class PUAdaRule(Rule):
         return allowed
 
     def step(self, edge, shares, log_mass):
-        (up_p, down_p, down_u), _ = self._masses(log_mass)
+        up_p, down_p, down_u = self._sizes(log_mass)
         wrong = up_p * shares[0, 0, 0] - down_p * shares[1, 0, 1] + down_u * shares[1, 1, 1]
         right = up_p * shares[0, 0, 1] - down_p * shares[1, 0, 0] + down_u * shares[1, 1, 0]
         if wrong <= 0 or right <= 0:
@@ -99,6 +105,8 @@ class PUAdaRule(Rule):
         return -step, step
 
     def log_objective(self, log_mass, total_step):
+        if self._fixed:  # the risk may rise, and fall below zero
+            return -total_step
         (up_p, down_p, down_u), log_scale = self._masses(log_mass)
         return math.log(max(up_p - down_p + down_u, _EPSILON)) + log_scale
 
@@ -133,14 +141,18 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         Maximum number of rounds; `stop_risk` often ends the fit earlier.
     prior : float, default=None
         P(y = positive) among the unlabeled rows, :math:`\pi`. None: estimated by `estimate_class_prior`.
-    init : {"zero", "prior"}, default="zero"
-        Score of every row before the first round: 0, as in the paper, or the constant of lowest risk,
-        :math:`\frac{1}{2}\log\frac{\pi}{1 - \lambda\pi}`. From 0, if positives are rare, the first rounds mostly learn
-        that they are, and `stop_risk` counts this.
-    correction : float, default=0.7
+    init : {"prior", "zero"}, default="prior"
+        Score of every row before the first round: the constant of lowest risk,
+        :math:`\frac{1}{2}\log\frac{\pi}{1 - \lambda\pi}`, or 0, as in the paper. From 0, if positives are rare, the
+        first rounds mostly learn that they are, and `stop_risk` counts this.
+    correction : float, default=0.3
         Weight of the negative copies, :math:`\lambda` in [0, 1]. 1: the paper's unbiased risk. 0: AdaBoost of the
         positives against the unlabeled rows, with the prior in the weights. A value below 1 makes the risk biased,
         which only moves the threshold, but far less noisy.
+    normalization : {"joint", "separate"}, default="joint"
+        "joint": the three weight sets (positives, their negative copies, unlabeled rows) keep their sizes in the risk,
+        which a round then lowers. "separate": each is scaled back to its first size after every round, a literal
+        reading of the paper's section 3.2. No risk is minimized then, and `train_loss_` is :math:`e^{-\sum_t\alpha_t}`.
     learning_rate : float, default=0.1
         Factor by which each step is multiplied, in (0, 1]. At 1 the fit collapses if `correction` is 1.
     splitter : {"best", "random"}, default="best"
@@ -202,10 +214,11 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
     We differ from the paper where it is in error: errors are divided by the current risk (missing in equations 8 and
     9), the negative copies and the unlabeled rows weigh :math:`e^{H}` (equation 12 prints :math:`e^{-H}`), both
     polarities are searched, the target is maximized, and the learning rate is part of the weights. The defaults differ
-    from the paper in two ways: all cuts of some columns are searched, which is better on skewed columns, and the
-    negative copies weigh less, which is far better. `PUAdaBoostClassifier.paper()` is the paper's algorithm, as
-    published. Its Theorem 4.2 does not hold, because a negative weight reverses :math:`e^{z} \ge 1[z \ge 0]`, and its
-    Theorem 4.3 cannot hold, because every positive occurs with both labels.
+    from the paper in three ways: all cuts of some columns are searched, which is better on skewed columns; the
+    negative copies weigh less, which is far better; and scores start at the constant of lowest risk.
+    `PUAdaBoostClassifier.paper()` is the paper's algorithm, as published. Its Theorem 4.2 does not hold, because a
+    negative weight reverses :math:`e^{z} \ge 1[z \ge 0]`, and its Theorem 4.3 cannot hold, because every positive
+    occurs with both labels.
 
     What holds, with :math:`\varepsilon_t` the error of round t divided by the risk: the risk is
     :math:`\prod_t [(1-\varepsilon_t)e^{-\beta\alpha_t} + \varepsilon_t e^{\beta\alpha_t}]`, positive and falling.
@@ -232,6 +245,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         **CONSTRAINTS,
         **PositiveUnlabeled._prior_constraints,
         "init": [StrOptions({"prior", "zero"})],
+        "normalization": [StrOptions({"joint", "separate"})],
         "correction": [Interval(numbers.Real, 0, 1, closed="both")],
         "splitter": [StrOptions({"random", "best"})],
         "n_thresholds": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -246,8 +260,9 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         n_estimators: int = 600,
         *,
         prior: float | None = None,
-        init: Literal["zero", "prior"] = "zero",
-        correction: float = 0.7,
+        init: Literal["prior", "zero"] = "prior",
+        correction: float = 0.3,
+        normalization: Literal["joint", "separate"] = "joint",
         learning_rate: float = 0.1,
         splitter: Literal["best", "random"] = "best",
         n_thresholds: int = 10,
@@ -266,6 +281,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         self.prior = prior
         self.init = init
         self.correction = correction
+        self.normalization = normalization
         self.learning_rate = learning_rate
         self.splitter = splitter
         self.n_thresholds = n_thresholds
@@ -295,6 +311,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         """
         published = {
             "n_estimators": 100,
+            "init": "zero",
             "correction": 1.0,
             "learning_rate": 0.1,
             "splitter": "random",
@@ -319,6 +336,8 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
 
     @property
     def _first_loss(self):
+        if self.normalization == "separate":
+            return 1.0
         start = math.exp(self._start_score())
         return self.prior_ / start + (1 - self.correction * self.prior_) * start
 
@@ -331,6 +350,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
             self.prior_,
             start=self._start_score(),
             correction=self.correction,
+            separate=self.normalization == "separate",
             non_negative=self.non_negative,
             max_step=self.max_step,
             stop_risk=self.stop_risk,

@@ -27,7 +27,8 @@ class RankBoostClassifier(StumpBooster):
     max_features : int or float, default=0.3
         Columns drawn at random for each round, as a number (int) or a fraction (float).
     early_stopping : bool, default=False
-        Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them.
+        Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them. A row of weight
+        2 is held out as a whole, unlike a repeated row.
     validation_fraction : float, default=0.1
         Fraction of the labeled rows to hold out.
     n_iter_no_change : int, default=10

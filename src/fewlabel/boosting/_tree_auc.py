@@ -49,13 +49,15 @@ class TreeAUCBoostClassifier(TreeBooster):
     learning_rate : float, default=0.02
         Factor by which each tree is multiplied, in (0, 1].
     l2_regularization : float, default=0.5
-        Penalty :math:`\lambda` on the squares of the leaf values, in labeled rows of average weight times the second
-        derivative of the loss (1/4 for a logistic pair at 0).
+        Penalty :math:`\lambda` on the squares of the leaf values, in labeled rows times the second derivative of the
+        loss (1/4 for a logistic pair at 0). A row of weight 2 counts as two rows, so that the scale of the weights
+        matters: larger weights mean a smaller penalty.
     splitter : {"random", "best"}, default="random"
         "random": try one random cut per column at each level; "best": all of them.
     split_noise : float, default=0.0
         Standard deviation of the noise on the scores of splits in the first round, in units of the norm of the
-        gradient; it fades linearly to zero. Use about 0.5 with ``splitter="best"``.
+        gradient (in which a row of weight 2 is more than a repeated row); it fades linearly to zero. Use about 0.5 with
+        ``splitter="best"``.
     bootstrap : bool, default=True
         Multiply the weight of each row by an exponential variate, drawn for each tree (Bayesian bootstrap). Rows with
         the same label and the same bins get the same variate.
@@ -70,7 +72,7 @@ class TreeAUCBoostClassifier(TreeBooster):
     warm_start : bool, default=False
         Continue from the last fit, up to `n_estimators` trees in total.
     verbose : int, default=0
-        Print the gain of each round.
+        Print the loss after each round.
 
     Attributes
     ----------
@@ -82,6 +84,8 @@ class TreeAUCBoostClassifier(TreeBooster):
     leaf_values_ : ndarray of shape (n_iter, 2**max_depth)
         What each leaf adds to the score. The ups and downs of a row, the first level first, are the binary digits of
         its leaf.
+    train_loss_ : ndarray of shape (n_iter,)
+        Loss of an average pair after each round, :math:`2 J / n`.
     n_iter_ : int
         Number of trees.
     feature_importances_ : ndarray of shape (n_features,)
@@ -193,7 +197,7 @@ class TreeAUCBoostClassifier(TreeBooster):
         )
 
     def _fit_stumps(self, X, signs, weight):
-        splits, _ = self._previous_rounds()
+        splits, *_ = self._previous_rounds()
         if len(splits) == 0:
             self._stump_booster = PNUAUCBoostClassifier(warm_start=True)
         booster = self._stump_booster.set_params(
@@ -208,7 +212,8 @@ class TreeAUCBoostClassifier(TreeBooster):
         )
         booster.n_features_in_ = self.n_features_in_
         booster._fit(X, signs, weight)
-        decrease = -np.diff(np.log(booster.train_loss_), prepend=0.0)
+        self.train_loss_ = booster.train_loss_
+        decrease = -np.diff(np.log(self.train_loss_), prepend=0.0)
         self.splits_, self.leaf_values_ = as_trees(booster.stumps_, decrease)
 
     def _uses_unlabeled(self):

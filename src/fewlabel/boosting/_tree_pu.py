@@ -42,9 +42,7 @@ class PURisk:
         The second derivative of the term :math:`-\lambda\pi e^{H}` is negative. Its absolute value is taken instead, so
         that a bounded step still decreases the risk: no leaf value exceeds 1.
         """
-        as_positives = self._prior * self._weights[0] * np.exp(-scores[self._positives])
-        copies = self._correction * self._prior * self._weights[0] * np.exp(scores[self._positives])
-        as_negatives = self._weights[1] * np.exp(scores[self._unlabeled])
+        as_positives, as_negatives, copies = self._terms(scores)
         if order_free_sum(as_negatives) - order_free_sum(copies) <= self._least_negative_risk:
             return None
         derivatives = np.empty((2, len(scores)))
@@ -52,6 +50,17 @@ class PURisk:
         derivatives[0, self._unlabeled] = -as_negatives
         derivatives[1, self._unlabeled] = as_negatives
         return derivatives * self._size
+
+    def value(self, scores):
+        """The risk."""
+        as_positives, as_negatives, copies = map(order_free_sum, self._terms(scores))
+        return as_positives + as_negatives - copies
+
+    def _terms(self, scores):
+        """Terms of the risk: of the positives, of the unlabeled rows, and of the positives among these."""
+        as_positives = self._prior * self._weights[0] * np.exp(-scores[self._positives])
+        copies = self._correction * self._prior * self._weights[0] * np.exp(scores[self._positives])
+        return as_positives, self._weights[1] * np.exp(scores[self._unlabeled]), copies
 
 
 class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
@@ -86,12 +95,13 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
     learning_rate : float, default=0.02
         Factor by which each tree is multiplied, in (0, 1].
     l2_regularization : float, default=0.5
-        Penalty on the squares of the leaf values.
+        Penalty on the squares of the leaf values, in rows. A row of weight 2 counts as two rows, so that the scale of
+        the weights matters: larger weights mean a smaller penalty.
     splitter : {"random", "best"}, default="random"
         "random": try one random cut per column at each level; "best": all of them.
     split_noise : float, default=0.0
         Standard deviation of the noise on the scores of splits in the first round, in units of the norm of the
-        gradient; it fades linearly to zero.
+        gradient (in which a row of weight 2 is more than a repeated row); it fades linearly to zero.
     bootstrap : bool, default=True
         Multiply the weight of each row by an exponential variate, drawn for each tree (Bayesian bootstrap).
     max_bins : int, default=64
@@ -105,7 +115,7 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
     warm_start : bool, default=False
         Continue from the last fit, up to `n_estimators` rounds in total, with its prior.
     verbose : int, default=0
-        Print the gain of each round.
+        Print the risk after each round.
 
     Attributes
     ----------
@@ -115,7 +125,7 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
         Position of the positive class.
     prior_ : float
         The prior that was used.
-    splits_, leaf_values_, n_iter_, feature_importances_, shape_functions_, joint_shape_functions_
+    splits_, leaf_values_, train_loss_, n_iter_, feature_importances_, shape_functions_, joint_shape_functions_
         As in `TreeAUCBoostClassifier`.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.

@@ -32,6 +32,8 @@ class Binning:
         Number of rows in which the column is not missing.
     lowest, highest : ndarray of shape (n_features,)
         Range of each column.
+    heavier_above : ndarray of shape (n_features, max_bins - 1), bool, or None
+        Whether more weight is above a cut than below it; None if the rows have no weights.
     """
 
     def __init__(self, n_features, max_bins, n_rows):
@@ -40,16 +42,26 @@ class Binning:
         self.below = np.zeros((n_features, max_bins - 1), dtype=np.int64)
         self.n_cuts, self.n_present = (np.zeros(n_features, dtype=np.int64) for _ in range(2))
         self.lowest, self.highest = np.zeros(n_features), np.zeros(n_features)
+        self.heavier_above = None
 
     @classmethod
-    def of_rows(cls, X, rows, max_bins, threads):
-        """Binning with cuts chosen on the given rows of a table."""
+    def of_rows(cls, X, rows, max_bins, threads, weight=None):
+        """Binning with cuts chosen on the given rows of a table; `weight` has the weight of each row of the table."""
         binning = cls(X.shape[1], max_bins, len(rows))
+        if weight is not None:
+            binning.heavier_above = np.zeros(binning.below.shape, dtype=np.bool_)
 
         def cut_column(e):
-            column = np.sort(X[rows, e])  # NumPy sorts without the interpreter's lock, NaN last
-            n_cuts, n_present = bins.find_cuts(column, max_bins, binning.cuts[e], binning.below[e])
+            mass = bins.ROWS
+            if weight is None:
+                column = np.sort(X[rows, e])  # NumPy sorts without the interpreter's lock, NaN last
+            else:
+                order = rows[np.lexsort((weight[rows], X[rows, e]))]  # rows of one value: sums in one order
+                column, mass = X[order, e], np.concatenate([[0.0], np.cumsum(weight[order])])
+            n_cuts, n_present = bins.find_cuts(column, mass, max_bins, binning.cuts[e], binning.below[e])
             binning.n_cuts[e], binning.n_present[e] = n_cuts, n_present
+            if weight is not None:
+                binning.heavier_above[e] = 2 * mass[binning.below[e]] < mass[n_present]
             if n_present:
                 binning.lowest[e], binning.highest[e] = column[0], column[n_present - 1]
 
@@ -95,4 +107,8 @@ class Binning:
 
     def missing_above(self, column, cut, chosen):
         """Whether missing values go above a cut: as chosen, or with most rows where training had none."""
-        return chosen if self.has_missing[column] else 2 * self.below[column, cut] < self.n_present[column]
+        if self.has_missing[column]:
+            return chosen
+        if self.heavier_above is not None:
+            return self.heavier_above[column, cut]
+        return 2 * self.below[column, cut] < self.n_present[column]

@@ -42,6 +42,7 @@ class StumpBooster(RankingClassifier):
     """Base of stump boosters; a subclass has the parameters and defines `_uses_unlabeled` and `_make_rule`."""
 
     _allow_nan = True
+    _continued = "stumps_"
     _first_loss = 1.0  # the objective before the first round
     _parameter_constraints: dict = {
         **CONSTRAINTS,
@@ -102,7 +103,7 @@ class StumpBooster(RankingClassifier):
         weights = [unit_weights(order[bounds[g] : bounds[g + 1]], weight) for g in range(3)]
         scores = score_stumps(previous, X, self.n_jobs) if len(previous) else None
         with RowThreads(self.n_jobs) as threads:
-            binning = Binning.of_rows(X, order, self.max_bins, threads)
+            binning = Binning.of_rows(X, order, self.max_bins, threads, weight)
             start = None if scores is None else scores[order]
             coded = CodedRows(binning.encode(X, order, threads), bounds, weights, uses, threads, start)
             # Both give the same stumps, up to rounding.

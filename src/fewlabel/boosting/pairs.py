@@ -38,6 +38,7 @@ class PairLoss:
     """
 
     def __init__(self, kind, gamma, bounds, weights, totals, threads):
+        self._kind = kind
         self._groups = [slice(bounds[g], bounds[g + 1]) for g in range(3)]
         self._weights = weights
         self._size = totals[_POSITIVE] + totals[_NEGATIVE]
@@ -62,6 +63,22 @@ class PairLoss:
         for group, weights in zip(self._groups, self._weights):
             total[:, group] *= 0.5 * self._size * weights
         return total
+
+    def value(self, scores):
+        r"""The loss of an average pair, :math:`2 J(f) / n`; the logistic one is interpolated, to 1e-6."""
+        if self._kind == "exponential":
+            center = _middle(scores)
+            up, down = (
+                [
+                    order_free_sum(w * np.exp(sign * (scores[rows] - center)))
+                    for rows, w in zip(self._groups, self._weights)
+                ]
+                for sign in (-1, 1)
+            )
+            return sum(coefficient * up[a] * down[b] for a, b, coefficient in self._pairs)
+        mass, differences, _ = self._grid(scores)
+        kernel = np.logaddexp(0.0, differences)[None, ::-1]
+        return sum(float(mass[a] @ _convolve(mass[b], kernel)[0]) * coefficient for a, b, coefficient in self._pairs)
 
     def _exponential(self, scores):
         """Slopes of the exponential loss, which are products: the mean of e^f of the partners times e^-f."""
@@ -97,17 +114,21 @@ class PairLoss:
         apart each of the two interpolations errs by at most :math:`\frac{3}{128} \delta^4 \max|s^{(4)}|`, less than
         1e-7 for the slope and 2e-7 for the curvature, of a total weight of one.
         """
-        low, reach = scores.min(), np.ptp(scores)
-        scale = low, min(NODES_PER_UNIT, _MOST_NODES / max(reach, 1.0))
-        n_nodes = int(reach * scale[1]) + 2 + 2 * MARGIN
-        differences = np.arange(1 - n_nodes, n_nodes) / scale[1]
+        mass, differences, scale = self._grid(scores)
         wrong = expit(differences)
         kernels = np.stack([wrong, wrong * (1 - wrong)])
-        mass = [self._spread(scores[rows], w, scale, n_nodes) for rows, w in zip(self._groups, self._weights)]
         for a, b, coefficient in self._pairs:
             better = self._evaluate(scores[self._groups[a]], _convolve(mass[b], kernels[:, ::-1]), scale)
             worse = self._evaluate(scores[self._groups[b]], _convolve(mass[a], kernels), scale)
             yield a, b, coefficient, better, worse
+
+    def _grid(self, scores):
+        """Weights of each group on the nodes of a grid, distances between nodes, and the place of the nodes."""
+        low, reach = scores.min(), np.ptp(scores)
+        scale = low, min(NODES_PER_UNIT, _MOST_NODES / max(reach, 1.0))
+        n_nodes = int(reach * scale[1]) + 2 + 2 * MARGIN
+        mass = [self._spread(scores[rows], w, scale, n_nodes) for rows, w in zip(self._groups, self._weights)]
+        return mass, np.arange(1 - n_nodes, n_nodes) / scale[1], scale
 
     def _spread(self, scores, weights, scale, n_nodes):
         grid = np.empty(n_nodes, dtype=np.int64)

@@ -17,6 +17,7 @@ from fewlabel.kernels.stumps import N_CODES, UNIT
 _INTEGER_UNIT = 2.0**57
 _LEAST_TOTAL, _LARGEST_TOTAL = 2**52, 2**62  # integer weights lose digits below, and may overflow above
 _INTEGER_REFRESH = 20.0  # a weight that falls and rises again by exp(10) has lost no digit that matters
+_NO_FACTORS = -1, np.ones((2, N_CODES))  # column and factors of no stump
 _REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
 
 
@@ -101,6 +102,7 @@ class CodedRows:
         self.n_features, self.n_rows = codes.shape
         self.weights = np.zeros((2, self.n_rows))
         self._sample_weight, self._uses, self._start_scores = sample_weight, uses, start_scores
+        self._waiting = _NO_FACTORS
 
     def scores(self, table):
         """Scores of the rows: the start scores and the sum of the stumps."""
@@ -114,7 +116,7 @@ class CodedRows:
     def set_log_weights(self, table):
         """Set the weights to -f and f, and return the largest of each kind and group."""
         scores = self.scores(table)
-        self.weights[:] = -scores, scores
+        self.weights[:], self._waiting = (-scores, scores), _NO_FACTORS
         return np.array([[of_group.max(initial=-np.inf) for of_group in kind] for kind in self._by_group()])
 
     def exponentiate(self, largest):
@@ -138,16 +140,27 @@ class CodedRows:
                 of_group /= total
 
     def reweight(self, column, factors):
-        """Multiply the weights by factors for each kind and code of a column, shape (2, 256)."""
-        self.threads.over_rows(
-            lambda start, stop: stumps.reweight(self.codes[column], factors, self.weights, start, stop), self.n_rows
-        )
+        """Multiply the weights by factors for each kind and code of a column, shape (2, 256).
+
+        The next histogram does it, as it reads the weights anyway.
+        """
+        self._catch_up()
+        self._waiting = column, factors
+
+    def _catch_up(self):
+        """Multiply the weights by the factors that wait, if nobody has asked for a histogram since."""
+        (column, factors), self._waiting = self._waiting, _NO_FACTORS
+        if column >= 0:
+            self.threads.over_rows(
+                lambda start, stop: stumps.reweight(self.codes[column], factors, self.weights, start, stop), self.n_rows
+            )
 
     def histogram(self, coefficients, columns):
         """Histogram of the signed weights, ``coefficients[kind, group]`` times the weight."""
+        waiting, self._waiting = self._waiting, _NO_FACTORS
         return self.threads.over_rows(
             lambda start, stop: stumps.histogram(
-                self.codes, self.weights, self.bounds_within(start, stop), coefficients, columns
+                self.codes, self.weights, self.bounds_within(start, stop), coefficients, columns, *waiting
             ),
             self.n_rows,
             len(columns),
@@ -155,6 +168,7 @@ class CodedRows:
 
     def side_sums(self, column, fires, scales):
         """Weight, times ``scales[kind, group]``, where a stump is silent and where it fires, shape (2, 3, 2)."""
+        self._catch_up()
         return self.threads.over_rows(
             lambda start, stop: stumps.side_sums(
                 self.codes[column], fires.view(np.uint8), self.weights, self.bounds_within(start, stop), scales

@@ -30,6 +30,7 @@ class TreeBooster(RankingClassifier):
     """Base of boosters of symmetric trees; a subclass has the parameters, `_uses_unlabeled` and `_make_loss`."""
 
     _allow_nan = True
+    _continued = "splits_"
     _parameter_constraints: dict = {
         **CONSTRAINTS,
         "n_estimators": [*CONSTRAINTS["n_estimators"], StrOptions({"auto"})],
@@ -96,10 +97,10 @@ class TreeBooster(RankingClassifier):
             yield scores.copy()
 
     def _fit(self, X, signs, weight):
-        splits, values = self._previous_rounds()
+        splits, values, losses = self._previous_rounds()
         order, bounds = group_rows(signs, [], self._uses_unlabeled())
         with RowThreads(self.n_jobs) as threads:
-            binning = Binning.of_rows(X, np.arange(len(X)), self.max_bins, threads)
+            binning = Binning.of_rows(X, np.arange(len(X)), self.max_bins, threads, weight)
             grower = self._make_grower(binning, binning.encode(X, order, threads), signs[order], threads)
             weights, totals = _group_weights(order, bounds, weight)
             n_rounds = fading = self.n_estimators
@@ -108,9 +109,17 @@ class TreeBooster(RankingClassifier):
             loss = self._make_loss(bounds, weights, totals, threads)
             scores = self._score(X)[order] if len(splits) else np.zeros(len(order))
             learner = TreeLearner(grower, loss, scores, self.learning_rate, fading)
-            found = boost(learner, range(len(splits), n_rounds), self._report(n_rounds))
+            new_losses = []
+
+            def after_round(t, splits, values):
+                new_losses.append(loss.value(scores))
+                if self.verbose:
+                    print(f"round {t + 1}/{n_rounds}: loss {new_losses[-1]:.6g}")
+
+            found = boost(learner, range(len(splits), n_rounds), after_round)
         self.splits_ = np.concatenate([splits, *(new[None] for new, _ in found)])
         self.leaf_values_ = np.concatenate([values, *(new[None] for _, new in found)])
+        self.train_loss_ = np.concatenate([losses, new_losses])
         if len(self.splits_) == 0:
             warnings.warn(
                 "No tree could be grown, so every row gets the same score: are all columns constant?",
@@ -154,10 +163,10 @@ class TreeBooster(RankingClassifier):
         return best_round(learners, held_out, np.arange(bounds[3]) < bounds[1], rows_weight, MOST_ROUNDS)
 
     def _previous_rounds(self):
-        """Trees to continue from; none unless `warm_start`."""
+        """Trees and losses to continue from; none unless `warm_start`."""
         if not (self.warm_start and hasattr(self, "splits_")):
             self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            return np.empty((0, self.max_depth), dtype=SPLIT), np.empty((0, 1 << self.max_depth))
+            return np.empty((0, self.max_depth), dtype=SPLIT), np.empty((0, 1 << self.max_depth)), np.empty(0)
         if self.max_depth != self.splits_.shape[1]:
             raise ValueError(
                 f"max_depth={self.max_depth} differs from the depth {self.splits_.shape[1]} of the fitted trees; "
@@ -168,7 +177,7 @@ class TreeBooster(RankingClassifier):
                 f"n_estimators={self.n_estimators} must be at least the {len(self.splits_)} rounds already fitted when "
                 "warm_start=True; raise it, or set warm_start=False to start again"
             )
-        return self.splits_, self.leaf_values_
+        return self.splits_, self.leaf_values_, self.train_loss_
 
     def _n_drawn(self, n):
         """Number of columns, of n, to search at one level."""
@@ -185,14 +194,6 @@ class TreeBooster(RankingClassifier):
             return [columns] * n_levels
         order = rng.random((n_levels, len(columns))).argpartition(n_drawn - 1)[:, :n_drawn]
         return columns[np.sort(order)]
-
-    def _report(self, n_rounds):
-        def after_round(t, splits, values):
-            if self.verbose:
-                print(f"round {t + 1}/{n_rounds}: gain {splits['gain'].sum():.6g}")
-            return False
-
-        return after_round
 
     def _score(self, X):
         if self.max_depth == 1:  # the sums of a stump booster, in the same order

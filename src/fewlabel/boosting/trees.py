@@ -16,6 +16,7 @@ SPLIT = np.dtype(
 )
 _PACKED_TOTAL = 2.0**30  # of the integers that gradients become in a histogram
 _LEAF_TOTAL = 2.0**52  # of those that give the values of the leaves: floats hold them exactly
+_SAMPLE = 4096  # rows by which the smaller leaf of a pair is found
 _TINY = 1e-200  # gradients that sum to less have nothing left to teach
 _64_BITS = (1 << 64) - 1
 
@@ -58,6 +59,7 @@ class TreeGrower:
         self._usable = np.flatnonzero(self._n_candidates)
         self._only_cut = np.ones_like(binning.n_cuts)
         self._bootstrap = bootstrap
+        self._above = None  # columns and histogram of the level above
         self._keys = groups.copy()
         self._run(symmetric_trees.hash_rows, self._codes, self._keys, n_columns=len(codes))
 
@@ -129,12 +131,32 @@ class TreeGrower:
             hist = self._run(kernel, self._codes, columns, cuts, leaf, shape, packed, n_columns=len(columns))
             n_cuts = self._only_cut
         else:
-            kernel, shape = symmetric_trees.histogram, (n_leaves, self._n_codes)
-            hist = self._run(kernel, self._codes, columns, leaf, shape, packed, n_columns=len(columns))
+            hist = self._histogram(columns, leaf, packed, n_leaves).copy()
         position, cut, missing_up, score = symmetric_trees.best_split(
             hist, columns, n_cuts, has_missing, l2, noise, self._one_cut, key
         )
         return int(columns[position]), int(cuts[position]) if self._one_cut else cut, bool(missing_up), score
+
+    def _histogram(self, columns, leaf, packed, n_leaves):
+        """Sums by column, leaf and code.
+
+        If those of the level above are known, rows are only read in the smaller leaf of each pair, and the other leaf
+        has the rest. Sums are integers: the result is the same.
+        """
+        counted, above = np.ones(n_leaves, dtype=np.uint8), self._above
+        known = n_leaves > 1 and above is not None and np.array_equal(above[0], columns)
+        if known:
+            sample = np.bincount(leaf[:: 1 + len(leaf) // _SAMPLE], minlength=n_leaves)
+            counted[0::2] = sample[0::2] <= sample[1::2]
+            counted[1::2] = 1 - counted[0::2]
+        kernel = symmetric_trees.histogram
+        args = self._codes, columns, leaf, counted, self._n_codes, packed
+        hist = self._run(kernel, *args, n_columns=len(columns))
+        if known:
+            rest = above[1] - hist[:, counted == 1]
+            hist[:, counted == 0] = rest
+        self._above = columns, hist
+        return hist
 
     def _split(self, column, cut, missing_up, leaf):
         """Send all rows one level on; gives whether each code goes up, that of missing values last."""

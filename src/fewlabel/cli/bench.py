@@ -43,7 +43,7 @@ def bench(
         bool, typer.Option("--pages-only", help="Run nothing: write the pages of --out again; without SUITE, of all.")
     ] = False,
     add: Annotated[
-        Path | None, typer.Option(help="With --pages-only: a run whose experiments replace those stored in --out.")
+        Path | None, typer.Option(help="With --pages-only: a run whose results replace those stored in --out.")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List suites and datasets.")] = False,
     quiet: Quiet = False,
@@ -127,7 +127,7 @@ def _check_folder(folder: Path, resume: bool) -> None:
     elif (folder / "results.parquet").exists():
         raise typer.BadParameter(
             f"{folder} already holds results that this run would replace: choose another folder with --out; "
-            f"--pages-only --out {folder} --add THAT_FOLDER then replaces the experiments it has"
+            f"--pages-only --out {folder} --add THAT_FOLDER then replaces what it has"
         )
 
 

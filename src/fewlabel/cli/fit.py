@@ -10,8 +10,8 @@ from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, Time, unfol
 from fewlabel.cli.paths import writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
-MODEL, REPORT, METRICS = "model.skops", "report.html", "metrics.json"
-FILES = (MODEL, REPORT, METRICS, "model_card.md", "label_next.csv")
+MODEL, REPORT, METRICS, NEXT = "model.skops", "report.html", "metrics.json", "label_next.csv"
+FILES = (MODEL, REPORT, METRICS, "model_card.md", NEXT)
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class FitOptions:
         typer.Argument(
             exists=True,
             metavar="TABLE",
-            help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; several .parquet files with --engine "
-            "dask.",
+            help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; with --engine dask several files, or a "
+            "folder of them.",
         ),
     ]
     reading: Reading
@@ -101,8 +101,12 @@ class FitOptions:
         int, typer.Option("--jobs", "-j", metavar="N", help="Methods to fit in parallel; -1 for all cores.")
     ] = -1
     engine: Annotated[
-        str, typer.Option("--engine", metavar="NAME", help="memory, or dask for Parquet files larger than memory.")
+        str, typer.Option("--engine", metavar="NAME", help="memory, or dask for tables larger than memory.")
     ] = "memory"
+    all_rows: Annotated[
+        bool,
+        typer.Option("--all-rows", help="With --engine dask: a booster that learns from every row of Parquet files."),
+    ] = False
     scheduler: Annotated[
         str | None,
         typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster; by default the cores of this machine."),
@@ -121,20 +125,26 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     Unlabeled rows have an empty label, or -1 beside two or more classes of numbers. `fewlabel check` shows how a table
     is read. If only one class is labeled, it is the positive class, and unlabeled rows may be of either class.
 
-    With --engine dask, one booster (pnu-aucboost, rankboost or ada-pu) learns from Parquet files block by block, and
-    model.skops and metrics.json are written. To continue an interrupted fit, run the same command again.
+    With --engine dask, the labeled rows and a random sample of the others are gathered in one pass over the files, and
+    the rest is as above; other samples then check that more unlabeled rows would not change the ranking. With
+    --all-rows, one booster (pnu-aucboost, rankboost or ada-pu) learns from every row, block by block, and only
+    model.skops and metrics.json are written; to continue it after an interruption, run the same command again.
     """
     for name in FILES if options.out.exists() else ():
         writable_file(options.out / name)
-    if options.engine == "dask":
-        if options.groups or options.time:
-            raise typer.BadParameter("is for --engine memory", param_hint="--groups" if options.groups else "--time")
-        from fewlabel.cli.fit_dask import fit_dask
+    if options.engine not in ("memory", "dask"):
+        raise typer.BadParameter(f"{options.engine!r} is not memory or dask", param_hint="--engine")
+    if options.all_rows and options.engine != "dask":
+        raise typer.BadParameter("in memory, every row is used: it is for --engine dask", param_hint="--all-rows")
+    if options.all_rows:
+        from fewlabel.cli.fit_dask import fit_all_rows
 
-        fit_dask(options)
-    elif options.engine == "memory":
+        fit_all_rows(options)
+    elif options.engine == "dask":
+        from fewlabel.cli.fit_dask import fit_sample
+
+        fit_sample(options)
+    else:
         from fewlabel.cli.fit_memory import fit_memory
 
         fit_memory(options)
-    else:
-        raise typer.BadParameter(f"{options.engine!r} is not memory or dask", param_hint="--engine")

@@ -1,41 +1,175 @@
-"""``fewlabel fit --engine dask``: a booster on Parquet files that do not fit into memory."""
+"""``fewlabel fit --engine dask``: tables larger than memory, by a sample of the unlabeled rows or by all rows."""
 
 import contextlib
 import functools
-from typing import Any
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import pandas as pd
 import typer
 
 from fewlabel import persistence
+from fewlabel.cli.cluster import cluster_client, require_dask
 from fewlabel.cli.fit import METRICS, MODEL, FitOptions
+from fewlabel.cli.fit_memory import check_options, fit_rows
 from fewlabel.cli.paths import check_columns, new_set, sha256, write_json
+from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, progress, say
 from fewlabel.report import notes_of
+from fewlabel.tables import TableClassifier
+
+_FIRST, _MOST = 10_000, 40_000  # unlabeled rows of the first and of the largest sample
+_JUDGED = 10_000  # other unlabeled rows that two models rank
+_LEAST_JUDGED = 100
+_AGREE = 0.99  # their Spearman correlation
 
 
-def fit_dask(options: FitOptions) -> None:
-    """Fit a booster on Dask's workers, and write the model and the metrics."""
-    try:
-        import dask.dataframe as dd
+def fit_sample(options: FitOptions) -> None:
+    """Gather the labeled rows and a sample of the others, fit to them as in memory, and check it on other samples."""
+    require_dask()
+    check_options(options)
+    _refuse(options, sampled=True)
+    from fewlabel.dask.gather import find_sources, gather_files
+    from fewlabel.files import is_text_file
+    from fewlabel.tables.pieces import table_columns
 
-        from fewlabel.dask.tables import METHODS, fit_table
-    except ImportError as error:
-        raise typer.BadParameter(
-            "it needs Dask: run `pip install 'fewlabel[dask]'`", param_hint="--engine dask"
-        ) from error
-    if options.method not in ("auto", *METHODS):
-        raise typer.BadParameter(f"{options.method!r} is not auto, {', '.join(METHODS)}", param_hint="--method")
-    if options.cut.given():
-        raise typer.BadParameter(
-            "it needs out-of-fold scores, which --engine memory makes", param_hint=options.cut.given()[0]
+    sources = find_sources(options.tables)
+    first = sources[0].path
+    names = table_columns(first)
+    target, drop = options.reading.target, set(options.reading.drop or ())
+    check_columns(names, target, options.reading.drop)
+    with cluster_client(options.scheduler, options.jobs) as client:
+        say(f"dashboard: {client.dashboard_link}", options.quiet)
+        pool = gather_files(sources, target, [name for name in names if name not in drop], seed=options.seed)
+
+    sample = _Sample(options, pool, *_labeled_values(options, pool, is_text_file(first)), is_text_file(first))
+    n = _FIRST
+    while not fit_rows(options, sample.rows(0, n), _title(options), functools.partial(sample.check, n)):
+        n *= 2
+        say(f"other samples give another ranking: now with {n} unlabeled rows", options.quiet)
+
+
+def _title(options: FitOptions) -> str:
+    first, *others = options.tables
+    return first.name + (f" and {len(others)} more" if others else "")
+
+
+def _labeled_values(options: FitOptions, pool: Any, is_text: bool) -> tuple[list[Any], list[Any]]:
+    """The values of the label column that are classes, and those that mark unlabeled rows."""
+    values = pd.Series(list(pool.counts), dtype=object, name=options.reading.target)
+    column = options.reading.labels(values, repeats=pd.Series(list(pool.counts.values())), text_file=is_text)
+    known = column.labels.codes >= 0
+    return values[known].tolist(), values[~known].tolist()
+
+
+class _Sample(NamedTuple):
+    """Rows of a pool, and what they say about the rows that are not in it."""
+
+    options: FitOptions
+    pool: Any
+    labeled: list[Any]
+    unlabeled: list[Any]
+    is_text: bool
+
+    @property
+    def n_unlabeled(self) -> int:
+        return sum(self.pool.counts[value] for value in self.unlabeled)
+
+    def rows(self, start: int, stop: int) -> TableRows:
+        """The labeled rows and some unlabeled ones, as read from a file that holds nothing else."""
+        import pyarrow as pa
+
+        parts = [self.pool.rows(self.labeled), self.pool.rows(self.unlabeled, start, stop)]
+        found = self._read(pa.concat_tables(parts, promote_options="permissive"))
+        return found._replace(notes=[*found.notes, *self._notes(len(parts[0]), len(parts[1]))])
+
+    def _read(self, table: Any) -> TableRows:
+        from pyarrow import csv, parquet
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "rows.csv" if self.is_text else "rows.parquet")
+            (csv.write_csv if self.is_text else parquet.write_table)(table, path)
+            return read_rows(path, replace(self.options.reading, drop=None), new_target=False, with_keys=True)
+
+    def _notes(self, n_labeled: int, n_unlabeled: int) -> Iterator[str]:
+        n_all = sum(self.pool.counts[value] for value in self.labeled)
+        if n_labeled < n_all:
+            yield f"{n_labeled} of {n_all} labeled rows were drawn at random: more than that are not gathered"
+        if n_unlabeled < self.n_unlabeled:
+            yield f"{n_unlabeled} of {self.n_unlabeled} unlabeled rows were drawn at random; figures are of this sample"
+
+    def check(self, n: int, model: TableClassifier) -> str | None:
+        """Whether the same methods with other unlabeled rows rank a third sample alike; None to take more rows."""
+        if self.n_unlabeled <= n:
+            return f"all {self.n_unlabeled} unlabeled rows were used"
+        further = self.pool.rows(self.unlabeled, 2 * n, 2 * n + _JUDGED)
+        if len(further) < _LEAST_JUDGED:
+            return "too few other unlabeled rows to check that the sample is large enough"
+        judged = self._read(further).table
+        X, column, _ = label_rows(self.rows(n, 2 * n), self.options.reading)
+        names = {self.options.groups, self.options.time} - set(self.options.keep or ())
+        inner = model.estimator_
+        again = TableClassifier(
+            type(inner)(**inner.get_params()).set_params(portfolio=list(inner.ensemble_weights_), time_budget=None),
+            positive=column.positive,
+            dayfirst=self.options.reading.day_first,
+            random_state=self.options.seed,
         )
-    other = [path for path in options.tables if path.suffix.lower() not in (".parquet", ".pq") and not path.is_dir()]
-    if other:
-        raise typer.BadParameter(f"{other[0]} is not a Parquet file: --engine dask reads Parquet only")
+        again.fit(X.drop(columns=[name for name in names if name in X]), column.labels)
+        agreement = _agreement(model.decision_function(judged), again.decision_function(judged))
+        if agreement < _AGREE and 2 * n <= min(_MOST, self.n_unlabeled):
+            return None
+        return (
+            f"the same methods with {n} other unlabeled rows rank {len(judged)} further rows alike: Spearman "
+            f"correlation {agreement:.3f}"
+            + ("" if agreement >= _AGREE else ", so more unlabeled rows could change the ranking")
+        )
+
+
+def _agreement(one: Any, other: Any) -> float:
+    """Spearman correlation of two scores, the mean over classes if there are several."""
+    columns = [pd.DataFrame(scores).rank() for scores in (one, other)]
+    return float(columns[0].corrwith(columns[1]).mean())
+
+
+def _refuse(options: FitOptions, *, sampled: bool) -> None:
+    """Wrong use: options that this engine cannot obey."""
     if options.reading.answers:
         raise typer.BadParameter("--engine dask does not read them: merge them into the table", param_hint="--labels")
+    if sampled and options.cut.review is not None:
+        raise typer.BadParameter(
+            "it counts rows of the table, of which --engine dask keeps a sample: choose the cut with --at-precision or "
+            "by costs",
+            param_hint="--review",
+        )
+    if sampled and options.reading.encoding is not None:
+        raise typer.BadParameter("--engine dask reads UTF-8: convert the files", param_hint="--encoding")
+
+
+def fit_all_rows(options: FitOptions) -> None:
+    """Fit a booster on Dask's workers, and write the model and the metrics."""
+    require_dask()
+    _refuse(options, sampled=False)
+    import dask.dataframe as dd
+
+    from fewlabel.dask.tables import METHODS, fit_table
+
+    if options.groups or options.time:
+        raise typer.BadParameter("is not for --all-rows", param_hint="--groups" if options.groups else "--time")
+    if options.method not in ("auto", *METHODS):
+        raise typer.BadParameter(
+            f"with --all-rows, {options.method!r} is not auto, {', '.join(METHODS)}", param_hint="--method"
+        )
+    if options.cut.given():
+        raise typer.BadParameter("it needs out-of-fold scores: leave out --all-rows", param_hint=options.cut.given()[0])
+    other = [path for path in options.tables if path.suffix.lower() not in (".parquet", ".pq") and not path.is_dir()]
+    if other:
+        raise typer.BadParameter(f"{other[0]} is not a Parquet file: --all-rows reads Parquet only")
     with contextlib.ExitStack() as stack:
-        client = stack.enter_context(_client(options))
+        client = stack.enter_context(cluster_client(options.scheduler, options.jobs))
         say(f"dashboard: {client.dashboard_link}", options.quiet)
         table = dd.read_parquet([str(path) for path in options.tables])
         reading = options.reading
@@ -70,24 +204,6 @@ def _read_labels(options: FitOptions, y: Any, repeats: Any) -> Any:
     for note in [column.describe(), *column.notes]:
         say(f"note: {note}", options.quiet)
     return column
-
-
-@contextlib.contextmanager
-def _client(options: FitOptions) -> Any:
-    """A client of the given cluster, or of one on the cores of this machine."""
-    from distributed import Client, LocalCluster
-    from joblib import effective_n_jobs
-
-    if options.scheduler is not None:
-        with Client(options.scheduler) as client:
-            yield client
-        return
-    cores = effective_n_jobs(options.jobs)
-    with (
-        LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR") as cluster,
-        Client(cluster, direct_to_workers=True) as client,
-    ):
-        yield client
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """``fewlabel fit`` on a table in memory: read, encode, fit, report; each once."""
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,22 +9,45 @@ import pandas as pd
 import typer
 
 from fewlabel import persistence, report
+from fewlabel.active.answers import answer_sheet
 from fewlabel.auto import AutoClassifier
-from fewlabel.cli.fit import FILES, METRICS, MODEL, REPORT, FitOptions
+from fewlabel.cli.fit import FILES, METRICS, MODEL, NEXT, REPORT, FitOptions
 from fewlabel.cli.methods import SCORECARD, find_method
-from fewlabel.cli.paths import new_set, require_column, sha256, write_json
+from fewlabel.cli.paths import keep_answers, new_set, require_column, sha256, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say
 from fewlabel.decisions import Costs
 from fewlabel.label_app import auc_of_table
-from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, fit_additive, repeated_rows, suspicions
+from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, repeated_rows, suspicions
 from fewlabel.text import short
 
 
 def fit_memory(options: FitOptions) -> None:
     """Fit a model to one file, and write the model, the report and the metrics."""
-    path, estimator = _only_file(options), _new_estimator(options)
-    rows = read_rows(path, options.reading, new_target=bool(options.reading.answers))
+    path = _only_file(options)
+    check_options(options)
+    rows = read_rows(path, options.reading, new_target=bool(options.reading.answers), with_keys=True)
+    fit_rows(options, rows, path.name)
+
+
+def check_options(options: FitOptions) -> None:
+    """Wrong use, or an answer sheet that would be overwritten, before any row is read."""
+    _new_estimator(options)
+    keep_answers(options.out / NEXT)
+
+
+def fit_rows(
+    options: FitOptions, rows: TableRows, title: str, check: Callable[[TableClassifier], str | None] | None = None
+) -> bool:
+    """Fit a model to rows in memory, and write the files.
+
+    Parameters
+    ----------
+    check : callable, default=None
+        ``check(model)`` looks at the fitted model; its note goes into the report. If it returns None, nothing is
+        written, and the result is False.
+    """
+    estimator = _new_estimator(options)
     X, column, notes = label_rows(rows, options.reading)
     X, sampled_by = _split_by(options, X)
     day_first = options.reading.day_first
@@ -35,32 +59,37 @@ def fit_memory(options: FitOptions) -> None:
         say(f"note: {note}", options.quiet)
     n_said = len(notes)
     with progress(options.quiet) as tell:
-        if options.method == SCORECARD:
-            notes.append(fit_additive(model, encoded, callback=tell).text)
-        else:
-            model.fit_encoded(encoded, callback=tell)
+        model.fit_encoded(encoded, callback=tell)
+    if check is not None:
+        checked = check(model)
+        if checked is None:
+            return False
+        notes.append(checked)
     notes += _table_note(rows, model, encoded)
     for note in [*notes[n_said:], *report.method_notes(model)]:
         say(f"note: {note}", options.quiet)
     decision = _choose_cut(options, model, encoded)
     say("writing the report", options.quiet)
+    query = report.rows_to_label(model, encoded, seed=options.seed)
     summary = report.summarize(
         model,
         X,
         encoded,
-        title=path.name,
+        title=title,
         command=_command(options),
         seed=options.seed,
         notes=notes,
         decision=decision,
         model_file=str(options.out / MODEL),
+        query=query,
     )
-    _write_all(options.out, model, summary)
+    _write_all(options.out, model, summary, answer_sheet(rows.table, rows.keys, query))
     if options.as_json:
         print_json(report.metrics(summary))
     elif not options.quiet:
         show(summary)
         print(f"\nModel:   {options.out / MODEL}\nReport:  {options.out / REPORT}\nMetrics: {options.out / METRICS}")
+    return True
 
 
 def _table_note(rows: TableRows, model: TableClassifier, encoded: EncodedTable) -> list[str]:
@@ -108,6 +137,7 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
         find_method(options.method),
         scoring=options.scoring,
         prior=options.prior,
+        interpretable=options.method == SCORECARD,
         time_budget=options.time_budget,
         n_jobs=options.jobs,
         random_state=options.seed,
@@ -130,7 +160,7 @@ def _choose_cut(options: FitOptions, model: TableClassifier, encoded: EncodedTab
 
 def _command(options: FitOptions) -> str:
     """The command that gives the same result."""
-    parts = ["fewlabel", "fit", str(options.tables[0]), *options.reading.arguments()]
+    parts = ["fewlabel", "fit", *map(str, options.tables), *options.reading.arguments()]
     for option, value, default in (
         ("--groups", options.groups, None),
         ("--time", options.time, None),
@@ -143,6 +173,7 @@ def _command(options: FitOptions) -> str:
         ("--at-precision", options.cut.at_precision, None),
         ("--scoring", options.scoring, "roc_auc"),
         ("--time-budget", options.time_budget, None),
+        ("--engine", options.engine, "memory"),
         ("--seed", options.seed, 0),
         ("--out", str(options.out), "."),
     ):
@@ -151,7 +182,7 @@ def _command(options: FitOptions) -> str:
     return shlex.join(parts)
 
 
-def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any]) -> None:
+def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any], sheet: pd.DataFrame) -> None:
     """Write the files as one set; the report and the metrics hold the digest of their model."""
     with new_set(out, *FILES) as (model_file, report_file, metrics_file, card_file, next_file):
         persistence.save(model, model_file)
@@ -159,7 +190,7 @@ def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any]) -> No
         report.write(summary, report_file)
         write_json(report.metrics(summary), metrics_file)
         report.write_card(summary, model, card_file)
-        next_file.write_bytes(report.next_rows_csv(summary))
+        sheet.to_csv(next_file, index=False)
 
 
 def show(summary: dict[str, Any]) -> None:

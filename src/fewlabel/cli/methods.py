@@ -21,7 +21,7 @@ def find_method(name: str) -> str | list[str]:
 
     if name in ("auto", "small"):
         return name
-    if name == SCORECARD:  # all methods are compared, to say what an additive one costs
+    if name == SCORECARD:  # others are compared with it, to say what being additive costs
         return "auto"
     slugs = {_slug(m.name): m for m in portfolio()}
     wanted = _slug(name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fewlabel.cli.options import Debug, Quiet, Seed, TableFile, unfold
-from fewlabel.cli.paths import TEXT_SEPARATORS, writable_file
+from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say
 
@@ -56,6 +56,9 @@ def next_rows(
     of many rows, and they differ from each other; some are drawn at random. The model's score is not written, so that
     it does not influence the answers.
     """
+    from fewlabel.active.answers import answer_sheet
+
+    keep_answers(out)
     if out.resolve() == table.resolve():
         raise typer.BadParameter("it is the table itself: name another file", param_hint="--out")
     rows = read_rows(table, reading, new_target=True)
@@ -65,7 +68,7 @@ def next_rows(
     query = _query(rows, reading, column, n, random_share, seed)
     if len(query.rows) == 0:
         raise ValueError(f"every row of {table} is labeled: there is none to ask for")
-    _write(out, _sheet(rows, query))
+    _write(out, answer_sheet(rows.table, rows.keys, query))
     counts = {how: query.how.count(how) for how in dict.fromkeys(query.how)}
     say(f"{len(query.rows)} rows ({', '.join(f'{n} {how}' for how, n in counts.items())}): {out}", quiet)
     say(f"fill in the column label, then: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
@@ -98,28 +101,6 @@ def _query(
     positive = reading.positive if column is None else column.positive
     strategy = BatchQuery(random_share=random_share, positive=positive, random_state=seed)
     return strategy.query(features, no_labels(len(features)) if column is None else column.labels, n)
-
-
-def _sheet(rows: TableRows, query: "Query") -> "pd.DataFrame":
-    """The rows to ask for: key, an empty label, how they were drawn, and their values."""
-    import pandas as pd
-
-    from fewlabel.active.answers import HOW, LABEL, PROBABILITY, ROW
-    from fewlabel.text import distinct, without_formula
-
-    asked = pd.DataFrame(
-        {
-            ROW: [rows.keys[row] for row in query.rows],
-            LABEL: "",
-            HOW: query.how,
-            PROBABILITY: query.probability,
-        }
-    )
-    values = rows.table.iloc[query.rows].reset_index(drop=True)
-    for name in values.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]]:
-        values[name] = values[name].astype(object).map(lambda v: without_formula(v) if isinstance(v, str) else v)
-    sheet = pd.concat([asked, values], axis=1)
-    return sheet.set_axis(distinct([without_formula(str(name)) for name in sheet.columns]), axis=1)
 
 
 def _write(path: Path, sheet: "pd.DataFrame") -> None:

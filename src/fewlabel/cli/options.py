@@ -19,6 +19,15 @@ TableFile = Annotated[
         exists=True, dir_okay=False, metavar="TABLE", help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file."
     ),
 ]
+TableFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        exists=True,
+        dir_okay=False,
+        metavar="TABLE",
+        help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; several with --engine dask.",
+    ),
+]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]
 Positive = Annotated[
     str | None,

@@ -33,11 +33,11 @@ def writable_folder(path: Path) -> Path:
     return path
 
 
-def result_file(path: Path | None) -> Path | None:
+def check_result_file(path: Path | None) -> None:
     """Check that a table of results can be written."""
     if path is not None and path.suffix.lower() not in (*TEXT_SEPARATORS, ".parquet"):
-        raise typer.BadParameter(f"{path}: results are written as .csv, .tsv or .parquet")
-    return writable_file(path)
+        raise typer.BadParameter(f"{path}: results are written as .csv, .tsv or .parquet", param_hint="--out")
+    writable_file(path)
 
 
 def drift_file(path: Path | None) -> Path | None:
@@ -52,6 +52,21 @@ def _require_writable(path: Path, folder: Path) -> None:
         raise typer.BadParameter(f"there is no folder {folder}: make it first, or name another")
     if not os.access(path, os.W_OK):
         raise typer.BadParameter(f"{path} cannot be written: choose another place")
+
+
+def keep_answers(path: Path) -> None:
+    """Wrong use if a file that is about to be written has answers in its column `label`: they are somebody's work."""
+    from fewlabel.active.answers import LABEL, ROW, read_answers
+    from fewlabel.files import column_names, has_rows
+
+    if not path.exists() or path.stat().st_size == 0 or not {ROW, LABEL} <= {str(name) for name in column_names(path)}:
+        return
+    n_answers = len(read_answers(path)) if has_rows(path) else 0  # none if every row of the table had a label
+    if n_answers:
+        raise typer.BadParameter(
+            f"{path} has {n_answers} answers, which would be lost: rename it, and pass it with --labels",
+            param_hint="--out",
+        )
 
 
 def check_columns(columns: list[str], target: str, drop: Iterable[str] | None) -> None:
@@ -87,7 +102,7 @@ def write_json(value: Any, path: Path) -> None:
 @contextlib.contextmanager
 def new_set(folder: Path, *names: str) -> Iterator[list[Path]]:
     """Drafts of the files of a folder, which replace them together; a new folder stays only if they do."""
-    from fewlabel.files import atomic_set
+    from fewlabel.file_sets import atomic_set
 
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)

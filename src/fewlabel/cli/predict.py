@@ -1,20 +1,20 @@
 """``fewlabel predict``: score a table of any length with a saved model, in constant memory."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from fewlabel.cli.options import Debug, Decimal, Encoding, Quiet, TableFile
-from fewlabel.cli.paths import TEXT_SEPARATORS, drift_file, require_column, result_file, write_json
+from fewlabel.cli.options import Debug, Decimal, Encoding, Quiet, TableFiles
+from fewlabel.cli.paths import check_result_file, drift_file, require_column, write_json
 from fewlabel.cli.terminal import progress, say
-from fewlabel.text import short, without_formula
+from fewlabel.text import short
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    import pyarrow as pa
 
     from fewlabel.tables import Drift, Finding
 
@@ -23,12 +23,15 @@ def predict(
     model: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.skops file of `fewlabel fit`.")
     ],
-    table: TableFile,
+    tables: TableFiles,
     *,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", callback=result_file, metavar="FILE", help="Result: a .csv, .tsv or .parquet file."
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Result: a .csv, .tsv or .parquet file; with --engine dask a folder.",
         ),
     ] = None,
     keep: Annotated[
@@ -47,6 +50,13 @@ def predict(
     ] = None,
     encoding: Encoding = None,
     decimal: Decimal = ".",
+    engine: Annotated[
+        str, typer.Option("--engine", metavar="NAME", help="memory, or dask to score many files on a cluster.")
+    ] = "memory",
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster; by default the cores of this machine."),
+    ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -56,48 +66,77 @@ def predict(
     positive class; with more, one probability per class. The label follows the cut that `fewlabel fit`
     stored. In a .csv or .tsv file, text that a spreadsheet would run as a formula starts with '.
 
-    The table is read in chunks, so it may be larger than memory; results wait in a temporary file until all rows are
-    ranked. Columns may come in any order; columns unknown to the model are ignored. Without --out, the result is
-    printed as CSV.
+    The table is read in pieces, so it may be larger than memory; results wait in a temporary file until all rows are
+    ranked. All cores are used. Columns may come in any order; columns unknown to the model are ignored. Without --out,
+    the result is printed as CSV.
 
     With --reasons, `reason 1` and so on name the columns that move the score most, with their values: exact for stump
     boosters, by sampling for other methods, which takes a while.
 
+    With --engine dask, --out is a folder with one .parquet file for each table, without ranks.
+
     A note names each column whose values do not fit those that the model was fitted to: values that cannot be
     parsed, more missing values, unseen categories, another scale, another distribution (population stability index).
     """
+    form: dict[str, Any] = {"encoding": encoding, "decimal": decimal}
+    if engine == "dask":
+        from fewlabel.cli.predict_dask import predict_files
+
+        if reasons or strict:
+            raise typer.BadParameter("is for --engine memory", param_hint="--reasons" if reasons else "--strict")
+        found = predict_files(model, tables, out, keep or (), scheduler, quiet=quiet, **form)
+        _report_drift(found, drift, f"{len(tables)} files", strict, quiet)
+        return
+    table = _only_table(tables, engine)
+    check_result_file(out)
     if out is not None and out.resolve() == table.resolve():
         raise typer.BadParameter("it is the table itself: name another file", param_hint="--out")
-    from fewlabel.auto import BLOCK
-    from fewlabel.files import read_chunks
-    from fewlabel.tables import NUMBER, Drift
+    from fewlabel.cli.results import Results, result_writer
+    from fewlabel.tables import Drift
+    from fewlabel.threads import map_ahead
+    from fewlabel.warning_filters import keep_filters
 
     fitted = load_model(model)
-    encoder, watch = fitted.encoder_, Drift(fitted.profile_)
-    # A column may look like numbers in one chunk and text in another: the model knows which it is.
-    text = [name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_]
-    results = Results(fitted)
-    with results:
+    check_table(fitted, table, keep or (), encoding, quiet)
+    watch, cut = Drift(fitted.profile_), fitted.cut_
+    with Results(None if cut is None else cut["score"]) as results, keep_filters():
         with progress(quiet, lines=False) as report:
-            for chunk in read_chunks(table, BLOCK, [*text, *(keep or ())], encoding=encoding, decimal=decimal):
-                for name in keep or ():
-                    require_column(name, list(chunk.columns), "--keep")
-                scored = _scored(fitted, chunk, keep, watch, reasons)
-                if results.n_rows == 0:
-                    _note_unknown(fitted, chunk, keep, quiet)
+            for scored in score_file(fitted, table, keep or (), watch, n_reasons=reasons, **form):
                 results.add(scored)
                 report(results.n_rows, None, "rows scored")
         if results.n_rows == 0:
             raise ValueError(f"{table} has no rows: expected a line of column names and rows below it")
         _report_drift(watch, drift, table.name, strict, quiet)  # before the result replaces a file
-        with _writer(out) as write:
-            for ranked in results.ranked():
-                write(ranked)
-    if fitted.cut_ is not None:
-        where = f"a score above {fitted.cut_['score']:.6g} ({fitted.cut_['rule']})"
+        with result_writer(out) as (render, write):
+            for rendered in map_ahead(lambda read: render(read()), results.ranked(), n_jobs=-1):
+                write(rendered)
+    if cut is not None:
+        where = f"a score above {cut['score']:.6g} ({cut['rule']})"
         say(f"cut: {results.n_flagged} of {results.n_rows} rows have {where}", quiet)
     if out is not None:
         say(f"{results.n_rows} rows: {out}", quiet)
+
+
+def _only_table(tables: list[Path], engine: str) -> Path:
+    if engine != "memory":
+        raise typer.BadParameter(f"{engine!r} is not memory or dask", param_hint="--engine")
+    if len(tables) > 1:
+        raise typer.BadParameter(f"{tables[1]}: only --engine dask reads several files; name one")
+    return tables[0]
+
+
+def check_table(model: Any, table: Path, keep: Sequence[str], encoding: str | None, quiet: bool) -> None:
+    """Wrong use if a column to keep is not there; a note on columns that the model does not know."""
+    from fewlabel.tables.pieces import table_columns
+
+    names = table_columns(table, encoding=encoding)
+    for name in keep:
+        require_column(name, names, "--keep")
+    model.encoder_.require_columns(names)
+    known = {*model.encoder_.columns_, *model.encoder_.dropped_, model.target_, *keep}
+    unknown = [short(name) for name in names if name not in known]
+    if unknown:
+        say(f"note: ignored {len(unknown)} column(s) that the model does not know: {', '.join(unknown[:5])}", quiet)
 
 
 def _report_drift(watch: "Drift", page: Path | None, title: str, strict: bool, quiet: bool) -> None:
@@ -141,139 +180,81 @@ def load_model(path: Path) -> Any:
     return model
 
 
-def _scored(
-    model: Any, chunk: "pd.DataFrame", keep: list[str] | None, watch: "Drift", n_reasons: int
-) -> "pd.DataFrame":
-    """One chunk of the result."""
-    import pandas as pd
+class _Piece(NamedTuple):
+    """Encoded rows, the columns to copy, and the columns as they were read, if reasons are asked for."""
 
-    from fewlabel.tables import score_table
+    features: "np.ndarray"
+    kept: "pd.DataFrame"
+    converted: "pd.DataFrame | None"
 
-    result = score_table(model, chunk, drift=watch, n_reasons=n_reasons)
-    kept = {name: chunk[name].to_numpy() for name in keep or ()}
-    return pd.DataFrame({**kept, **result})
+    def cut(self, start: int, stop: int | None) -> "_Piece":
+        rows = slice(start, stop)
+        return _Piece(self.features[rows], self.kept[rows], None if self.converted is None else self.converted[rows])
 
-
-def _note_unknown(model: Any, chunk: "pd.DataFrame", keep: list[str] | None, quiet: bool) -> None:
-    known = {*model.encoder_.columns_, *model.encoder_.dropped_, model.target_, *(keep or ())}
-    unknown = [short(name) for name in chunk.columns if name not in known]
-    if unknown:
-        say(f"note: ignored {len(unknown)} column(s) that the model does not know: {', '.join(unknown[:5])}", quiet)
-
-
-class Results:
-    """Scored chunks that wait in a temporary file until the rank of every row is known.
-
-    Memory grows by 8 bytes per row, for the scores.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self.n_rows = self.n_flagged = 0
-        self._cut = None if model.cut_ is None else model.cut_["score"]
-        self._scores: list[Any] = []
-
-    def __enter__(self) -> "Results":
-        import tempfile
-
-        self._file = tempfile.TemporaryFile()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-    def add(self, chunk: "pd.DataFrame") -> None:
-        """Keep a chunk until all are there."""
-        import pickle
-
-        pickle.dump(chunk, self._file)
-        self.n_rows += len(chunk)
-        if "score" in chunk:
-            self._scores.append(chunk["score"].to_numpy())
-            self.n_flagged += 0 if self._cut is None else int((chunk["score"] > self._cut).sum())
-
-    def ranked(self) -> "Iterator[pd.DataFrame]":
-        """The chunks, with two classes each row with its rank; equal scores have the same rank."""
-        import pickle
-
+    def join(self, other: "_Piece") -> "_Piece":
         import numpy as np
+        import pandas as pd
 
-        self._file.seek(0)
-        ordered = np.sort(np.concatenate(self._scores)) if self._scores else None
-        n_left = self.n_rows
-        while n_left:
-            chunk = pickle.load(self._file)  # written above
-            n_left -= len(chunk)
-            if ordered is not None:
-                above = len(ordered) - np.searchsorted(ordered, chunk["score"].to_numpy(), side="right")
-                chunk.insert(chunk.columns.get_loc("score"), "rank", above + 1)
-            yield chunk
+        frames = [None if a is None else pd.concat([a, b], ignore_index=True) for a, b in zip(self[1:], other[1:])]
+        return _Piece(np.concatenate([self.features, other.features]), *frames)
 
 
-@contextmanager
-def _writer(out: Path | None) -> Iterator[Any]:
-    """A function that writes one chunk; the file appears under its name once it is complete."""
-    from fewlabel.files import atomic_write
+def score_file(
+    model: Any, table: Path, keep: Sequence[str], watch: "Drift", *, n_reasons: int = 0, n_jobs: int = -1, **form: Any
+) -> "Iterator[pa.Table]":
+    """The result, chunk by chunk: rows are read and encoded in pieces, then scored in blocks, in threads.
 
-    if out is None:
-        yield _text_writer(sys.stdout, ",")
-        return
-    with atomic_write(out) as file:
-        if out.suffix.lower() in TEXT_SEPARATORS:
-            import io
+    The last bit of a score may depend on the other rows of its block. So blocks hold the rows that they hold when the
+    model scores the whole table.
+    """
+    from fewlabel import auto
+    from fewlabel.tables import NUMBER, Drift
+    from fewlabel.tables.pieces import read_pieces
+    from fewlabel.threads import map_ahead
 
-            wrapped = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            try:
-                yield _text_writer(wrapped, TEXT_SEPARATORS[out.suffix.lower()])
-                wrapped.flush()
-            finally:
-                wrapped.detach()
-        else:
-            with _parquet_writer(file) as write:
-                yield write
+    encoder = model.encoder_
+    # A column may look like numbers in one piece and text in another: the model knows which it is.
+    text = {name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_} | {*keep}
+    numbers = {*encoder.columns_} - text
 
+    def encode(read: Any) -> tuple[_Piece, Drift]:
+        rows = read()
+        found, converted = Drift(watch.profile), encoder.read(rows)
+        found.update(rows, converted)
+        return _Piece(encoder.encode(converted), rows[list(keep)], converted if n_reasons else None), found
 
-def _text_writer(file: Any, separator: str) -> Any:
-    first = True
+    def pieces() -> Iterator[_Piece]:
+        readers = read_pieces(table, auto.BLOCK, numbers, text, **form)
+        for piece, found in map_ahead(encode, readers, n_jobs):
+            watch.merge(found)
+            yield piece
 
-    def write(chunk: "pd.DataFrame") -> None:
-        nonlocal first
-        # All digits, so that the numbers are read back exactly.
-        without_formulas(chunk).to_csv(file, sep=separator, index=False, header=first, lineterminator="\n")
-        first = False
-
-    return write
-
-
-def without_formulas(chunk: "pd.DataFrame") -> "pd.DataFrame":
-    """Texts as a spreadsheet can open them: none of them runs."""
-    import pandas as pd
-
-    def safe(value: Any) -> Any:
-        return without_formula(value) if isinstance(value, str) else value
-
-    columns = {}
-    for name, column in chunk.items():
-        may_hold_text = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_string_dtype(column.dtype)
-        columns[safe(name)] = column.astype(object).map(safe, na_action="ignore") if may_hold_text else column
-    return pd.DataFrame(columns)
+    blocks = _whole_blocks(pieces(), auto.BLOCK)
+    yield from map_ahead(lambda chunk: _score_chunk(model, chunk, n_reasons), blocks, n_jobs)
 
 
-@contextmanager
-def _parquet_writer(file: Any) -> Iterator[Any]:
+def _whole_blocks(pieces: Iterator[_Piece], rows: int) -> Iterator[_Piece]:
+    """The same rows in chunks that hold a multiple of `rows` rows, but the last one."""
+    rest = None
+    for piece in pieces:
+        joined = piece if rest is None else rest.join(piece)
+        n_whole = len(joined.features) // rows * rows
+        if n_whole:
+            yield joined.cut(0, n_whole)
+        rest = joined.cut(n_whole, None)
+    if rest is not None and len(rest.features):
+        yield rest
+
+
+def _score_chunk(model: Any, chunk: _Piece, n_reasons: int) -> "pa.Table":
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    writer = None
+    from fewlabel.cli.results import arrow_column
+    from fewlabel.tables import row_reasons, score_columns, score_features
 
-    def write(chunk: "pd.DataFrame") -> None:
-        nonlocal writer
-        table = pa.Table.from_pandas(chunk, preserve_index=False)
-        if writer is None:
-            writer = pq.ParquetWriter(file, table.schema)
-        writer.write_table(table.cast(writer.schema))
-
-    try:
-        yield write
-    finally:
-        if writer is not None:
-            writer.close()
+    scores = score_features(model, chunk.features)
+    found = {} if chunk.converted is None else row_reasons(model, chunk.features, chunk.converted, n_reasons)
+    columns = {**{str(name): column for name, column in chunk.kept.items()}, **score_columns(model, scores)}
+    table = {name: arrow_column(values) for name, values in columns.items()}
+    names = pa.array(model.names_of(range(len(model.classes_))).tolist())
+    return pa.table({**table, "label": names.take(pa.array(scores.codes)), **found})

@@ -137,7 +137,7 @@ def label_rows(rows: TableRows, reading: Reading) -> "tuple[pd.DataFrame, LabelC
     return rows.table, column, [*rows.notes, column.describe(), *column.notes]
 
 
-def read_rows(path: Path, reading: Reading, *, new_target: bool) -> TableRows:
+def read_rows(path: Path, reading: Reading, *, new_target: bool, with_keys: bool = False) -> TableRows:
     """Read a table and write the answers into its label column; with `new_target`, that column may be missing."""
     from fewlabel.active.answers import merge_answers, row_keys
     from fewlabel.files import column_names, is_text_file, read_table
@@ -161,7 +161,7 @@ def read_rows(path: Path, reading: Reading, *, new_target: bool) -> TableRows:
         table[target] = ""
     check_columns(list(table.columns), target, reading.drop)
     column = table.pop(target)
-    keys = row_keys(table) if new_target else []
+    keys = row_keys(table) if new_target or with_keys else []
     merged = merge_answers(column, keys, reading.answers) if reading.answers else None
     if merged is not None:
         column, notes = merged.column, [*notes, *merged.notes]

@@ -7,7 +7,7 @@ import typer
 
 from fewlabel.cli.options import Debug, Quiet
 from fewlabel.cli.paths import writable_file
-from fewlabel.cli.predict import load_model, without_formulas
+from fewlabel.cli.predict import load_model
 from fewlabel.cli.terminal import say
 
 _KINDS = (".csv", ".sql", ".html")
@@ -56,6 +56,8 @@ def scorecard(
     if kind == ".sql":
         content = scorecard_sql(fitted, table=table, points=points, base=base, whole=whole)
     elif kind == ".csv":
+        from fewlabel.cli.results import without_formulas
+
         content = without_formulas(card).to_csv(index=False, lineterminator="\n")
     else:
         content = _page(card, fitted, points, base)

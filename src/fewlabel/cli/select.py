@@ -14,6 +14,8 @@ _SELECTORS = {
     "relieff": "ReliefFSelector",
     "cfs": "CorrelationSubsetSelector",
     "lvf": "ConsistencySubsetSelector",
+    "pseudo-labels": "PseudoLabelSelector",
+    "lsdf": "GraphScoreSelector",
 }
 
 
@@ -30,7 +32,7 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Print the columns to keep, one per line, as chosen on the labeled rows."""
+    """Print the columns to keep, one per line; pseudo-labels and lsdf also use the rows without a label."""
     if method not in _SELECTORS:
         raise typer.BadParameter(f"{method!r} is not one of {', '.join(_SELECTORS)}", param_hint="--method")
     import fewlabel

@@ -1,4 +1,4 @@
-"""The boosters and least-squares AUC on Dask arrays and DataFrames: only sums leave the workers."""
+"""Dask arrays and DataFrames: boosters and least-squares AUC on all rows, other classifiers on a sample of them."""
 
 try:
     import dask as _dask  # noqa: F401
@@ -11,10 +11,12 @@ from fewlabel.dask._estimators import (
     PUAdaBoostClassifier,
     RankBoostClassifier,
 )
+from fewlabel.dask._table_classifier import TableClassifier
 
 __all__ = [
     "LeastSquaresAUCClassifier",
     "PNUAUCBoostClassifier",
     "PUAdaBoostClassifier",
     "RankBoostClassifier",
+    "TableClassifier",
 ]

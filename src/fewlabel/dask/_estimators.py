@@ -12,6 +12,7 @@ from fewlabel.base import fit_context
 from fewlabel.boosting.rows import WeightedRows
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._checkpoint import Checkpoint, digest
+from fewlabel.dask._lazy import lazily
 from fewlabel.dask._rows import SCORE_POINTS, SIGNS, SpreadRows, code_block, merge_scores
 from fewlabel.dask._sketch import bin_sketches, merge_sketches, sketch
 from fewlabel.exceptions import LabelError
@@ -62,15 +63,15 @@ class _DaskModel:
 
     def decision_function(self, X):
         """As in the in-memory model; lazy if `X` is a Dask collection."""
-        return _lazily(self.model_.decision_function, X, float)
+        return lazily(self.model_.decision_function, X, float)
 
     def predict(self, X):
         """As in the in-memory model; lazy if `X` is a Dask collection."""
-        return _lazily(self.model_.predict, X, self.classes_.dtype)
+        return lazily(self.model_.predict, X, self.classes_.dtype)
 
     def predict_proba(self, X):
         """As in the in-memory model; lazy if `X` is a Dask collection."""
-        return _lazily(self.model_.predict_proba, X, float, columns=2)
+        return lazily(self.model_.predict_proba, X, float, columns=2)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, *, client=None):
@@ -137,22 +138,6 @@ def _beside_tasks():
         rejoin()
 
 
-def _lazily(method, X, dtype, columns=None):
-    if hasattr(X, "map_blocks"):
-        X = X.rechunk({1: -1})
-        if columns is None:
-            return X.map_blocks(method, drop_axis=1, meta=np.empty(0, dtype))
-        return X.map_blocks(method, chunks=(X.chunks[0], (columns,)), meta=np.empty((0, 0), dtype))
-    if hasattr(X, "to_delayed"):
-        import dask.array as da
-        from dask import delayed as lazy
-
-        shape = (np.nan,) if columns is None else (np.nan, columns)
-        parts = [da.from_delayed(lazy(method)(part), shape, dtype) for part in X.to_delayed()]
-        return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
-    return method(X)
-
-
 def _summarize(X, y, read, uses_unlabeled, identify):
     """Number of rows of each group; for each column its sketch and number of missing values; with `identify`, a digest
     of the rows."""
@@ -202,6 +187,7 @@ class _DaskBooster(_DaskModel):
         return self
 
     def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every, callback):
+        self._compare_with_last_fit()
         previous, losses = self._previous_rounds()
         identify = checkpoint is not None
         sizes, columns, known = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabeled(), identify)

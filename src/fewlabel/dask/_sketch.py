@@ -70,7 +70,7 @@ def bin_sketches(columns, max_bins):
             binning.lowest[e], binning.highest[e] = values[0], values[-1]
             shrink = max(1.0, counts.sum() / _EXPANDED)
             column = values if len(values) <= max_bins else np.repeat(values, np.ceil(counts / shrink).astype(np.int64))
-            binning.n_cuts[e], _ = bins.find_cuts(column, max_bins, binning.cuts[e], binning.below[e])
+            binning.n_cuts[e], _ = bins.find_cuts(column, bins.ROWS, max_bins, binning.cuts[e], binning.below[e])
             cuts = binning.cuts[e, : binning.n_cuts[e]]
             binning.below[e, : len(cuts)] = np.cumsum(counts)[np.searchsorted(values, cuts, side="right") - 1]
     return binning

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import Interval, LabeledClassifier, StrOptions
 from fewlabel.columns import choose_columns
-from fewlabel.graph._neighbors import RowSearch
 from fewlabel.graph._space import learn_space, place
 from fewlabel.graph._vertices import merge_copies
+from fewlabel.neighbors import ALGORITHMS, RowSearch
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
 
@@ -39,7 +39,7 @@ class GraphClassifier(LabeledClassifier):
         "scale": ["boolean", StrOptions({"robust", "range"})],
         "metric": [StrOptions({"euclidean", "manhattan", "cosine"})],
         "categorical_features": ["array-like", None],
-        "algorithm": [StrOptions({"auto", "brute", "kd_tree", "ball_tree", "pynndescent"})],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
@@ -60,6 +60,7 @@ class GraphClassifier(LabeledClassifier):
         vertices, vertex = merge_copies(place(X, self._space, self.metric))
         self._set_rows(vertices)
         self._search = self._make_search()
+        self.recall_ = self._search.recall
         mass = np.bincount(vertex, weight)
         labeled = codes >= 0
         votes = np.zeros((len(mass), len(self.classes_)))

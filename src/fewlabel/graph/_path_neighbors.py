@@ -52,18 +52,20 @@ class PathNeighborsClassifier(GraphClassifier):
     scale : bool or {"robust", "range"}, default=True
         Whether to scale each column over all rows. True is "robust": the inner 90% of the distinct values of a column
         get the length 0.9, so that an outlier does not squash the others. "range" scales to [0, 1], as in [1]_.
+        The scale of sparse rows is rounded differently, so that of equally near rows others may become neighbors.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
-        Length of an edge. With "cosine", a row of zeros is at distance 1/2 from all others.
+        Length of an edge. Use "cosine" for counts of words; a row of zeros is then at distance 1/2 from all others.
     categorical_features : array-like, default=None
         The columns whose numbers stand for categories, by name or position, or as a mask: two categories are at
         distance 1, however their numbers differ.
-    algorithm : {"auto", "brute", "kd_tree", "ball_tree", "pynndescent"}, default="auto"
-        Search for the neighbors: an exact one of scikit-learn, or the approximate one of pynndescent, if installed.
+    algorithm : {"auto", "brute", "kd_tree", "ball_tree", "approximate"}, default="auto"
+        Search for the neighbors: an exact one of scikit-learn, or the approximate one of :mod:`fewlabel.neighbors`.
+        "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see `recall_`.
         With more than 15 columns the exact search takes time quadratic in the rows.
     n_jobs : int, default=None
         Number of threads of the search; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
-        Used by pynndescent only; everything else is deterministic.
+        Used by the approximate search only; everything else is deterministic.
 
     Attributes
     ----------
@@ -83,6 +85,8 @@ class PathNeighborsClassifier(GraphClassifier):
         False if no path leads to a labeled row.
     delta_ : float
         :math:`\delta`, in the units of the scaled columns; ``nan`` if ``cost="length"``.
+    recall_ : float
+        Share of the true neighbors in the graph, measured on 200 rows: 1 after an exact search.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -155,7 +159,7 @@ class PathNeighborsClassifier(GraphClassifier):
         scale: bool | Literal["robust", "range"] = True,
         metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
         categorical_features: Any = None,
-        algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "pynndescent"] = "auto",
+        algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:

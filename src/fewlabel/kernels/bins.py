@@ -12,22 +12,26 @@ from fewlabel.jit import njit
 MAX_BINS = 255
 MISSING = 255
 _BLOCK = 512
+_SLACK = 1 - 1e-9  # so that rounding of the weights does not decide where a bin ends
+ROWS = np.empty(0)  # as `mass` of `find_cuts`: every row counts 1
 # Estimators get arrays of any memory order, writable or not: the most general array type needs one compilation only.
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
 @njit(cache=True, nogil=True)
-def find_cuts(column, max_bins, cuts, below):
+def find_cuts(column, mass, max_bins, cuts, below):
     """Choose the cuts of one sorted column.
 
     With at most `max_bins` distinct values the cuts are the midpoints of all neighbors, and nothing is lost. Otherwise
-    the bins hold about equally many rows, and a value frequent enough to fill a bin gets one of its own, so that the
-    spike of a zero-inflated column does not absorb its neighbors.
+    the bins hold about equally many rows, or weight, and a value frequent enough to fill a bin gets one of its own, so
+    that the spike of a zero-inflated column does not absorb its neighbors.
 
     Parameters
     ----------
     column : ndarray of shape (n,)
         Sorted in ascending order, NaN last.
+    mass : ndarray of shape (n + 1,), float64
+        Sum of the weights of the rows before each position; empty if they have none.
     max_bins : int
         At most this many bins.
     cuts : ndarray of shape (max_bins - 1,), float64
@@ -43,10 +47,10 @@ def find_cuts(column, max_bins, cuts, below):
     n = column.size
     while n > 0 and np.isnan(column[n - 1]):
         n -= 1
-    n_distinct, heavy, heavy_rows = _count_runs(column, n, max_bins)
+    n_distinct, heavy, heavy_mass = _count_runs(column, mass, n, max_bins)
     if n_distinct <= max_bins:
         return _cut_everywhere(column, n, cuts, below), n
-    return _cut_evenly(column, n, max_bins, (heavy, heavy_rows), cuts, below), n
+    return _cut_evenly(column, mass, n, max_bins, (heavy, heavy_mass), cuts, below), n
 
 
 @njit(cache=True, nogil=True)
@@ -69,39 +73,47 @@ def _cut_everywhere(column, n, cuts, below):
 
 
 @njit(cache=True, nogil=True)
-def _cut_evenly(column, n, max_bins, heavy, cuts, below):
-    """Cuts between bins of about equally many rows; `heavy` counts the values that fill a bin each, and their rows."""
-    n_cuts, start, filled = 0, 0, 0
-    light_rows, light_bins = n - heavy[1], max_bins - heavy[0]
+def _between(mass, start, stop):
+    """Weight of the rows ``start:stop``."""
+    return float(stop - start) if mass.size == 0 else mass[stop] - mass[start]
+
+
+@njit(cache=True, nogil=True)
+def _cut_evenly(column, mass, n, max_bins, heavy, cuts, below):
+    """Cuts between bins of about equal weight; `heavy` counts the values that fill a bin each, and their weight."""
+    n_cuts, start, filled, total = 0, 0, 0.0, _between(mass, 0, n)
+    light_mass, light_bins = total - heavy[1], max_bins - heavy[0]
     while start < n and n_cuts < max_bins - 1:
         stop = _end_of_run(column, start, n)
-        is_heavy = (stop - start) * max_bins >= n
+        here = _between(mass, start, stop)
+        is_heavy = here * max_bins >= total * _SLACK
         if is_heavy and filled > 0:  # the light bin before a heavy value ends here
             n_cuts = _add_cut(column, start, cuts, below, n_cuts)
-            light_rows, light_bins, filled = light_rows - filled, light_bins - 1, 0
+            light_mass, light_bins, filled = light_mass - filled, light_bins - 1, 0.0
             if n_cuts == max_bins - 1:
                 break
-        filled += stop - start
-        if stop < n and (is_heavy or filled * light_bins >= light_rows):
+        filled += here
+        if stop < n and (is_heavy or filled * light_bins >= light_mass * _SLACK):
             n_cuts = _add_cut(column, stop, cuts, below, n_cuts)
             if not is_heavy:
-                light_rows, light_bins = light_rows - filled, max(light_bins - 1, 1)
-            filled = 0
+                light_mass, light_bins = light_mass - filled, max(light_bins - 1, 1)
+            filled = 0.0
         start = stop
     return n_cuts
 
 
 @njit(cache=True, nogil=True)
-def _count_runs(column, n, max_bins):
-    n_distinct, heavy, heavy_rows, start = 0, 0, 0, 0
+def _count_runs(column, mass, n, max_bins):
+    n_distinct, heavy, heavy_mass, start, total = 0, 0, 0.0, 0, _between(mass, 0, n)
     while start < n:
         stop = _end_of_run(column, start, n)
         n_distinct += 1
-        if (stop - start) * max_bins >= n:
+        here = _between(mass, start, stop)
+        if here * max_bins >= total * _SLACK:
             heavy += 1
-            heavy_rows += stop - start
+            heavy_mass += here
         start = stop
-    return n_distinct, heavy, heavy_rows
+    return n_distinct, heavy, heavy_mass
 
 
 @njit(cache=True, nogil=True)

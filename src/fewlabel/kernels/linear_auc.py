@@ -93,30 +93,62 @@ def pair_sums(s, u, t, v, width, squared):
     return slopes, totals, first, last
 
 
+class PairRows(NamedTuple):
+    """Rows and their classes. Pair ``i * len(negatives) + j`` consists of ``positives[i]`` and ``negatives[j]``.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d), or tuple of CSR arrays
+    positives, negatives : ndarray of int64
+        Positions of the rows of each class.
+    """
+
+    X: np.ndarray
+    positives: np.ndarray
+    negatives: np.ndarray
+
+
+class Averages(NamedTuple):
+    """Means over the steps: of ``w`` they are ``w - drift / n``. Changed in place.
+
+    Attributes
+    ----------
+    drift : ndarray of shape (d,)
+        Sum over the steps of the number of steps before it times the change of ``w``; empty: no means are wanted.
+    sums : ndarray of shape (2,)
+        Number of steps n, and the sum over them of the dual sum.
+    """
+
+    drift: np.ndarray
+    sums: np.ndarray
+
+
 @njit(cache=True, nogil=True)
-def coordinate_steps(X, positives, negatives, pairs, duals, w, scale, squared):
+def coordinate_steps(rows, pairs, duals, w, scale, squared, averages, dual_sum):
     """Maximize the dual exactly in the variable of one pair after another (AUC-SDCD).
 
     Parameters
     ----------
-    X : ndarray of shape (n, d), or tuple of CSR arrays
-    positives, negatives : ndarray of int64
-        Rows of each class.
+    rows : PairRows
     pairs : ndarray of int
-        Pair ``i * len(negatives) + j`` consists of ``positives[i]`` and ``negatives[j]``.
+        The pairs, in this order.
     duals : ndarray of shape (len(positives) * len(negatives),)
         Changed in place, as is `w`.
     scale : float
         1 / (lambda k) with k the number of pairs: ``w`` is `scale` times the sum of ``duals * z``.
     squared : bool
         Squared hinge instead of hinge.
+    averages : Averages
+    dual_sum : float
+        The sum of ``duals`` (of ``duals - duals**2 / 4`` if `squared`).
 
     Returns
     -------
     float
-        Increase of the sum of ``duals`` (of ``duals - duals**2 / 4`` if `squared`).
+        The same after the steps.
     """
-    growth = 0.0
+    X, positives, negatives = rows
+    drift, sums = averages
     n = negatives.size
     for k in range(pairs.size):
         p = pairs[k]
@@ -126,20 +158,25 @@ def coordinate_steps(X, positives, negatives, pairs, duals, w, scale, squared):
         new = _dual_step(old, margin, scale * norm, squared)
         if new != old:
             duals[p] = new
-            growth += new - old
+            dual_sum += new - old
             if squared:
-                growth -= 0.25 * (new * new - old * old)
+                dual_sum -= 0.25 * (new * new - old * old)
             _move(X, i, j, scale * (new - old), w)
-    return growth
+            if drift.size and sums[0]:
+                _move(X, i, j, sums[0] * scale * (new - old), drift)
+        if drift.size:
+            sums[0] += 1.0
+            sums[1] += dual_sum
+    return dual_sum
 
 
 @njit(cache=True, nogil=True)
-def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
+def stochastic_steps(rows, pairs, v, t, alpha, squared, duals):
     """Run modified stochastic gradient descent (AUC-MSGD) on ``v = t w``, so that the vector need not be scaled.
 
     Parameters
     ----------
-    X, positives, negatives, pairs, squared
+    rows, pairs, squared
         As in `coordinate_steps`.
     v : ndarray of shape (d,)
         Changed in place.
@@ -147,7 +184,10 @@ def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
         Number of earlier steps.
     alpha : float
         The paper's lambda.
+    duals : ndarray
+        Takes the dual variable of each pair; empty: they are not kept.
     """
+    X, positives, negatives = rows
     n = negatives.size
     for k in range(pairs.size):
         i, j = positives[pairs[k] // n], negatives[pairs[k] % n]
@@ -155,6 +195,8 @@ def stochastic_steps(X, positives, negatives, pairs, v, t, alpha, squared):
         margin /= max(t, 1)
         t += 1
         a = _dual_step(0.0, margin, norm / (alpha * t), squared)
+        if duals.size:
+            duals[pairs[k]] = a
         if a != 0.0:
             _move(X, i, j, a / alpha, v)
 
@@ -194,7 +236,7 @@ class Reservoirs(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def online_steps(X, arrivals, reservoirs, w, scale, gradual, squared):
+def online_steps(X, arrivals, reservoirs, w, scale, gradual, squared, tally):
     """Run online AUC maximization (OAM).
 
     Each arriving row is paired with the buffered rows of the other class, then it may enter the buffer of its own.
@@ -212,6 +254,9 @@ def online_steps(X, arrivals, reservoirs, w, scale, gradual, squared):
     gradual : bool
         One joint gradient step (OAM-gra, hinge only) instead of one step after the other (OAM-seq).
     squared : bool
+    tally : ndarray of shape (3,)
+        Of the dual variables of the steps, such that ``w`` is `scale` times the sum of ``duals * z``: their sum, the
+        sum of their squares, and the largest; changed in place.
     """
     buffers, filled, seen = reservoirs
     capacity = buffers.shape[1]
@@ -220,34 +265,62 @@ def online_steps(X, arrivals, reservoirs, w, scale, gradual, squared):
         row, positive = arrivals.rows[k], arrivals.signs[k] > 0
         own, other = (1, 0) if positive else (0, 1)
         seen[own] += 1
-        step = scale * max(1.0, seen[other] / max(filled[other], 1))
+        ratio = max(1.0, seen[other] / max(filled[other], 1))
         met = buffers[other, : filled[other]]
         if gradual:
-            _joint_step(X, row, positive, met, step, w, violators)
+            n_violators = _joint_step(X, row, positive, met, scale * ratio, w, violators)
+            tally[0] += n_violators * ratio
+            tally[1] += n_violators * ratio * ratio
+            tally[2] = max(tally[2], ratio if n_violators else 0.0)
         else:
-            _sequential_steps(X, row, positive, met, step, w, squared)
-        slot = filled[own]
-        if slot < capacity:
-            filled[own] += 1
-        else:
-            slot = np.int64(arrivals.draws[k] * seen[own])
-        if slot < capacity:
-            buffers[own, slot] = row
+            total, squares, largest = _sequential_steps(X, row, positive, met, scale * ratio, w, squared)
+            tally[0] += total * ratio
+            tally[1] += squares * ratio * ratio
+            tally[2] = max(tally[2], largest * ratio)
+        _enter(buffers[own], filled[own : own + 1], row, arrivals.draws[k], seen[own])
+
+
+@njit(cache=True, nogil=True)
+def fill_reservoirs(arrivals, reservoirs):
+    """Let the arriving rows enter the buffers, without a step; `reservoirs` is changed in place."""
+    buffers, filled, seen = reservoirs
+    for k in range(arrivals.rows.size):
+        own = 1 if arrivals.signs[k] > 0 else 0
+        seen[own] += 1
+        _enter(buffers[own], filled[own : own + 1], arrivals.rows[k], arrivals.draws[k], seen[own])
+
+
+@njit(cache=True, nogil=True)
+def _enter(buffer, filled, row, draw, n_seen):
+    """Reservoir sampling: every row of a class so far is in its buffer with the same probability."""
+    slot = filled[0]
+    if slot < buffer.size:
+        filled[0] += 1
+    else:
+        slot = np.int64(draw * n_seen)
+    if slot < buffer.size:
+        buffer[slot] = row
 
 
 @njit(cache=True, nogil=True)
 def _sequential_steps(X, row, positive, met, step, w, squared):
+    """One step after the other; returns the sum of the dual variables, that of their squares, and the largest."""
+    total = squares = largest = 0.0
     for b in range(met.size):
         i, j = (row, met[b]) if positive else (met[b], row)
         margin, norm = _measure(X, i, j, w)
         a = _dual_step(0.0, margin, step * norm, squared)
+        total += a
+        squares += a * a
+        largest = max(largest, a)
         if a != 0.0 and norm > 0.0:
             _move(X, i, j, step * a, w)
+    return total, squares, largest
 
 
 @njit(cache=True, nogil=True)
 def _joint_step(X, row, positive, met, step, w, violators):
-    """One gradient step over all pairs with a margin below 1; `violators` is working memory."""
+    """One gradient step over all pairs with a margin below 1, and their number; `violators` is working memory."""
     n_violators = 0
     for b in range(met.size):
         i, j = (row, met[b]) if positive else (met[b], row)
@@ -257,6 +330,7 @@ def _joint_step(X, row, positive, met, step, w, violators):
     for b in range(n_violators):
         i, j = (row, violators[b]) if positive else (violators[b], row)
         _move(X, i, j, step, w)
+    return n_violators
 
 
 @njit(cache=True, nogil=True)

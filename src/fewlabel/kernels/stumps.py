@@ -45,8 +45,11 @@ def reweight(code, factors, weights, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def histogram(codes, weights, bounds, coefficients, columns):
+def histogram(codes, weights, bounds, coefficients, columns, last, factors):
     """Histogram of the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g.
+
+    The weights are first multiplied by the factors of the last stump, block by block: a pass over the weights of their
+    own would read and write all of them from main memory.
 
     Parameters
     ----------
@@ -57,6 +60,10 @@ def histogram(codes, weights, bounds, coefficients, columns):
         Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
     columns : ndarray of int64
         Columns to make the histogram of.
+    last : int
+        Column of the last stump, -1 if the weights are as they should be.
+    factors : ndarray of shape (2, 256)
+        As in `reweight`.
 
     Returns
     -------
@@ -67,10 +74,13 @@ def histogram(codes, weights, bounds, coefficients, columns):
     up, down = weights[0], weights[1]
     for g in range(3):
         cu, cd = coefficients[0, g], coefficients[1, g]
-        if cu == 0.0 and cd == 0.0:
-            continue
+        counts = cu != 0.0 or cd != 0.0
         for lo in range(bounds[g], bounds[g + 1], _BLOCK):
             hi = min(lo + _BLOCK, bounds[g + 1])
+            if last >= 0:
+                reweight(codes[last], factors, weights, lo, hi)
+            if not counts:
+                continue
             for i in range(lo, hi):
                 signed[i - lo] = np.int64(np.rint(cu * up[i] + cd * down[i]))
             _add_block(codes, columns, signed, lo, hi, hist)

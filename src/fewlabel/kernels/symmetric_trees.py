@@ -65,7 +65,7 @@ def pack(gradient, hessian, packed, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def histogram(codes, columns, leaf, shape, packed, start, stop):
+def histogram(codes, columns, leaf, counted, n_codes, packed, start, stop):
     """Sum the packed gradients of rows ``start:stop`` by column, leaf and code.
 
     Parameters
@@ -75,8 +75,9 @@ def histogram(codes, columns, leaf, shape, packed, start, stop):
     columns : ndarray of int64
         Columns to make the histogram of.
     leaf : ndarray of shape (n_rows,), uint8
-    shape : (int, int)
-        Number of leaves, and of codes.
+    counted : ndarray of shape (n_leaves,), uint8
+        1 for the leaves whose rows are summed; the sums of the others are 0.
+    n_codes : int
     packed : ndarray of shape (n_rows,), int64
         What `pack` wrote.
 
@@ -84,30 +85,34 @@ def histogram(codes, columns, leaf, shape, packed, start, stop):
     -------
     ndarray of shape (len(columns), n_leaves, n_codes), int64
     """
-    n_leaves, n_codes = shape
-    hist = np.zeros((columns.size, n_leaves * n_codes), dtype=np.int64)
-    base = np.empty(_BLOCK, dtype=np.uint16)
+    hist = np.zeros((columns.size, counted.size * n_codes), dtype=np.int64)
+    rows, base = np.empty(_BLOCK, dtype=np.uint16), np.empty(_BLOCK, dtype=np.uint16)
+    weights = np.empty(_BLOCK, dtype=np.int64)
     for lo in range(start, stop, _BLOCK):
-        n = min(lo + _BLOCK, stop) - lo
-        for i in range(n):
-            base[i] = np.uint16(leaf[lo + i]) * np.uint16(n_codes)
-        weights = packed[lo : lo + n]
+        hi, n = min(lo + _BLOCK, stop), 0
+        for i in range(lo, hi):
+            rows[n], base[n], weights[n] = i - lo, np.uint16(leaf[i]) * np.uint16(n_codes), packed[i]
+            n += counted[leaf[i]]  # a row that does not count is overwritten by the next one
         quads = columns.size - columns.size % 4
         for j in range(0, quads, 4):  # four columns per pass: a gradient is loaded once for four additions
-            c0, c1 = codes[columns[j], lo : lo + n], codes[columns[j + 1], lo : lo + n]
-            c2, c3 = codes[columns[j + 2], lo : lo + n], codes[columns[j + 3], lo : lo + n]
+            c0, c1, c2, c3 = (
+                codes[columns[j], lo:hi],
+                codes[columns[j + 1], lo:hi],
+                codes[columns[j + 2], lo:hi],
+                codes[columns[j + 3], lo:hi],
+            )
             h0, h1, h2, h3 = hist[j], hist[j + 1], hist[j + 2], hist[j + 3]
-            for i in range(n):
-                w, at = weights[i], np.uint64(base[i])
+            for k in range(n):
+                w, at, i = weights[k], np.uint64(base[k]), np.uint64(rows[k])
                 h0[at + np.uint64(c0[i])] += w
                 h1[at + np.uint64(c1[i])] += w
                 h2[at + np.uint64(c2[i])] += w
                 h3[at + np.uint64(c3[i])] += w
         for j in range(quads, columns.size):
-            c0, h0 = codes[columns[j], lo : lo + n], hist[j]
-            for i in range(n):
-                h0[np.uint64(base[i]) + np.uint64(c0[i])] += weights[i]
-    return hist.reshape((columns.size, n_leaves, n_codes))
+            c0, h0 = codes[columns[j], lo:hi], hist[j]
+            for k in range(n):
+                h0[np.uint64(base[k]) + np.uint64(c0[np.uint64(rows[k])])] += weights[k]
+    return hist.reshape((columns.size, counted.size, n_codes))
 
 
 @njit(cache=True, nogil=True)

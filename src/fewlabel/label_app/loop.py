@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fewlabel.active import BatchQuery
+from fewlabel.active import REASONS, BatchQuery
 from fewlabel.active.answers import ANSWER, SKIP, UNDO
 from fewlabel.label_app.progress import Progress, fit_model
 from fewlabel.label_app.store import AnswerStore, Entry
@@ -15,13 +15,6 @@ from fewlabel.labels import UNLABELED, Labels
 from fewlabel.tables import TableEncoder
 
 EVERY = 5  # answers between two fits, and rows that a fit adds to the queue
-_WHY = {
-    "random": "Drawn at random, so that the AUC shown here is not biased by the choice of the other rows.",
-    "uncertain": "It represents rows that the model is uncertain about.",
-    "diverse": "It represents a part of the table: there is no model yet.",
-    "likely positive": "It looks like the rows of the only class that is labeled.",
-    "unlike the labeled": "It is unlike the labeled rows: the class that is still missing may be there.",
-}
 
 
 class Task(NamedTuple):
@@ -220,9 +213,7 @@ class LabelingLoop:
         taken = np.zeros(len(codes), dtype=bool)
         taken[[ask.row for ask in (*self._queue, *self._held.values())]] = True
         taken[[self._row_of[key] for key in self._latest]] = True
-        present = np.unique(codes[codes >= 0])
-        names = np.array(self.task.classes, dtype=object)[present]
-        known = Labels(names, np.where(codes < 0, UNLABELED, np.searchsorted(present, codes)))
+        known = Labels(np.array(self.task.classes, dtype=object), codes)
         strategy = BatchQuery(
             random_share=self.task.random_share,
             positive=self.task.positive,
@@ -271,7 +262,7 @@ class LabelingLoop:
             "key": self.task.keys[ask.row],
             "number": ask.row + 1,
             "score": score,
-            "why": _WHY.get(ask.how, ""),
+            "why": REASONS.get(ask.how, ""),
             "how": ask.how,
             "probability": ask.probability,
             "values": [

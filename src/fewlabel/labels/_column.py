@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.exceptions import LabelError
+from fewlabel.warning_filters import caller_level
 
 
 def as_series(y) -> pd.Series:
@@ -68,7 +69,7 @@ def _warn_column_vector() -> None:
         "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
         "(n_samples,), for example using ravel().",
         DataConversionWarning,
-        stacklevel=5,
+        stacklevel=caller_level(),
     )
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from fewlabel.exceptions import LabelError
 from fewlabel.labels._column import as_series, plain_values, show
+from fewlabel.warning_filters import caller_level
 
 UNLABELED = -1
 
@@ -270,7 +271,7 @@ def read_classes(y, estimator) -> Labels:
     return labels
 
 
-def warn_positive_unlabeled(y, labels: Labels, stacklevel) -> None:
+def warn_positive_unlabeled(y, labels: Labels) -> None:
     """Warn that a numeric `y` with one class and -1 is read as positive-unlabeled: -1 may be meant as a class."""
     if isinstance(y, Labels):  # whoever read them has seen the markers
         return
@@ -279,7 +280,7 @@ def warn_positive_unlabeled(y, labels: Labels, stacklevel) -> None:
             f"only one labeled class ({show(labels.classes)}): read as positive-unlabeled. If -1 is your negative "
             "class, recode it as 0; -1 marks unlabeled rows",
             UserWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=caller_level(),
         )
 
 

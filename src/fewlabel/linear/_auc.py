@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
 from fewlabel.kernels.ranks import placements
+from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear._exact import Solution, linear_algebra_threads, solve
 from fewlabel.linear._pairs import PairRisk
@@ -23,15 +24,13 @@ from fewlabel.warning_filters import caller_level
 
 _ONLINE = ("msgd", "oam-inf", "oam-seq", "oam-gra")
 _MAX_ITER = {"exact": 300, "sdcd": 5, "sdcd-perm": 5}  # 1 for the others
+_EXPECTED_PAIRS = 1_000_000  # of a stream: a thousand rows of each class
 
 
-class LinearRanker(RankingClassifier):
-    """A score that is linear in the columns."""
+class LinearRanker(KernelBasis, RankingClassifier):
+    """A score that is linear in the columns, or in the features of a kernel."""
 
     _accept_sparse = True
-
-    def _score(self, X):
-        return X @ self.coef_[0]
 
     @property
     def intercept_(self) -> Any:
@@ -61,7 +60,8 @@ class LinearAUCClassifier(LinearRanker):
     solver : {"exact", "sdcd", "sdcd-perm", "msgd", "oam-inf", "oam-seq", "oam-gra"}, default="exact"
         The optimization algorithm.
 
-        - "exact": Newton's method on sorted scores; memory and time per step are linear in the rows, up to a logarithm.
+        - "exact": Newton's method or L-BFGS on sorted scores; memory and time per step are linear in the rows, up to a
+          logarithm.
         - "sdcd", "sdcd-perm": dual coordinate ascent over pairs drawn at random, or in a new random order in each pass
           (AUC-SDCD, AUC-SDCDperm). They store one dual variable per pair: at most 50 million pairs.
         - "msgd": modified stochastic gradient descent over random pairs (AUC-MSGD), without dual variables.
@@ -71,13 +71,29 @@ class LinearAUCClassifier(LinearRanker):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of a pair. "oam-gra" supports the hinge only.
     max_iter : int, default=None
-        Largest number of Newton steps of "exact", or of passes of the others over all pairs ("msgd": over 20 pairs per
-        row if there are more than 50 million pairs; OAM: over the rows). None means 300 for "exact", 5 for "sdcd" and
-        "sdcd-perm", 1 for the online solvers.
+        Largest number of iterations of "exact" (a Newton step, or ten of L-BFGS), or of passes of the others over all
+        pairs ("msgd": over 20 pairs per row if there are more than 50 million pairs; OAM: over the rows). None means
+        300 for "exact", 5 for "sdcd" and "sdcd-perm", 1 for the online solvers.
     tol : float, default=1e-3
         Relative duality gap at which "exact", "sdcd" and "sdcd-perm" stop.
+    basis : {"linear", "nystroem"}, default="linear"
+        The columns themselves, or the Nystroem features of a Gaussian kernel: the objective is then that of functions
+        of the kernel's space, with the penalty on their norm.
+    n_components : int, default=300
+        Number of randomly drawn rows, labeled or not, that "nystroem" centers Gaussian functions at.
+    length_scale : float or "median", default="median"
+        Width of the Gaussian functions; "median" means the median distance between rows.
+    average : bool, default=False
+        "sdcd" and "sdcd-perm" only: whether `coef_` is the mean of the second half of the iterates, as in Lemma 1 of
+        [1]_, instead of the last one.
+    init : {"zero", "msgd"}, default="zero"
+        "sdcd" and "sdcd-perm" only: dual variables to start from; "msgd" takes those of a pass of AUC-MSGD over all
+        pairs, whose distance from the optimum Lemma 2 of [1]_ bounds.
     buffer_size : int, default=100
-        Rows per class that "oam-seq" and "oam-gra" keep, by reservoir sampling.
+        Rows per class that "msgd" (in `partial_fit`), "oam-seq" and "oam-gra" keep, by reservoir sampling.
+    expected_pairs : float, default=None
+        Number of pairs k of the whole stream, in OAM's constant :math:`C = 1 / (\lambda k)`. None means the pairs of
+        the rows in `fit`, and a million in `partial_fit`, where they are not known.
     record_history : bool, default=False
         Whether to set `history_`; `verbose` sets it too. Costs a sort of the scores in each iteration.
     n_jobs : int, default=None
@@ -94,13 +110,16 @@ class LinearAUCClassifier(LinearRanker):
     classes_ : ndarray of shape (2,)
         ``classes_[1]`` is the positive class.
     coef_ : ndarray of shape (1, n_features)
-        The weights :math:`w`.
+        The weights :math:`w`; with "nystroem", those of its features.
+    components_, length_scale_ : ndarray, float
+        With "nystroem": the rows that the Gaussian functions are centered at, and their width.
     intercept_ : ndarray of shape (1,)
         The threshold; not part of the objective, which does not depend on it.
     objective_ : float
         :math:`P(w)`; after `fit` only.
     dual_gap_ : float
-        Upper bound of the distance of `objective_` to its minimum. For "msgd" and OAM it is valid but loose.
+        Upper bound of the distance of `objective_` to its minimum. For OAM it comes from its own dual variables; for
+        "msgd" it is valid but loose.
     n_iter_ : int
         Number of iterations or passes.
     history_ : dict of ndarray
@@ -115,14 +134,17 @@ class LinearAUCClassifier(LinearRanker):
     Notes
     -----
     The objective does not determine a threshold: `predict` uses the one with the best balanced accuracy on the labeled
-    rows, and `predict_proba` a sigmoid fitted to them. After `partial_fit` both are computed from the buffered rows, or
-    from the batch if there is no buffer.
+    rows, and `predict_proba` a sigmoid fitted to them. After `partial_fit` both are computed from the buffered rows.
+
+    An online model keeps the state of its stream: a saved and loaded model goes on with `partial_fit` as if it had not
+    been saved. The file thus holds the buffered rows; those of "oam-inf" are all rows.
 
     Differences from [1]_: no constant column is appended, because it is a zero column of :math:`x_i - x_j`; the dual
     variable of two equal rows is 1, because the gap would not close if it were skipped; pairs are drawn with 64-bit
     numbers, because a 15-bit generator never draws most pairs and reproduces the poor SDCD and MSGD results of the
     paper; and ties count one half in the AUC. OAM uses :math:`C = 1 / (\lambda n_+ n_-)` with the counts of the rows
-    of `fit`, or of the first batch, so that "oam-inf" is one ordered pass of "sdcd".
+    of `fit`, so that "oam-inf" is one ordered pass of "sdcd". The bounds of lemmas 1 and 2 assume
+    :math:`|x_i - x_j| \le 1`; otherwise :math:`\lambda` in them is divided by the largest squared length.
 
     Only "exact" supports `sample_weight`; the weights are relative within each class.
 
@@ -151,13 +173,20 @@ class LinearAUCClassifier(LinearRanker):
     0.007
     """
 
+    _continued = "_stream"  # which has the parameters that it was started with
     _parameter_constraints: dict = {
         "alpha": [Interval(numbers.Real, 0, None, closed="neither")],
         "solver": [StrOptions({"exact", "sdcd", "sdcd-perm", *_ONLINE})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "max_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "tol": [Interval(numbers.Real, 0, None, closed="left")],
+        "basis": [StrOptions({"linear", "nystroem"})],
+        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+        "length_scale": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"median"})],
+        "average": ["boolean"],
+        "init": [StrOptions({"zero", "msgd"})],
         "buffer_size": [Interval(numbers.Integral, 1, None, closed="left")],
+        "expected_pairs": [Interval(numbers.Real, 1, None, closed="left"), None],
         "record_history": ["boolean"],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
@@ -173,7 +202,13 @@ class LinearAUCClassifier(LinearRanker):
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         max_iter: int | None = None,
         tol: float = 1e-3,
+        basis: Literal["linear", "nystroem"] = "linear",
+        n_components: int = 300,
+        length_scale: float | Literal["median"] = "median",
+        average: bool = False,
+        init: Literal["zero", "msgd"] = "zero",
         buffer_size: int = 100,
+        expected_pairs: float | None = None,
         record_history: bool = False,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -185,7 +220,13 @@ class LinearAUCClassifier(LinearRanker):
         self.loss = loss
         self.max_iter = max_iter
         self.tol = tol
+        self.basis = basis
+        self.n_components = n_components
+        self.length_scale = length_scale
+        self.average = average
+        self.init = init
         self.buffer_size = buffer_size
+        self.expected_pairs = expected_pairs
         self.record_history = record_history
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -199,7 +240,8 @@ class LinearAUCClassifier(LinearRanker):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, in the order in which the OAM solvers process them. "msgd" pairs rows of the same batch only.
+            Rows, in the order in which the OAM solvers process them; "msgd" pairs them with each other and with the
+            buffered ones. With ``basis="nystroem"`` the first batch sets the basis.
         y : array-like of shape (n_samples,)
             The class of each row; unlabeled rows are ignored.
         classes : array-like of shape (2,), default=None
@@ -211,30 +253,51 @@ class LinearAUCClassifier(LinearRanker):
             The updated estimator.
         """
         self._validate_params()
-        self._check_loss()
+        self._check_options()
+        first = not hasattr(self, "classes_")
         X, signs = read_batch(self, X, y, classes)
+        if first and self.basis == "nystroem":
+            if X.shape[0] < self.n_components:
+                raise ValueError(
+                    f"the first batch has {X.shape[0]} rows, but the basis needs n_components={self.n_components}: "
+                    "pass more rows first, or lower n_components"
+                )
+            self._set_basis(X, check_random_state(self.random_state))
         X, positive = X[signs != 0], signs[signs != 0] > 0
+        F = self._features(X)
         if not hasattr(self, "_stream"):
-            if hasattr(self, "coef_"):
-                raise ValueError("this model has no training state, which a saved file does not hold: fit a new model")
-            self._start_stream()
-        self._stream.feed(X, positive, self._rng)
+            self._start_stream(self.expected_pairs or _EXPECTED_PAIRS, F.shape[1])
+        self._stream.feed(F, positive, self._rng)
         self.coef_ = self._stream.coef[None].copy()
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        rows, is_positive = self._stream.at_hand(X, positive)
-        set_threshold(self, rows, is_positive, self._stream.seen)
+        rows, is_positive = self._stream.at_hand(F, positive)
+        set_threshold(self, rows @ self.coef_[0], is_positive, self._stream.seen)
         return self
 
     def __getstate__(self):
-        """State without the training state of an online solver: a loaded model predicts, but cannot be updated."""
-        return {name: value for name, value in super().__getstate__().items() if name not in ("_stream", "_rng")}
+        """State with that of a stream as plain data, which can be saved."""
+        state = dict(super().__getstate__())
+        if "_stream" in state:
+            state["_stream"], state["_rng"] = self._stream.state(), self._rng.bit_generator.state
+        return state
+
+    def __setstate__(self, state):
+        """Go on where a saved model was."""
+        state = dict(state)
+        if "_stream" in state:
+            state["_stream"], bits = Stream.resume(state["_stream"]), np.random.PCG64()
+            bits.state = state["_rng"]
+            state["_rng"] = np.random.Generator(bits)
+        super().__setstate__(state)
 
     def _fit(self, X, signs, weight):
+        self._check_options()
+        if self.basis != "linear":
+            self._set_basis(X, check_random_state(self.random_state))
         labeled = signs != 0
         if not labeled.all():
             X, weight = X[labeled], None if weight is None else weight[labeled]
-        positive = signs[labeled] > 0
-        self._check_loss()
+        X, positive = self._features(X), signs[labeled] > 0
         if weight is not None and self.solver != "exact":
             raise ValueError(f"solver={self.solver!r} does not support sample_weight: use solver='exact'")
         history = _History(self, X, positive)
@@ -258,33 +321,45 @@ class LinearAUCClassifier(LinearRanker):
         if self.solver == "exact":
             start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
             return solve(X, positive, weight, self.alpha, start=start, **control)
-        return sdcd(X, positive, self.alpha, permuted=self.solver == "sdcd-perm", **control)
+        form = dict(permuted=self.solver == "sdcd-perm", average=self.average, init=self.init)
+        return sdcd(X, positive, self.alpha, **form, **control)
 
-    def _check_loss(self):
+    def _check_options(self):
+        if self.solver not in ("sdcd", "sdcd-perm") and (self.average or self.init != "zero"):
+            raise ValueError(
+                f"average and init are options of solver='sdcd' and 'sdcd-perm', but solver={self.solver!r}: leave "
+                "them at False and 'zero'"
+            )
         if self.solver == "oam-gra" and self.loss == "squared_hinge":
             raise ValueError(
                 "solver='oam-gra' does not support loss='squared_hinge', on which its steps diverge: use loss='hinge' "
                 "or solver='oam-seq'"
             )
 
-    def _start_stream(self):
+    def _start_stream(self, n_pairs, n_features):
+        if hasattr(self, "coef_"):  # a fit that does not continue another has dropped it
+            raise ValueError("this model was saved without the state of its stream: fit a new model")
         self._rng = _generator(self.random_state)
         squared = self.loss == "squared_hinge"
-        self._stream = Stream(self.solver, self.alpha, squared, self.buffer_size, self.n_features_in_)
+        self._stream = Stream(self.solver, self.alpha, squared, self.buffer_size, n_features, n_pairs)
 
     def _run_stream(self, X, positive, squared, max_iter, after):
-        if not (self.warm_start and hasattr(self, "_stream")):
-            self._start_stream()
-        risk = PairRisk(positive, None, squared)
+        n_pairs = int(positive.sum()) * int((~positive).sum())
+        goes_on = self.warm_start and hasattr(self, "_stream")
+        if not goes_on:
+            self._start_stream(self.expected_pairs or n_pairs, X.shape[1])
+        risk, stream = PairRisk(positive, None, squared), self._stream
         for done in range(max_iter):
             if done:
-                self._stream.forget_rows()
+                stream.forget_rows()
             order = self._rng.permutation(len(positive))
-            self._stream.feed(X[order], positive[order], self._rng)
-            objective, gap = certificate(X, risk, self._stream.coef, self.alpha)
+            stream.feed(X[order], positive[order], self._rng, keep=done == max_iter - 1)
+            # The dual variables of "msgd" are not known, and those of an earlier fit are of other pairs.
+            own = None if goes_on or self.solver == "msgd" else stream.dual_point(n_pairs)
+            objective, gap = certificate(X, risk, stream.coef, self.alpha, own)
             if after is not None:
-                after(self._stream.coef, objective, gap)
-        return Solution(self._stream.coef, objective, gap, max_iter)
+                after(stream.coef, objective, gap)
+        return Solution(stream.coef, objective, gap, max_iter)
 
 
 class _History:

@@ -5,14 +5,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from fewlabel.base import Interval, StrOptions
+from fewlabel.kernels.ranks import area
 from fewlabel.labels import read_binary
 from fewlabel.linear._auc import LinearAUCClassifier, LinearRanker, warn_if_open
-from fewlabel.linear._exact import linear_algebra_threads, solve
+from fewlabel.linear._exact import is_wide, linear_algebra_threads, row_space, solve
 from fewlabel.model_selection import LabeledStratifiedKFold
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
@@ -47,7 +47,7 @@ def linear_auc_path(
     tol : float, default=1e-3
         Relative duality gap of each solution.
     max_iter : int, default=300
-        Largest number of Newton steps per penalty.
+        Largest number of iterations per penalty: Newton steps, or ten L-BFGS steps each.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows within each class.
     n_jobs : int, default=None
@@ -107,14 +107,22 @@ class LinearAUCClassifierCV(LinearRanker):
         The loss of a pair.
     cv : int or cross-validation splitter, default=5
         An int is the number of stratified folds of the labeled rows, at most the number of rows of the rarer class.
+    basis : {"linear", "nystroem"}, default="linear"
+        The columns themselves, or the Nystroem features of a Gaussian kernel, which do not depend on the labels and are
+        the same in all folds.
+    n_components : int, default=300
+        Number of rows, labeled or not, that "nystroem" centers Gaussian functions at.
+    length_scale : float or "median", default="median"
+        Width of the Gaussian functions; "median" means the median distance between rows.
     max_iter : int, default=300
-        Largest number of Newton steps per penalty.
+        Largest number of iterations per penalty: Newton steps, or ten L-BFGS steps each.
     tol : float, default=1e-3
         Relative duality gap of each solution.
     n_jobs : int, default=None
         Number of folds fitted in parallel, and threads of the matrix products of the final fit.
     random_state : int, RandomState instance or None, default=None
-        Draws the folds, and the subsample of rows that the solver starts from if there are many.
+        Draws the folds, and the subsample of rows that the solver starts from if there are many. The folds are drawn by
+        position, so that the order of the rows matters, and a row of weight 2 is not the same as a repeated row.
 
     Attributes
     ----------
@@ -149,6 +157,9 @@ class LinearAUCClassifierCV(LinearRanker):
         "alphas": ["array-like"],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "cv": ["cv_object"],
+        "basis": [StrOptions({"linear", "nystroem"})],
+        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+        "length_scale": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"median"})],
         "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
         "tol": [Interval(numbers.Real, 0, None, closed="left")],
         "n_jobs": [numbers.Integral, None],
@@ -161,6 +172,9 @@ class LinearAUCClassifierCV(LinearRanker):
         *,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         cv: Any = 5,
+        basis: Literal["linear", "nystroem"] = "linear",
+        n_components: int = 300,
+        length_scale: float | Literal["median"] = "median",
         max_iter: int = 300,
         tol: float = 1e-3,
         n_jobs: int | None = None,
@@ -169,6 +183,9 @@ class LinearAUCClassifierCV(LinearRanker):
         self.alphas = alphas
         self.loss = loss
         self.cv = cv
+        self.basis = basis
+        self.n_components = n_components
+        self.length_scale = length_scale
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -178,7 +195,9 @@ class LinearAUCClassifierCV(LinearRanker):
         self.alphas_ = _descending(self.alphas)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         squared = self.loss == "squared_hinge"
-
+        if self.basis != "linear":
+            self._set_basis(X if weight is None else X[weight > 0], check_random_state(self.random_state))
+            X = self._features(X)
         if weight is not None:
             signs = np.where(weight > 0, signs, 0)  # neither the folds nor the rows of a path hold rows of weight 0
 
@@ -191,7 +210,7 @@ class LinearAUCClassifierCV(LinearRanker):
             train, test = fold
             found = path(train, self.alphas_)
             of_test = None if weight is None else weight[test]
-            return [roc_auc_score(signs[test] > 0, X[test] @ s.coef, sample_weight=of_test) for s in found]
+            return [area(signs[test] > 0, X[test] @ s.coef, of_test) for s in found]
 
         folds = list(labeled_folds(self.cv, signs, seed))
         with linear_algebra_threads(1, X):
@@ -205,7 +224,7 @@ class LinearAUCClassifierCV(LinearRanker):
         self.objective_, self.dual_gap_, self.n_iter_ = float(found.objective), float(found.gap), found.n_iter
 
     def _ranker_like_this(self):
-        names = ("loss", "max_iter", "tol", "n_jobs", "random_state")
+        names = ("loss", "basis", "n_components", "length_scale", "max_iter", "tol", "n_jobs", "random_state")
         model = LinearAUCClassifier(self.alpha_, **{name: getattr(self, name) for name in names})
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         return model
@@ -214,12 +233,12 @@ class LinearAUCClassifierCV(LinearRanker):
 def solve_path(X, positive, weight, alphas, squared, tol, max_iter, seed):
     """Return the solutions at each of the descending penalties."""
     rng = np.random.default_rng(check_random_state(seed).randint(np.iinfo(np.int32).max))
-    start, found = None, []
+    start, found, control = None, [], dict(squared=squared, tol=tol, max_iter=max_iter, rng=rng)
+    F, Q = row_space(X) if is_wide(X) else (X, None)  # once for all penalties
     for alpha in alphas:
-        control = dict(squared=squared, tol=tol, max_iter=max_iter, rng=rng)
-        found.append(solve(X, positive, weight, alpha, start=start, **control))
+        found.append(solve(F, positive, weight, alpha, start=start, **control))
         start = found[-1].coef
-    return found
+    return found if Q is None else [one._replace(coef=Q @ one.coef) for one in found]
 
 
 def labeled_folds(cv, signs, seed):

@@ -42,9 +42,9 @@ def read_batch(model, X, y, classes):
     return X, signs
 
 
-def set_threshold(model, X, positive, seen):
+def set_threshold(model, scores, positive, seen):
     """Set threshold and calibration from the available labeled rows, weighted to the class counts seen so far."""
     counts = np.array([np.count_nonzero(~positive), np.count_nonzero(positive)])
     if counts.all():
         weight = np.where(positive, *(seen / counts)[::-1])
-        model.offset_, model.calibration_ = calibrate(model._score(X), positive, weight)
+        model.offset_, model.calibration_ = calibrate(scores, positive, weight)

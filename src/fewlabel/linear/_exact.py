@@ -2,11 +2,12 @@
 
 import contextlib
 import math
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, qr
 from scipy.sparse import issparse
 
 from fewlabel.linear._pairs import PairRisk
@@ -19,6 +20,9 @@ _MANY_ROWS = 50_000  # with more rows, a tenth of them is solved first
 _LARGEST = 1e200
 _PATIENCE = 30  # steps without a smaller gap: only rounding errors are left
 _DIRECT = 1000  # largest number of columns for a dense Hessian
+_MEMORY = 20  # pairs of a step and a change of the gradient that L-BFGS keeps
+_STEPS_PER_ITERATION = 10  # L-BFGS steps that cost about as much as a Newton step by conjugate gradients
+_WIDE = 3000  # largest number of rows for which more columns than rows are rotated away
 _CELLS_WORTH_THREADS = 5_000_000
 _HESSIAN_CELLS = 500_000  # cells of each class that a Hessian is computed from, but at least 20 rows per column
 
@@ -38,7 +42,11 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     At any w the slopes :math:`\alpha_{ij} \in [0, 1]` of the smoothed hinge are feasible in the dual. With g the
     gradient of the smoothed objective, the duality gap is :math:`S + |g|^2 / 2\lambda`, where S is the slack due
     to the smoothing, so it costs no extra work. Newton's method reduces the second term, a sharper hinge the first;
-    each step reduces the larger one.
+    each step reduces the larger one. With too many columns for a Hessian, L-BFGS takes the place of Newton's method for
+    the hinge: the sharper it is, the more conjugate gradients a Newton step would need.
+
+    Rows with more columns than there are rows are solved in the coordinates of the space that they span, which
+    contains the optimum.
 
     Parameters
     ----------
@@ -55,7 +63,7 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     tol : float
         Relative duality gap at which to stop.
     max_iter : int
-        Largest number of Newton steps.
+        Largest number of iterations: Newton steps, or ten L-BFGS steps each.
     rng : numpy.random.Generator
         Draws the rows of the first, smaller problem and those of the Hessian.
     start : ndarray or None
@@ -68,12 +76,18 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     Solution
     """
     _check_magnitude(X, alpha)
+    control = dict(squared=squared, tol=tol, max_iter=max_iter, rng=rng)
+    if is_wide(X):
+        F, Q = row_space(X)
+        rotated = None if start is None else Q.T @ start
+        report = None if after is None else lambda w, objective, gap: after(Q @ w, objective, gap)
+        found = solve(F, positive, weight, alpha, start=rotated, after=report, **control)
+        return found._replace(coef=Q @ found.coef)
     if start is None:
-        control = dict(squared=squared, tol=max(tol, 1e-3), max_iter=max_iter, rng=rng)
-        start = _first_guess(X, positive, weight, alpha, control)
+        start = _first_guess(X, positive, weight, alpha, {**control, "tol": max(tol, 1e-3)})
     risk = PairRisk(positive, weight, squared)
-    newton = _newton(X, risk, rng)
-    w, scores, n_iter = start, X @ start, 0
+    method = _method(X, risk, rng)
+    w, scores, n_steps = start, X @ start, 0
     width = _WIDEST * _SHARPEN**2 if w.any() else _WIDEST
     value, bounds = risk(scores, width), _Bounds(alpha, w)
     while True:
@@ -83,15 +97,34 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
         bounds.add(w, objective, objective - value.slack - rest, w - gradient / alpha)
         if after is not None:
             after(bounds.coef, bounds.upper, bounds.gap)
-        if bounds.gap <= tol * bounds.upper or n_iter == max_iter or bounds.n_stuck == _PATIENCE:
+        n_iter = -(-n_steps // method.steps_per_iteration)
+        stuck = bounds.n_stuck == _PATIENCE * method.steps_per_iteration
+        if bounds.gap <= tol * bounds.upper or n_steps == max_iter * method.steps_per_iteration or stuck:
             return Solution(bounds.coef, bounds.upper, bounds.gap, n_iter)
+        method.observe(w, gradient)
         if rest < value.slack:
             width *= max(_SHARPEN, math.sqrt(0.25 * tol * bounds.upper / value.slack))
             value = risk(scores, width)
             gradient = alpha * w - X.T @ value.pull
-        step = newton(scores, value, gradient, alpha, width)
+        step = method.direction(w, scores, value, gradient, alpha, width)
         w, scores, value = _line_search(risk, alpha, w, scores, step, X @ step, gradient, width)
-        n_iter += 1
+        n_steps += 1
+
+
+def is_wide(X):
+    """Whether dense rows have more columns than there are rows, and few enough rows to rotate them."""
+    return not issparse(X) and len(X) < X.shape[1] and len(X) <= _WIDE
+
+
+def row_space(X):
+    """Return the rows in coordinates of the space that they span, and the matrix that maps coefficients back.
+
+    Differences of rows do not depend on their mean, which is removed first, as it would cost digits.
+    """
+    Z = X.astype(np.float64)
+    Z -= Z.mean(axis=0)
+    Q, R = qr(Z.T, mode="economic", overwrite_a=True, check_finite=False)
+    return np.ascontiguousarray(R.T), Q
 
 
 def _check_magnitude(X, alpha):
@@ -123,7 +156,7 @@ class _Bounds:
 
     def add(self, w, objective, dual_value, dual_w):
         """Update the bounds; `n_stuck` counts the calls without a smaller gap."""
-        self._dual = _best_dual(self._dual, (dual_value, dual_w), self._alpha)
+        self._dual = best_dual(self._dual, (dual_value, dual_w), self._alpha)
         if objective < self.upper:
             self.coef, self.upper = w, objective
         self.gap = max(self.upper - self._dual[0], 0.0)
@@ -131,8 +164,10 @@ class _Bounds:
         self._smallest_gap = min(self.gap, self._smallest_gap)
 
 
-def _best_dual(old, new, alpha):
-    """The best point between two dual points, each given by its value and its w: the dual is a parabola between them.
+def best_dual(old, new, alpha):
+    """The best point between two dual points, each given by its value and its w.
+
+    The dual of the hinge is a parabola between them; that of the squared hinge lies above it.
 
     It is computed from the higher one, so that a first point far below leaves no rounding error of its own size.
     """
@@ -176,49 +211,99 @@ def _sample(positive, size, rng):
     return np.sort(np.concatenate([rng.permutation(rows)[:n] for rows, n in zip(groups, sizes)]))
 
 
-def _newton(X, risk, rng):
-    """Function that computes Newton's direction."""
-    return _dense_newton(X, risk, rng) if not issparse(X) and X.shape[1] <= _DIRECT else _sparse_newton(X, risk)
+def _method(X, risk, rng):
+    """How the direction of a step is found."""
+    if not issparse(X) and X.shape[1] <= _DIRECT:
+        return _DenseNewton(X, risk, rng)
+    few = X.shape[1] <= _DIRECT  # conjugate gradients need no more steps than there are columns
+    return _ConjugateNewton(X, risk) if risk.squared or few else _LimitedMemory()
 
 
-def _dense_newton(X, risk, rng):
+class _DenseNewton:
     """Newton's direction with the Hessian of all rows or, if there are many, of a sample of them."""
-    d = X.shape[1]
-    positive, weight = risk.positive, risk.row_weight
-    size = 2 * max(_HESSIAN_CELLS // d, 20 * d)
-    sampled = len(positive) > size
-    rows = _sample(positive, size, rng) if sampled else slice(None)
-    Z = X[rows].astype(np.float64)
-    Z -= Z.mean(axis=0)  # the mean cancels in the pairs, but would cost digits in the sums of the Hessian
-    few = PairRisk(positive[rows], None if weight is None else weight[rows], risk.squared) if sampled else risk
 
-    def direction(scores, value, gradient, alpha, width):
-        with linear_algebra_threads(1, X) if sampled else contextlib.nullcontext():  # a small matrix
-            H = few.hessian(few(scores[rows], width) if sampled else value, Z, width)
-            H[np.diag_indices(d)] += alpha + 1e-13 * H.diagonal().max()
+    steps_per_iteration = 1
+
+    def __init__(self, X, risk, rng):
+        self._X, d = X, X.shape[1]
+        positive, weight = risk.positive, risk.row_weight
+        size = 2 * max(_HESSIAN_CELLS // d, 20 * d)
+        self._sampled = len(positive) > size
+        self._rows = rows = _sample(positive, size, rng) if self._sampled else slice(None)
+        self._Z = X[rows].astype(np.float64)
+        self._Z -= self._Z.mean(axis=0)  # the mean cancels in the pairs, but would cost digits in the sums
+        of_rows = None if weight is None else weight[rows]
+        self._risk = PairRisk(positive[rows], of_rows, risk.squared) if self._sampled else risk
+
+    def observe(self, w, gradient):
+        """Nothing is learned from the gradients."""
+
+    def direction(self, w, scores, value, gradient, alpha, width):
+        """Return the step."""
+        with linear_algebra_threads(1, self._X) if self._sampled else contextlib.nullcontext():  # a small matrix
+            value = self._risk(scores[self._rows], width) if self._sampled else value
+            H = self._risk.hessian(value, self._Z, width)
+            H[np.diag_indices_from(H)] += alpha + 1e-13 * H.diagonal().max()
             return -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), gradient)
 
-    return direction
 
-
-def _sparse_newton(X, risk, accuracy=0.1, max_iter=250):
+class _ConjugateNewton:
     """Newton's direction by conjugate gradients; a product with the Hessian costs two products with the rows."""
 
-    def direction(scores, value, gradient, alpha, width):
+    steps_per_iteration = 1
+
+    def __init__(self, X, risk, accuracy=0.1, max_iter=250):
+        self._X, self._risk, self._accuracy, self._max_iter = X, risk, accuracy, max_iter
+
+    def observe(self, w, gradient):
+        """Nothing is learned from the gradients."""
+
+    def direction(self, w, scores, value, gradient, alpha, width):
+        """Return the step."""
+        X = self._X
         x, r = np.zeros_like(gradient), -gradient
         p, rr = r, r @ r
-        goal = accuracy**2 * rr
-        for _ in range(max_iter):
+        goal = self._accuracy**2 * rr
+        for _ in range(self._max_iter):
             if rr <= goal:
                 break
-            q = alpha * p + X.T @ risk.curve(value, X @ p, width)
+            q = alpha * p + X.T @ self._risk.curve(value, X @ p, width)
             length = rr / (p @ q)
             x, r = x + length * p, r - length * q
             rr, old = r @ r, rr
             p = r + (rr / old) * p
         return x
 
-    return direction
+
+class _LimitedMemory:
+    """Direction of L-BFGS: from the changes of the gradient over the last steps, without products with the rows."""
+
+    steps_per_iteration = _STEPS_PER_ITERATION
+
+    def __init__(self):
+        self._pairs, self._last = deque(maxlen=_MEMORY), None
+
+    def observe(self, w, gradient):
+        """Keep the change of the gradient over the last step; call it before the hinge is sharpened."""
+        if self._last is None:
+            return
+        s, y = w - self._last[0], gradient - self._last[1]
+        if s @ y > 1e-12 * math.sqrt((s @ s) * (y @ y)):
+            self._pairs.append((s, y, 1.0 / (s @ y)))
+
+    def direction(self, w, scores, value, gradient, alpha, width):
+        """Return the step."""
+        self._last = w, gradient
+        step, shares = -gradient, []
+        for s, y, scale in reversed(self._pairs):
+            shares.append(scale * (s @ step))
+            step = step - shares[-1] * y
+        if self._pairs:
+            s, y, scale = self._pairs[-1]
+            step = step / (scale * (y @ y))
+        for (s, y, scale), share in zip(self._pairs, reversed(shares)):
+            step = step + (share - scale * (y @ step)) * s
+        return step
 
 
 def linear_algebra_threads(n_jobs, X):

@@ -7,17 +7,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve, eigh, svd
+from scipy.linalg import svd
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import roc_auc_score
-from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, RankingClassifier, StrOptions
+from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
+from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear.moments import SIGNS, Moments, group_moments, pair_terms
+from fewlabel.linear.moments import SIGNS, Moments, group_moments, pair_terms, quadratic, solve
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
@@ -25,7 +25,7 @@ _ALPHAS = np.logspace(-4, 2, 13)  # multiples of the mean eigenvalue of the quad
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
 
 
-class LeastSquaresAUCClassifier(RankingClassifier):
+class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
     r"""Least-squares AUC maximization in closed form, with or without unlabeled rows.
 
     With the pair risk :math:`R_{AB}(w) = \overline{(1 - w^\top(\phi(a) - \phi(b)))^2}` over all pairs of rows of two
@@ -69,7 +69,8 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         Folds of the labeled rows for "cv", which maximizes the AUC on the held-out rows. One eigendecomposition per
         fold and `gamma` gives the solutions at all penalties.
     random_state : int, RandomState instance or None, default=None
-        Draws the centers of the Gaussian functions and the folds.
+        Draws the centers of the Gaussian functions and the folds, by position: where they are drawn, the order of the
+        rows matters, and a row of weight 2 is not the same as a repeated row.
 
     Attributes
     ----------
@@ -99,6 +100,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     the unlabeled rows improve the covariance estimate and act as a penalty within the classes. "pnu" excludes the pairs
     of a row with itself from :math:`R_{PP}`, which makes it unbiased; its quadratic form can then be indefinite, and
     solving the linear system would return a saddle point. Its negative eigenvalues are therefore set to zero.
+    A pair of a row and its copy is not, so that with "pnu" a row of weight 2 is not the same as a repeated row.
 
     Sparse rows stay sparse with ``basis="linear"``: the system is solved by conjugate gradients, for a single `alpha`
     and `gamma`.
@@ -205,7 +207,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
             self.coef_, self.psd_fixed_ = np.zeros((1, F.shape[1])), False
         labeled = signs != 0
         seen = np.array([moments[1].weight, moments[0].weight])
-        set_threshold(self, X[labeled], signs[labeled] > 0, seen)
+        set_threshold(self, F[labeled] @ self.coef_[0], signs[labeled] > 0, seen)
         return self
 
     def _fit(self, X, signs, weight):
@@ -223,7 +225,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
         self._settle(moments)
         if "cv" in (self.alpha, self.gamma):
             self._choose(F, signs, weight, moments, rng.randint(np.iinfo(np.int32).max))
-        coef, self.psd_fixed_ = _solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha_])
+        coef, self.psd_fixed_ = solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha_])
         self.coef_ = coef if rotation is None else coef @ rotation.T
         vars(self).pop("_moments", None)
         if rotation is None:
@@ -235,7 +237,7 @@ class LeastSquaresAUCClassifier(RankingClassifier):
     def _fit_moments(self, moments):
         """Set the coefficients from the moments of positives, negatives and unlabeled rows; no "cv"."""
         self._settle(moments)
-        self.coef_, self.psd_fixed_ = _solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha_])
+        self.coef_, self.psd_fixed_ = solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha_])
 
     def _settle(self, moments):
         """Set prior_, gamma_ and alpha_; "cv" may change the last two."""
@@ -250,19 +252,14 @@ class LeastSquaresAUCClassifier(RankingClassifier):
 
     def _choose(self, F, signs, weight, moments, seed):
         gammas = _GAMMAS[self.risk] if self.gamma == "cv" else [self.gamma_]
-        H, _ = _quadratic("pn", moments, 1.0, self.prior_)
+        H, _ = quadratic("pn", moments, 1.0, self.prior_)
         alphas = _ALPHAS * (np.trace(H) / len(H) or 1.0) if self.alpha == "cv" else [self.alpha]
         scores = []
         for train, test in labeled_folds(self.cv, signs, seed):
             of_fold = group_moments(F[train], signs[train], None if weight is None else weight[train])
             of_test = None if weight is None else weight[test]
-            coefs = [_solve(self.risk, of_fold, gamma, self.prior_, alphas)[0] for gamma in gammas]
-            scores.append(
-                [
-                    [roc_auc_score(signs[test] > 0, f, sample_weight=of_test) for f in (F[test] @ coef.T).T]
-                    for coef in coefs
-                ]
-            )
+            coefs = [solve(self.risk, of_fold, gamma, self.prior_, alphas)[0] for gamma in gammas]
+            scores.append([[area(signs[test] > 0, f, of_test) for f in (F[test] @ coef.T).T] for coef in coefs])
         self.cv_scores_ = np.mean(scores, axis=0)
         best = np.unravel_index(np.argmax(self.cv_scores_), self.cv_scores_.shape)
         self.gamma_, self.alpha_ = float(gammas[best[0]]), float(alphas[best[1]])
@@ -300,63 +297,11 @@ class LeastSquaresAUCClassifier(RankingClassifier):
             )
         self.coef_ = w[None]
 
-    def _set_basis(self, X, rng):
-        if self.basis == "linear":
-            return
-        n = X.shape[0]
-        self.components_ = X[np.sort(rng.choice(n, min(self.n_components, n), replace=False))]
-        self.length_scale_ = self.length_scale
-        if self.length_scale == "median":
-            few = X[rng.choice(n, min(500, n), replace=False)]
-            distances = euclidean_distances(few)[np.triu_indices(few.shape[0], 1)]
-            self.length_scale_ = float(np.median(distances)) if len(distances) and np.median(distances) > 0 else 1.0
-        if self.basis == "nystroem":
-            values, vectors = eigh(self._kernel(self.components_))
-            kept = values > 1e-10 * values[-1]
-            self._map = vectors[:, kept] / np.sqrt(values[kept])
-
-    def _kernel(self, X):
-        return rbf_kernel(X, self.components_, gamma=0.5 / self.length_scale_**2)
-
-    def _features(self, X):
-        if self.basis == "linear":
-            return X
-        return self._kernel(X) if self.basis == "rbf" else self._kernel(X) @ self._map
-
-    def _score(self, X):
-        return self._features(X) @ self.coef_[0]
-
 
 def _sparse_moments(X, weight):
     """Moments without the scatter."""
     total = weight.sum()
     return Moments(total, weight @ weight, X.T @ weight / max(total, 1e-300), None)
-
-
-def _quadratic(risk, moments, gamma, prior):
-    """The risk as ``w.H.w - 2 h.w``, up to a constant."""
-    shares, outer, h = pair_terms(risk, gamma, prior, *moments)
-    H = sum(share * group.covariance for share, group in zip(shares, moments))
-    D = np.array([d for _, d in outer])
-    return H + D.T @ (np.array([c for c, _ in outer])[:, None] * D), h
-
-
-def _solve(risk, moments, gamma, prior, alphas):
-    """Coefficients for each penalty, and whether negative eigenvalues of the risk had to be removed."""
-    H, h = _quadratic(risk, moments, gamma, prior)
-    if len(alphas) == 1:
-        try:
-            return cho_solve(cho_factor(H + alphas[0] * np.eye(len(h))), h)[None], False
-        except np.linalg.LinAlgError:
-            pass
-    values, vectors = eigh(H)
-    projected = vectors.T @ h
-    coefs, fixed = [], False
-    for alpha in alphas:
-        negative = values[0] + alpha <= 0
-        fixed |= bool(negative)
-        coefs.append(vectors @ (projected / ((np.maximum(values, 0) if negative else values) + alpha)))
-    return np.array(coefs), fixed
 
 
 def _rotate(F):

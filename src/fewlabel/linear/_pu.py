@@ -16,7 +16,8 @@ from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
 
-_ADAM = 0.9, 0.999, 1e-8
+_CLOSE = 1e-9  # two weights of the risk of the negatives
+_LEVEL = 1e-6  # a risk of the negatives counts as zero within this share of all risk
 
 
 def _logistic(z):
@@ -102,11 +103,10 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
     threshold : {"prior", "zero"}, default="prior"
         "prior": call as many of the unlabeled training rows positive as the prior says. "zero": the sign of :math:`g`.
     max_iter : int, default=500
-        Most iterations of L-BFGS, and of Adam if nnPU needs it.
+        Most iterations of a run of L-BFGS. If nnPU differs from uPU it has some twenty runs, each from the end of the
+        one before.
     tol : float, default=1e-6
         L-BFGS stops when no part of the gradient is larger.
-    learning_rate : float, default=0.01
-        Step of Adam.
     random_state : int, RandomState instance or None, default=None
         Draws the folds for the estimate of the prior.
 
@@ -124,7 +124,10 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
     intercept_ : ndarray of shape (1,)
     corrected_ : bool
         Whether the risk of the negatives fell below zero, so that nnPU differs from uPU.
+    objective_ : float
+        The risk with its penalty.
     n_iter_ : int
+        Iterations of all runs of L-BFGS.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
@@ -139,8 +142,17 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
     Notes
     -----
     Where the minimizer of the unbiased risk has a non-negative risk of the negatives, it minimizes the non-negative
-    risk too, and nothing more is done. Otherwise full-batch Adam starts from zero: as long as the bracket is below zero
-    it steps so as to raise it, without the other term.
+    risk too, and nothing more is done. Otherwise the minimum has a risk of the negatives of zero: with :math:`R^+` for
+    the first term and :math:`R^-` for the bracket, the non-negative risk is :math:`\max_{0 \le t \le 1} R^+ + t R^-`.
+    For the logistic and the squared loss it is convex, as the maximum of two convex functions, and its minimizer is
+    that of :math:`R^+ + t R^-` for the t at which :math:`R^- = 0`, found by bisection. The authors of nnPU take
+    stochastic steps instead, which do not end at the minimum: 500 steps of Adam left up to twice the least risk. The
+    sigmoid loss is not convex, and the result is the best one on the way.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a run of L-BFGS ends at `max_iter`.
 
     References
     ----------
@@ -167,7 +179,6 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         "alpha": [Interval(numbers.Real, 0, None, closed="left")],
         "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
         "tol": [Interval(numbers.Real, 0, None, closed="left")],
-        "learning_rate": [Interval(numbers.Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
 
@@ -181,7 +192,6 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         threshold: Literal["prior", "zero"] = "prior",
         max_iter: int = 500,
         tol: float = 1e-6,
-        learning_rate: float = 0.01,
         random_state: Seed = None,
     ) -> None:
         self.risk = risk
@@ -191,7 +201,6 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.threshold = threshold
         self.max_iter = max_iter
         self.tol = tol
-        self.learning_rate = learning_rate
         self.random_state = random_state
 
     def _fit(self, X, signs, weight):
@@ -201,45 +210,56 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         weight = np.ones(len(signs)) if weight is None else weight
         shift, scale = _scaling(X, weight)
         risk = PURisk(X, positive, weight, self.prior_, self.loss, shift, scale)
-        parameters, self.n_iter_ = self._minimize(risk, X.shape[1])
+        self.n_iter_ = 0
+        parameters, converged = self._minimize(risk, np.zeros(X.shape[1] + 1), 1.0)
         self.corrected_ = risk(parameters)[1] < 0
         if self.risk == "nnpu" and self.corrected_:
-            parameters = self._adam(risk, X.shape[1])
-            self.n_iter_ = self.max_iter
+            parameters, converged = self._minimize_non_negative(risk, X.shape[1])
+        if not converged:
+            warnings.warn(
+                f"not converged after {self.max_iter} iterations, so the risk is above its minimum: raise max_iter or "
+                "alpha",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
+        self.objective_ = self._objective(risk, parameters)
         self.coef_ = (parameters[:-1] / scale)[None, :]
         self.intercept_ = parameters[-1:] - self.coef_ @ shift
 
-    def _minimize(self, risk, n_features):
-        """The unbiased risk by L-BFGS."""
+    def _minimize(self, risk, start, t):
+        """The minimizer of R+ + t R- and the penalty, by L-BFGS, and whether it was found."""
 
         def objective(parameters):
             positives, negatives, gradient_p, gradient_n = risk(parameters)
             w = np.append(parameters[:-1], 0.0)
-            return positives + negatives + 0.5 * self.alpha * (w @ w), gradient_p + gradient_n + self.alpha * w
+            value = positives + t * negatives + 0.5 * self.alpha * (w @ w)
+            return value, gradient_p + t * gradient_n + self.alpha * w
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15, "maxfun": 20 * self.max_iter}
-        result = minimize(objective, np.zeros(n_features + 1), jac=True, method="L-BFGS-B", options=options)
-        if result.nit >= self.max_iter:
-            warnings.warn(
-                f"not converged after {self.max_iter} iterations: raise max_iter or alpha",
-                ConvergenceWarning,
-                stacklevel=caller_level(),
-            )
-        return result.x, max(1, int(result.nit))
+        result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+        self.n_iter_ += max(1, int(result.nit))
+        return result.x, result.nit < self.max_iter
 
-    def _adam(self, risk, n_features):
-        parameters = np.zeros(n_features + 1)
-        mean, square = np.zeros_like(parameters), np.zeros_like(parameters)
-        fade, fade_square, tiny = _ADAM
-        for t in range(1, self.max_iter + 1):
-            _, negatives, gradient_p, gradient_n = risk(parameters)
-            decay = self.alpha * np.append(parameters[:-1], 0.0)
-            gradient = (gradient_p + gradient_n if negatives >= 0 else -gradient_n) + decay
-            mean = fade * mean + (1 - fade) * gradient
-            square = fade_square * square + (1 - fade_square) * gradient**2
-            step = mean / (1 - fade**t) / (np.sqrt(square / (1 - fade_square**t)) + tiny)
-            parameters = parameters - self.learning_rate * step
-        return parameters
+    def _minimize_non_negative(self, risk, n_features):
+        """The minimizer of the non-negative risk, that of R+ + t R- at which R- is zero, and whether it was found."""
+        low, high = 0.0, 1.0  # R- is above zero at t = 0, where all rows are called positive, and below it at t = 1
+        parameters, best, least = np.zeros(n_features + 1), (None, False), math.inf
+        while high - low > _CLOSE:
+            t = 0.5 * (low + high)
+            parameters, converged = self._minimize(risk, parameters, t)
+            positives, negatives, *_ = risk(parameters)
+            value = self._objective(risk, parameters)
+            if value < least:
+                best, least = (parameters, converged), value
+            if abs(negatives) <= _LEVEL * positives:
+                break
+            low, high = (t, high) if negatives > 0 else (low, t)
+        return best
+
+    def _objective(self, risk, parameters):
+        positives, negatives, *_ = risk(parameters)
+        negatives = max(negatives, 0.0) if self.risk == "nnpu" else negatives
+        return positives + negatives + 0.5 * self.alpha * float(parameters[:-1] @ parameters[:-1])
 
     def _score(self, X):
         return np.asarray(X @ self.coef_[0] + self.intercept_[0]).ravel()

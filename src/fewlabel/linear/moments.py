@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import issparse
 
 SIGNS = (1, -1, 0)  # of the groups: positives, negatives, unlabeled rows
@@ -92,3 +93,29 @@ def pair_terms(risk, gamma, prior, p, n, u):
     shares = (within, 1 - size) if use_p else (1 - size, within)
     outer = [(1 - size, between), (size / other, toward)]
     return [*shares, size / other], outer, (1 - size) * between + size / other * toward
+
+
+def quadratic(risk, moments, gamma, prior):
+    """The risk as ``w.H.w - 2 h.w``, up to a constant."""
+    shares, outer, h = pair_terms(risk, gamma, prior, *moments)
+    H = sum(share * group.covariance for share, group in zip(shares, moments))
+    D = np.array([d for _, d in outer])
+    return H + D.T @ (np.array([c for c, _ in outer])[:, None] * D), h
+
+
+def solve(risk, moments, gamma, prior, alphas):
+    """Coefficients for each penalty, and whether negative eigenvalues of the risk had to be removed."""
+    H, h = quadratic(risk, moments, gamma, prior)
+    if len(alphas) == 1:
+        try:
+            return cho_solve(cho_factor(H + alphas[0] * np.eye(len(h))), h)[None], False
+        except np.linalg.LinAlgError:
+            pass
+    values, vectors = eigh(H)
+    projected = vectors.T @ h
+    coefs, fixed = [], False
+    for alpha in alphas:
+        negative = values[0] + alpha <= 0
+        fixed |= bool(negative)
+        coefs.append(vectors @ (projected / ((np.maximum(values, 0) if negative else values) + alpha)))
+    return np.array(coefs), fixed

@@ -2,6 +2,7 @@
 
 from fewlabel.metrics._comparison import Comparison, compare_methods, plot_critical_difference
 from fewlabel.metrics._intervals import AUCInterval, auc_confidence_interval
+from fewlabel.metrics._many import hand_till_score
 from fewlabel.metrics._paired import PairedAUCTest, paired_auc_test
 from fewlabel.metrics._unlabeled import pnu_auc_score, pu_auc_score
 
@@ -11,6 +12,7 @@ __all__ = [
     "PairedAUCTest",
     "auc_confidence_interval",
     "compare_methods",
+    "hand_till_score",
     "paired_auc_test",
     "plot_critical_difference",
     "pnu_auc_score",

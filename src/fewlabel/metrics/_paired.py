@@ -3,13 +3,15 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from fewlabel import labels
 from fewlabel.kernels.ranks import placements, variance_of_mean
 from fewlabel.metrics._inputs import normal_quantile, read_score
 from fewlabel.metrics._newcombe import newcombe_low
+from fewlabel.metrics._score import RATIO_UNSEEN, WEIGHT_UNSEEN
 
 
 class PairedAUCTest(NamedTuple):
@@ -48,6 +50,7 @@ def paired_auc_test(
 
     and :math:`t` is compared with Student's distribution, with Welch's degrees of freedom of the sum :math:`V` of two
     variances. DeLong's test itself uses the normal distribution, and rejects too often when a class has few rows.
+    Variances are raised where few rows are ranked badly, see Notes.
 
     Parameters
     ----------
@@ -70,6 +73,17 @@ def paired_auc_test(
 
     Notes
     -----
+    With an AUC near 1 only a few rows differ, and a sample may lack them: two scores of equal AUC .95 and different
+    distributions then differed significantly in up to 18% of samples of 10 against 1,000 rows. As in
+    :func:`auc_confidence_interval`, a variance :math:`s^2(\\delta_G)` is therefore
+
+    .. math::
+        \\frac{0.5 \\max\\{s^2(\\delta_G), v\\} + d_G^3\\, s^2(\\delta_G)}{0.5 + d_G^3}, \\qquad
+        v = 0.35\\, [A_a(1-A_a) + A_b(1-A_b)], \\quad d_G = n_G \\min\\{A_a, 1-A_a, A_b, 1-A_b\\} ,
+
+    which is :math:`s^2(\\delta_G)` once there are a few such rows. In simulations the test rejects in at most 6.5% of
+    draws (`docs/intervals.md`).
+
     Scores that order the rows in the same way have difference 0, interval (0, 0) and p-value 1. If :math:`\\delta` is
     the same for all rows but not 0 (for instance if one score is perfect and the other constant), :math:`V` is 0 and
     DeLong's test would always reject. Newcombe's intervals of the two AUCs are then combined [2]_ as if they were
@@ -88,38 +102,56 @@ def paired_auc_test(
     >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
     >>> test = paired_auc_test(y, [1, 2, 3, 5, 4, 6, 7, 8], [3, 5, 1, 6, 4, 2, 7, 8])
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.pvalue:.2f}")
-    0.938 - 0.688 = 0.250, p = 0.28
+    0.938 - 0.688 = 0.250, p = 0.33
     """
-    z = normal_quantile(confidence)
+    normal_quantile(confidence)  # checks it
     signs = labels.read_binary(y_true).signs
-    scores = read_score(score_a, len(signs), "score_a"), read_score(score_b, len(signs), "score_b")
-    psi_a, psi_b = (placements(score[signs > 0], score[signs < 0]) for score in scores)
-    counts = [len(psi) for psi in psi_a]
+    a, b = read_score(score_a, len(signs), "score_a"), read_score(score_b, len(signs), "score_b")
+    counts = [np.count_nonzero(signs == sign) for sign in (1, -1)]
     if min(counts) < 2:
         raise ValueError(
             f"paired_auc_test needs two labeled rows of each class, got {counts[0]} positive and {counts[1]} negative: "
             "label more rows, a variance cannot be estimated from one"
         )
+    high, low = signs > 0, signs < 0
+    return compare_aucs((a[high], a[low]), (b[high], b[low]), confidence)
+
+
+def compare_aucs(a, b, confidence):
+    """Compare two scores, each given as those of the positives and those of the negatives."""
+    psi_a, psi_b = placements(*a), placements(*b)
+    counts = [len(psi) for psi in psi_a]
     auc_a, auc_b = float(psi_a[0].mean()), float(psi_b[0].mean())
     difference = float((psi_a[0] - psi_b[0]).mean())
     parts = [variance_of_mean(a - b) for a, b in zip(psi_a, psi_b)]
-    variance = sum(parts)
-    if variance == 0 and abs(difference) > 1e-12:
-        low, high, pvalue = _conservative_difference(auc_a, auc_b, counts[0], counts[1], z)
-    else:
+    if sum(parts) > 0:
+        parts = _with_unseen(parts, counts, auc_a, auc_b)
         low, high, pvalue = _welch(difference, parts, counts, confidence)
+    elif abs(difference) > 1e-12:
+        low, high, pvalue = _conservative_difference(auc_a, auc_b, *counts, normal_quantile(confidence))
+    else:
+        low, high, pvalue = difference, difference, 1.0
     return PairedAUCTest(difference, max(low, -1.0), min(high, 1.0), pvalue, auc_a, auc_b)
+
+
+def _with_unseen(parts, counts, auc_a, auc_b):
+    """Variances of the two means, not less than can be known while rows that either score ranks badly are unseen."""
+    unseen = RATIO_UNSEEN * (auc_a * (1 - auc_a) + auc_b * (1 - auc_b)) / 2
+    share = min(min(auc, 1 - auc) for auc in (auc_a, auc_b))
+    found = []
+    for part, n in zip(parts, counts):
+        evidence = (n * share) ** 3
+        found.append((WEIGHT_UNSEEN * max(part, unseen / n) + evidence * part) / (WEIGHT_UNSEEN + evidence))
+    return found
 
 
 def _welch(difference, parts, counts, confidence):
     """Interval and p-value of a difference whose variance is the sum of two estimated ones."""
     variance = sum(parts)
-    if variance == 0:
-        return difference, difference, 1.0
     error = math.sqrt(variance)
-    student = stats.t(variance**2 / sum(part**2 / (n - 1) for part, n in zip(parts, counts)))
-    half = student.isf((1 - confidence) / 2) * error
-    return difference - half, difference + half, float(2 * student.sf(abs(difference) / error))
+    freedom = variance**2 / sum(part**2 / (n - 1) for part, n in zip(parts, counts))
+    half = float(-special.stdtrit(freedom, (1 - confidence) / 2)) * error
+    return difference - half, difference + half, float(2 * special.stdtr(freedom, -abs(difference) / error))
 
 
 def _conservative_difference(auc_a, auc_b, n_high, n_low, z):
@@ -138,4 +170,4 @@ def _conservative_difference(auc_a, auc_b, n_high, n_low, z):
         z_max *= 2
     z_zero = optimize.brentq(lambda v: reach(larger, smaller, v) - (larger - smaller), 0, z_max)
     low, high = difference - reach(auc_a, auc_b, z), difference + reach(auc_b, auc_a, z)
-    return low, high, float(2 * stats.norm.sf(z_zero))
+    return low, high, float(2 * special.ndtr(-z_zero))

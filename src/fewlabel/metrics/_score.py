@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 # Chosen on simulated scores (normal, exponential, unequal spread, tied, contaminated; AUC .5 to .99; 2 to 50 positives,
 # 1 to 100 times as many negatives): the coverage of 95% intervals with 10 rows or more per sample is .92 to .98.
-_RATIO_UNSEEN = 0.7  # variance of the placements over A(1-A) while too few of them lie on the side to be bounded
-_WEIGHT_UNSEEN = 0.5  # weight of that ratio, where the data weigh (number of such placements)^3
+RATIO_UNSEEN = 0.7  # variance of the placements over A(1-A) while too few of them lie on the side to be bounded
+WEIGHT_UNSEEN = 0.5  # weight of that ratio, where the data weigh (number of such placements)^3
 _FREEDOM = 3.0  # degrees of freedom per row: the ratio is partly given, so that it has less noise than a variance
 
 
@@ -27,14 +27,14 @@ def _low_end(auc, samples, confidence):
     for psi, weight in samples:
         size = _effective_size(psi, weight)
         evidence = (size * (1 - auc)) ** 3
-        ratio = (_WEIGHT_UNSEEN * _RATIO_UNSEEN + evidence * _ratio(psi, weight, auc)) / (_WEIGHT_UNSEEN + evidence)
+        ratio = (WEIGHT_UNSEEN * RATIO_UNSEEN + evidence * _ratio(psi, weight, auc)) / (WEIGHT_UNSEEN + evidence)
         parts.append(ratio / size)
         freedom.append(_FREEDOM * max(size - 1, 1))
     spread = sum(parts)
     if spread == 0:  # every placement is the same and none is unseen: a constant score
         return auc
     # Welch's degrees of freedom of a sum of two variances.
-    q = stats.t.isf((1 - confidence) / 2, spread**2 / sum(part**2 / f for part, f in zip(parts, freedom)))
+    q = -special.stdtrit(spread**2 / sum(part**2 / f for part, f in zip(parts, freedom)), (1 - confidence) / 2)
     k = q**2 * spread
     return max((auc + k / 2 - math.sqrt(k * auc * (1 - auc) + k**2 / 4)) / (1 + k), 0.0)
 

@@ -1,21 +1,20 @@
 """BSSEL: an ensemble of multi-view models on balanced groups of rows, which are drawn again in each round."""
 
 import numbers
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.base import HasMethods, Interval, StrOptions, fit_context, set_random_states
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read
 from fewlabel.multiview._groups import count_parts, deal
-from fewlabel.multiview._model import COUNT, NON_NEGATIVE, MultiviewClassifier
+from fewlabel.multiview._model import COUNT, NON_NEGATIVE, MultiviewClassifier, mean_auc
 from fewlabel.multiview._quasi_bagging import QuasiBaggingClassifier
-from fewlabel.multiview._system import System
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
@@ -34,8 +33,8 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
 
     The assigned labels only determine the group of an unlabeled row.
 
-    The groups share their views, scales and bases, so the mean of the models is one model, and prediction costs as
-    much as for one of them.
+    The groups share their views and scales, so the mean of the models is one model with kernel functions at all rows,
+    and prediction costs as much as for one `MultiviewKernelClassifier` of these rows.
 
     On imbalanced data it is more accurate than a single `MultiviewKernelClassifier` with default settings. A single
     model with ``class_weight="balanced"`` is about as accurate at the cost of one fit: try it first.
@@ -53,18 +52,21 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     prior : float, default=None
         Share of ``classes_[1]`` among the unlabeled rows, for two classes: this share of the rows, with the highest
         scores, is assigned to it. None means the shares of the classes among the labeled rows.
-    kernel : {"rbf", "linear", "poly"}, default="rbf"
-        Kernel of all views; see `MultiviewKernelClassifier`.
-    gamma_A : float, default=1e-2
-        Penalty on the norm of the functions.
-    gamma_B : float, default=0.1
-        Penalty on disagreement between views.
-    gamma_W : float, default=0.1
-        Penalty on roughness within views.
+    kernel : {"rbf", "linear", "poly"} or list of them, default="rbf"
+        Kernel of all views, or of each; see `MultiviewKernelClassifier`.
+    gamma_A : float or "auto", default=1e-2
+        Penalty on the norm of the functions. "auto" chooses it from 0.001 to 1 by the score of the first round.
+    gamma_B : float or "auto", default=0.1
+        Penalty on disagreement between views; "auto" chooses it from 0 to 1.
+    gamma_W : float or "auto", default=0.1
+        Penalty on roughness within views; "auto" chooses it from 0 to 1. With all three at "auto" the first round is
+        fitted ten times, one penalty after the other.
     view_weights : "uniform" or array-like of shape (n_views,), default="uniform"
         Weights of the views in the output.
-    length_scale : float or "median", default="median"
-        Width of "rbf"; "median" means the median distance between rows in each view.
+    output_matrix : array-like of shape (n_classes, n_classes), default=None
+        The matrix R of the kernel; see `MultiviewKernelClassifier`.
+    length_scale : float, "median" or list of them, default="median"
+        Width of "rbf", of all views or of each; "median" means the median distance between rows in each view.
     degree : int, default=3
         Degree of "poly".
     coef0 : float, default=1.0
@@ -73,11 +75,11 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Graph over the rows of a group in a view.
     n_neighbors : int, default=10
         Number of neighbors in the "knn" graph.
-    approximation : "nystroem" or None, default="nystroem"
-        "nystroem" uses kernel functions at `n_components` rows, shared by all groups; None uses all rows, which is
-        exact but slow.
-    n_components : int, default=100
-        Number of rows that "nystroem" draws.
+    approximation : {"auto", "nystroem"} or None, default="auto"
+        None is exact: each group has kernel functions at all its rows. "nystroem" uses kernel functions at
+        `n_components` rows, shared by all groups. "auto" is exact up to 16,000 rows times views in a group on average.
+    n_components : int, default=500
+        Number of rows that "nystroem" draws, up to half of them labeled, evenly by class.
     scale : bool, default=True
         Whether to scale all columns to mean 0 and standard deviation 1 over the rows that are used.
     max_iter : int, default=50
@@ -90,6 +92,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         If positive, print one line per round.
     random_state : int, RandomState instance or None, default=None
         Draws rows for "nystroem" and for the median distance, draws the groups, and seeds `initial`.
+        Rows are drawn by position, so that the order of the rows matters.
 
     Attributes
     ----------
@@ -103,7 +106,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Class of each training row: the known one, or the one assigned in the last round.
     n_groups_ : int
         Number of groups.
-    views_, view_weights_, clusterer_, length_scales_, landmarks_, dual_coef_ :
+    views_, view_weights_, clusterer_, length_scales_, landmarks_, dual_coef_, gamma_A_, gamma_B_, gamma_W_ :
         As in `MultiviewKernelClassifier`; `dual_coef_` is the mean over the groups.
     slope_ : float
         Slope of the log-odds in the outputs.
@@ -158,7 +161,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         "initial": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
         "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
         "view_weights": [StrOptions({"uniform"}), "array-like"],
-        "approximation": [StrOptions({"nystroem"}), None],
         "max_iter": [COUNT],
         "tol": [NON_NEGATIVE],
         "n_jobs": [numbers.Integral, None],
@@ -173,18 +175,19 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         n_groups: int | Literal["balanced"] = "balanced",
         initial: Any = None,
         prior: float | None = None,
-        kernel: Literal["rbf", "linear", "poly"] = "rbf",
-        gamma_A: float = 1e-2,
-        gamma_B: float = 0.1,
-        gamma_W: float = 0.1,
+        kernel: Any = "rbf",
+        gamma_A: float | Literal["auto"] = 1e-2,
+        gamma_B: float | Literal["auto"] = 0.1,
+        gamma_W: float | Literal["auto"] = 0.1,
         view_weights: ArrayLike | Literal["uniform"] = "uniform",
-        length_scale: float | Literal["median"] = "median",
+        output_matrix: ArrayLike | None = None,
+        length_scale: Any = "median",
         degree: int = 3,
         coef0: float = 1.0,
         laplacian: Literal["knn", "kernel"] = "knn",
         n_neighbors: int = 10,
-        approximation: Literal["nystroem"] | None = "nystroem",
-        n_components: int = 100,
+        approximation: Literal["auto", "nystroem"] | None = "auto",
+        n_components: int = 500,
         scale: bool = True,
         max_iter: int = 50,
         tol: float = 1e-3,
@@ -202,6 +205,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self.gamma_B = gamma_B
         self.gamma_W = gamma_W
         self.view_weights = view_weights
+        self.output_matrix = output_matrix
         self.length_scale = length_scale
         self.degree = degree
         self.coef0 = coef0
@@ -218,7 +222,13 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: MatrixLike, y: ArrayLike, *, X_val: MatrixLike | None = None, y_val: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: MatrixLike | None = None,
+        y_val: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -228,6 +238,10 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
             Labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the labeled rows in the loss and in the score; `initial` gets them if it takes weights. A weight
+            of 2 is not the same as a repeated row, which also counts twice in the penalties and the groups. Rows of
+            weight 0, labeled or not, are ignored and have no entry in `transduction_`.
         X_val : array-like of shape (n_validation_samples, n_features), default=None
             Rows for the AUC of the stopping rule, instead of the labeled rows.
         y_val : array-like of shape (n_validation_samples,), default=None
@@ -240,35 +254,38 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         """
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: pass both or neither")
-        X, codes, _ = self._read_rows(X, y)
-        self._fit(X, codes, None if X_val is None else self._read_validation(X_val, y_val))
+        X, codes, weight = self._read_rows(X, y, sample_weight)
+        self._fit(X, codes, weight, None if X_val is None else self._read_validation(X_val, y_val))
         return self
 
-    def _fit(self, X, codes, validation):
+    def _fit(self, X, codes, weight, validation):
         counts = np.bincount(codes[codes >= 0])
         self.n_groups_, parts = count_parts(counts, self.n_groups)
         shares = self._shares(counts)
-        rows = self._prepare(X, codes)
-        run = _Run(self, rows, parts, validation)
+        rows = self._prepare(X, codes, self.n_groups_)
         guess = np.full(len(X), -1)
         free = codes < 0
-        repeat = bool(free.any() and (self.gamma_B or self.gamma_W))
         if free.any():
-            guess[free] = label_by_share(self._first_scores(X, codes), shares)
+            guess[free] = label_by_share(self._first_scores(X, codes, weight), shares)
+        of_rows = np.ones(len(rows.codes)) if weight is None else weight[rows.origin]
+        run = _Run(self, rows, parts, of_rows, validation)
+        penalties = self._choose_penalties(lambda p: run.round(guess[rows.origin], 1, p).score)
+        repeat = bool(free.any() and (penalties.gamma_B or penalties.gamma_W))
         self.history_ = []
         for iteration in range(1, (self.max_iter if repeat else 1) + 1):
-            theta, held_out, score = run.round(guess[rows.origin], iteration)
-            self._keep(theta, held_out, codes[codes >= 0], 1.0 / parts)
+            found = run.round(guess[rows.origin], iteration, penalties)
+            self._keep(rows.space, found.coefficients, found.held_out, codes[codes >= 0], 1.0 / parts)
             n_changed = 0
             if free.any():
-                new = label_by_share(run.outputs(theta) if repeat else self._decide(X[free]), shares)
+                outputs = found.outputs[run.free] @ self._readout if self._uses_unlabeled else self._decide(X[free])
+                new = label_by_share(outputs, shares)
                 n_changed = int((new != guess[free]).sum())
                 guess[free] = new
-            self.history_.append({"iter": iteration, "score": score, "n_changed": n_changed})
+            self.history_.append({"iter": iteration, "score": found.score, "n_changed": n_changed})
             self._report(self.history_[-1])
-            if n_changed == 0 or (iteration > 1 and abs(score - self.history_[-2]["score"]) < self.tol):
+            if n_changed == 0 or (iteration > 1 and abs(found.score - self.history_[-2]["score"]) < self.tol):
                 break
-        del self._bases
+            rows.space.forget_graphs()
         self.n_iter_ = iteration
         self.transduction_ = self.classes_[np.where(free, guess, codes)]
 
@@ -291,13 +308,14 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         codes = np.searchsorted(self.classes_, labels.classes)[labels.codes]
         return self._validate(X_val, reset=False)[known], codes[known]
 
-    def _first_scores(self, X, codes):
+    def _first_scores(self, X, codes, weight):
         """Scores of all classes for the unlabeled rows, by a classifier fitted to the labeled rows."""
         model = QuasiBaggingClassifier(n_jobs=self.n_jobs) if self.initial is None else clone(self.initial)
         rng = check_random_state(self.random_state)
         set_random_states(model, np.random.RandomState(rng.randint(_LARGEST_SEED)))
         known = codes >= 0
-        model.fit(X[known], self.classes_[codes[known]])
+        takes_weights = weight is not None and has_fit_parameter(model, "sample_weight")
+        model.fit(X[known], self.classes_[codes[known]], **({"sample_weight": weight[known]} if takes_weights else {}))
         if hasattr(model, "predict_proba"):
             return model.predict_proba(X[~known])
         scores = model.decision_function(X[~known])
@@ -312,57 +330,64 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
             )
 
 
+class _Round(NamedTuple):
+    """What a round finds: the mean coefficients of the groups, the outputs of all rows, held-out ones, their AUC."""
+
+    coefficients: list
+    outputs: np.ndarray
+    held_out: np.ndarray
+    score: float
+
+
 class _Run:
     """The rounds: draw groups, fit them, and score labeled rows by models that were not fitted to them."""
 
-    def __init__(self, model, rows, parts, validation):
+    def __init__(self, model, rows, parts, weight, validation):
         self.model, self.rows, self.parts, self.validation = model, rows, parts, validation
         self.labeled = np.flatnonzero(rows.codes >= 0)
         self.free = np.flatnonzero(rows.codes < 0)
-        self.codes = rows.codes[self.labeled]
-        self.sizes = [basis.size for basis in model._bases]
-        self.spread = np.repeat(model.view_weights_, self.sizes)
+        self.codes, self.weight = rows.codes[self.labeled], weight[self.labeled]
+        self.loss = model._make_loss()
         self.seed = check_random_state(model.random_state).randint(_LARGEST_SEED)
 
-    def round(self, guess, iteration):
-        """Return the mean coefficients of the groups, held-out outputs of the labeled rows, and their AUC."""
-        model = self.model
+    def round(self, guess, iteration, penalties):
+        """Fit the groups of a round."""
+        model, space = self.model, self.rows.space
         rng = np.random.RandomState([self.seed, iteration])
         # Labeled rows first, so that their groups do not depend on the unlabeled rows.
         known = deal(self.codes, self.parts, model.n_groups_, rng)
         free = deal(guess[self.free], self.parts, model.n_groups_, rng)
         groups = [(own, self.free[others]) for own, others in zip(known, free)]
-        fits = list(map_in_threads(lambda group: self._fit_group(*group), groups, model.n_jobs))
-        held_out = self._held_out(known, fits)
-        theta = sum(theta for theta, _ in fits) / len(fits)
+        fits = list(map_in_threads(lambda group: self._fit_group(*group, penalties), groups, model.n_jobs))
+        coefficients = [np.hstack(of_view) for of_view in zip(*(found for found, _ in fits))]
+        outputs = space.outputs(coefficients, model.view_weights_)
+        by_group = outputs.reshape(len(outputs), len(fits), -1)
+        held_out = self._held_out(known, [held for _, held in fits], by_group[self.labeled])
+        mean = [of_view.reshape(len(of_view), len(fits), -1).mean(axis=1) for of_view in coefficients]
         if self.validation is None:
-            return theta, held_out, mean_auc(held_out @ model._readout, self.codes)
-        model._keep(theta, held_out, self.codes, 1.0 / self.parts)
-        X, codes = self.validation
-        return theta, held_out, mean_auc(model._decide(X), codes)
+            score = mean_auc(held_out @ model._readout, self.codes, self.weight)
+        else:
+            model._keep(space, mean, held_out, self.codes, 1.0 / self.parts)
+            X, codes = self.validation
+            score = mean_auc(model._decide(X), codes)
+        return _Round(mean, by_group.mean(axis=1), held_out, score)
 
-    def outputs(self, theta):
-        """Return the output of each class for the unlabeled rows."""
-        return (self.rows.features[self.free] * self.spread) @ theta @ self.model._readout
-
-    def _fit_group(self, own, others):
-        model, rows = self.model, self.rows
+    def _fit_group(self, own, others, penalties):
         group = np.concatenate([self.labeled[own], others])
-        system = System(rows.features[group], self.sizes, [view[group] for view in rows.views], model._penalties())
-        weight = np.full(len(own), 1.0 / len(own))
-        return system.learn(
-            np.arange(len(own)), self.codes[own], weight, model._make_loss(), model.view_weights_, held_out=True
+        weight = self.weight[own] / self.weight[own].sum()
+        found, held_out = self.model._learn(
+            self.rows.space, group, np.arange(len(own)), self.codes[own], weight, self.loss, penalties
         )
+        return self.rows.space.place(found, group), held_out
 
-    def _held_out(self, known, fits):
+    def _held_out(self, known, of_folds, by_group):
         """Outputs of each labeled row: of the groups without it or, if it is in all groups, with its label held out."""
-        Psi = self.rows.features[self.labeled] * self.spread
-        outside, inside = np.zeros((2, len(self.codes), fits[0][0].shape[1]))
+        outside, inside = np.zeros((2, len(self.codes), by_group.shape[2]))
         n_outside, n_inside = np.zeros((2, len(self.codes), 1))
-        for own, (theta, held_out) in zip(known, fits):
+        for g, (own, held_out) in enumerate(zip(known, of_folds)):
             out = np.ones(len(self.codes), dtype=bool)
             out[own] = False
-            outside[out] += Psi[out] @ theta
+            outside[out] += by_group[out, g]
             n_outside[out] += 1
             inside[own] += held_out
             n_inside[own] += 1
@@ -393,11 +418,3 @@ def label_by_share(scores, shares):
         codes[left[np.argsort(-lead, kind="stable")[:n_taken]]] = k
     codes[codes < 0] = order[-1]
     return codes
-
-
-def mean_auc(outputs, codes):
-    """Return the AUC of two classes; for more, the mean of each class against the rest."""
-    present = np.unique(codes)
-    if outputs.shape[1] == 2:
-        return float(roc_auc_score(codes == 1, outputs[:, 1]))
-    return float(np.mean([roc_auc_score(codes == k, outputs[:, k]) for k in present]))

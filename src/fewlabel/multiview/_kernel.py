@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.class_weight import compute_class_weight
 
 from fewlabel.base import StrOptions, fit_context
-from fewlabel.multiview._model import COUNT, POSITIVE, MultiviewClassifier
-from fewlabel.multiview._system import System
+from fewlabel.multiview._model import COUNT, POSITIVE, MultiviewClassifier, mean_auc
 from fewlabel.types import MatrixLike, Seed
 
 
@@ -43,22 +42,26 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     views : list of lists, VariableClusterer or None, default=None
         The columns of each view, by name or position; they may overlap. A `VariableClusterer`, or None for one with
         default settings, clusters the columns into views.
-    kernel : {"rbf", "linear", "poly"}, default="rbf"
-        Kernel of all views: :math:`e^{-|x - z|^2 / 2 \sigma^2}`, :math:`x^\top z`, or
+    kernel : {"rbf", "linear", "poly"} or list of them, default="rbf"
+        Kernel of all views, or of each: :math:`e^{-|x - z|^2 / 2 \sigma^2}`, :math:`x^\top z`, or
         :math:`(x^\top z / d_v + coef0)^{degree}`, with :math:`d_v` the number of columns of the view.
-    gamma_A : float, default=1e-2
-        Penalty on the norm of the functions.
-    gamma_B : float, default=0.1
-        Penalty on disagreement between views.
-    gamma_W : float, default=0.1
-        Penalty on roughness within views.
+    gamma_A : float or "auto", default=1e-2
+        Penalty on the norm of the functions. "auto" chooses it from 0.001 to 1 by the AUC of held-out labeled rows.
+    gamma_B : float or "auto", default=0.1
+        Penalty on disagreement between views; "auto" chooses it from 0 to 1.
+    gamma_W : float or "auto", default=0.1
+        Penalty on roughness within views; "auto" chooses it from 0 to 1. With all three at "auto" ten models are
+        fitted, one penalty after the other.
     view_weights : {"uniform", "learned"} or array-like of shape (n_views,), default="uniform"
         The weights :math:`c`. "learned" fits them to held-out outputs of the views, in alternation with the
         functions; they are non-negative and sum to 1.
+    output_matrix : array-like of shape (n_classes, n_classes), default=None
+        The matrix R of the kernel :math:`G(x, z) R`: symmetric and positive semi-definite, for "squared". Outputs of
+        classes with a positive entry attract each other. None means the identity, separate outputs.
     class_weight : "balanced", dict or None, default=None
         Weight of each class in the loss. "balanced" gives all classes the same total weight.
-    length_scale : float or "median", default="median"
-        :math:`\sigma` of "rbf"; "median" means the median distance between rows in each view.
+    length_scale : float, "median" or list of them, default="median"
+        :math:`\sigma` of "rbf", of all views or of each; "median" means the median distance between rows in each view.
     degree : int, default=3
         Degree of "poly".
     coef0 : float, default=1.0
@@ -73,7 +76,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         None is exact, with kernel functions at all rows. "nystroem" uses kernel functions at `n_components` rows.
         "auto" is exact up to 16,000 rows times views.
     n_components : int, default=500
-        Number of rows that "nystroem" draws, the same in all views.
+        Number of rows that "nystroem" draws, the same in all views; up to half of them labeled, evenly by class.
     scale : bool, default=True
         Whether to scale all columns to mean 0 and standard deviation 1 over the rows that are used.
     tol : float, default=1e-6
@@ -82,6 +85,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         Largest number of passes of "hinge" over the labeled rows.
     random_state : int, RandomState instance or None, default=None
         Draws rows for "nystroem", for the median distance among more than 1,000 rows, and for clustering the columns.
+        These rows, and the folds for `slope_` and learned weights of views, depend on the order of the rows.
 
     Attributes
     ----------
@@ -90,6 +94,8 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         Columns of each view; views with constant columns only are dropped.
     view_weights_ : ndarray of shape (n_views,)
         The weights :math:`c`.
+    gamma_A_, gamma_B_, gamma_W_ : float
+        The penalties that were used.
     clusterer_ : VariableClusterer or None
         The fitted clusterer, if the views were not passed.
     length_scales_ : ndarray of shape (n_views,)
@@ -126,7 +132,8 @@ class MultiviewKernelClassifier(MultiviewClassifier):
 
     In coordinates where the norm of a function equals that of its coefficients, the penalties form one positive
     definite matrix H. Its Cholesky factor reduces the problem to a linear one of the size of the labeled rows, for both
-    losses. An exact fit takes time cubic in rows times views; "nystroem" is linear in the rows.
+    losses. H is block-diagonal up to the sum of the views, so an exact fit solves one system of the size of the rows
+    per view and one for all; its time is cubic in the rows. "nystroem" is linear in the rows.
 
     "learned" weights stay uniform if a class has a single labeled row.
 
@@ -166,13 +173,14 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         loss: Literal["squared", "hinge"] = "squared",
         *,
         views: Any = None,
-        kernel: Literal["rbf", "linear", "poly"] = "rbf",
-        gamma_A: float = 1e-2,
-        gamma_B: float = 0.1,
-        gamma_W: float = 0.1,
+        kernel: Any = "rbf",
+        gamma_A: float | Literal["auto"] = 1e-2,
+        gamma_B: float | Literal["auto"] = 0.1,
+        gamma_W: float | Literal["auto"] = 0.1,
         view_weights: ArrayLike | Literal["uniform", "learned"] = "uniform",
+        output_matrix: ArrayLike | None = None,
         class_weight: Literal["balanced"] | dict | None = None,
-        length_scale: float | Literal["median"] = "median",
+        length_scale: Any = "median",
         degree: int = 3,
         coef0: float = 1.0,
         laplacian: Literal["knn", "kernel"] = "knn",
@@ -191,6 +199,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         self.gamma_B = gamma_B
         self.gamma_W = gamma_W
         self.view_weights = view_weights
+        self.output_matrix = output_matrix
         self.class_weight = class_weight
         self.length_scale = length_scale
         self.degree = degree
@@ -215,7 +224,8 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labeled rows in the loss. Rows of weight 0, labeled or not, are ignored.
+            Weights of the labeled rows in the loss. Rows of weight 0, labeled or not, are ignored. A row of weight 2 is
+            not the same as a repeated row, which also counts twice in the penalties.
 
         Returns
         -------
@@ -227,18 +237,22 @@ class MultiviewKernelClassifier(MultiviewClassifier):
 
     def _fit(self, X, codes, sample_weight):
         rows = self._prepare(X, codes)
-        system = System(rows.features, [basis.size for basis in self._bases], rows.views, self._penalties())
         labeled = np.flatnonzero(rows.codes >= 0)
         codes = rows.codes[labeled]
         of_class = self._weights_of_classes(codes)
         weight = of_class[codes] if sample_weight is None else of_class[codes] * sample_weight[rows.origin[labeled]]
         weight = weight / weight.sum()
         loss = self._make_loss(**({} if self.loss == "squared" else {"tol": self.tol, "max_iter": self.max_iter}))
+
+        def learn(penalties):
+            return self._learn(rows.space, None, labeled, codes, weight, loss, penalties)
+
+        penalties = self._choose_penalties(lambda p: mean_auc(learn(p)[1] @ self._readout, codes, weight))
         if isinstance(self.view_weights, str) and self.view_weights == "learned":
+            system = rows.space.system(None, penalties)
             self.view_weights_ = system.learn_view_weights(labeled, codes, weight, loss, self.view_weights_)
-        theta, held_out = system.learn(labeled, codes, weight, loss, self.view_weights_, held_out=True)
-        self._keep(theta, held_out, codes, of_class)
-        del self._bases
+        found, held_out = learn(penalties)
+        self._keep(rows.space, found, held_out, codes, of_class)
         outputs = held_out @ self._readout
         self.held_out_decision_ = 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
         self.n_iter_ = loss.n_iter

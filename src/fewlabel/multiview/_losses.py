@@ -8,7 +8,7 @@ With the penalty :math:`\theta^\top H \theta` and :math:`H = L L^\top`, the labe
 import warnings
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, helmert
+from scipy.linalg import cho_factor, cho_solve, eigh, helmert
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabel.kernels.simplex import pass_over
@@ -19,8 +19,9 @@ _N_FOLDS = 5  # for the held-out outputs
 class SquaredLoss:
     """Squared loss |r_y - h|^2, with r_y of +1 for the class and -1 for the others; one column for two classes."""
 
-    def __init__(self, n_classes):
+    def __init__(self, n_classes, codes=None):
         self.codes = np.array([[-1.0], [1.0]]) if n_classes == 2 else 2.0 * np.eye(n_classes) - 1.0
+        self.codes = self.codes if codes is None else codes
         self.readout = np.array([[-0.5, 0.5]]) if n_classes == 2 else np.eye(n_classes)
         self.n_iter = 1
 
@@ -75,6 +76,47 @@ class HingeLoss:
         losses = np.maximum(margin + Z @ W @ self.simplex, 0.0)
         losses[np.arange(len(codes)), codes] = 0.0
         return float(weight @ losses.sum(axis=1) + 2.0 * (W**2).sum() - margin * alpha.sum())
+
+
+class OutputMatrix:
+    r"""The kernel :math:`G(x, z) R` of all outputs together, for a positive semi-definite matrix R (squared loss).
+
+    In the coordinates of an eigenvector of R the outputs are separate problems, in which :math:`\gamma_A` is divided by
+    the eigenvalue; a direction whose eigenvalue is 0 has the output 0.
+    """
+
+    def __init__(self, R, n_classes, loss):
+        R = np.asarray(R, dtype=np.float64)
+        if loss != "squared":
+            raise ValueError(f"output_matrix is for loss='squared', but loss={loss!r}: set output_matrix=None")
+        if R.shape != (n_classes, n_classes) or not np.isfinite(R).all() or np.abs(R - R.T).max() > 1e-8:
+            raise ValueError(
+                f"output_matrix has shape {R.shape} and should be a symmetric matrix with a row per class: pass "
+                f"{n_classes} x {n_classes} numbers"
+            )
+        values, vectors = eigh(R)
+        if values[-1] <= 0 or values[0] < -1e-8 * values[-1]:
+            raise ValueError(
+                f"output_matrix has the eigenvalues {values.round(6).tolist()}, but none may be negative and not all "
+                "0: pass a covariance of the classes, for instance"
+            )
+        self._codes = 2.0 * np.eye(n_classes) - 1.0
+        self._parts = [
+            (value, vectors[:, values == value]) for value in np.unique(values) if value > 1e-10 * values[-1]
+        ]
+        # For two classes half the difference of the outputs, as without a matrix.
+        self.readout = np.eye(2) / 2 - 0.25 if n_classes == 2 else np.eye(n_classes)
+
+    def learn(self, system_of, gamma_A, labels, view_weights):
+        """Return coefficients of the views and held-out outputs; `system_of` makes the system of a penalty."""
+        n_classes = len(self._codes)
+        found, held_out = [0.0] * len(view_weights), np.zeros((len(labels[1]), n_classes))
+        for value, vectors in self._parts:
+            loss = SquaredLoss(n_classes, self._codes @ vectors)
+            part, rest = system_of(gamma_A / value).learn(*labels, loss, view_weights, held_out=True)
+            found = [total + of_view @ vectors.T for total, of_view in zip(found, part)]
+            held_out += rest @ vectors.T
+        return found, held_out
 
 
 def simplex(n_classes):

@@ -49,7 +49,7 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
     n_jobs : int, default=None
         Number of processes that fit models; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the groups, and seeds the base classifiers.
+        Draws the groups, by position, so that the order of the rows matters, and seeds the base classifiers.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     max_samples : int, default=10000
         Largest number of rows that are used, drawn at random if there are more.
     random_state : int, RandomState instance or None, default=None
-        Draws rows, starts and bootstrap samples.
+        Draws rows, starts and bootstrap samples, by position, so that the order of the rows matters.
 
     Attributes
     ----------

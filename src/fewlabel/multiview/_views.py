@@ -34,17 +34,17 @@ def find_views(views, X, names, seed):
     return choose_views(views, X.shape[1], names), None
 
 
-def drop_constant(views, view_weights, X):
-    """Drop views in which all rows are equal."""
+def find_varying(views, X):
+    """Return the positions of the views in which not all rows are equal."""
     varies = np.ptp(X, axis=0) > 0
-    kept = [bool(varies[view].any()) for view in views]
-    if not any(kept):
+    kept = [v for v, view in enumerate(views) if varies[view].any()]
+    if not kept:
         raise ValueError("every column of X is constant, so there is nothing to learn: check the table")
-    if not all(kept):
-        dropped = [v for v, keep in enumerate(kept) if not keep]
+    if len(kept) < len(views):
+        dropped = [v for v in range(len(views)) if v not in kept]
         warnings.warn(
             f"view(s) {dropped} hold constant columns only and are ignored: remove them from views",
             UserWarning,
             stacklevel=caller_level(),
         )
-    return [view for view, keep in zip(views, kept) if keep], view_weights[np.array(kept)]
+    return kept

@@ -108,7 +108,7 @@ class FrozenTrees:
 
 
 class FrozenClassifier:
-    """A fitted decision tree, or histogram boosting of two classes, for predictions only.
+    """A fitted decision tree, forest, or histogram boosting of two classes, for predictions only.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def freeze(model):
 
 
 def freeze_classifier(model):
-    """A decision tree, or histogram boosting of two classes, as `FrozenClassifier`; any other model as it is.
+    """A decision tree, forest, or histogram boosting of two classes, as `FrozenClassifier`; any other model as it is.
 
     Parameters
     ----------
@@ -192,6 +192,8 @@ def freeze_classifier(model):
         nodes = _nodes(model.tree_, model.tree_.value[:, 0, :])
         trees = FrozenTrees([nodes], model.n_features_in_, np.zeros(len(model.classes_)), single_values=True)
         return FrozenClassifier(trees, model.classes_)
+    if kind in ("ExtraTreesClassifier", "RandomForestClassifier") and model.n_outputs_ == 1:
+        return FrozenClassifier(_freeze_forest(model, all_classes=True), model.classes_)
     if kind == "HistGradientBoostingClassifier" and len(model.classes_) == 2:
         trees = _freeze_hist_boosting(model)
         return model if trees is model else FrozenClassifier(trees, model.classes_, logistic=True)
@@ -258,8 +260,9 @@ def _nodes(tree, value):
     )
 
 
-def _freeze_forest(model):
-    binary = len(model.classes_) == 2
+def _freeze_forest(model, all_classes=False):
+    """The trees of a forest; of two classes the second will do, unless the sums for both are wanted."""
+    binary = len(model.classes_) == 2 and not all_classes
     trees = (
         _nodes(tree, tree.value[:, 0, 1:] if binary else tree.value[:, 0, :])
         for tree in (one.tree_ for one in model.estimators_)

@@ -7,7 +7,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from fewlabel.report.page import Report, make_report, next_rows_csv, write_card
+from fewlabel.report.advice import rows_to_label
+from fewlabel.report.page import Report, make_report, write_card
 from fewlabel.report.render import render, render_scorecard, write, write_drift
 from fewlabel.report.summarize import method_notes, metrics, notes_of, summarize, table_notes
 
@@ -16,10 +17,10 @@ __all__ = [
     "make_report",
     "method_notes",
     "metrics",
-    "next_rows_csv",
     "notes_of",
     "render",
     "render_scorecard",
+    "rows_to_label",
     "summarize",
     "table_notes",
     "write",

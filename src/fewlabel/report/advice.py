@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fewlabel.active import REASONS, BatchQuery, Query
+from fewlabel.tables import EncodedTable, TableClassifier
+from fewlabel.text import short
+
 _MOST_COLUMNS = 60  # columns to shuffle: each costs one scoring of the rows
 _MOST_ROWS = 400
-_CANDIDATES = 300  # best unlabeled rows, of which distant ones are chosen
-_POOL = 5000
 
 
 def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12) -> list[dict[str, Any]]:
@@ -63,82 +65,71 @@ def _ranks(estimator: Any, rows: np.ndarray) -> np.ndarray:
     return pd.DataFrame(decision).rank().to_numpy() / len(rows)
 
 
-def next_rows(model: Any, features: np.ndarray, codes: np.ndarray, seed: int = 0, n: int = 20) -> list[dict[str, Any]]:
-    """Choose unlabeled rows to label: uncertain ones, or ones the members disagree on, unlike each other.
+def rows_to_label(
+    model: TableClassifier, encoded: EncodedTable, probability: np.ndarray | None = None, *, n: int = 20, seed: int = 0
+) -> Query:
+    """Choose the unlabeled rows to label next by :class:`fewlabel.active.BatchQuery`.
 
     Parameters
     ----------
     model : TableClassifier
-        Fitted.
-    features : ndarray of shape (n_rows, n_features)
-        The encoded rows.
-    codes : ndarray of int
-        Class of each row, ``-1`` if unlabeled.
-    seed : int, default=0
+        Fitted to these rows.
+    encoded : EncodedTable
+    probability : ndarray of shape (n_rows, n_classes), default=None
+        Of all rows, by the estimator of the model, if they are known already.
     n : int, default=20
+    seed : int, default=0
+
+    Returns
+    -------
+    Query
+    """
+    features, read = encoded.features, encoded.labels
+    if model.estimator_.prior_ is not None:
+        probability = None  # from positives only: rows like them, as before any negative is known
+    elif probability is None:
+        probability = model.estimator_.predict_proba(features)
+    positive = None if model.positive_ is None else model.classes_[model.positive_]
+    return BatchQuery(positive=positive, random_state=seed).query(features, read, n, probability=probability)
+
+
+def described(
+    model: TableClassifier, X: pd.DataFrame, query: Query, probability: np.ndarray, shown: list[str]
+) -> list[dict[str, Any]]:
+    """The rows to label next, with what the model says and the values of some columns.
+
+    Parameters
+    ----------
+    model : TableClassifier
+    X : DataFrame
+        All rows.
+    query : Query
+    probability : ndarray of shape (n_rows, n_classes)
+    shown : list of str
+        Columns.
 
     Returns
     -------
     list of dict
-        Position of the row, its probability (of the most likely class if there are more than two), and the reason.
     """
-    pool = np.flatnonzero(codes < 0)
-    if len(pool) == 0:
-        return []
-    rng = np.random.default_rng(seed)
-    if len(pool) > _POOL:
-        pool = np.sort(rng.permutation(pool)[:_POOL])
-    estimator = model.estimator_
-    rows = features[pool]
-    probability = estimator.predict_proba(rows)
-    top = np.sort(probability, axis=1)
-    if len(model.classes_) == 2:
-        uncertainty = 1 / (1 + np.abs(np.asarray(estimator.decision_function(rows))))
-    else:
-        uncertainty = 1 - (top[:, -1] - top[:, -2])
-    names = list(estimator.members_)
-    ranks = np.array([estimator.members_[name].ranks(rows).mean(axis=1) for name in names])
-    if len(model.classes_) > 2:
-        ranks = np.array([estimator.members_[name].ranks(rows)[:, 0] for name in names])
-    spread = ranks.std(axis=0) if len(names) > 1 else np.zeros(len(pool))
-    worth = _scaled(uncertainty) + _scaled(spread)
-    chosen = _different(rows, worth, n)
-    return [
-        {
-            "row": int(pool[k]),
-            "probability": float(probability[k, 1] if len(model.classes_) == 2 else top[k, -1]),
-            "label": str(model.names_of(probability[k].argmax())),
-            "why": _why(k, names, ranks, spread, uncertainty),
-        }
-        for k in chosen
-    ]
-
-
-def _scaled(values: np.ndarray) -> np.ndarray:
-    width = np.ptp(values)
-    return (values - values.min()) / width if width > 0 else np.zeros(len(values))
-
-
-def _different(rows: np.ndarray, worth: np.ndarray, n: int) -> list[int]:
-    """The best rows, each far from those chosen before it, since similar rows add little information."""
-    candidates = np.argsort(-worth, kind="stable")[:_CANDIDATES]
-    z = np.nan_to_num(rows[candidates])
-    z = (z - z.mean(axis=0)) / np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
-    chosen = [0]
-    distance = np.linalg.norm(z - z[0], axis=1)
-    while len(chosen) < min(n, len(candidates)):
-        gain = worth[candidates] + _scaled(distance)
-        gain[chosen] = -np.inf
-        chosen.append(int(gain.argmax()))
-        distance = np.minimum(distance, np.linalg.norm(z - z[chosen[-1]], axis=1))
-    return [int(candidates[k]) for k in chosen]
-
-
-def _why(k: int, names: list[str], ranks: np.ndarray, spread: np.ndarray, uncertainty: np.ndarray) -> str:
-    if len(names) > 1 and (spread < spread[k]).mean() >= (uncertainty < uncertainty[k]).mean():
-        high, low = int(ranks[:, k].argmax()), int(ranks[:, k].argmin())
-        return (
-            f"methods disagree: {names[high]} ranks it above {ranks[high, k]:.0%} of the rows, "
-            f"{names[low]} above {ranks[low, k]:.0%}"
+    table = X.set_axis(X.columns.map(str), axis=1)
+    found = []
+    for row, how in zip(query.rows.tolist(), query.how):
+        chances, values = probability[row], table.iloc[row]
+        found.append(
+            {
+                "row": row + 1,  # counted from 1
+                "probability": float(chances[1] if len(chances) == 2 else chances.max()),
+                "label": str(model.names_of(chances.argmax())),
+                "how": how,
+                "why": REASONS[how],
+                "values": [{"column": name, "value": short(_plain(values[name]), 24)} for name in shown],
+            }
         )
-    return "close to the threshold"
+    return found
+
+
+def _plain(value: Any) -> str:
+    if value is None or (np.isscalar(value) and pd.isna(value)):
+        return ""
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)

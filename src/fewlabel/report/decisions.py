@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fewlabel.decisions import Estimate, Evidence
+from fewlabel.decisions import Estimate
 from fewlabel.tables import Decision
 from fewlabel.text import short
 
@@ -12,14 +12,12 @@ _TOPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
 
 
-def describe(decision: Decision, evidence: Evidence, positive: str) -> dict[str, Any]:
+def describe(decision: Decision, positive: str) -> dict[str, Any]:
     """Describe a cut, and the precision among the rows at the top of the ranking.
 
     Parameters
     ----------
     decision : Decision
-    evidence : Evidence
-        What it was chosen by.
     positive : str
         Name of the positive class.
 
@@ -32,13 +30,14 @@ def describe(decision: Decision, evidence: Evidence, positive: str) -> dict[str,
     sizes = [n for n in _TOPS if n <= decision.n_rows / 2]
     top = []
     for n in sizes:
-        found = evidence.at_top(n, of=decision.n_rows, costs=decision.costs)
+        found = decision.evidence.at_top(n, of=decision.n_rows, costs=decision.costs)
         top.append({"rows": n, **{name: _plain(found[name]) for name in ("precision", "recall", "lift")}})
     return {
         "rule": decision.rule,
         "cut": decision.cut,
         "rows": decision.n_rows,
         "flagged": decision.n_flagged,
+        "prior_interval": decision.evidence.prior_interval and list(decision.evidence.prior_interval),
         "costs": None if decision.costs is None else decision.costs._asdict(),
         "estimates": {name: _plain(found) for name, found in decision.yields.items()},
         "top": top,
@@ -46,20 +45,19 @@ def describe(decision: Decision, evidence: Evidence, positive: str) -> dict[str,
     }
 
 
-def curve(decision: Decision, evidence: Evidence) -> list[dict[str, Any]]:
+def curve(decision: Decision) -> list[dict[str, Any]]:
     """Share of flagged rows, precision, recall, lift and cost by cut, each with its band.
 
     Parameters
     ----------
     decision : Decision
-    evidence : Evidence
 
     Returns
     -------
     list of dict
         From few flagged rows to all.
     """
-    table = evidence.curve(decision.costs)
+    table = decision.evidence.curve(decision.costs, also=decision.cut)
     names = [name for name in _SHOWN if name in table]
     return [
         {

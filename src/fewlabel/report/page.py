@@ -13,7 +13,6 @@ from fewlabel.labels import read_positive
 from fewlabel.report.render import render, write
 from fewlabel.report.summarize import metrics, summarize
 from fewlabel.tables import EncodedTable, TableClassifier
-from fewlabel.text import without_formula
 
 
 class Report:
@@ -150,26 +149,3 @@ def write_card(summary: dict[str, Any], model: TableClassifier, path: str | os.P
 def _inert(text: str) -> str:
     """Names of the user's columns as text: no HTML in Markdown."""
     return html.escape(text, quote=False)
-
-
-def next_rows_csv(summary: dict[str, Any]) -> bytes:
-    """The rows to label next as a CSV file that a spreadsheet can open.
-
-    Parameters
-    ----------
-    summary : dict
-
-    Returns
-    -------
-    bytes
-    """
-    rows = [
-        {"row": row["row"], "probability": row["probability"], "of": row["label"], "reason": row["why"]}
-        | {value["column"]: value["value"] for value in row["values"]}
-        for row in summary["next_rows"]
-    ]
-    table = pd.DataFrame(rows, columns=None if rows else ["row", "probability", "of", "reason"])
-    safe = table.map(lambda value: without_formula(value) if isinstance(value, str) else value)
-    return (
-        safe.rename(columns=lambda name: without_formula(str(name))).to_csv(index=False, lineterminator="\n").encode()
-    )

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 
 import fewlabel
+from fewlabel.active import Query
 from fewlabel.auto import AutoClassifier
 from fewlabel.inspection import scorecard
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves, decisions
 from fewlabel.report.answer import confusion, good_for
 from fewlabel.report.forecast import forecast
-from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, evidence_of, score_table
+from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, score_table
 from fewlabel.text import short
 
 CONFIDENCE = 0.95
@@ -36,6 +37,7 @@ def summarize(
     model_file: str | None = None,
     source: str | None = None,
     test: tuple[pd.DataFrame, pd.Series] | None = None,
+    query: Query | None = None,
 ) -> dict[str, Any]:
     """Summarize a fitted model and its table as a plain dict.
 
@@ -61,6 +63,8 @@ def summarize(
         Where the table comes from.
     test : (DataFrame, Series), default=None
         Held-out rows and their labels, to test the model on.
+    query : Query, default=None
+        The rows to label next, by default those of :func:`fewlabel.report.rows_to_label`.
 
     Returns
     -------
@@ -100,7 +104,8 @@ def summarize(
         "model_file": model_file,
     }
     summary["good_for"] = good_for(summary)
-    summary["next_rows"] = _next_rows(model, X, features, codes, _important(model, summary), seed)
+    query = advice.rows_to_label(model, encoded, probability, seed=seed) if query is None else query
+    summary["next_rows"] = advice.described(model, X, query, probability, _important(model, summary))
     return summary
 
 
@@ -132,10 +137,11 @@ def table_notes(model: TableClassifier) -> list[str]:
 
 
 def method_notes(model: TableClassifier) -> list[str]:
-    """Notes on copies of rows and on methods that were left out; none for a single method, fitted with Dask."""
+    """Notes on an additive choice, copies of rows and methods left out; none for a single method, fitted with Dask."""
     if not isinstance(model.estimator_, AutoClassifier):
         return []
-    notes, copies = [], model.estimator_.n_copies_
+    choice, copies = model.estimator_.additive_choice_, model.estimator_.n_copies_
+    notes = [] if choice is None else [choice.text]
     if copies:
         notes.append(
             f"{copies} labeled rows are exact or near duplicates of others: they are on one side of every split"
@@ -263,10 +269,10 @@ def _decided(model: TableClassifier, encoded: EncodedTable, decision: Decision |
     """The cut, and the curve of all cuts; None and an empty list with more than two classes."""
     if model.positive_ is None:
         return {"decisions": None, "decision_curve": []}
-    evidence, decision = evidence_of(model, encoded), decision or choose_cut(model, encoded)
+    decision = decision or choose_cut(model, encoded)
     return {
-        "decisions": decisions.describe(decision, evidence, _class_names(model)[-1]),
-        "decision_curve": decisions.curve(decision, evidence),
+        "decisions": decisions.describe(decision, _class_names(model)[-1]),
+        "decision_curve": decisions.curve(decision),
     }
 
 
@@ -381,25 +387,6 @@ def _important(model: TableClassifier, summary: dict[str, Any], most: int = 4) -
         return [row["column"] for row in summary["importances"][:most]]
     source = dict(zip(model.encoder_.features_, model.encoder_.sources_))
     return list(dict.fromkeys(source[function["name"]] for function in summary["shape_functions"]))[:most]
-
-
-def _next_rows(
-    model: TableClassifier, X: pd.DataFrame, features: np.ndarray, codes: np.ndarray, shown: list[str], seed: int
-) -> list[dict[str, Any]]:
-    """Unlabeled rows worth labeling next, with the values of the columns that matter most."""
-    found = advice.next_rows(model, features, codes, seed)
-    table = X.set_axis(X.columns.map(str), axis=1)
-    for row in found:
-        values = table.iloc[row["row"]]
-        row["values"] = [{"column": name, "value": short(_plain(values[name]), 24)} for name in shown]
-        row["row"] += 1  # rows are counted from 1
-    return found
-
-
-def _plain(value: Any) -> str:
-    if value is None or (np.isscalar(value) and pd.isna(value)):
-        return ""
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _tested(model: TableClassifier, test: tuple[pd.DataFrame, pd.Series] | None) -> dict[str, Any] | None:

@@ -7,6 +7,8 @@ import pandas as pd
 
 from fewlabel.columns import as_numbers, choose_nominal
 
+_LEAST_ROWS, _UNIQUE = 20, 0.9  # from so many rows on, and from this share of distinct values
+
 
 class Columns(NamedTuple):
     """A table as numbers.
@@ -61,6 +63,19 @@ def _numbers(column):
     return as_numbers(column, parameter="nominal_features")
 
 
+def identifiers(columns: Columns) -> np.ndarray:
+    """Columns in which (nearly) every row has a value of its own: names, keys, and numbers that count the rows."""
+    found = np.zeros(len(columns.nominal), dtype=bool)
+    for j, column in enumerate(columns.values.T):
+        present = column[~np.isnan(column)]
+        n_distinct = len(np.unique(present))
+        if present.size < _LEAST_ROWS or n_distinct < _UNIQUE * present.size:
+            continue
+        counts = n_distinct == present.size and (present == np.round(present)).all() and np.ptp(present) < present.size
+        found[j] = columns.nominal[j] or counts
+    return found
+
+
 def scale(columns: Columns) -> Columns:
     """Scale numeric columns to [0, 1] over the rows; a constant column becomes 0."""
     values = columns.values.copy()
@@ -71,3 +86,22 @@ def scale(columns: Columns) -> Columns:
             low, half = present.min(), present.max() / 2 - present.min() / 2
             values[:, j] = 0.0 * values[:, j] if half == 0 else (values[:, j] / 2 - low / 2) / half
     return Columns(values, columns.nominal)
+
+
+def coordinates(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers without gaps: scaled columns with medians for missing values, and an indicator per nominal value.
+
+    Also gives the column that each coordinate belongs to.
+    """
+    scaled = scale(columns).values
+    blocks, owner = [], []
+    for j, nominal in enumerate(columns.nominal):
+        column = scaled[:, j]
+        missing = np.isnan(column)
+        if nominal:
+            block = (column[:, None] == np.unique(column[~missing])).astype(np.float64)
+        else:
+            block = np.where(missing, np.median(column[~missing]) if not missing.all() else 0.0, column)[:, None]
+        blocks.append(block)
+        owner += [j] * block.shape[1]
+    return np.hstack(blocks), np.array(owner, dtype=np.intp)

@@ -57,6 +57,8 @@ class ConsistencySubsetSelector(TableSelector):
         The selected columns in the order in which they were added; sorted after a Las Vegas search.
     scores_path_ : ndarray of shape (n_selected,)
         The consistency, 1 - rate, after each of them.
+    refused_ : ndarray of shape (n_features,), bool
+        Columns that look like identifiers, which are left out with a warning.
     classes_ : ndarray
         The classes of the labeled rows.
     n_features_in_ : int

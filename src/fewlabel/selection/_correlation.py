@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fewlabel.base import Interval
+from fewlabel.base import Interval, StrOptions
 from fewlabel.selection._base import TableSelector
 from fewlabel.selection._discretize import discretize, entropy
 from fewlabel.selection._search import best_first, ranked
@@ -35,6 +35,8 @@ class CorrelationSubsetSelector(TableSelector):
     locally_predictive : bool, default=True
         Whether to add afterwards, from the highest :math:`SU(f, y)` down, columns whose correlation with the class is
         higher than with any selected column.
+    rules : {"plain", "weka"}, default="plain"
+        How correlations are counted; see Notes.
     nominal_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
@@ -51,6 +53,8 @@ class CorrelationSubsetSelector(TableSelector):
         The merit after each of them; the locally predictive columns at the end may lower it.
     scores_ : ndarray of shape (n_features,)
         :math:`SU(f, y)` of each column.
+    refused_ : ndarray of shape (n_features,), bool
+        Columns that look like identifiers, which are left out with a warning.
     classes_ : ndarray
         The classes of the labeled rows.
     n_features_in_ : int
@@ -58,8 +62,10 @@ class CorrelationSubsetSelector(TableSelector):
 
     Notes
     -----
-    Follows CfsSubsetEval with BestFirst in Weka, with two differences: a missing value is a separate value (Weka
-    distributes it over the others), and two constant columns have correlation 0 (in Weka 1).
+    Follows CfsSubsetEval with BestFirst in Weka. With the plain rules a missing value is a separate value, and columns
+    without any correlation have correlation 0. With ``rules="weka"`` the rows with a missing value are distributed over
+    the other values in proportion to their frequency, and two columns without any correlation count as fully
+    correlated (with the class, as not correlated), as in Weka.
 
     References
     ----------
@@ -79,6 +85,7 @@ class CorrelationSubsetSelector(TableSelector):
         **TableSelector._parameter_constraints,
         "max_stale": [Interval(numbers.Integral, 1, None, closed="left")],
         "locally_predictive": ["boolean"],
+        "rules": [StrOptions({"plain", "weka"})],
     }
 
     def __init__(
@@ -86,16 +93,19 @@ class CorrelationSubsetSelector(TableSelector):
         *,
         max_stale: int = 5,
         locally_predictive: bool = True,
+        rules: Literal["plain", "weka"] = "plain",
         nominal_features: ArrayLike | Literal["auto"] = "auto",
         verbose: int = 0,
     ) -> None:
         self.max_stale = max_stale
         self.locally_predictive = locally_predictive
+        self.rules = rules
         self.nominal_features = nominal_features
         self.verbose = verbose
 
     def _select(self, columns, y, n_classes):
-        merits = Merits(discretize(columns, y, n_classes), y)
+        codes = discretize(columns, y, n_classes)
+        merits = Merits(codes, y, np.isnan(columns.values.T) if self.rules == "weka" else None)
         found = best_first(
             merits.of_children,
             empty_score=0.0,
@@ -118,17 +128,34 @@ class CorrelationSubsetSelector(TableSelector):
 
 
 class Merits:
-    """Merits of subsets; correlations with a column are computed when a subset that contains it is first expanded."""
+    """Merits of subsets; correlations with a column are computed when a subset that contains it is first expanded.
 
-    def __init__(self, codes, y):
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_rows), int
+        Values as `discretize` encodes them: the lowest code of a column is that of its missing values, if it has any.
+    y : ndarray of shape (n_rows,), int
+    missing : ndarray of shape (n_features, n_rows), bool, default=None
+        The missing values, for Weka's rules; None: the plain rules.
+    """
+
+    def __init__(self, codes, y, missing=None):
         self._codes = codes
+        self._has_gaps = None if missing is None else missing.any(axis=1)
         self._between = {}
-        self.with_class = symmetric_uncertainty(codes, y)
+        self.with_class = self._correlations(y, False)
+
+    def _correlations(self, other, has_gaps):
+        if self._has_gaps is None:
+            return symmetric_uncertainty(self._codes, other)
+        return symmetric_uncertainty(self._codes, other, self._has_gaps, has_gaps)
 
     def between(self, column):
         """Return the correlations of a column with all columns."""
         if column not in self._between:
-            self._between[column] = symmetric_uncertainty(self._codes, self._codes[column])
+            gaps = self._has_gaps
+            found = self._correlations(self._codes[column], gaps is not None and gaps[column])
+            self._between[column] = found if gaps is None else np.where(found == 0, 1.0, found)
         return self._between[column]
 
     def of_children(self, subset):
@@ -143,15 +170,49 @@ class Merits:
         return merits
 
 
-def symmetric_uncertainty(codes, other):
-    """Return the symmetric uncertainty, 0 to 1, of each row of `codes` with `other`; 0 if both are constant."""
-    n_other = int(other.max()) + 1
-    h_other = entropy(np.bincount(other).astype(np.float64))
+def symmetric_uncertainty(codes, other, has_gaps=None, other_has_gaps=False):
+    """Return the symmetric uncertainty, 0 to 1, of each row of `codes` with `other`; 0 if both are constant.
+
+    Code 0 of the rows in `has_gaps`, and of `other` if it has gaps, is a missing value, which is distributed over the
+    other values.
+    """
     result = np.zeros(len(codes))
     for j, column in enumerate(codes):
-        h = entropy(np.bincount(column).astype(np.float64))
-        joint = np.unique(column * n_other + other, return_counts=True)[1].astype(np.float64)
+        counts = np.zeros((column.max() + 1, other.max() + 1))
+        np.add.at(counts, (column, other), 1)
+        if has_gaps is not None:
+            counts = distribute_gaps(counts, int(has_gaps[j]), int(other_has_gaps))
+        h, h_other = entropy(counts.sum(axis=1)), entropy(counts.sum(axis=0))
         if h + h_other > 0:
-            result[j] = min(max(2 * (h + h_other - entropy(joint)) / (h + h_other), 0.0), 1.0)
+            result[j] = min(max(2 * (h + h_other - entropy(counts.ravel())) / (h + h_other), 0.0), 1.0)
     result[result < 1e-12] = 0.0  # rounding
     return result
+
+
+def distribute_gaps(counts, n_row, n_column):
+    """Counts of the present values, with the rows that have a gap added in proportion to them.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_values, n_other_values)
+        The first row counts the gaps if `n_row` is 1, the first column if `n_column` is 1.
+    n_row, n_column : int
+        0 or 1.
+
+    Returns
+    -------
+    ndarray
+        Without the row and column of the gaps. The gaps stay a value of their own if there is nothing else.
+    """
+    rows, columns = counts[n_row:].sum(axis=1), counts[:, n_column:].sum(axis=0)
+    if rows.sum() == 0 or columns.sum() == 0:
+        return counts
+    present = counts[n_row:, n_column:]
+    total = present.copy()
+    if n_row:
+        total += np.outer(rows / rows.sum(), counts[0, n_column:])
+    if n_column:
+        total += np.outer(counts[n_row:, 0], columns / columns.sum())
+    if n_row and n_column and present.sum() > 0:
+        total += present / present.sum() * counts[0, 0]
+    return total

@@ -39,15 +39,15 @@ class ReliefFSelector(TableSelector):
         Columns above this weight are selected if `n_features_to_select` is None.
     n_neighbors : int, default=10
         Neighbors per class; all rows of a class that has fewer.
-    max_samples : int, float or None, default=None
-        Number of query rows, or their share of the labeled rows; None means all of them.
+    max_samples : int, float or None, default=1000
+        Number of query rows, or their share of the labeled rows; None means all of them, in time quadratic in the rows.
     nominal_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     n_jobs : int, default=None
         Number of threads; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the query rows.
+        Draws the query rows, by position, so that the order of the rows matters with `max_samples`.
     verbose : int, default=0
         If positive, print the progress.
 
@@ -60,7 +60,9 @@ class ReliefFSelector(TableSelector):
     scores_path_ : ndarray of shape (n_features,)
         Their weights.
     support_ : ndarray of shape (n_features,), bool
-        The selected columns.
+        The selected columns; none, with a warning, if no weight is above those with shuffled labels.
+    refused_ : ndarray of shape (n_features,), bool
+        Columns that look like identifiers, which are left out with a warning.
     classes_ : ndarray
         The classes of the labeled rows.
     n_features_in_ : int
@@ -108,7 +110,7 @@ class ReliefFSelector(TableSelector):
         *,
         threshold: float = 0.0,
         n_neighbors: int = 10,
-        max_samples: float | None = None,
+        max_samples: float | None = 1000,
         nominal_features: ArrayLike | Literal["auto"] = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -144,6 +146,9 @@ class ReliefFSelector(TableSelector):
             self.support_ = self.scores_ > self.threshold
         else:
             self.support_[self.path_[: count(self.n_features_to_select, len(self.scores_))]] = True
+
+    def _statistic(self):
+        return self.scores_.max() if self.n_features_to_select is None else None
 
 
 def _n_values(codes):

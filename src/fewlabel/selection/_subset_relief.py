@@ -63,14 +63,16 @@ class SubsetReliefSelector(TableSelector):
     n_jobs : int, default=None
         Number of threads; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the sample.
+        Draws the sample, by position, so that the order of the rows matters if there are more than `max_samples`.
     verbose : int, default=0
         If positive, print each added column, the score and the elapsed time.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,), bool
-        The selected columns.
+        The selected columns; none, with a warning, if the search scores as well with shuffled labels.
+    refused_ : ndarray of shape (n_features,), bool
+        Columns that look like identifiers, which are left out with a warning.
     path_ : ndarray of shape (n_selected,), int
         The selected columns in the order in which they were added.
     scores_path_ : ndarray of shape (n_selected,)
@@ -195,6 +197,9 @@ class SubsetReliefSelector(TableSelector):
         self.scores_path_ = np.array(found.scores)
         self.support_ = np.zeros(n_columns, dtype=bool)
         self.support_[self.path_] = True
+
+    def _statistic(self):
+        return self.scores_path_[-1] if self.n_features_to_select is None else None
 
 
 def _greedy(score_children, most, tol, report):

@@ -1,7 +1,6 @@
 """Tables with text, dates, categories, booleans and missing values: an encoder, and a classifier that uses it."""
 
 from fewlabel.files import read_chunks, read_table
-from fewlabel.tables.additive import AdditiveChoice, fit_additive
 from fewlabel.tables.checks import RepeatedRows, TableCheck, check, repeated_rows, suspicions
 from fewlabel.tables.classifier import TableClassifier
 from fewlabel.tables.cuts import Decision, choose_cut, evidence_of
@@ -13,11 +12,10 @@ from fewlabel.tables.profile import Drift, Finding, compare
 from fewlabel.tables.reasons import Explanation, additive_model
 from fewlabel.tables.scorecard_sql import scorecard_sql
 from fewlabel.tables.scorecards import round_card, rounding_loss
-from fewlabel.tables.scoring import score_table
+from fewlabel.tables.scoring import row_reasons, score_columns, score_features, score_table
 
 __all__ = [
     "NUMBER",
-    "AdditiveChoice",
     "Columns",
     "Decision",
     "Drift",
@@ -33,13 +31,15 @@ __all__ = [
     "choose_cut",
     "compare",
     "evidence_of",
-    "fit_additive",
     "read_chunks",
     "read_columns",
     "read_table",
     "repeated_rows",
     "round_card",
     "rounding_loss",
+    "row_reasons",
+    "score_columns",
+    "score_features",
     "score_table",
     "scorecard_sql",
     "suspected_leaks",

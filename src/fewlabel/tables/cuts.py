@@ -1,11 +1,15 @@
 """The cut of a fitted table classifier: which rows it calls positive."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewlabel.auto import AutoClassifier
 from fewlabel.calibration import prior_cut
 from fewlabel.decisions import Costs, Estimate, Evidence, capacity_cut
+from fewlabel.exceptions import PriorWarning
+from fewlabel.prior import estimate_class_prior
 from fewlabel.tables.classifier import TableClassifier
 from fewlabel.tables.encoded import EncodedTable
 
@@ -28,6 +32,8 @@ class Decision(NamedTuple):
     yields : dict of str to Estimate
         What :meth:`fewlabel.decisions.Evidence.at` returns.
     costs : Costs or None
+    evidence : Evidence
+        What the cut was chosen by.
     """
 
     cut: float
@@ -36,6 +42,7 @@ class Decision(NamedTuple):
     n_flagged: int
     yields: dict[str, Estimate]
     costs: Costs | None
+    evidence: Evidence
 
 
 def evidence_of(model: TableClassifier, table: EncodedTable) -> Evidence:
@@ -69,9 +76,20 @@ def evidence_of(model: TableClassifier, table: EncodedTable) -> Evidence:
         positive,
         auto.out_of_fold_,
         prior=auto.prior_ if only else auto.prior,
+        prior_interval=_prior_interval(auto, table) if only and auto.prior is None else None,
         positives_only=only,
         sample_weight=None if weight is None else weight[auto.labeled_rows_],
+        training_share=auto.training_share_,
     )
+
+
+def _prior_interval(auto: AutoClassifier, table: EncodedTable) -> tuple[float, float]:
+    """A 90% interval of the prior that was estimated from positives only."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriorWarning)  # that methods disagree shows in the interval
+        positive = (table.labels.codes == 1).astype(int)
+        found = estimate_class_prior(table.features, positive, sample_weight=table.sampling.weight, random_state=0)
+    return min(found.low, auto.prior_), max(found.high, auto.prior_)
 
 
 def choose_cut(
@@ -130,7 +148,7 @@ def choose_cut(
         yields = evidence.at_top(flagged, of=len(scores), costs=costs)
     else:
         yields = evidence.at(cut, costs)
-    return Decision(cut, rule or _default_rule(model), len(scores), flagged, yields, costs)
+    return Decision(cut, rule or _default_rule(model), len(scores), flagged, yields, costs, evidence)
 
 
 def _cut(

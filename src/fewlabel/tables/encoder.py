@@ -16,6 +16,7 @@ from fewlabel.exceptions import TableError
 from fewlabel.tables.kinds import DATE, TEXT, as_kind, read_columns
 from fewlabel.tables.profile import profile_columns
 from fewlabel.text import did_you_mean, distinct, short
+from fewlabel.warning_filters import keep_filters
 
 _MANY = 8  # names that an error lists
 _TEXT_COMPONENTS = 30
@@ -167,13 +168,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     "features as input"
                 )
             table = table.set_axis(_numbered_names(table.shape[1]), axis=1)
-        missing = [name for name in self.columns_ if name not in table.columns]
-        if missing:
-            raise TableError(_missing_text(missing, [name for name in table.columns if name not in self.columns_]))
+        self.require_columns(list(table.columns))
         converted = {
             name: as_kind(table[name], kind, self.notations_.get(name, "")) for name, kind in self.columns_.items()
         }
-        return pd.DataFrame(converted, index=table.index)
+        return pd.DataFrame(converted, index=table.index, copy=False)
+
+    def require_columns(self, names: list[str]) -> None:
+        """Raise a `TableError` that suggests names if a table with these columns lacks columns of the fit.
+
+        Parameters
+        ----------
+        names : list of str
+        """
+        missing = [name for name in self.columns_ if name not in names]
+        if missing:
+            raise TableError(_missing_text(missing, [name for name in names if name not in self.columns_]))
 
     def encode(self, converted: pd.DataFrame) -> np.ndarray:
         """Encode converted columns, the second half of `transform`.
@@ -188,12 +198,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features)
         """
         plain, coded = self._split(converted)
-        blocks = [plain.to_numpy(dtype=np.float64)]
+        features = np.empty((len(converted), len(self.features_)))
+        for k, name in enumerate(plain.columns):
+            features[:, k] = plain[name]
         if self._vectorizer is not None:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Found unknown categories")  # they are encoded as zeros
-                blocks.append(self._vectorizer.transform(_numbered(coded)).to_numpy(dtype=np.float64))
-        return np.hstack(blocks)
+            self._encode_distinct(coded, self._vectorizer, features[:, plain.shape[1] :])
+        return features
+
+    def _encode_distinct(self, coded: pd.DataFrame, vectorizer: Any, features: np.ndarray) -> None:
+        """Encode dates and texts. Steps work row by row, so each distinct value of a column is encoded once."""
+        found = [pd.factorize(coded[name]) for name in coded.columns]  # code -1 if missing
+        longest = 1 + max(len(values) for _, values in found)
+        padded = [pd.Series(values, dtype=values.dtype).reindex(range(longest)) for _, values in found]
+        distinct_rows = pd.DataFrame({f"c{k}": values for k, values in enumerate(padded)})  # the last row is missing
+        with keep_filters():
+            warnings.filterwarnings("ignore", "Found unknown categories")  # they are encoded as zeros
+            encoded = vectorizer.transform(distinct_rows).to_numpy(dtype=np.float64)
+        sources = self.sources_[len(self.sources_) - features.shape[1] :]
+        for name, (codes, _) in zip(coded.columns, found):
+            of_column = [k for k, source in enumerate(sources) if source == name]
+            features[:, of_column] = encoded[:, of_column][codes]
 
     @property
     def profile_(self) -> dict[str, dict[str, Any]]:

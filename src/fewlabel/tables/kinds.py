@@ -155,11 +155,14 @@ def as_kind(column: pd.Series, kind: str, notation: str = "") -> pd.Series:
 
     `notation` is how texts write numbers or dates, see `fewlabel.tables.notations`.
     """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _each_category(column, kind, notation)
     if kind == NUMBER:
         if not pd.api.types.is_numeric_dtype(column.dtype):
             column = parse_numbers(column.astype(object), notation or PLAIN)
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return pd.Series(np.where(np.isfinite(values), values, np.nan), index=column.index)
+        finite = np.isfinite(values)
+        return pd.Series(values if finite.all() else np.where(finite, values, np.nan), index=column.index)
     if kind == BOOLEAN:
         return _as_boolean(column)
     if kind == DATE:
@@ -167,6 +170,13 @@ def as_kind(column: pd.Series, kind: str, notation: str = "") -> pd.Series:
             return column.dt.tz_localize(None) if column.dt.tz is None else column.dt.tz_convert(None)
         return parse_dates(column.astype(object).map(str, na_action="ignore").astype(object), notation or ISO)
     return column.astype(object).map(str, na_action="ignore").astype(object).where(column.notna(), None)
+
+
+def _each_category(column: pd.Series, kind: str, notation: str) -> pd.Series:
+    """`as_kind` of a column of categories: each category is converted once."""
+    categories = column.cat.categories
+    converted = as_kind(pd.Series(categories, dtype=categories.dtype), kind, notation)
+    return converted.reindex(column.cat.codes).set_axis(column.index)
 
 
 def _as_boolean(column: pd.Series) -> pd.Series:

@@ -1,12 +1,15 @@
 """Profiles: what each column looked like at fit, and where the columns of new rows do not fit it."""
 
+import itertools
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
+from fewlabel.kernels.tallies import tally
 from fewlabel.tables.kinds import DATE, TEXT, as_kind
 from fewlabel.text import short
 
@@ -98,6 +101,16 @@ class Drift:
             else:
                 values = converted[name]
             self._tallies[name].add(raw, values)
+
+    def merge(self, other: "Drift") -> None:
+        """Add the rows of another comparison with the same profile, which come after those of this one.
+
+        Parameters
+        ----------
+        other : Drift
+        """
+        for name, counts in self._tallies.items():
+            counts.merge(other._tallies[name])
 
     def findings(self) -> list[Finding]:
         """Columns whose new values do not fit the profile, in the order of the columns.
@@ -236,23 +249,30 @@ class _Tally:
         self.missing += int(missing.sum())
         self.unparseable += int(failed.sum())
         if failed.any():
-            self._keep_examples(raw[failed])
-        present = values.dropna()
+            self._keep_examples(raw[failed].unique())
         if "categories" in self.column:
-            places = present.map(lambda v: self.categories.get(v, -1)).to_numpy(dtype=np.int64)
-            self._keep_examples(present[places < 0])
-            self.counts += np.bincount(places % len(self.counts), minlength=len(self.counts))
+            codes, found = pd.factorize(values)
+            places = np.array([self.categories.get(value, -1) for value in found], dtype=np.int64)
+            self._keep_examples(found[places < 0])
+            counts = np.bincount(codes[codes >= 0], minlength=len(found))
+            np.add.at(self.counts, places, counts)  # -1 is the last count
             return
-        numbers = _as_numbers(present, self.column["kind"])
-        places = np.searchsorted(self.column["cuts"], numbers, side="left")
-        self.counts += np.bincount(places, minlength=len(self.counts))
-        low, high = self.column["low"], self.column["high"]
-        self.far += int(((numbers < 2 * low - high) | (numbers > 2 * high - low)).sum())
-        logs = np.log2(np.abs(numbers[numbers != 0]))
-        self.logs += len(logs), math.fsum(logs), math.fsum(logs**2)
+        numbers, (low, high) = _as_numbers(values, self.column["kind"]), (self.column[k] for k in ("low", "high"))
+        cuts = np.array(self.column["cuts"], dtype=np.float64)
+        self.far += tally(numbers, cuts, 2 * low - high, 2 * high - low, self.counts, self.logs)
 
-    def _keep_examples(self, values: pd.Series) -> None:
-        for value in values.unique()[:_EXAMPLES]:
+    def merge(self, other: "_Tally") -> None:
+        """Add the counts of rows that come later."""
+        self.rows += other.rows
+        self.missing += other.missing
+        self.unparseable += other.unparseable
+        self.far += other.far
+        self.counts += other.counts
+        self.logs += other.logs
+        self._keep_examples(other.examples)
+
+    def _keep_examples(self, values: Iterable[object]) -> None:
+        for value in itertools.islice(values, _EXAMPLES):
             if len(self.examples) < _EXAMPLES:
                 self.examples[short(value, 30)] = None
 

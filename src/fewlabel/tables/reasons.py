@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fewlabel.inspection import contributions
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.text import short
+from fewlabel.warning_filters import caller_level
 
 _N_REFERENCES = 50
 _ROWS_AT_ONCE = 20_000  # rows that the model scores in one call
@@ -205,7 +206,7 @@ def explain_by_sampling(
             f"the reasons have not converged after {max_rounds} rounds: their standard error is "
             f"{np.sqrt((error**2).mean() / max((mean**2).mean(), 1e-300)):.0%} of their size. Raise max_rounds or tol",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=caller_level(),
         )
     errors = pd.DataFrame(error, columns=names)
     return Explanation(pd.DataFrame(mean, columns=names), base / n_rounds, score, errors, converged)

@@ -8,7 +8,7 @@ import numpy as np
 from fewlabel.auto import RANK_EDGE, AutoClassifier
 from fewlabel.exceptions import TableError
 from fewlabel.inspection import check_points
-from fewlabel.tables.kinds import BOOLEAN, FALSE_WORDS, TRUE_WORDS
+from fewlabel.tables.kinds import BOOLEAN, DATE, FALSE_WORDS, TRUE_WORDS
 from fewlabel.tables.reasons import additive_model
 from fewlabel.tables.scorecards import Term, scorecard_terms
 
@@ -104,14 +104,21 @@ def _whole_points(terms: Sequence[Term], scale: float, start: float) -> str:
 
 
 def _require_plain(model: Any, terms: Sequence[Term]) -> None:
-    derived = sorted({term.source for term in terms if term.kind == "derived"})
-    written = sorted({term.source for term in terms} & set(model.encoder_.notations_))
-    for names, what in ((derived, "dates or free text"), (written, "numbers in a notation of their own")):
+    """Refuse what SQLite and DuckDB would have to be told in different ways, or not at all."""
+    kinds = model.encoder_.columns_
+    derived = {term.source for term in terms if term.kind == "derived"}
+    dates = {name for name in derived if kinds[name] == DATE}
+    written = {term.source for term in terms} & set(model.encoder_.notations_)
+    for names, what, remedy in (
+        (dates, "dates", "Put the parts that matter into columns of numbers, such as the year or the age in days"),
+        (derived - dates, "free text", "Put the words that matter into columns of their own"),
+        (written, "numbers or dates in a notation of their own", "Convert them to plain numbers"),
+    ):
         if names:
-            shown = ", ".join(repr(name) for name in names[:5])
+            shown = ", ".join(repr(name) for name in sorted(names)[:5])
             raise TableError(
-                f"the model uses columns that SQL cannot read the way it does ({what}): {shown}. Fit without them, "
-                "with --drop, or convert them to numbers before the fit"
+                f"the model uses columns that SQL cannot read the way it does ({what}): {shown}. {remedy}, or leave "
+                "them out with --drop, and fit again"
             )
 
 

@@ -78,8 +78,8 @@ def scorecard_terms(model: Any) -> list[Term]:
     booster = additive_model(model.estimator_)
     if booster is None:
         raise TypeError(
-            "the model is not a sum of step functions: fit with --method rankboost or pnu-aucboost, or "
-            "TableClassifier(RankBoostClassifier()) in Python"
+            "the model is not a sum of step functions: fit with --method scorecard, or "
+            "TableClassifier(AutoClassifier(interpretable=True)) in Python"
         )
     encoder = model.encoder_
     used = sorted(booster.shape_functions_, key=lambda function: function.column)

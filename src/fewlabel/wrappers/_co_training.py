@@ -66,7 +66,7 @@ class CoTrainingRun(Run):
         return self._models
 
     def predict(self, models, rows):
-        return product(models, self.views, self.learner.X[rows], self.learner.classes).argmax(axis=1)
+        return product(models, self.views, take(self.learner.X, rows), self.learner.classes).argmax(axis=1)
 
 
 def product(models, views, X, classes):
@@ -93,8 +93,8 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None means a
-        decision tree with at least 5 samples per leaf.
+        Base classifier with `predict_proba` or `decision_function`. None means 50 extremely randomized trees. With a
+        pipeline, or a classifier that takes text, `X` may be a data frame of any columns, or a list of texts.
     views : sequence of array-like, default=None
         Columns of each view, two views or more: positions, names, or masks. None means two random halves.
     k_best : int, default=4
@@ -107,8 +107,12 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         row is left.
     max_rounds : int or None, default=30
         Largest number of rounds. None means no limit.
+    n_jobs : int, default=None
+        Number of threads that run the rounds and those of the guard; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
         Draws views, pool and folds, and seeds base classifiers whose own `random_state` is None.
+        Labeled rows are drawn by position, so that the order of the rows that have labels matters, and unlabeled ones
+        by their values, of which sparse rows have another order than dense ones.
 
     Attributes
     ----------
@@ -159,6 +163,7 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         pool_size: int = 75,
         stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
         max_rounds: int | None = 30,
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.estimator = estimator
@@ -167,6 +172,7 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         self.pool_size = pool_size
         self.stop = stop
         self.max_rounds = max_rounds
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _self_label(self, X, codes):

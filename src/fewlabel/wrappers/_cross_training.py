@@ -67,14 +67,15 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     the same rounds three more times, each time without the labels of a third of the labeled rows, which the final
     classifier of that run predicts after every round. This gives an out-of-fold accuracy of each round. The labels of
     the best round are used if significantly more labeled rows are predicted correctly than from the labeled rows alone
-    (McNemar's exact test, one-sided, at 5% for all rounds together). Otherwise no assigned label is used, and the model
+    (McNemar's exact test, one-sided, at 5% for all rounds together). If fewer than five labeled rows are wrong at the
+    start, no round could pass, and none is run. Otherwise no assigned label is used, and the model
     is the base classifier fitted to the labeled rows, which is the outcome on most datasets.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None means a
-        decision tree with at least 5 samples per leaf.
+        Base classifier with `predict_proba` or `decision_function`. None means 50 extremely randomized trees. With a
+        pipeline, or a classifier that takes text, `X` may be a data frame of any columns, or a list of texts.
     n_parts : int, default=3
         Number of parts. 3 is NC-T; 2 is ICT, in which each classifier is fitted to half of the labels.
     k_best : int, default=10
@@ -90,8 +91,12 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         per class.
     threshold : float, default=None
         Smallest confidence of a row that is labeled.
+    n_jobs : int, default=None
+        Number of threads that run the rounds and those of the guard; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
         Draws the parts, and seeds base classifiers whose own `random_state` is None.
+        Labeled rows are drawn by position, so that the order of the rows that have labels matters, and unlabeled ones
+        by their values, of which sparse rows have another order than dense ones.
 
     Attributes
     ----------
@@ -165,6 +170,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         max_rounds: int | None = 10,
         balance: bool = False,
         threshold: float | None = None,
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.estimator = estimator
@@ -174,6 +180,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         self.max_rounds = max_rounds
         self.balance = balance
         self.threshold = threshold
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _self_label(self, X, codes):

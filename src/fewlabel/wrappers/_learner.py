@@ -56,9 +56,11 @@ def seeded(estimator, seed):
 
 
 def take(X, rows, columns=None):
-    """Return the given rows and columns of a dense or sparse table."""
-    X = X[rows]
-    return X if columns is None else X[:, columns]
+    """Return the given rows and columns of an array, a sparse matrix, a data frame or a series of texts."""
+    X = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    if columns is None:
+        return X
+    return X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
 
 
 def align(values, own, classes):

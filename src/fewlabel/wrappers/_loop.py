@@ -5,6 +5,10 @@ import math
 import numpy as np
 from scipy.stats import binom
 
+from fewlabel.threads import map_in_threads
+
+_LEVEL = 0.05
+
 
 class Run:
     """State of one run. A subclass defines which classifiers are fitted to which rows, and which rows they label.
@@ -39,24 +43,25 @@ class Run:
         self.iters[rows] = iteration
 
 
-def self_label(run, watchers, codes, max_rounds):
+def self_label(run, watchers, codes, max_rounds, n_jobs=None):
     """Run the rounds, and choose one: the last or, with `watchers`, the one that the guard chooses.
 
     A watcher is a run like `run` that does not see the labels of one fold. It runs the same rounds, and its final
-    classifiers predict that fold after each; together the watchers give an out-of-fold accuracy.
+    classifiers predict that fold after each; together the watchers give an out-of-fold accuracy. If so few labeled rows
+    are wrong at the start that no round could be accepted, none is run.
 
     Returns the final classifiers, the rounds in which their rows were labeled, the chosen round, and the history.
     """
-    at_start = best_right = _right(watchers, codes)
+    at_start = best_right = _right(watchers, codes, n_jobs)
     history = [_entry(run, 0, at_start)]
     start = kept = (run.models(), run.iters.copy(), 0) if watchers else None
+    if watchers and not _beats(np.ones_like(at_start), at_start, 1):
+        max_rounds = 0
     for iteration in range(1, max_rounds + 1):
-        n_new = run.turn(iteration)
+        n_new, *_ = map_in_threads(lambda each: each.turn(iteration), [run, *watchers], n_jobs)  # noqa: B023
         if n_new == 0:
             break
-        for watcher in watchers:
-            watcher.turn(iteration)
-        right = _right(watchers, codes)
+        right = _right(watchers, codes, n_jobs)
         history.append(_entry(run, iteration, right))
         if watchers and np.count_nonzero(right) > np.count_nonzero(best_right):
             kept, best_right = (run.models(), run.iters.copy(), iteration), right
@@ -95,16 +100,17 @@ def _beats(right, start, n_rounds):
     maximum of as many chances would pass a test for one of them too often (Bonferroni's correction).
     """
     gained, lost = np.count_nonzero(right & ~start), np.count_nonzero(start & ~right)
-    return n_rounds * binom.sf(gained - 1, gained + lost, 0.5) < 0.05
+    return n_rounds * binom.sf(gained - 1, gained + lost, 0.5) < _LEVEL
 
 
-def _right(watchers, codes):
+def _right(watchers, codes, n_jobs):
     """Whether each labeled row is predicted correctly by the watcher that did not learn from it; None without any."""
     if not watchers:
         return None
     guess = np.full(len(codes), -1)
-    for watcher in watchers:
-        guess[watcher.watched] = watcher.predict(watcher.models(), watcher.watched)
+    guesses = map_in_threads(lambda each: each.predict(each.models(), each.watched), watchers, n_jobs)
+    for watcher, found in zip(watchers, guesses):
+        guess[watcher.watched] = found
     return (guess == codes)[codes >= 0]
 
 

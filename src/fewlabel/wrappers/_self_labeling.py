@@ -3,17 +3,22 @@
 import numbers
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin
-from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import check_random_state
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, TakesWhatItsBaseTakes
+from fewlabel.columns import is_table, read_table
 from fewlabel.types import MatrixLike
-from fewlabel.wrappers._learner import Learner
+from fewlabel.wrappers._learner import Learner, take
 from fewlabel.wrappers._loop import deal, self_label
+
+_N_TREES = 50  # of the default base classifier
 
 
 def _has_posteriors(self):
@@ -39,6 +44,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         ],
         "stop": [StrOptions({"out-of-fold", "exhausted"})],
         "max_rounds": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
     _n_folds = 3  # of the labeled rows, for the guard
@@ -46,7 +52,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
     def _fit(self, X, codes, weight):
         order = _order_of_rows(X, codes)
         self.labeled_iter_ = np.empty(len(order), dtype=np.int64)
-        self.labeled_iter_[order] = self._self_label(X[order], codes[order])
+        self.labeled_iter_[order] = self._self_label(take(X, order), codes[order])
         self._transduce(X, codes)
 
     def _self_label(self, X, codes):
@@ -57,7 +63,9 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         guarded = self.stop == "out-of-fold" and bool((codes < 0).any())
         watchers = self._watchers(learner, codes, rng) if guarded else []
         max_rounds = len(codes) if self.max_rounds is None else self.max_rounds
-        self.estimators_, iters, self.best_iter_, self.history_ = self_label(run, watchers, codes, max_rounds)
+        self.estimators_, iters, self.best_iter_, self.history_ = self_label(
+            run, watchers, codes, max_rounds, self.n_jobs
+        )
         self.n_iter_ = len(self.history_) - 1
         return iters
 
@@ -76,7 +84,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         self.transduction_ = self.classes_[np.maximum(codes, 0)]
         unlabeled = np.flatnonzero(codes < 0)
         if len(unlabeled):
-            self.transduction_[unlabeled] = self._classes_of(X[unlabeled])
+            self.transduction_[unlabeled] = self._classes_of(take(X, unlabeled))
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class of each row.
@@ -132,7 +140,17 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         return self.classes_[self._combine(X).argmax(axis=1)]
 
     def _base(self):
-        return DecisionTreeClassifier(min_samples_leaf=5) if self.estimator is None else self.estimator
+        return ExtraTreesClassifier(_N_TREES) if self.estimator is None else self.estimator
+
+    def _validate(self, X, *, reset, **limits):
+        """Tables and texts for a base classifier that takes them stay as they are."""
+        base = self._base()
+        if isinstance(base, Pipeline) or get_tags(base).input_tags.string:
+            if is_table(X):
+                return read_table(self, X, reset=reset)
+            if np.ndim(X) == 1 and all(isinstance(text, str) for text in X):
+                return pd.Series(list(X))
+        return super()._validate(X, reset=reset, **limits)
 
 
 def _order_of_rows(X, codes):
@@ -141,8 +159,10 @@ def _order_of_rows(X, codes):
     Random draws and ties then do not depend on the order of the unlabeled rows.
     """
     unlabeled = np.flatnonzero(codes < 0)
-    rows = X[unlabeled]
-    if issparse(rows):
+    rows = take(X, unlabeled)
+    if hasattr(rows, "iloc"):
+        ranks = np.argsort(pd.util.hash_pandas_object(rows, index=False).to_numpy(), kind="stable")
+    elif issparse(rows):
         rows.sort_indices()
         ends = rows.indptr
         keys = [

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fewlabel.types import Seed
-from fewlabel.wrappers._learner import posteriors
+from fewlabel.wrappers._learner import posteriors, take
 from fewlabel.wrappers._loop import Run
 from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
@@ -38,7 +38,7 @@ class TriTrainingRun(Run):
         return list(self._models)
 
     def predict(self, models, rows):
-        return votes(models, self.learner.X[rows], self.learner.classes).argmax(axis=1)
+        return votes(models, take(self.learner.X, rows), self.learner.classes).argmax(axis=1)
 
     def turn(self, iteration):
         if len(self._free_rows) == 0:
@@ -111,15 +111,19 @@ class TriTrainingClassifier(SelfLabelingClassifier):
     Parameters
     ----------
     estimator : estimator, default=None
-        Base classifier with `predict_proba` or `decision_function`. None means a
-        decision tree with at least 5 samples per leaf.
+        Base classifier with `predict_proba` or `decision_function`. None means 50 extremely randomized trees. With a
+        pipeline, or a classifier that takes text, `X` may be a data frame of any columns, or a list of texts.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
         "out-of-fold": the guard of `CrossTrainingClassifier`, compared with the vote of the three bootstrap
         classifiers. "exhausted": stop when no classifier is updated, as published.
     max_rounds : int or None, default=30
         Largest number of rounds. None means as many as there are rows.
+    n_jobs : int, default=None
+        Number of threads that run the rounds and those of the guard; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
         Draws samples and folds, and seeds base classifiers whose own `random_state` is None.
+        Labeled rows are drawn by position, so that the order of the rows that have labels matters, and unlabeled ones
+        by their values, of which sparse rows have another order than dense ones.
 
     Attributes
     ----------
@@ -167,11 +171,13 @@ class TriTrainingClassifier(SelfLabelingClassifier):
         *,
         stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
         max_rounds: int | None = 30,
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.estimator = estimator
         self.stop = stop
         self.max_rounds = max_rounds
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _start(self, learner, codes, free, rng):

@@ -1,4 +1,4 @@
-"""Ada-PU (Zhao et al., 2022): accuracy from positives and unlabeled rows; Figures 1, 2, 3 and 5, without numbers."""
+"""Ada-PU (Zhao et al., 2022): accuracy from positives and unlabeled rows; Figures 1, 2, 3 and 5; and our defaults."""
 
 from dataclasses import dataclass
 
@@ -20,15 +20,26 @@ _FIRST_DRAW = 60  # the defaults of Ada-PU were chosen on earlier draws
 _ROUNDS = 100  # of the paper's boosters
 _LATE_ROUNDS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 100, 140, 200, 280, 400, 600)  # of our default
 _PASSES, _PASSES_SMALL, _LARGE = (1, 3, 10, 30), (1, 3, 10, 30, 100), 5000
-_AS_PUBLISHED = "Ada-PU, as published"
+_AS_PUBLISHED, _SEPARATE = "Ada-PU, as published", "Ada-PU, normalized separately"
 _ON_UNLABELED, _CEILING = "AdaBoost, P against U", "supervised (ceiling)"
 _RISKS = {"uPU, linear": "upu", "nnPU, linear": "nnpu", "uPU, MLP": "upu", "nnPU, MLP": "nnpu"}
 _NETWORKS = ("uPU, MLP", "nnPU, MLP")
 _FEW_OF_BOTH = ("AdaBoost, few of both", "GBDT, few of both", "XGBoost, few of both")
+_SEPARATELY: dict[str, dict] = {_SEPARATE: {"normalization": "separate"}}
 _CUTS: dict[str, dict] = {"Ada-PU, one random cut": {"n_thresholds": 1}, "Ada-PU, all cuts": {"splitter": "best"}}
+_OLD = "Ada-PU, defaults of version 0.1.0"
+_FORMS: dict[str, dict] = {
+    "Ada-PU": {},
+    _OLD: {"init": "zero", "correction": 0.7},
+    "Ada-PU, no stop": {"stop_risk": 0.0},
+    "Ada-PU, no correction": {"correction": 0.0},
+}
 _RATES: dict[str, dict] = {
     f"Ada-PU, learning rate {r:g}": {"learning_rate": r} for r in (0.001, 0.01, 0.1, 0.2, 0.5, 0.7, 0.9, 1.0)
 }
+
+
+_OF_OURS = {"Ada-PU": {"init": "prior", "correction": 0.3}}
 
 
 def _draw(dataset, repeat, data_home, with_negatives=False):
@@ -83,19 +94,15 @@ class Accuracy(Experiment):
     digits = ".1f"
     datasets = _DATASETS
     settings = (Prior(True), Prior(False))
-    methods = ("Ada-PU", _AS_PUBLISHED, *_RISKS, _ON_UNLABELED, _CEILING)
-    compared = (
-        ("Ada-PU", _AS_PUBLISHED),
-        ("Ada-PU", "nnPU, MLP"),
-        ("Ada-PU", "nnPU, linear"),
-        ("Ada-PU", "uPU, linear"),
-    )
+    methods = ("Ada-PU", _OLD, _AS_PUBLISHED, _SEPARATE, *_RISKS, _ON_UNLABELED, _CEILING)
+    compared = tuple((_OLD, other) for other in (_AS_PUBLISHED, "nnPU, MLP", "nnPU, linear", "uPU, linear"))
     needs = dict.fromkeys(_NETWORKS, "torch")
     repeats = published_repeats = 5
     constants = {"first_draw": _FIRST_DRAW, "n_positives": {"default": 1000, **_POSITIVES}, "rounds": _ROUNDS}
+    own_constants = _OF_OURS
 
     def has(self, dataset, setting, method):
-        return setting.known or method not in (_ON_UNLABELED, _CEILING)
+        return setting.known or method not in (_SEPARATE, _ON_UNLABELED, _CEILING)
 
     def problem(self, dataset, setting, repeat, data_home=None):
         return _draw(dataset, repeat, data_home)
@@ -139,7 +146,7 @@ class ByRound(Experiment):
         self.figures = (Figure(name, x, log=log),)
         self.with_negatives = with_negatives
         own = {"with_negatives": with_negatives, "late_rounds": _LATE_ROUNDS, "passes": _PASSES_SMALL}
-        self.constants = {**Accuracy.constants, **own}
+        self.constants, self.own_constants = {**Accuracy.constants, **own}, _OF_OURS
 
     def problem(self, dataset, setting, repeat, data_home=None):
         return _draw(dataset, repeat, data_home, self.with_negatives)
@@ -156,11 +163,11 @@ class ByRound(Experiment):
             options = {"prior": prior, "random_state": seed}
             models = (fewlabel.NeuralPUClassifier(_RISKS[method], max_iter=n, **options) for n in passes)
             return passes, [model.fit(rows, few).predict(tests) == 1 for model in models]
-        if method == "Ada-PU":  # its threshold depends on the round, so it stops at each and continues
-            model = fewlabel.PUAdaBoostClassifier(prior=prior, warm_start=True, random_state=seed)
+        if method in _FORMS:  # the threshold depends on the round, so the fit stops at each and continues
+            model = fewlabel.PUAdaBoostClassifier(prior=prior, warm_start=True, random_state=seed, **_FORMS[method])
             stops = (model.set_params(n_estimators=n).fit(rows, few) for n in _LATE_ROUNDS)
             return _LATE_ROUNDS, [model.predict(tests) == 1 for model in stops]
-        form = {**_CUTS, **_RATES}.get(method, {})
+        form = {**_SEPARATELY, **_CUTS, **_RATES}.get(method, {})
         model = fewlabel.PUAdaBoostClassifier.paper(n_estimators=_ROUNDS, prior=prior, random_state=seed, **form)
         stages = [scores > 0 for scores in model.fit(rows, few).staged_decision_function(tests)]
         return _every_round(stages or [np.ones(len(tests), dtype=bool)])
@@ -175,15 +182,64 @@ class ByRound(Experiment):
             _warm_up(problem)
 
 
+class Ranking(Experiment):
+    """Our own experiment: how the start value, the correction and the stop rule change the ranking."""
+
+    name = "Ranking"
+    datasets = (
+        *("wdbc", "pima", "credit-g", "ringnorm", "sick", "kr-vs-kp", "waveform", "surgical-deepnet", "sonar"),
+        *("creditcard-fraud", "default-credit-card", "unsw-nb15-test", "nsl-kdd-20pct", "hypothyroid", "ionosphere"),
+        *("vote", "twonorm"),
+    )
+    methods = ("Ada-PU", _OLD, "Ada-PU, no stop", "Ada-PU, no correction", _AS_PUBLISHED, _SEPARATE, _ON_UNLABELED)
+    compared = (("Ada-PU", _OLD), ("Ada-PU", _ON_UNLABELED), ("Ada-PU", "Ada-PU, no correction"))
+    repeats = 3
+    constants = {"most_positives": 100, "most_rows": 4000, "n_frauds": 300, "n_others": 6000}
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        """100 labeled positives, or half of them; up to 4,000 training rows, all of them unlabeled; test rows alike."""
+        data, y = binary(dataset, data_home)
+        rng = np.random.default_rng(repeat)
+        rows = rng.permutation(len(y))
+        if dataset == "creditcard-fraud":  # 492 frauds among 284,807 rows
+            frauds, others = rows[y[rows] == 1], rows[y[rows] == 0]
+            n, m = self.constants["n_frauds"], self.constants["n_others"]
+            train, test = np.r_[frauds[:n], others[:m]], np.r_[frauds[n:], others[m : 2 * m]]
+        else:
+            parts = train_test_split(rows, test_size=0.3, stratify=y[rows], random_state=repeat)
+            train, test = (part[: self.constants["most_rows"]] for part in parts)
+        positives = train[y[train] == 1]
+        n_labeled = min(self.constants["most_positives"], len(positives) // 2)
+        labeled = rng.choice(positives, n_labeled, replace=False)
+        few = np.r_[np.ones(n_labeled, dtype=int), np.full(len(train), -1)]
+        return Problem(as_numbers(data, train), y, np.r_[labeled, train], few, test, name=dataset)
+
+    def outcome(self, problem, setting, method, seed):
+        rows, few = problem.X[problem.train], problem.few
+        if method == _ON_UNLABELED:
+            model, few = _adaboost(seed), np.where(few == 1, 1, 0)
+        else:
+            model = _positive_unlabeled(method, _true_prior(problem), len(rows), seed)
+        return model.fit_ranking(rows, few).decision_function(problem.X[problem.test])
+
+    def measure(self, problem, setting, outcome):
+        y = problem.y[problem.test]
+        return {"score": roc_auc_score(y, outcome), "accuracy": 100 * float(np.mean((outcome > 0) == y))}
+
+    def warm_up(self, problem, setting, method):
+        _warm_up(problem)
+
+
 SUITE = Suite(
     "ada-pu",
     "Ada-PU: learning from positives and unlabeled rows",
     (
         Accuracy(),
-        ByRound("Figure 1", ("Ada-PU", _AS_PUBLISHED, *_NETWORKS), x="rounds or passes", log=True),
-        ByRound("Figure 2", ("Ada-PU", _AS_PUBLISHED, *_FEW_OF_BOTH), log=True, with_negatives=True),
+        ByRound("Figure 1", ("Ada-PU", _OLD, _AS_PUBLISHED, _SEPARATE, *_NETWORKS), x="rounds or passes", log=True),
+        ByRound("Figure 2", ("Ada-PU", _OLD, _AS_PUBLISHED, *_FEW_OF_BOTH), log=True, with_negatives=True),
         ByRound("Figure 3", (_AS_PUBLISHED, *_CUTS)),
         ByRound("Figure 5", tuple(_RATES)),
+        Ranking(),
     ),
     "ada_pu",
 )
@@ -214,10 +270,10 @@ def _every_round(stages):
 
 
 def _positive_unlabeled(method, prior, n_rows, seed):
-    if method == "Ada-PU":
-        return fewlabel.PUAdaBoostClassifier(prior=prior, random_state=seed)
-    if method == _AS_PUBLISHED:
-        return fewlabel.PUAdaBoostClassifier.paper(prior=prior, random_state=seed)
+    if method in _FORMS:
+        return fewlabel.PUAdaBoostClassifier(prior=prior, random_state=seed, **_FORMS[method])
+    if method in (_AS_PUBLISHED, _SEPARATE):
+        return fewlabel.PUAdaBoostClassifier.paper(prior=prior, random_state=seed, **_SEPARATELY.get(method, {}))
     if method in _NETWORKS:
         passes = _PASSES_SMALL[-1] if n_rows < _LARGE else _PASSES[-1]
         return fewlabel.NeuralPUClassifier(_RISKS[method], prior=prior, max_iter=passes, random_state=seed)

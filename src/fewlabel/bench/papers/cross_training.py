@@ -6,15 +6,16 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.cluster import KMeans
+from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier
-from sklearn.tree import DecisionTreeClassifier
 
 import fewlabel
 from fewlabel.bench.data import as_numbers, multiclass
 from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite, published
+from fewlabel.bench.weka import PrunedTree
 
 _PUBLISHED = published("cross_training")
 _THESIS_NAMES = {"pima": "diabetes", "credit-g": "german"}
@@ -40,13 +41,13 @@ class CrossTraining(Experiment):
         *("vote", "wdbc"),
     )
     settings = tuple(Labeled(percent) for percent in (20, 40, 60, 80))
-    methods = ("labels only", "NC-T, guard", "NC-T", "ICT", "Co-T", "Se-T", "tri-training")
+    methods = ("labels only", "vote of 3", "NC-T, guard", "NC-T", "ICT", "Co-T", "Se-T", "tri-training")
     compared = tuple((method, "labels only") for method in methods[1:])
 
     def __init__(self, name, covers, figure, base):
         self.name, self.covers, self.base = name, covers, base
         self.figures = (Figure(figure, "labels, percent", "percent", mean=True),)
-        self.constants = {"base": base, "test_share": 0.25}
+        self.constants = {"base": {"tree": "pruned tree"}.get(base, base), "test_share": 0.25}
 
     def problem(self, dataset, setting, repeat, data_home=None):
         data, y = multiclass(dataset, data_home)
@@ -58,10 +59,11 @@ class CrossTraining(Experiment):
     def outcome(self, problem, setting, method, seed):
         base = RBFNetwork(random_state=seed)
         if self.base == "tree":
-            base = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=seed)
+            base = PrunedTree(random_state=seed)
         rows, tests = problem.X[problem.train], problem.X[problem.test]
-        if method == "labels only":
-            return base.fit(rows[problem.known], problem.few[problem.known]).predict(tests)
+        if method in ("labels only", "vote of 3"):
+            model = base if method == "labels only" else BaggingClassifier(base, n_estimators=3, random_state=seed)
+            return model.fit(rows[problem.known], problem.few[problem.known]).predict(tests)
         if method == "Se-T":
             return _three_self_trainers(base, rows, problem.few, tests, seed)
         exhausted = {"stop": "exhausted", "random_state": seed}
@@ -91,6 +93,35 @@ def _three_self_trainers(base, X, y, tests, seed):
         model = SelfTrainingClassifier(clone(base), criterion="k_best", k_best=k, max_iter=None)
         votes.append(model.fit(X[part], y[part]).predict(tests))
     return np.array([np.bincount(vote).argmax() for vote in np.array(votes).T])
+
+
+def one_split(column, name, n_rows, shares=(0.2, 0.3)):
+    """The number of test rows that explains most accuracies of a column of the thesis as a count of one test split.
+
+    The mean over several splits of m rows is a multiple of 1/m only by chance.
+
+    Parameters
+    ----------
+    column : str
+    name : str
+        Dataset, as the thesis calls it.
+    n_rows : int
+    shares : (float, float), default=(0.2, 0.3)
+        Range of the shares of test rows that are tried.
+
+    Returns
+    -------
+    n_test, n_explained, n_printed : int
+        The number of test rows, and how many of the printed accuracies are a multiple of 1/`n_test` after rounding.
+    """
+    place = _PUBLISHED["columns"].index(column)
+    printed = [_PUBLISHED[base][share][name][place] for base in ("rbf", "tree") for share in ("20", "40", "60", "80")]
+    explained = {
+        m: sum(round(100 * round(value * m / 100) / m, 1) == value for value in printed)
+        for m in range(int(shares[0] * n_rows), int(shares[1] * n_rows) + 1)
+    }
+    best = max(explained, key=lambda m: explained[m])
+    return best, explained[best], len(printed)
 
 
 class RBFNetwork(ClassifierMixin, BaseEstimator):

@@ -1,6 +1,11 @@
 """Few labels: which method ranks the test rows of real tables best, and whether AutoClassifier beats each of them."""
 
+import os
+import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -24,7 +29,8 @@ _MOST_ROWS = 3000  # of a training and of a test part: label spreading keeps a m
 _MOST_ROWS_AUTO = 1500
 _LEAST = 5  # labels of each class
 _AUTO, _PNU = "AutoClassifier", "PNU-AUCBoost"
-_NEEDS = {"XGBoost": "xgboost", "LightGBM": "lightgbm"}
+_AUTOGLUON, _AUTOGLUON_PYTHON, _AUTOGLUON_SECONDS = "AutoGluon", "FEWLABEL_AUTOGLUON", 60
+_NEEDS = {"XGBoost": "xgboost", "LightGBM": "lightgbm", "CatBoost": "catboost"}
 _POSITIVES = {  # of the tables of AutoClassifier with several classes; elsewhere the rarest class
     "vowel": "1",
     "waveform": "1",
@@ -76,13 +82,13 @@ class AllMethods(Ranking):
         *("twonorm", "unsw-nb15-test", "vehicle0", "vote", "waveform", "wdbc", "wisconsin"),
     )
     settings = tuple(Labeled(percent) for percent in (1, 5, 15))
-    methods = (
+    methods: Sequence[str] = (
         *(_PNU, "RankBoost", "PNUAB", "linear AUC", "LS-AUC (SAMULT)", "SSMAB", "ASSEMBLE", "path neighbors"),
         *("cross-training", "tri-training", "logistic regression", "random forest", "extra trees"),
         *("histogram boosting", "XGBoost", "LightGBM", "self-training", "label spreading", _AUTO),
     )
-    figures = (Figure("Learning curves", "labels kept, percent", "percent", mean=True, log=True),)
-    compared = ((_AUTO, "extra trees"), (_PNU, "extra trees"), (_PNU, "RankBoost"))
+    figures: Sequence[Figure] = (Figure("Learning curves", "labels kept, percent", "percent", mean=True, log=True),)
+    compared: Sequence[tuple[str, str]] = ((_AUTO, "extra trees"), (_PNU, "extra trees"), (_PNU, "RankBoost"))
     constants = {"most_rows": _MOST_ROWS, "least_labels": _LEAST, "test_share": 0.3}
 
     def problem(self, dataset, setting, repeat, data_home=None):
@@ -149,7 +155,29 @@ class BesideAuto(Ranking):
         return (rows[dataset][columns.index(method)], np.nan)
 
 
-SUITE = Suite("few-labels", "Few labels: which method ranks best?", (AllMethods(), BesideAuto()), "few_labels")
+class BesidePeers(AllMethods):
+    """AutoClassifier and the tree booster beside CatBoost and AutoGluon, on the draws of `AllMethods`."""
+
+    name = "AutoClassifier beside CatBoost and AutoGluon"
+    methods = (_AUTO, "tree AUC boosting", "CatBoost", "extra trees", _AUTOGLUON)
+    figures = ()
+    compared = tuple((_AUTO, other) for other in methods[1:])
+    repeats = 5
+    constants = {**AllMethods.constants, "autogluon_seconds": _AUTOGLUON_SECONDS}
+
+    def why_not(self, method):
+        if method == _AUTOGLUON and not os.environ.get(_AUTOGLUON_PYTHON):
+            return f"{_AUTOGLUON_PYTHON} does not name the interpreter of an environment with AutoGluon"
+        return super().why_not(method)
+
+    def warm_up(self, problem, setting, method):
+        if method != _AUTOGLUON:
+            super().warm_up(problem, setting, method)
+
+
+SUITE = Suite(
+    "few-labels", "Few labels: which method ranks best?", (AllMethods(), BesideAuto(), BesidePeers()), "few_labels"
+)
 
 
 def make(method, seed):
@@ -168,11 +196,43 @@ def make(method, seed):
         "tri-training": lambda: fewlabel.TriTrainingClassifier(random_state=seed),
         "self-training": lambda: SelfTrainingClassifier(clone(scaled(LogisticRegression(max_iter=1000)))),
         "label spreading": lambda: scaled(Spreading(kernel="knn", n_neighbors=10, max_iter=100)),
+        "tree AUC boosting": lambda: fewlabel.TreeAUCBoostClassifier(random_state=seed),
         "AutoClassifier": lambda: fewlabel.AutoClassifier(random_state=seed),
     }
     if method in ours:
         return ours[method](), True
     return _supervised(method, seed), False
+
+
+class AutoGluon:
+    """AutoGluon on one core, in an environment of its own: it needs other versions of scikit-learn and NumPy."""
+
+    _PROGRAM = """
+import sys
+import numpy as np
+import pandas as pd
+from autogluon.tabular import TabularPredictor
+
+folder, seconds = sys.argv[1], float(sys.argv[2])
+data = np.load(folder + "/rows.npz")
+table = pd.DataFrame(data["X"]).add_prefix("x").assign(y=data["y"])
+predictor = TabularPredictor("y", eval_metric="roc_auc", path=folder + "/models", verbosity=0)
+predictor.fit(table, presets="high_quality", time_limit=seconds, num_cpus=1)
+scores = predictor.predict_proba(pd.DataFrame(data["new"]).add_prefix("x"))
+np.save(folder + "/scores.npy", scores[scores.columns.max()].to_numpy())
+"""
+
+    def fit(self, X, y):
+        self.X, self.y = X, y
+        return self
+
+    def decision_function(self, X):
+        with TemporaryDirectory() as folder:
+            np.savez(Path(folder) / "rows.npz", X=self.X, y=self.y, new=X)
+            command = [os.environ[_AUTOGLUON_PYTHON], "-c", self._PROGRAM, folder, str(_AUTOGLUON_SECONDS)]
+            own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+            subprocess.run(command, check=True, capture_output=True, env=own)
+            return np.load(Path(folder) / "scores.npy")
 
 
 class Spreading(LabelSpreading):
@@ -189,6 +249,12 @@ class Spreading(LabelSpreading):
 
 
 def _supervised(method, seed):
+    if method == _AUTOGLUON:
+        return AutoGluon()
+    if method == "CatBoost":
+        from catboost import CatBoostClassifier
+
+        return CatBoostClassifier(thread_count=1, random_seed=seed, verbose=False, allow_writing_files=False)
     if method == "XGBoost":
         from xgboost import XGBClassifier
 

@@ -1,14 +1,15 @@
 """FSCRF (Huang, 2011, chapter 3): subset selection by local relief, with two classifiers (Tables 3.2 to 3.6)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold
-from sklearn.naive_bayes import CategoricalNB, GaussianNB
-from sklearn.tree import DecisionTreeClassifier
 
 import fewlabel
-from fewlabel.bench.data import multiclass
-from fewlabel.bench.experiment import Experiment, Problem, Suite, published
+from fewlabel.bench.data import as_numbers, multiclass
+from fewlabel.bench.experiment import Experiment, Problem, Setting, Suite, published
+from fewlabel.bench.weka import NaiveBayes, PrunedTree, kinds_of_columns
 
 _PUBLISHED = published("fscrf")
 _FOLDS = 10
@@ -17,8 +18,41 @@ _TOP = {"Relief, top 3": 3, "Relief, top 5": 5, "Relief, top 8": 8}
 _SAME = (20, 1)  # sampled rows M and neighbors K of Tables 3.5 and 3.6, for all sets
 
 
+@dataclass(frozen=True)
+class Where(Setting):
+    """Which rows the selectors see: the training part of each fold, or all rows before the folds are made."""
+
+    rows: str
+
+    def __str__(self):
+        return f"columns selected on the {self.rows} rows"
+
+
+INSIDE, BEFORE = Where("training"), Where("whole table's")
+
+
+@dataclass(frozen=True)
+class Fold(Problem):
+    """A fold with the classes that the selectors see.
+
+    Attributes
+    ----------
+    seen : ndarray of int
+        Rows that the selectors see.
+    seen_classes : ndarray of int
+        Their classes. If these are all rows, the test labels are among them: the accuracy is then too high, as it
+        probably is in the thesis.
+    draw : int
+        Number of the division into folds.
+    """
+
+    seen: np.ndarray | None = None
+    seen_classes: np.ndarray | None = None
+    draw: int = 0
+
+
 class Selection(Experiment):
-    """Columns are selected inside each fold, then counted or used by a classifier.
+    """Columns are selected, then counted or used by a classifier.
 
     Parameters
     ----------
@@ -37,6 +71,7 @@ class Selection(Experiment):
         *("soybean", "splice", "twonorm", "waveform"),
     )
     digits = ".1f"
+    settings = (INSIDE, BEFORE)
     repeats = published_repeats = 100
 
     def __init__(self, name, methods, classify=None, published=None, *, same=False):
@@ -51,11 +86,15 @@ class Selection(Experiment):
         data, y = multiclass(dataset, data_home)
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=repeat // _FOLDS).split(data, y)
         train, test = list(folds)[repeat % _FOLDS]
-        return Problem(data, y, train, y[train], test, name=dataset)
+        seen = train if setting == INSIDE else np.arange(len(y))
+        few, draw = y[train], repeat // _FOLDS
+        return Fold(data, y, train, few, test, name=dataset, seen=seen, seen_classes=y[seen], draw=draw)
 
     def outcome(self, problem, setting, method, seed):
         n_sampled, n_neighbors = _SAME if self.same else _PUBLISHED["sizes"][problem.name][-2:]
-        kept = _support_of_fold(problem, method, seed, n_sampled, n_neighbors)
+        # Columns that all folds share depend on the division into folds only.
+        drawn = seed if setting == INSIDE else problem.draw
+        kept = _support_of_fold(problem, method, drawn, n_sampled, n_neighbors)
         if self.classify is None:
             return None, int(kept.sum())
         predicted = self.classify(problem.X.loc[:, kept], problem.few, problem.train, problem.test, seed)
@@ -84,10 +123,11 @@ _kept: dict[tuple, np.ndarray] = {}  # columns by fold and method: the tables sh
 
 
 def _support_of_fold(problem, method, seed, n_sampled, n_neighbors):
-    key = (problem.name, method, seed, n_sampled, n_neighbors, hash(problem.train.tobytes() + problem.few.tobytes()))
+    told = hash(problem.seen.tobytes() + problem.seen_classes.tobytes())
+    key = (problem.name, method, seed, n_sampled, n_neighbors, told)
     if key not in _kept:
-        rows = problem.X.iloc[problem.train]
-        _kept[key] = support(rows, problem.few, method, seed, max_samples=n_sampled, n_neighbors=n_neighbors)
+        options = dict(max_samples=n_sampled, n_neighbors=n_neighbors)
+        _kept[key] = support(problem.X.iloc[problem.seen], problem.seen_classes, method, seed, **options)
     return _kept[key]
 
 
@@ -99,7 +139,7 @@ def support(X, y, method, seed, **sample):
     if method == "all":
         return np.ones(X.shape[1], dtype=bool)
     if method == "CFS":
-        selector = fewlabel.CorrelationSubsetSelector(nominal_features=nominal)
+        selector = fewlabel.CorrelationSubsetSelector(rules="weka", nominal_features=nominal)
     elif method == "LVF":
         selector = fewlabel.ConsistencySubsetSelector(nominal_features=nominal)
     elif method == "Relief":  # as many columns as FSCRF
@@ -112,40 +152,20 @@ def support(X, y, method, seed, **sample):
     return selector.fit(X, y).get_support()
 
 
-def _parts(data, train):
-    """Numbers with gaps filled by the training median, and categories as codes with the gap a code of its own."""
-    numeric = data.select_dtypes("number")
-    numeric = numeric.fillna(numeric.iloc[train].median()).fillna(0.0)
-    nominal = data[[c for c in data.columns if c not in numeric]]
-    return numeric, nominal.apply(lambda c: pd.Series(pd.factorize(c)[0] + 1, index=c.index))
-
-
 def naive_bayes(data, y, train, test, seed=None):
-    """Classes of the test rows by both kinds of columns: log-likelihoods add up, the class prior is counted once.
-
-    `y` holds the classes of the training rows. Without any column the largest class is returned.
-    """
-    numeric, codes = _parts(data, train)
-    classes = np.unique(y)
-    log_share = np.log(np.bincount(y)[classes] / len(y))
-    joint = np.tile(log_share, (len(test), 1))
-    for columns in (numeric, codes):
-        if columns.shape[1]:
-            model = GaussianNB(var_smoothing=1e-6)
-            if columns is codes:
-                model = CategoricalNB(min_categories=codes.max().to_numpy() + 1)
-            values = columns.to_numpy()
-            joint += model.fit(values[train], y).predict_joint_log_proba(values[test]) - log_share
-    return classes[joint.argmax(axis=1)]
+    """Classes of the test rows by Weka's naive Bayes; `y` holds the classes of the training rows."""
+    return _predict(NaiveBayes(kinds_of_columns(data)), data, y, train, test)
 
 
 def _tree(data, y, train, test, seed):
-    if data.shape[1] == 0:
+    if data.shape[1] == 0:  # naive Bayes then gives the largest class
         return naive_bayes(data, y, train, test)
-    numeric, codes = _parts(data, train)
-    dummies = pd.get_dummies(codes.astype("category"), dtype=float) if codes.shape[1] else codes
-    values = pd.concat([numeric, dummies], axis=1).to_numpy(dtype=float)
-    return DecisionTreeClassifier(min_samples_leaf=2, random_state=seed).fit(values[train], y).predict(values[test])
+    return _predict(PrunedTree(random_state=seed), data, y, train, test)
+
+
+def _predict(model, data, y, train, test):
+    values = as_numbers(data, train)
+    return model.fit(values[train], y).predict(values[test])
 
 
 SUITE = Suite(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.semi_supervised import LabelSpreading
@@ -18,7 +19,8 @@ _PREFIX = "ssl-"  # of the datasets of the benchmark
 _GENERATED = {"two-moons": fewlabel.make_two_moons, "three-circles": fewlabel.make_three_circles}
 _THESIS_K = {"two-moons": 10, "three-circles": 6}
 _NMSNN = ("NMSNN", "NMSNN, as published")
-_PRINTED = (*_NMSNN, "MSNN", "1-NN", "LLGC")  # methods of the thesis's tables
+_MSNN = ("MSNN", "MSNN, graph of NMSNN")
+_PRINTED = (*_NMSNN, *_MSNN, "1-NN", "LLGC")  # methods of the thesis's tables
 _OFFICIAL = (10, 100)  # labeled rows of the splits of the benchmark
 
 
@@ -56,9 +58,12 @@ class Paths(Experiment):
             "NMSNN": lambda: fewlabel.PathNeighborsClassifier(**k),
             "NMSNN, as published": lambda: fewlabel.PathNeighborsClassifier.thesis(**k),
             "MSNN": lambda: fewlabel.PathNeighborsClassifier(cost="length", scale="range"),
+            "MSNN, graph of NMSNN": lambda: fewlabel.PathNeighborsClassifier.thesis(**k, cost="length"),
             "1-NN": lambda: KNeighborsClassifier(1),
-            "LLGC": lambda: LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.99, max_iter=1000),
-            "label spreading, rbf": lambda: LabelSpreading(gamma=1 / (2 * 0.15**2), alpha=0.99, max_iter=100),
+            "LLGC": LocalAndGlobalConsistency,
+            "label spreading, 10 neighbors": lambda: LabelSpreading(
+                kernel="knn", n_neighbors=10, alpha=0.99, max_iter=1000
+            ),
             "SVM, rbf": lambda: SVC(),
             "SVM, linear": lambda: SVC(kernel="linear"),
         }[method]()
@@ -80,6 +85,29 @@ class Paths(Experiment):
         if method.startswith(("NMSNN", "MSNN")):
             rows = problem.known
             fewlabel.PathNeighborsClassifier().fit(problem.X[rows], problem.few[rows])
+
+
+class LocalAndGlobalConsistency:
+    """LLGC with the thesis's sigma and alpha: the fixed point of its iteration, for small tables.
+
+    References
+    ----------
+    .. [1] D. Zhou, O. Bousquet, T. N. Lal, J. Weston, B. Schoelkopf. Learning with local and global consistency.
+       Advances in Neural Information Processing Systems 16, 2004.
+    """
+
+    def __init__(self, sigma=0.15, alpha=0.99):
+        self.sigma, self.alpha = sigma, alpha
+
+    def fit(self, X, y):
+        affinity = np.exp(-euclidean_distances(X, squared=True) / (2 * self.sigma**2))
+        np.fill_diagonal(affinity, 0.0)
+        root = np.sqrt(np.maximum(affinity.sum(axis=0), np.finfo(float).tiny))
+        affinity /= root * root[:, None]
+        classes = np.unique(y[y >= 0])
+        scores = np.linalg.solve(np.eye(len(y)) - self.alpha * affinity, (y[:, None] == classes).astype(float))
+        self.transduction_ = classes[scores.argmax(axis=1)]
+        return self
 
 
 def _benchmark(dataset, n_labeled, repeat, data_home):
@@ -109,23 +137,47 @@ class Benchmark(Paths):
     covers = ("Table 6.2", "Table 6.3", "Table 6.4", "Table 6.5", "Table 6.6")
     datasets = tuple(_PREFIX + name for name in ("Digit1", "USPS", "COIL", "BCI", "g241c", "g241d", "Text"))
     settings = tuple(Labeled(n) for n in _PUBLISHED["labeled"])
-    methods = (*_PRINTED, "label spreading, rbf", "SVM, rbf", "SVM, linear")
+    methods = (*_PRINTED, "label spreading, 10 neighbors", "SVM, rbf", "SVM, linear")
     compared = (("NMSNN", "NMSNN, as published"), ("NMSNN", "1-NN"), ("NMSNN", "LLGC"))
 
     def has(self, dataset, setting, method):
-        if setting.n not in _OFFICIAL:  # what the thesis prints
-            return dataset.removeprefix(_PREFIX) in _PUBLISHED and method in _PRINTED
-        return not (dataset == "ssl-Text" and method == "label spreading, rbf")  # its kernel takes no sparse rows
+        printed = dataset.removeprefix(_PREFIX) in _PUBLISHED and method in _PRINTED
+        return setting.n in _OFFICIAL or printed
 
     def problem(self, dataset, setting, repeat, data_home=None):
         return _benchmark(dataset, setting.n, repeat, data_home)
 
     def paper(self, dataset, setting, method):
-        rows, name = _PUBLISHED.get(dataset.removeprefix(_PREFIX), {}), "NMSNN" if method in _NMSNN else method
+        rows = _PUBLISHED.get(dataset.removeprefix(_PREFIX), {})
+        name = "NMSNN" if method in _NMSNN else "MSNN" if method in _MSNN else method
         if name not in rows:
             return None
         mean, sd = rows[name][_PUBLISHED["labeled"].index(setting.n)]
         return 100 - mean, sd
+
+
+class Agreement(Paths):
+    """On how many rows NMSNN and MSNN agree if they search the same graph."""
+
+    name = "NMSNN and MSNN on one graph"
+    metric = "unlabeled rows to which both give the same class, in percent"
+    higher_is_better = True
+    comparable = False
+    datasets = Benchmark.datasets
+    settings = tuple(Labeled(n) for n in _OFFICIAL)
+    methods = ("NMSNN", "NMSNN, as published")
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        return _benchmark(dataset, setting.n, repeat, data_home)
+
+    def outcome(self, problem, setting, method, seed):
+        make = fewlabel.PathNeighborsClassifier
+        make = make.thesis if "published" in method else make
+        found = [make(cost=cost).fit(problem.X, problem.few).transduction_ for cost in ("exponential", "length")]
+        return (found[0] == found[1])[problem.test]
+
+    def measure(self, problem, setting, outcome):
+        return {"score": 100 * float(np.mean(outcome))}
 
 
 class Generated(Paths):
@@ -173,6 +225,7 @@ SUITE = Suite(
     "Neighbors by shortest paths",
     (
         Benchmark(),
+        Agreement(),
         Generated(),
         ByNeighbors("Figures 6.3 and 6.4 by K", (), tuple(_GENERATED)),
         ByNeighbors("Figure 6.5", ("Figure 6.5",), ("ssl-Digit1", "ssl-USPS", "ssl-COIL")),

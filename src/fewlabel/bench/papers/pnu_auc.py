@@ -1,30 +1,25 @@
-"""PNU-AUCBoost (Yang et al., 2022): Table 2 (six methods), Table 3 (run time), Figures 1 (ranks) and 2 (rounds)."""
+"""PNU-AUCBoost (Yang et al., 2022): Tables 2 (six methods) and 3 (run time), Figures 1 (ranks) and 2 (rounds)."""
 
 import time
-from itertools import product
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
 
 import fewlabel
 from fewlabel.bench.data import as_numbers, binary
 from fewlabel.bench.experiment import Experiment, Figure, Problem, Suite, published
+from fewlabel.bench.papers import pnu_auc_methods as methods_of
+from fewlabel.bench.papers.few_labels import AllMethods, Labeled
 
 _PUBLISHED = published("pnu_auc")
-_ROUNDS = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500)
-_GAMMAS = (0.5, 0.8, 0.9, 0.95, 0.98, 1.0)
-_RHOS = (0.0, 0.02, 0.05)
-_ADA_GAMMAS = (0.1, 0.3, 0.5, 0.7, 0.9)
-_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
 _SIZES = {f"simulated-{n}": n for n in (100, 150, 200, 250, 300, 350, 400, 1000, 2000, 4000)}  # the paper ends at 400
 _MOST_ROUNDS = 200  # of Figure 2
-_DEFAULTS, _AS_PUBLISHED, _EXPLICIT = (
-    f"PNU-AUCBoost, {form}" for form in ("defaults", "as published", "explicit pairs")
+_DEFAULTS, _AS_PUBLISHED, _EXPLICIT, _OUR_STEP = (
+    f"PNU-AUCBoost, {form}" for form in ("defaults", "as published", "explicit pairs", "our step")
 )
-_RISKS = {"PNUAUC": "pnu", "Samult": "samult", "LSAUC": "pn"}
 _LABELED = 0.15
+_DEFAULT_GAMMA = fewlabel.PNUAUCBoostClassifier().gamma
 
 
 def _split(dataset, repeat, data_home):
@@ -42,33 +37,35 @@ class Table2(Experiment):
     name = "Table 2"
     covers = ("Table 2", "Figure 1")
     datasets = (
-        *("pima", "ring", "vehicle0", "credit-g", "glass1", "wisconsin", "wdbc", "shuttle-c0-vs-c4", "monk-2", "sonar"),
-        *("surgical-deepnet", "insurance-30pct", "cod-rna-59k"),
+        *("pima", "ring", "phoneme", "vehicle0", "vehicle2", "credit-g", "glass1", "wisconsin", "wdbc"),
+        *("shuttle-c0-vs-c4", "monk-2", "sonar", "surgical-deepnet", "insurance-30pct", "cod-rna-59k"),
     )
-    methods = ("PNU-AUCBoost", "RBAUC", "PNUAUC", "Samult", "PNUAB", "LSAUC", _DEFAULTS)
-    compared = (("PNU-AUCBoost", "RBAUC"), ("PNU-AUCBoost", "Samult"), ("PNU-AUCBoost", _DEFAULTS))
+    methods = (
+        *("PNU-AUCBoost", "RBAUC", "PNUAUC", "Samult", "PNUAB", "LSAUC"),
+        *(_OUR_STEP, "RBAUC, our step", _DEFAULTS),
+    )
+    compared = (
+        ("PNU-AUCBoost", "RBAUC"),
+        ("PNU-AUCBoost", "Samult"),
+        (_OUR_STEP, "PNU-AUCBoost"),
+        (_OUR_STEP, "RBAUC, our step"),
+        (_DEFAULTS, "PNU-AUCBoost"),
+    )
+    marked_against = "PNU-AUCBoost"
+    natural_ends = {"gamma": (-1.0, 0.0, 1.0), "rho": (0.0,)}
     repeats = published_repeats = 15
-    constants = {
-        "labeled": _LABELED,
-        "rounds": _ROUNDS,
-        "gammas": _GAMMAS,
-        "rhos": _RHOS,
-        "ada_gammas": _ADA_GAMMAS,
-        "alphas": _ALPHAS,
-        "n_components": 200,
-    }
+    constants = {"labeled": _LABELED, "n_components": methods_of.N_COMPONENTS}
+    own_constants = {**methods_of.grids(), _DEFAULTS: {"gamma": _DEFAULT_GAMMA}}
 
     def problem(self, dataset, setting, repeat, data_home=None):
         return _split(dataset, repeat, data_home)
 
     def outcome(self, problem, setting, method, seed):
         """Scores of validation and test rows for each choice of the parameters."""
-        rows = problem.X[problem.train]
+        rows, y = problem.X[problem.train], problem.y[problem.train]
         both = problem.X[np.concatenate([problem.validation, problem.test])]
-        if method in _RISKS:
-            scaler = StandardScaler().fit(rows)
-            return dict(_least_squares(scaler.transform(rows), problem.few, scaler.transform(both), method, seed))
-        return dict(_boosters(rows, problem.few, both, method, seed))
+        prior = float(y[problem.few == -1].mean())  # the paper feeds the true one
+        return dict(methods_of.all_scores(method, rows, problem.few, both, prior, seed))
 
     def measure(self, problem, setting, outcome):
         n = len(problem.validation)
@@ -77,8 +74,8 @@ class Table2(Experiment):
         return {"grid": grid} if len(grid) > 1 else {"score": next(iter(grid.values()))[1]}
 
     def paper(self, dataset, setting, method):
-        row, columns = _PUBLISHED["table2"].get(dataset), _PUBLISHED["columns"]
-        return tuple(row[columns.index(method)]) if row and method in columns else None
+        row, columns, column = _PUBLISHED["table2"].get(dataset), _PUBLISHED["columns"], method.split(",")[0]
+        return tuple(row[columns.index(column)]) if row and column in columns else None
 
 
 class Table3(Experiment):
@@ -118,12 +115,13 @@ class Figure2(Experiment):
 
     name = "Figure 2"
     covers = ("Figure 2",)
-    datasets = ("vehicle0", "insurance-30pct", "cod-rna-59k")
+    datasets = ("vehicle2", "insurance-30pct", "phoneme")
     methods = (_DEFAULTS, _AS_PUBLISHED)
     tables = False
     figures = (Figure("Figure 2", "weak learners"),)
     repeats = published_repeats = 15
     constants = {"labeled": _LABELED, "rounds": _MOST_ROUNDS}
+    own_constants = {_DEFAULTS: {"gamma": _DEFAULT_GAMMA}}
 
     def problem(self, dataset, setting, repeat, data_home=None):
         return _split(dataset, repeat, data_home)
@@ -147,7 +145,28 @@ class Figure2(Experiment):
         return {"score": aucs["test rows"][-1], "curves": curves}
 
 
-SUITE = Suite("pnu-auc", "PNU-AUCBoost", (Table2(), Table3(), Figure2()), "pnu_auc")
+class Gammas(Experiment):
+    """Our own experiment: the weight of the labeled pairs, all else at its default."""
+
+    name = "Gamma"
+    datasets, constants = AllMethods.datasets, AllMethods.constants
+    settings = (Labeled(5), Labeled(15))
+    methods = tuple(f"gamma {gamma:g}" for gamma in (1.0, 0.99, 0.98, 0.95, 0.9, 0.8))
+    compared = tuple((method, "gamma 1") for method in methods[1:])
+    repeats = 5
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        return AllMethods().problem(dataset, setting, repeat, data_home)
+
+    def outcome(self, problem, setting, method, seed):
+        model = fewlabel.PNUAUCBoostClassifier(gamma=float(method.split()[1]), random_state=seed)
+        return model.fit_ranking(problem.X[problem.train], problem.few).decision_function(problem.X[problem.test])
+
+    def measure(self, problem, setting, outcome):
+        return {"score": roc_auc_score(problem.y[problem.test], outcome)}
+
+
+SUITE = Suite("pnu-auc", "PNU-AUCBoost", (Table2(), Table3(), Figure2(), Gammas()), "pnu_auc")
 
 
 def _accelerated(X, few):
@@ -165,41 +184,6 @@ def _least_time(fit, *data, times=3):
     return scores, min(found)
 
 
-def _boosters(rows, few, both, method, seed):
-    if method == _DEFAULTS:
-        model = fewlabel.PNUAUCBoostClassifier(random_state=seed).fit(rows, few)
-        yield "defaults", model.decision_function(both)
-        return
-    models = {
-        "PNU-AUCBoost": ((g, r) for g, r in product(_GAMMAS, _RHOS)),
-        "RBAUC": ((1.0, r) for r in _RHOS),
-        "PNUAB": ((g, None) for g in _ADA_GAMMAS),
-    }[method]
-    for gamma, rho in models:
-        if rho is None:
-            model = fewlabel.PNUAdaBoostClassifier(max(_ROUNDS), gamma=gamma, random_state=seed)
-        else:
-            model = fewlabel.PNUAUCBoostClassifier(max(_ROUNDS), gamma=gamma, rho=rho, random_state=seed)
-        stages = list(model.fit(rows, few).staged_decision_function(both))
-        for rounds in _ROUNDS:  # a run that ended early stays where it ended
-            scores = stages[min(rounds, len(stages)) - 1] if stages else np.zeros(len(both))
-            yield f"gamma {gamma:g}, rho {rho or 0:g}, {rounds} rounds", scores
-
-
-def _least_squares(rows, few, both, method, seed):
-    gammas = (1.0,) if method == "LSAUC" else _GAMMAS
-    for gamma, alpha in product(gammas, _ALPHAS):
-        model = fewlabel.LeastSquaresAUCClassifier(
-            _RISKS[method],
-            basis="nystroem",
-            n_components=min(200, len(rows)),
-            gamma=gamma,
-            alpha=alpha,
-            random_state=seed,
-        )
-        yield f"gamma {gamma:g}, alpha {alpha:g}", model.fit(rows, few).decision_function(both)
-
-
 def _simulate(n, seed):
     """The rows of Table 3. Its N(0, 0.01) is read as a variance: as a deviation it leaves hardly any positive row."""
     rng = np.random.default_rng(seed)
@@ -209,45 +193,4 @@ def _simulate(n, seed):
     return X, y
 
 
-def explicit_pairs(X, few, rounds=100, gamma=0.9):
-    """PNU-AUCBoost with a weight for every pair, as before the paper's acceleration; the search itself is presorted.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    few : ndarray of shape (n,)
-        1, 0, or -1 for unlabeled.
-    rounds : int, default=100
-    gamma : float, default=0.9
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Scores of the rows.
-    """
-    rows = {group: np.flatnonzero(few == group) for group in (1, -1, 0)}
-    share = {(1, 0): gamma, (1, -1): (1 - gamma) / 2, (-1, 0): (1 - gamma) / 2}
-    sizes = {(a, b): (len(rows[a]), len(rows[b])) for a, b in share}
-    weights = {pair: np.full(sizes[pair], share[pair] / np.prod(sizes[pair])) for pair in share}
-    order = np.argsort(X, axis=0)
-    ordered = np.take_along_axis(X, order, axis=0)
-    scores = np.zeros(len(X))
-    for _ in range(rounds):
-        pull = np.zeros(len(X))
-        for (a, b), D in weights.items():
-            pull[rows[a]] += D.sum(axis=1)
-            pull[rows[b]] -= D.sum(axis=0)
-        edges = np.where(ordered[1:] > ordered[:-1], -np.cumsum(pull[order], axis=0)[:-1], 0.0)
-        k, column = np.unravel_index(np.abs(edges).argmax(), edges.shape)
-        fires = (X[:, column] > ordered[k, column]) == (edges[k, column] > 0)
-        step = np.arctanh(abs(edges[k, column]))
-        scores += step * fires
-        for (a, b), D in weights.items():
-            D *= np.exp(-step * (fires[rows[a]][:, None].astype(float) - fires[rows[b]]))
-        total = sum(D.sum() for D in weights.values())
-        for D in weights.values():
-            D /= total
-    return scores
-
-
-_FORMS = {_EXPLICIT: explicit_pairs, _AS_PUBLISHED: _accelerated}
+_FORMS = {_EXPLICIT: methods_of.explicit_pairs, _AS_PUBLISHED: _accelerated}

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
@@ -15,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fewlabel
 from fewlabel.bench.data import as_numbers, multiclass
 from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite, published
+from fewlabel.bench.weka import NaiveBayes, kinds_of_columns
 
 _PUBLISHED = published("ssmab")
 _LARGE = ("optdigits", "pendigits", "letter", "anneal", "car")
@@ -34,7 +33,7 @@ class Base(Setting):
 
 @dataclass(frozen=True)
 class Rows(Problem):
-    """A problem whose one-hot columns are known: see `_kinds`."""
+    """A problem whose one-hot columns are known: see `weka.kinds_of_columns`."""
 
     kinds: np.ndarray | None = None
 
@@ -50,13 +49,24 @@ class Boosting(Experiment):
         self.settings, self.published, self.compared = settings, published, compared
         self.figures, self.tables = figures, not figures
         self.constants = {"test_share": 0.25, "n_estimators": 30}
+        if self.tables:
+            self.constants |= {"draw": "plain"}
 
     def problem(self, dataset, setting, repeat, data_home=None):
         data, y = multiclass(dataset, data_home)
         strata = y if np.bincount(y).min() > 1 else None
         train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=repeat, stratify=strata)
-        few = fewlabel.hide_labels(y[train], labeled=setting.percent / 100, random_state=repeat)
-        return Rows(as_numbers(data, train), y, train, few, test, name=dataset, kinds=_kinds(data))
+        few = self.few_labels(y[train], setting.percent / 100, repeat)
+        return Rows(as_numbers(data, train), y, train, few, test, name=dataset, kinds=kinds_of_columns(data))
+
+    def few_labels(self, y, share, repeat):
+        """A plain draw, as in the thesis; in the figures, with their few labels, at least one label of each class."""
+        if not self.tables:
+            return fewlabel.hide_labels(y, labeled=share, random_state=repeat)
+        few = np.full_like(y, -1)
+        kept = np.random.default_rng(repeat).permutation(len(y))[: round(share * len(y))]
+        few[kept] = y[kept]
+        return few
 
     def outcome(self, problem, setting, method, seed):
         base = NaiveBayes(problem.kinds)
@@ -67,6 +77,7 @@ class Boosting(Experiment):
             "naive Bayes": (base, False),
             "SAMME": (AdaBoostClassifier(base, n_estimators=30, random_state=seed), False),
             "ASSEMBLE": (fewlabel.AssembleClassifier(base, random_state=seed), True),
+            "ASSEMBLE, resampled": (fewlabel.AssembleClassifier(base, resample=True, random_state=seed), True),
             "SSMAB": (fewlabel.SemiSupervisedAdaBoostClassifier(base, random_state=seed), True),
             "SSMAB, damped": (
                 fewlabel.SemiSupervisedAdaBoostClassifier(base, update="damped", random_state=seed),
@@ -95,50 +106,6 @@ class Boosting(Experiment):
         return tuple(_PUBLISHED[self.published][dataset][_PUBLISHED["columns"].index(name)])
 
 
-def _kinds(data):
-    """For each column of `as_numbers`: -1 for a number, else the number of the categorical column it belongs to."""
-    text = [c for c in data if not pd.api.types.is_numeric_dtype(data[c])]
-    sizes = [data.shape[1] - len(text), *(pd.get_dummies(data[c]).shape[1] for c in text)]
-    return np.repeat(np.arange(-1, len(text)), sizes)
-
-
-class NaiveBayes(ClassifierMixin, BaseEstimator):
-    """Weka's naive Bayes for weighted rows: Gaussians for numbers, Laplace-smoothed shares for one-hot categories.
-
-    `kinds` are those of `_kinds`. A gap (no category at all) is ignored.
-    """
-
-    def __init__(self, kinds):
-        self.kinds = kinds
-
-    def fit(self, X, y, sample_weight=None):
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        weight = np.ones(len(X)) if sample_weight is None else sample_weight * (len(X) / np.sum(sample_weight))
-        members = weight * (codes == np.arange(len(self.classes_))[:, None])
-        mass = members.sum(axis=1)
-        self._log_prior = np.log((mass + 1) / (mass + 1).sum())
-        values, one_hot = self._parts(X)
-        share = members / np.maximum(mass, 1e-300)[:, None]
-        self._means = share @ values
-        spreads = [np.sqrt(part @ (values - mean) ** 2) for part, mean in zip(share, self._means)]
-        gaps = [np.ptp(column) / max(len(np.unique(column)) - 1, 1) or 1.0 for column in values.T]
-        self._spreads = np.maximum(spreads, np.array(gaps) / 6)
-        counts, groups = members @ one_hot + 1, self.kinds[self.kinds >= 0]
-        totals = [np.bincount(groups, row)[groups] for row in counts]
-        self._log_shares = np.log(counts / np.array(totals))
-        return self
-
-    def predict(self, X):
-        values, one_hot = self._parts(X)
-        joint = self._log_prior + one_hot @ self._log_shares.T
-        for k, (mean, spread) in enumerate(zip(self._means, self._spreads)):
-            joint[:, k] -= (((values - mean) / spread) ** 2).sum(axis=1) / 2 + np.log(spread).sum()
-        return self.classes_[joint.argmax(axis=1)]
-
-    def _parts(self, X):
-        return X[:, self.kinds < 0], X[:, self.kinds >= 0]
-
-
 _SETS = (
     *("wine", "iris", "optdigits", "pendigits", "vote", "ionosphere", "sonar", "dermatology", "soybean", "letter"),
     *("anneal", "audiology", "autos", "car", "colic", "glass", "pima", "sick", "wisconsin"),
@@ -152,7 +119,7 @@ SUITE = Suite(
             "Table 5.2",
             _SETS,
             (Base(),),
-            ("tree", *_BOOSTERS, "SSMAB, damped", "1-NN", "random forest"),
+            ("tree", *_BOOSTERS, "SSMAB, damped", "ASSEMBLE, resampled", "1-NN", "random forest"),
             published="tree",
             compared=tuple(("SSMAB", other) for other in _AGAINST),
         ),

@@ -100,7 +100,7 @@ function showProgress(progress) {
     ? `AUC ${last.auc.toFixed(3)}, 95% interval ${last.low.toFixed(3)} to ${last.high.toFixed(3)}, ${last.labels} labels`
     : "A model is fitted as soon as two classes have two labels each.";
   at("basis").textContent = !last ? "" : last.unbiased ? "For all rows of the table, by those that were drawn at random."
-    : "On the labeled rows, most of them chosen because they are hard. Not yet enough random rows for the whole table.";
+    : "On the labeled rows; those asked for here are hard ones. Not yet enough random rows for the whole table.";
   chart(progress.history);
   at("forecast").textContent = progress.text;
   at("stop").textContent = progress.stop;

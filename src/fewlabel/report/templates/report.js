@@ -23,8 +23,8 @@ for (const head of document.querySelectorAll("table.sortable th[data-sort]")) {
 const slider = document.getElementById("cut-slider");
 if (slider) {
   const cuts = JSON.parse(document.getElementById("cut-data").textContent);
-  const percent = found => `${Math.round(100 * found[0])}% (${Math.round(100 * found[1])} to ${Math.round(100 * found[2])})`;
-  const plain = found => `${found[0].toPrecision(3)} (${found[1].toPrecision(3)} to ${found[2].toPrecision(3)})`;
+  const percent = found => `${Math.round(100 * found[0])}%\n${Math.round(100 * found[1])} to ${Math.round(100 * found[2])}`;
+  const plain = found => `${found[0].toPrecision(3)}\n${found[1].toPrecision(3)} to ${found[2].toPrecision(3)}`;
   const show = () => {
     const cut = cuts[slider.value];
     for (const cell of document.querySelectorAll("[data-cut]")) {

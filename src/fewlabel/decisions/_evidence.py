@@ -1,8 +1,4 @@
-"""From a ranking to decisions: where to cut, and what the decisions yield.
-
-The evidence are scores of labeled rows by models that were not fitted to them, such as `out_of_fold_` of
-:class:`fewlabel.AutoClassifier`. Rows above the cut are *flagged*: reviewed, refused, treated as positive.
-"""
+"""Labeled rows with scores as evidence for a cut, and cuts by capacity, cost and precision."""
 
 import itertools
 import math
@@ -11,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, logit, ndtri
 
-__all__ = ["Costs", "Estimate", "Evidence", "capacity_cut"]
+from fewlabel.decisions._crossing import crossing
 
 _N_DRAWS = 1000
 _GRID = 40
@@ -96,12 +91,19 @@ class Evidence:
     prior : float, default=None
         Share of positives among the rows to decide on. By default labels were drawn at random from these rows. Give it
         if positives and negatives were labeled at different rates.
+    prior_interval : (float, float), default=None
+        A 90% interval of the prior, such as `low` and `high` of :func:`fewlabel.estimate_class_prior`. The bands then
+        include that the prior is uncertain: its log-odds are drawn from two halves of normal distributions, one on
+        either side of `prior`, with these limits. By default the prior is exact.
     positives_only : bool, default=False
-        The rows that are not `positive` are unlabeled, with a share of `prior` positives. The bands take the prior as
-        exact; if it was estimated, they are too narrow.
+        The rows that are not `positive` are unlabeled, with a share of `prior` positives.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows, such as one over the probability of being labeled. Bands are then those of the effective
         number of rows, the squared sum of the weights over the sum of their squares [4]_.
+    training_share : float, default=1.0
+        Labels that the models behind the scores were fitted to, as a share of all: 0.8 with five folds. A model of all
+        labels errs less, at most by the factor `training_share` if errors decrease as one over the number of labels;
+        the favorable limits allow for it.
     confidence : float, default=0.95
         Nominal coverage of the bands, each by itself.
     random_state : int, default=0
@@ -144,8 +146,10 @@ class Evidence:
         scores: ArrayLike,
         *,
         prior: float | None = None,
+        prior_interval: tuple[float, float] | None = None,
         positives_only: bool = False,
         sample_weight: ArrayLike | None = None,
+        training_share: float = 1.0,
         confidence: float = 0.95,
         random_state: int = 0,
     ) -> None:
@@ -156,6 +160,8 @@ class Evidence:
             raise ValueError("rows of both kinds are needed: positives, and negatives or unlabeled rows")
         if positives_only and prior is None:
             raise ValueError("positives_only=True needs prior, the share of positives among the unlabeled rows")
+        if prior_interval is not None and (prior is None or not prior_interval[0] <= prior <= prior_interval[1]):
+            raise ValueError(f"prior_interval={prior_interval} does not contain prior={prior}: give both")
         size = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         if size.shape != scores.shape or not (size > 0).all():
             raise ValueError("sample_weight: expected one number greater than 0 per row")
@@ -167,6 +173,9 @@ class Evidence:
         self.n_positive, self.n_other = (float(self._size[rows].sum()) for rows in (self.positive, ~self.positive))
         self.stated_prior, self.positives_only = prior, positives_only
         self.prior = self.n_positive / (self.n_positive + self.n_other) if prior is None else float(prior)
+        if not 0 < training_share <= 1:
+            raise ValueError(f"training_share={training_share}: expected more than 0 and at most 1")
+        self.prior_interval, self.training_share = prior_interval, training_share
         self.confidence, self.random_state = confidence, random_state
 
     def at(self, cut: float, costs: Costs | None = None) -> dict[str, Estimate]:
@@ -204,16 +213,23 @@ class Evidence:
         if not 1 <= n <= of:
             raise ValueError(f"n={n} of {of} rows: expected from 1 to {of}")
         found = self._estimates(*self._counted_top(n / of), costs, n_rows=n)
-        most = min(1.0, self.prior * of / n) if self.stated_prior is not None else 1.0  # there are no more positives
-        found["precision"] = Estimate(*(min(value, most) for value in found["precision"]))
+        if self.stated_prior is not None:  # there are no more positives
+            _, highest = self.prior_interval or (self.prior, self.prior)
+            value, *ends = found["precision"]
+            most = min(1.0, highest * of / n)
+            found["precision"] = Estimate(min(value, self.prior * of / n), *(min(end, most) for end in ends))
+        for name in ("true_positive", "false_positive"):  # both are among the flagged rows
+            found[name] = Estimate(*(min(value, n / of) for value in found[name]))
         return {**found, "share": Estimate(n / of, n / of, n / of)}
 
-    def curve(self, costs: Costs | None = None) -> pd.DataFrame:
+    def curve(self, costs: Costs | None = None, *, also: float | None = None) -> pd.DataFrame:
         """Estimates by cut, from few flagged rows to all of them.
 
         Parameters
         ----------
         costs : Costs, default=None
+        also : float, default=None
+            A cut that is to be among them.
 
         Returns
         -------
@@ -222,7 +238,7 @@ class Evidence:
             `precision_low` and `precision_high`.
         """
         rows = []
-        for cut in self._grid():
+        for cut in sorted({*self._grid(), *([] if also is None else [also])}, reverse=True):
             row = {"cut": cut}
             for name, found in self.at(cut, costs).items():
                 row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
@@ -233,9 +249,10 @@ class Evidence:
         r"""Cut with the lowest expected cost: rows above it are positive with at least the break-even probability.
 
         A row is worth flagging if its probability is above ``alarm / (miss + alarm)`` (Elkan, 2001). The log-odds are
-        taken to be linear in the score on either side of the mean score; the change of slope is penalized. The cut of
-        least cost among the labeled rows themselves is noisier: with 100 labels and a miss 20 times as expensive as an
-        alarm, its cost on new rows was 29% above the least possible in simulations, that of this cut 8%.
+        taken to be linear in the score on either side of the mean score; the change of slope is penalized. Scores that
+        all lie between 0 and 1 are taken to be probabilities, and their log-odds are the score. The cut of least cost
+        among the labeled rows themselves is noisier: with 100 labels and a miss 20 times as expensive as an alarm, its
+        cost on new rows was 29% above the least possible in simulations, that of this cut 8%.
 
         Parameters
         ----------
@@ -248,7 +265,16 @@ class Evidence:
         if not (costs.miss > 0 and costs.alarm > 0):
             raise ValueError(f"costs {costs.miss:g} and {costs.alarm:g}: expected two numbers greater than 0")
         wanted = math.log(costs.alarm / costs.miss)
-        return _crossing(self.scores, self.positive, self._size, self.prior, wanted, self.positives_only)
+        scores, edge = self.scores, 1 / (len(self.scores) + 2)
+        are_probabilities = 0 <= scores[-1] < scores[0] <= 1
+        if are_probabilities:
+            scores = logit(np.clip(scores, edge, 1 - edge))
+        cut = crossing(scores, self.positive, self._size, self.prior, wanted, self.positives_only)
+        if not are_probabilities:
+            return cut
+        if abs(cut) >= logit(1 - edge):  # beyond all probabilities
+            return 1.0 if cut > 0 else float(np.nextafter(0.0, -1.0))
+        return float(expit(cut))
 
     def precision_cut(self, target: float) -> float:
         """The lowest cut at which the estimated precision is at least `target`: the most rows of this precision.
@@ -308,20 +334,28 @@ class Evidence:
 
     def _point(self, flagged_positive: float, flagged_other: float, costs: Costs | None = None) -> dict[str, Any]:
         counts = [flagged_positive, self.n_positive - flagged_positive, flagged_other, self.n_other - flagged_other]
-        return _figures(self._cells(np.array(counts)[:, None]), costs)
+        return _figures(self._cells(np.array(counts)[:, None], np.array([self.prior])), costs)
 
-    def _cells(self, counts: np.ndarray) -> np.ndarray:
+    def _priors(self, rng: np.random.Generator) -> np.ndarray:
+        """Draws of the prior."""
+        if self.prior_interval is None:
+            return np.full(_N_DRAWS, self.prior)
+        low, middle, high = logit(np.clip([self.prior_interval[0], self.prior, self.prior_interval[1]], 1e-6, 1 - 1e-6))
+        z = rng.normal(size=_N_DRAWS) / ndtri(0.95)
+        return expit(middle + z * np.where(z < 0, middle - low, high - middle))
+
+    def _cells(self, counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
         """Shares of the population: true positives, false negatives, false positives, true negatives."""
         if self.stated_prior is None:
             return counts / counts.sum(axis=0)
         recall, flagged = (counts[k] / np.maximum(counts[k] + counts[k + 1], 1e-300) for k in (0, 2))
-        true_positive = self.prior * recall
+        true_positive = prior * recall
         if self.positives_only:  # the flagged unlabeled rows hold the true positives, and are not fewer than these
             true_positive = np.minimum(true_positive, flagged)
-            false_positive = np.clip(flagged - true_positive, 0.0, 1 - self.prior)
+            false_positive = np.clip(flagged - true_positive, 0.0, 1 - prior)
         else:
-            false_positive = (1 - self.prior) * flagged
-        return np.array([true_positive, self.prior - true_positive, false_positive, 1 - self.prior - false_positive])
+            false_positive = (1 - prior) * flagged
+        return np.array([true_positive, prior - true_positive, false_positive, 1 - prior - false_positive])
 
     def _estimates(
         self, flagged_positive: float, flagged_other: float, costs: Costs | None, n_rows: int | None = None
@@ -331,10 +365,10 @@ class Evidence:
         )
         rng = np.random.default_rng(self.random_state)
         wrong, right = np.array([0.0, 1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0, 1.0])
-        drawn = [
-            _figures(self._cells(rng.gamma((shapes + one)[:, None], size=(4, _N_DRAWS))), costs)
-            for one in (wrong, right)
-        ]
+        drawn = []
+        for one, share in ((wrong, 1.0), (right, self.training_share)):
+            cells = self._cells(rng.gamma((shapes + one)[:, None], size=(4, _N_DRAWS)), self._priors(rng))
+            drawn.append(_figures(_with_fewer_errors(cells, share), costs))
         if n_rows is not None:
             for figures in drawn:
                 figures["precision"] = rng.binomial(n_rows, np.clip(figures["precision"], 0, 1)) / n_rows
@@ -342,11 +376,24 @@ class Evidence:
         found = {}
         for name, value in self._point(flagged_positive, flagged_other, costs).items():
             unfavorable, favorable = (figures[name] for figures in drawn)
-            lows, highs = (favorable, unfavorable) if name in _BAD else (unfavorable, favorable)
+            if name in _GOOD:
+                lows, highs = unfavorable, favorable
+            elif name in _BAD:
+                lows, highs = favorable, unfavorable
+            else:  # flagging more rows is neither
+                both = np.sort([unfavorable, favorable], axis=1)
+                lows, highs = both.min(axis=0), both.max(axis=0)
             value = float(value[0])
             low, high = float(np.quantile(lows, tail)), float(np.quantile(highs, 1 - tail))
             found[name] = Estimate(value, min(low, value), max(high, value))
         return found
+
+
+def _with_fewer_errors(cells: np.ndarray, share: float) -> np.ndarray:
+    """Only this share of the errors is left; the others are right decisions."""
+    true_positive, false_negative, false_positive, true_negative = cells
+    found, spared = (1 - share) * false_negative, (1 - share) * false_positive
+    return np.array([true_positive + found, false_negative - found, false_positive - spared, true_negative + spared])
 
 
 def _figures(cells: np.ndarray, costs: Costs | None) -> dict[str, np.ndarray]:
@@ -366,46 +413,6 @@ def _figures(cells: np.ndarray, costs: Costs | None) -> dict[str, np.ndarray]:
     if costs is not None:
         found["cost"] = costs.miss * false_negative + costs.alarm * false_positive
     return found
-
-
-def _crossing(
-    scores: np.ndarray, positive: np.ndarray, size: np.ndarray, prior: float, wanted: float, positives_only: bool
-) -> float:
-    """Score at which the log-odds of a positive are as wanted, for a share of `prior` positives.
-
-    The log-odds f minimize a sum of ``hold * log(1 + exp(f)) - pull * f``: the logistic loss or, from positives and
-    unlabeled rows, its unbiased estimate (du Plessis, Niu, Sugiyama. Convex formulation for learning from positive and
-    unlabeled data. ICML, 2015).
-    """
-    center, scale = float(np.mean(scores)), float(np.std(scores))
-    if not scale > 0:
-        return float(scores[0]) if wanted >= logit(prior) else float(np.nextafter(scores[0], -np.inf))
-    z = (scores - center) / scale
-    counts = np.where(positive, size[positive].sum(), size[~positive].sum())
-    if positives_only:
-        hold, pull = np.where(positive, 0.0, size / counts), np.where(positive, prior * size / counts, 0.0)
-        steepest = math.log1p(len(z)) / np.abs(z).max()  # the loss has no lower bound where the groups are separable
-    else:
-        hold = np.where(positive, prior, 1 - prior) * size / counts
-        pull = hold * np.where(positive, (counts + 1) / (counts + 2), 1 / (counts + 2))  # Platt's: finite slopes
-        steepest = None
-    left_side = z < 0
-
-    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        left, right, middle = parameters
-        log_odds = np.where(left_side, left, right) * z + middle
-        bend = right - left
-        slope = hold * expit(log_odds) - pull
-        parts = [slope[left_side] @ z[left_side], slope[~left_side] @ z[~left_side], slope.sum()]
-        value = -hold @ log_expit(-log_odds) - pull @ log_odds
-        return value + bend**2 / (2 * len(z)), np.array(parts) + np.array([-bend, bend, 0.0]) / len(z)
-
-    bounds = [(1e-3, steepest), (1e-3, steepest), (None, None)]
-    start = [min(1.0, steepest or 1.0)] * 2 + [logit(prior)]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
-    left, right, middle = found.x
-    distance = (wanted - middle) / (left if wanted < middle else right)
-    return float(center + scale * distance)
 
 
 def _halfway(low: float, high: float) -> float:

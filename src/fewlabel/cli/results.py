@@ -1,0 +1,199 @@
+"""The result of `fewlabel predict`: scored chunks wait until all rows are ranked, then they are written."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fewlabel.cli.paths import TEXT_SEPARATORS
+from fewlabel.text import without_formula
+
+_CAREFUL = r'^[\s=@+\-]|["\n\r]'  # texts that may be a formula or need quotes; fixed one by one
+
+
+class Results:
+    """Scored chunks that wait in a temporary file until the rank of every row is known.
+
+    Memory grows by 8 bytes per row, for the scores.
+
+    Parameters
+    ----------
+    cut : float or None
+        Rows with a higher score are counted in `n_flagged`.
+    """
+
+    def __init__(self, cut: float | None) -> None:
+        self.n_rows = self.n_flagged = 0
+        self._cut, self._scores = cut, [np.empty(0)]
+
+    def __enter__(self) -> "Results":
+        import tempfile
+
+        self._file = tempfile.TemporaryFile()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def add(self, chunk: pa.Table) -> None:
+        """Keep a chunk until all are there."""
+        import pickle
+
+        pickle.dump(chunk, self._file)
+        self.n_rows += len(chunk)
+        if "score" in chunk.column_names:
+            scores = chunk["score"].to_numpy()
+            self._scores.append(scores)
+            self.n_flagged += 0 if self._cut is None else int((scores > self._cut).sum())
+
+    def ranked(self) -> Iterator[Callable[[], pa.Table]]:
+        """Readers of the chunks; with two classes each row has its rank, and equal scores have the same rank."""
+        import functools
+        import pickle
+
+        self._file.seek(0)
+        ascending = np.concatenate(self._scores)
+        self._scores = []
+        ascending.sort()
+        n_left = self.n_rows
+        while n_left:
+            chunk = pickle.load(self._file)  # written above
+            n_left -= len(chunk)
+            yield functools.partial(_with_ranks, chunk, ascending)
+
+
+def _with_ranks(chunk: pa.Table, ascending: np.ndarray) -> pa.Table:
+    if not len(ascending):
+        return chunk
+    scores = chunk["score"].to_numpy()
+    order = np.argsort(scores)  # neighbors in `ascending` are looked up one after another: no cache misses
+    ranks = np.empty(len(scores), dtype=np.int64)
+    ranks[order] = len(ascending) - np.searchsorted(ascending, scores[order], side="right") + 1
+    return chunk.add_column(chunk.column_names.index("score"), "rank", pa.array(ranks))
+
+
+def arrow_column(values: Any) -> pa.Array:
+    """A column as Arrow; a column without any value counts as text."""
+    array = pa.array(values, from_pandas=True)
+    return array.cast(pa.string()) if pa.types.is_null(array.type) else array
+
+
+@contextmanager
+def result_writer(out: Path | None) -> Iterator[tuple[Callable[[pa.Table], Any], Callable[[Any], None]]]:
+    """Two functions, one that renders a chunk, in any thread, and one that writes what was rendered, in order.
+
+    The file appears under its name once it is complete.
+    """
+    from fewlabel.files import atomic_write
+
+    if out is None:
+        first = True
+
+        def write(text: tuple[bytes, bytes]) -> None:
+            nonlocal first
+            sys.stdout.write(((text[0] if first else b"") + text[1]).decode())
+            first = False
+
+        yield (lambda chunk: as_text(chunk, ",")), write
+        return
+    with atomic_write(out) as file:
+        if out.suffix.lower() in TEXT_SEPARATORS:
+            separator = TEXT_SEPARATORS[out.suffix.lower()]
+            yield (lambda chunk: as_text(chunk, separator)), lambda text: _append(file, *text)
+        else:
+            with _parquet_writer(file) as write_table:
+                yield (lambda chunk: chunk), write_table
+
+
+def _append(file: IO[bytes], header: bytes, rows: bytes) -> None:
+    if file.tell() == 0:
+        file.write(header)
+    file.write(rows)
+
+
+@contextmanager
+def _parquet_writer(file: Any) -> Iterator[Callable[[pa.Table], None]]:
+    import pyarrow.parquet as pq
+
+    writer = None
+
+    def write(chunk: pa.Table) -> None:
+        nonlocal writer
+        if writer is None:
+            writer = pq.ParquetWriter(file, chunk.schema)
+        writer.write_table(chunk.cast(writer.schema))
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def as_text(chunk: pa.Table, separator: str) -> tuple[bytes, bytes]:
+    """Header and rows as text, with all digits, so that numbers are read back exactly; no text runs as a formula.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from fewlabel.cli.results import as_text
+    >>> as_text(pa.table({"a": [0.5, None], "b": ["=1+1", "x, y"]}), ",")[1].decode().splitlines()
+    ["0.5,'=1+1", ',"x, y"']
+    """
+    names = pa.array(chunk.column_names, type=pa.string())
+    header = separator.join(_safe(names, separator).to_pylist()) + "\n"
+    cells = [_cells(chunk.column(k).combine_chunks(), separator) for k in range(chunk.num_columns)]
+    between, end, nothing = (pa.scalar(text, pa.large_string()) for text in (separator, "\n", ""))
+    lines = pc.binary_join_element_wise(pc.binary_join_element_wise(*cells, between), end, nothing)
+    # The texts of an array lie one after another in memory: together they are the rows of the file.
+    _, offsets, text = lines.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    return header.encode(), text.to_pybytes()[ends[0] : ends[-1]]
+
+
+def _cells(column: pa.Array, separator: str) -> pa.Array:
+    """Values as text, "" where one is missing; long offsets, so that no chunk is too large."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        values = _cells(column.dictionary, separator).take(column.indices)
+    elif pa.types.is_floating(kind):
+        values = pc.if_else(pc.is_nan(column), None, column).cast(pa.large_string())
+    elif pa.types.is_integer(kind):
+        values = column.cast(pa.large_string())
+    else:
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):  # dates and others, as Python writes them
+            column = pa.array(column.to_pandas().astype(object).map(str, na_action="ignore"), type=pa.string())
+        values = _safe(column.cast(pa.large_string()), separator)
+    return values.fill_null("")
+
+
+def _safe(texts: pa.Array, separator: str) -> pa.Array:
+    """Texts that a spreadsheet does not run, quoted where needed."""
+    careful = pc.or_(pc.match_substring_regex(texts, _CAREFUL), pc.match_substring(texts, separator))
+    if not pc.any(careful).as_py():
+        return texts
+    fixed = [_quoted(without_formula(text), separator) for text in texts.filter(careful).to_pylist()]
+    return pc.replace_with_mask(texts, careful.fill_null(False), pa.array(fixed, type=texts.type))
+
+
+def _quoted(text: str, separator: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in f'"\n\r{separator}') else text
+
+
+def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """Texts as a spreadsheet can open them: none of them runs."""
+
+    def safe(value: Any) -> Any:
+        return without_formula(value) if isinstance(value, str) else value
+
+    columns = {}
+    for name, column in table.items():
+        may_hold_text = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_string_dtype(column.dtype)
+        columns[safe(name)] = column.astype(object).map(safe, na_action="ignore") if may_hold_text else column
+    return pd.DataFrame(columns)

@@ -1,0 +1,240 @@
+"""All labeled rows of a table of any size, and a random sample of the others, in one pass over its parts."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dask
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from dask import delayed
+
+from fewlabel import files
+from fewlabel.exceptions import TableError
+
+MOST = 100_000  # rows that are kept of each label, and of the rows without one
+_MOST_LABELS = 1000
+_BATCH_ROWS = 2**16
+_GROUPS = 8  # row groups of a Parquet file that one task reads
+
+
+class Source(NamedTuple):
+    """A part of a table that one task reads: a text file, or some row groups of a Parquet file."""
+
+    path: Path
+    groups: tuple[int, ...] | None
+
+    def batches(self, names: list[str]) -> Iterator[pa.Table]:
+        """The rows, batch by batch; the cells of a text file as they are written."""
+        if self.groups is None:
+            yield from _text_batches(self.path, names)
+            return
+        import pyarrow.parquet as pq
+
+        with files.readable_errors(self.path), pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=list(self.groups), columns=names):
+                yield pa.Table.from_batches([batch])
+
+
+def _text_batches(path: Path, names: list[str]) -> Iterator[pa.Table]:
+    from pyarrow import csv
+
+    with files.readable_errors(path):
+        reader = csv.open_csv(
+            path,
+            csv.ReadOptions(block_size=2**23),
+            csv.ParseOptions(delimiter=files.separator_of(path), newlines_in_values=True),
+            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=names),
+        )
+        with reader:
+            for batch in reader:
+                yield pa.Table.from_batches([batch])
+
+
+def find_sources(paths: Iterable[Path]) -> list[Source]:
+    """The parts of text and Parquet files; a folder stands for the files in it, by name.
+
+    Raises
+    ------
+    TableError
+        If a folder has no such file, or a file is of another kind.
+    """
+    import pyarrow.parquet as pq
+
+    found = []
+    for path in itertools.chain.from_iterable(map(_files_of, paths)):
+        if files.is_text_file(path):
+            found.append(Source(path, None))
+            continue
+        with files.readable_errors(path):
+            n_groups = pq.read_metadata(path).num_row_groups
+        found += [Source(path, tuple(range(k, min(k + _GROUPS, n_groups)))) for k in range(0, n_groups, _GROUPS)]
+    return found
+
+
+def _files_of(path: Path) -> list[Path]:
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.suffix.lower() in (".parquet", ".pq", ".csv", ".tsv", ".gz"))
+    if not found:
+        raise TableError(f"{path} has no .parquet, .csv or .tsv file: name another folder, or the files")
+    return found
+
+
+class Pool:
+    """For each value of the label column its number of rows, and a uniform random sample of them.
+
+    Every row draws a random key, and the rows with the smallest keys are kept. So pools of parts can be merged, and the
+    result does not depend on who read which part when.
+
+    Parameters
+    ----------
+    target : str
+        Name of the label column.
+    most : int
+        Rows to keep of each value.
+    """
+
+    def __init__(self, target: str, most: int = MOST) -> None:
+        self.target, self.most = target, most
+        self.counts: dict[Any, int] = {}
+        self._kept: dict[Any, list[tuple[np.ndarray, pa.Table]]] = {}
+        self._limits: dict[Any, float] = {}  # keys of this size are not kept any more
+
+    def add(self, rows: pa.Table, rng: np.random.Generator) -> None:
+        """Draw from new rows."""
+        codes, found = pd.factorize(rows[self.target].to_pandas(), use_na_sentinel=False)
+        values = [None if pd.isna(value) else value for value in found.tolist()]
+        keys = rng.random(len(rows))
+        limits = np.array([self._limits.get(value, 1.0) for value in values])
+        chosen = np.flatnonzero(keys < limits[codes])
+        taken = rows.take(pa.array(chosen))
+        for k, (value, count) in enumerate(zip(values, np.bincount(codes, minlength=len(values)).tolist())):
+            self.counts[value] = self.counts.get(value, 0) + count
+            of_value = codes[chosen] == k
+            self._keep(value, keys[chosen][of_value], taken.filter(pa.array(of_value)))
+        if len(self.counts) > _MOST_LABELS:
+            raise TableError(
+                f"column {self.target!r} has more than {_MOST_LABELS} different values: name a column of classes"
+            )
+
+    def merge(self, other: "Pool") -> "Pool":
+        """Add the rows of another pool; returns this one."""
+        for value, count in other.counts.items():
+            self.counts[value] = self.counts.get(value, 0) + count
+            self._limits[value] = min(self._limits.get(value, 1.0), other._limits.get(value, 1.0))
+            for keys, rows in other._kept.get(value, ()):
+                below = keys < self._limits[value]
+                self._keep(value, keys[below], rows.filter(pa.array(below)))
+        return self
+
+    def _keep(self, value: Any, keys: np.ndarray, rows: pa.Table) -> None:
+        kept = self._kept.setdefault(value, [])
+        kept.append((keys, rows))
+        if sum(len(of_part) for of_part, _ in kept) > 2 * self.most:
+            self._kept[value] = [self._smallest(value, self.most)]
+
+    def _smallest(self, value: Any, n: int) -> tuple[np.ndarray, pa.Table]:
+        """Keys and rows of a value, sorted by key, at most `n`; the limit moves to the last of them."""
+        limit = self._limits.get(value, 1.0)
+        keys = np.concatenate([of_part for of_part, _ in self._kept[value]])
+        rows = pa.concat_tables([table for _, table in self._kept[value]], promote_options="permissive")
+        order = np.argsort(keys, kind="stable")
+        order = order[keys[order] < limit]
+        if len(order) > n:
+            self._limits[value] = float(keys[order[n]])
+            order = order[:n]
+        return keys[order], rows.take(pa.array(order))
+
+    def rows(self, values: Iterable[Any], start: int = 0, stop: int | None = None) -> pa.Table:
+        """A uniform sample, without replacement, of all rows with one of these labels, in the order of their keys.
+
+        Parameters
+        ----------
+        values : iterable
+            Labels; None for missing ones.
+        start, stop : int
+            Positions in that order: disjoint ranges are independent samples.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
+        found = [self._smallest(value, self.most) for value in values if value in self._kept]
+        if not found:
+            return next(iter(self._kept.values()))[0][1][:0]
+        limit = min(self._limits.get(value, 1.0) for value in values)  # below it, no row of any value was lost
+        keys = np.concatenate([of_value for of_value, _ in found])
+        order = np.argsort(keys, kind="stable")
+        order = order[keys[order] < limit][start:stop]
+        return pa.concat_tables([table for _, table in found], promote_options="permissive").take(pa.array(order))
+
+
+def gather(
+    parts: Iterable[Any], read: Callable[[Any], Iterable[pa.Table]], target: str, *, most: int = MOST, seed: int = 0
+) -> Pool:
+    """The pool of all parts of a table, by Dask's current scheduler.
+
+    Parameters
+    ----------
+    parts : iterable
+        Parts of the table; may be delayed.
+    read : callable
+        ``read(part)`` gives its rows, batch by batch.
+    target : str
+    most : int
+        As in `Pool`.
+    seed : int
+        Keys depend on the seed and on the positions of part, batch and row only.
+
+    Returns
+    -------
+    Pool
+    """
+    pools = [delayed(_pool_of)(part, read, target, most, (seed, k)) for k, part in enumerate(parts)]
+    if not pools:
+        raise TableError("the table has no rows")
+    while len(pools) > 1:
+        pairs = [delayed(_merged)(a, b) for a, b in zip(pools[::2], pools[1::2], strict=False)]
+        pools = pairs + pools[2 * len(pairs) :]
+    return dask.compute(pools[0])[0]
+
+
+def _merged(one: Pool, other: Pool) -> Pool:
+    """A new pool: a task may be run again, so it leaves its arguments as they are."""
+    return Pool(one.target, one.most).merge(one).merge(other)
+
+
+def _pool_of(part: Any, read: Callable, target: str, most: int, seed: tuple[int, int]) -> Pool:
+    pool = Pool(target, most)
+    for k, rows in enumerate(read(part)):
+        pool.add(rows, np.random.default_rng([*seed, k]))
+    return pool
+
+
+def gather_files(sources: list[Source], target: str, names: list[str], *, most: int = MOST, seed: int = 0) -> Pool:
+    """The pool of the given columns of text and Parquet files, see `find_sources`."""
+    return gather(sources, partial(Source.batches, names=names), target, most=most, seed=seed)
+
+
+def gather_frame(X: Any, y: Any, target: str, *, most: int = MOST, seed: int = 0) -> Pool:
+    """The pool of a Dask DataFrame and its labels, a Dask Series with the same partitions."""
+    rows, labels = X.to_delayed(optimize_graph=False), y.to_delayed(optimize_graph=False)
+    if len(rows) != len(labels):
+        raise ValueError(f"X has {len(rows)} partitions and y has {len(labels)}: repartition one of them")
+    parts = [delayed(_labeled_frame)(part, of_part, target) for part, of_part in zip(rows, labels)]
+    return gather(parts, _as_batches, target, most=most, seed=seed)
+
+
+def _labeled_frame(X: pd.DataFrame, y: pd.Series, target: str) -> pd.DataFrame:
+    if len(X) != len(y):
+        raise ValueError(f"a partition of X has {len(X)} rows and that of y has {len(y)}")
+    return X.set_axis(X.columns.map(str), axis=1).assign(**{target: y.to_numpy()})
+
+
+def _as_batches(frame: pd.DataFrame) -> list[pa.Table]:
+    return [pa.Table.from_pandas(frame, preserve_index=False)]

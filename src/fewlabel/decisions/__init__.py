@@ -1,0 +1,9 @@
+"""From a ranking to decisions: where to cut, and what the decisions yield.
+
+The evidence are scores of labeled rows by models that were not fitted to them, such as `out_of_fold_` of
+:class:`fewlabel.AutoClassifier`. Rows above the cut are *flagged*: reviewed, refused, treated as positive.
+"""
+
+from fewlabel.decisions._evidence import Costs, Estimate, Evidence, capacity_cut
+
+__all__ = ["Costs", "Estimate", "Evidence", "capacity_cut"]

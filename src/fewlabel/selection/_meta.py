@@ -1,0 +1,268 @@
+"""Selectors around another one: labels for the unlabeled rows first, or many draws of the labeled rows."""
+
+import numbers
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.utils import check_random_state
+
+from fewlabel.base import HasMethods, Interval, set_random_states
+from fewlabel.selection._base import TableSelector
+from fewlabel.selection._columns import coordinates
+from fewlabel.selection._correlation import CorrelationSubsetSelector
+from fewlabel.types import Seed
+from fewlabel.warning_filters import keep_filters
+
+_N_TREES, _N_COMPONENTS = 200, 10
+
+
+class MetaSelector(TableSelector):
+    """Base: clones of `selector`, which is `CorrelationSubsetSelector` by default, select columns."""
+
+    _uses_unlabeled = True
+    _parameter_constraints: dict = {
+        **TableSelector._parameter_constraints,
+        "selector": [HasMethods(["fit", "get_support"]), None],
+        "random_state": ["random_state"],
+    }
+    selector: Any
+
+    def _select_by(self, columns, codes, rng):
+        """Fit a clone of the selector to the rows, and give the clone."""
+        selector = CorrelationSubsetSelector() if self.selector is None else clone(self.selector)
+        set_random_states(selector, rng)
+        if "nominal_features" in selector.get_params():
+            selector.set_params(nominal_features=columns.nominal)
+        with keep_filters():
+            warnings.simplefilter("ignore")  # what concerns the whole table is said by this selector
+            return selector.fit(pd.DataFrame(columns.values), codes)
+
+
+class PseudoLabelSelector(MetaSelector):
+    r"""Select columns on all rows, the unlabeled ones with the classes that a strong model predicts for them.
+
+    With a few labels per class the scores of all columns are mostly chance. A model that combines the columns, and has
+    seen the unlabeled rows, is right more often than the labels are many: its predictions are noisier than labels, but
+    there are far more of them.
+
+    Parameters
+    ----------
+    selector : selector, default=None
+        The selector that is fitted to all rows. None means :class:`CorrelationSubsetSelector`.
+    teacher : classifier, default=None
+        Classifier that is fitted to the labeled rows, all columns as numbers, and predicts the others. None means 200
+        extremely randomized trees on the columns and 10 principal components of all rows.
+    nominal_features : "auto" or array-like, default="auto"
+        Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
+        categories or booleans.
+    random_state : int, RandomState instance or None, default=None
+        Seeds teacher and selector.
+    verbose : int, default=0
+        If positive, print the progress.
+
+    Attributes
+    ----------
+    selector_ : selector
+        The fitted selector, of the columns that are not refused.
+    pseudo_labels_ : ndarray of shape (n_samples,)
+        The class of each row that the selector was given: the known one, or the predicted one.
+    support_ : ndarray of shape (n_features,), bool
+        The selected columns.
+    refused_ : ndarray of shape (n_features,), bool
+        Columns that look like identifiers, which are left out with a warning.
+    classes_ : ndarray
+        The classes of the labeled rows.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    GraphScoreSelector : Scores of single columns from neighbors and labels.
+
+    References
+    ----------
+    .. [1] Lee, D.-H. "Pseudo-label: the simple and efficient semi-supervised learning method for deep neural networks."
+       ICML Workshop on Challenges in Representation Learning, 2013. Pseudo-labels; their use for selection is ours.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fewlabel import PseudoLabelSelector, hide_labels
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> PseudoLabelSelector(random_state=0).fit(X, hide_labels(y, 12, random_state=0)).get_feature_names_out()
+    array(['petal length (cm)', 'petal width (cm)'], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        **MetaSelector._parameter_constraints,
+        "teacher": [HasMethods(["fit", "predict"]), None],
+    }
+
+    def __init__(
+        self,
+        selector: Any = None,
+        teacher: Any = None,
+        *,
+        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
+        self.selector = selector
+        self.teacher = teacher
+        self.nominal_features = nominal_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _select(self, columns, y, n_classes):
+        rng = check_random_state(self.random_state)
+        codes = self._teach(columns, y, rng)
+        self._report(f"{np.count_nonzero(y < 0)} rows labeled by the teacher")
+        self.pseudo_labels_ = self.classes_[codes]
+        self.selector_ = self._select_by(columns, codes, rng)
+        self.support_ = self.selector_.get_support().copy()
+        self.path_ = np.flatnonzero(self.support_)
+        self.scores_path_ = np.full(len(self.path_), np.nan)
+
+    def _teach(self, columns, y, rng):
+        labeled, codes = y >= 0, y.copy()
+        if labeled.all():
+            return codes
+        values, _ = coordinates(columns)
+        if self.teacher is None:
+            n_components = min(_N_COMPONENTS, *values.shape)
+            parts = PCA(n_components, svd_solver="full").fit_transform(values - values.mean(axis=0))
+            values = np.hstack([values, parts])
+        teacher = ExtraTreesClassifier(_N_TREES) if self.teacher is None else clone(self.teacher)
+        set_random_states(teacher, rng)
+        codes[~labeled] = teacher.fit(values[labeled], y[labeled]).predict(values[~labeled])
+        return codes
+
+
+class StabilitySelector(MetaSelector):
+    r"""Select the columns that another selector chooses in most draws of half of the labeled rows.
+
+    With a share :math:`\hat p` of the n draws, the interval is that of Wilson. It says how well the draws determine the
+    share, not how well the table determines the columns: the draws overlap.
+
+    Parameters
+    ----------
+    selector : selector, default=None
+        The selector that is fitted to each draw, and to all unlabeled rows. None means
+        :class:`CorrelationSubsetSelector`.
+    n_draws : int, default=50
+        Number of draws.
+    threshold : float, default=0.5
+        Columns whose interval lies above this share are selected.
+    confidence : float, default=0.95
+        Coverage of the intervals.
+    nominal_features : "auto" or array-like, default="auto"
+        Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
+        categories or booleans.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows, and seeds the selector.
+    verbose : int, default=0
+        If positive, print the progress.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Share of the draws in which each column is selected; NaN for refused columns.
+    intervals_ : ndarray of shape (n_features, 2)
+        Interval of each share.
+    path_ : ndarray of shape (n_features,), int
+        The columns, from the largest share down.
+    scores_path_ : ndarray of shape (n_features,)
+        Their shares.
+    support_ : ndarray of shape (n_features,), bool
+        The selected columns.
+    refused_ : ndarray of shape (n_features,), bool
+        Columns that look like identifiers, which are left out with a warning.
+    classes_ : ndarray
+        The classes of the labeled rows.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    References
+    ----------
+    .. [1] Meinshausen, N. and Bühlmann, P. "Stability selection." Journal of the Royal Statistical Society B 72, 2010.
+    .. [2] Wilson, E. B. "Probable inference, the law of succession, and statistical inference." Journal of the American
+       Statistical Association 22, 1927.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fewlabel import StabilitySelector
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = StabilitySelector(n_draws=20, random_state=0).fit(X, y)
+    >>> model.get_feature_names_out()
+    array(['petal length (cm)', 'petal width (cm)'], dtype=object)
+    >>> model.intervals_.shape
+    (4, 2)
+    """
+
+    _parameter_constraints: dict = {
+        **MetaSelector._parameter_constraints,
+        "n_draws": [Interval(numbers.Integral, 2, None, closed="left")],
+        "threshold": [Interval(numbers.Real, 0, 1, closed="both")],
+        "confidence": [Interval(numbers.Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        selector: Any = None,
+        *,
+        n_draws: int = 50,
+        threshold: float = 0.5,
+        confidence: float = 0.95,
+        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
+        self.selector = selector
+        self.n_draws = n_draws
+        self.threshold = threshold
+        self.confidence = confidence
+        self.nominal_features = nominal_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _select(self, columns, y, n_classes):
+        rng = check_random_state(self.random_state)
+        chosen = np.zeros(len(columns.nominal))
+        for draw in range(self.n_draws):
+            chosen += self._select_by(columns, _hide_half(y, rng), rng).get_support()
+            self._report(f"{draw + 1} of {self.n_draws} draws")
+        self.scores_ = chosen / self.n_draws
+        self.intervals_ = wilson(self.scores_, self.n_draws, self.confidence)
+        self.path_ = np.argsort(-self.scores_, kind="stable")
+        self.scores_path_ = self.scores_[self.path_]
+        self.support_ = self.intervals_[:, 0] > self.threshold
+
+    def _restore(self, kept):
+        intervals, self.intervals_ = self.intervals_, np.full((self.n_features_in_, 2), np.nan)
+        self.intervals_[kept] = intervals
+        super()._restore(kept)
+
+
+def _hide_half(y, rng):
+    """Hide the labels of half of the labeled rows of each class; of an odd number the smaller half."""
+    hidden = y.copy()
+    for code in np.unique(y[y >= 0]):
+        own = rng.permutation(np.flatnonzero(y == code))
+        hidden[own[: len(own) // 2]] = -1
+    return hidden
+
+
+def wilson(shares, n, confidence):
+    """Wilson's interval of shares of n draws: shape (n_shares, 2)."""
+    z = norm.isf((1 - confidence) / 2)
+    center = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
+    return np.clip(np.column_stack([center - half, center + half]), 0.0, 1.0)

@@ -1,0 +1,32 @@
+"""Views of a table."""
+
+import numpy as np
+
+from fewlabel.auto._features import ScaledView
+
+
+def test_scaled_columns_have_mean_0_and_variance_1_whatever_their_tails():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(5, 2, 4000), rng.lognormal(0, 2, 4000), rng.standard_cauchy(4000)])
+    z = ScaledView(X).transform(X)
+    np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.05)
+    np.testing.assert_allclose(z.std(axis=0), 1, atol=0.05)
+    assert np.abs(z).max() <= 4
+
+
+def test_huge_values_leave_differences_between_the_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 1))
+    X[:5] = 1e3  # the standard deviation of the column is 70
+    z = ScaledView(X).transform(X)[5:, 0]
+    assert z.std() > 0.5
+    np.testing.assert_array_equal(z.argsort(), X[5:, 0].argsort())
+
+
+def test_constant_overflowing_and_missing_columns_are_finite():
+    X = np.column_stack([np.ones(6), [1e308, -1e308] * 3, [np.nan] * 6, [0.0, np.nan, 1, 2, 3, 4]])
+    with np.errstate(all="ignore"):
+        z = ScaledView(X).transform(X)
+    assert z.shape == (6, 6)  # two columns have gaps
+    assert np.isfinite(z).all()
+    assert not z[:, 0].any()

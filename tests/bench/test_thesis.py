@@ -1,0 +1,58 @@
+"""What the pages say about the thesis's own numbers."""
+
+import numpy as np
+import pandas as pd
+
+from fewlabel.bench import get_suite
+from fewlabel.bench.papers import fscrf
+from fewlabel.bench.papers.cross_training import one_split
+from fewlabel.bench.papers.paths import LocalAndGlobalConsistency
+from fewlabel.datasets import registry
+
+BELOW_800 = ("bupa", "colic", "pima", "ionosphere", "iris", "vote", "wdbc")
+
+
+def explained(column):
+    """How many of a column's accuracies are counts of one test split, and of which size, by set."""
+    return {
+        name: one_split(column, {"pima": "diabetes"}.get(name, name), registry()[name]["rows"]) for name in BELOW_800
+    }
+
+
+def test_columns_of_one_split():
+    text = " ".join(get_suite("cross-training").text.split())
+    counts = {c: sum(n for _, n, _ in explained(c).values()) for c in ("NC-T", "ICT", "Co-T", "Se-T")}
+    assert f"{counts['NC-T']} of NC-T and {counts['ICT']} of ICT are, after rounding, counts of one test split" in text
+    assert f"of Co-T {counts['Co-T']} and of Se-T {counts['Se-T']}," in text
+    sizes = [explained(c)[name][0] for name, c in (("bupa", "NC-T"), ("pima", "NC-T"), ("pima", "ICT"))]
+    assert "(bupa: {} test rows, pima: {} and {},".format(*sizes) in text
+    assert round(100 * np.sqrt(0.2 / sizes[0])) in (4, 5)  # the error of a share of about 70%
+
+
+def test_selectors_see_test_labels_only_where_the_page_says_so(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    table = pd.DataFrame(rng.normal(size=(60, 3)) + y[:, None])
+    monkeypatch.setattr(fscrf, "multiclass", lambda name, data_home: (table, y))
+    experiment = get_suite("fscrf")["Table 3.2"]
+    for setting in experiment.settings:
+        fold = experiment.problem("pima", setting, 13)
+        assert len(np.intersect1d(fold.seen, fold.test)) == (0 if "training" in str(setting) else len(fold.test))
+        np.testing.assert_array_equal(fold.seen_classes, y[fold.seen])
+        assert fold.draw == 1
+
+
+def test_llgc_is_the_limit_of_its_iteration():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 4]) / 8
+    y = np.full(40, -1)
+    y[[0, 20]] = 0, 1
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    affinity = np.exp(-distances / (2 * 0.15**2)) * (1 - np.eye(40))
+    degree = affinity.sum(axis=1)
+    spread = affinity / np.sqrt(degree[:, None] * degree)
+    known = (y[:, None] == np.arange(2)).astype(float)
+    scores = known
+    for _ in range(5000):
+        scores = 0.99 * spread @ scores + 0.01 * known
+    np.testing.assert_array_equal(LocalAndGlobalConsistency().fit(X, y).transduction_, scores.argmax(axis=1))

@@ -1,0 +1,278 @@
+"""The multi-view classifiers: exact systems, output matrix, kernels of views, penalties by held-out score, weights."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.neighbors import kneighbors_graph
+
+from fewlabel import BalancedMultiviewClassifier, MultiviewKernelClassifier
+from fewlabel.multiview import _spaces
+from fewlabel.multiview._basis import ViewKernel
+from fewlabel.multiview._losses import make_loss
+from fewlabel.multiview._spaces import LandmarkSpace, RowSpace, choose_landmarks
+from fewlabel.multiview._system import Penalties, neighbor_graph
+from reference import multiview as reference
+from reference.multiview import VIEWS, few_rows
+
+PLAIN = dict(views=VIEWS, scale=False, length_scale=1.3, n_neighbors=4, approximation=None)
+KERNELS = [ViewKernel("rbf", 1.3, 3, 1.0), ViewKernel("rbf", 0.8, 3, 1.0), ViewKernel("poly", 1.0, 2, 1.0)]
+
+
+def skewed(seed=0, n_labeled=40, n_hidden=60, n_rare=8):
+    rng = np.random.default_rng(seed)
+    true = (rng.permutation(n_labeled + n_hidden) % 5 == 0).astype(int)
+    true[:n_labeled] = np.arange(n_labeled) < n_rare
+    X = rng.normal(size=(len(true), 6)) + 1.2 * true[:, None] * [1, 0, 1, 1, 0, 1]
+    return X, np.where(np.arange(len(true)) < n_labeled, true, -1), true
+
+
+# Exact systems --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    gammas=st.tuples(st.sampled_from([1e-3, 0.1]), st.sampled_from([0.0, 0.3, 20.0]), st.sampled_from([0.0, 0.5])),
+    laplacian=st.sampled_from(["knn", "kernel"]),
+    loss=st.sampled_from(["squared", "hinge"]),
+    n_views=st.integers(1, 3),
+)
+def test_systems_of_the_rows_are_the_system_of_rows_times_views(seed, gammas, laplacian, loss, n_views):
+    X, y = few_rows(seed, 2, n=20, n_labeled=8)
+    views = [X[:, columns] for columns in VIEWS][:n_views]
+    kernels = [KERNELS[0]] * n_views if laplacian == "kernel" else KERNELS[:n_views]
+    penalties = Penalties(*gammas, laplacian, 4)
+    rows, all_landmarks = RowSpace(views, kernels, 1), LandmarkSpace(views, kernels, np.arange(20))
+    weights, outputs, held = np.array([0.5, 0.2, 0.3])[:n_views], [], []
+    for space in (rows, all_landmarks):
+        made = make_loss(loss, 2) if loss == "squared" else make_loss(loss, 2, tol=1e-10, max_iter=50_000)
+        found, held_out = space.system(None, penalties).learn(
+            np.arange(8), y[:8], np.full(8, 1 / 8), made, weights, held_out=True
+        )
+        outputs.append(space.outputs(found, weights))
+        held.append(held_out)
+        parts = zip(weights, kernels, views, space.landmarks, space.coefficients(found))
+        direct = sum(c * kernel(X, landmarks) @ a for c, kernel, X, landmarks, a in parts)
+        np.testing.assert_allclose(outputs[-1], direct, atol=1e-6)
+    tolerance = 1e-6 if loss == "squared" else 2e-3
+    np.testing.assert_allclose(outputs[0], outputs[1], atol=tolerance)
+    np.testing.assert_allclose(held[0], held[1], atol=tolerance)
+
+
+def test_neighbors_by_kernel_values_are_those_by_distance():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    K = rbf_kernel(X, gamma=0.3)
+    expected = kneighbors_graph(X, 5, include_self=False).toarray()
+    expected = np.maximum(expected, expected.T)
+    np.testing.assert_array_equal(neighbor_graph(X, 5, K).toarray(), expected)
+    far = rbf_kernel(100 * X, gamma=1.0)  # all but the diagonal underflow: the distances decide
+    assert far.sum() == 60
+    np.testing.assert_array_equal(neighbor_graph(X, 5, far).toarray(), expected)
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge"])
+def test_kernels_that_are_kept_are_those_that_are_computed(loss, monkeypatch):
+    X, y, _ = skewed()
+    model = BalancedMultiviewClassifier(loss, views=VIEWS, initial=LogisticRegression(), random_state=0)
+    kept = clone(model).fit(X, y)
+    monkeypatch.setattr(_spaces, "_CELLS_KEPT", 0)
+    computed = clone(model).fit(X, y)
+    np.testing.assert_allclose(kept.decision_function(X), computed.decision_function(X), atol=1e-9)
+    assert [entry["n_changed"] for entry in kept.history_] == [entry["n_changed"] for entry in computed.history_]
+
+
+def test_groups_are_exact_up_to_the_limit_and_landmarks_beyond(monkeypatch):
+    X, y, true = skewed()
+    model = BalancedMultiviewClassifier(views=VIEWS, initial=LogisticRegression(), n_components=30, random_state=0)
+    exact = clone(model).fit(X, y)
+    assert [len(rows) for rows in exact.landmarks_] == [100] * 3
+    monkeypatch.setattr("fewlabel.multiview._model._EXACT", 50)  # groups of 25 rows in 3 views
+    some = clone(model).fit(X, y)
+    assert max(len(rows) for rows in some.landmarks_) == 30
+    scores = [roc_auc_score(true[40:], m.decision_function(X[40:])) for m in (exact, some)]
+    assert abs(scores[0] - scores[1]) < 0.1
+    monkeypatch.setattr(_spaces, "MOST_COLUMNS", 10)
+    with pytest.raises(MemoryError, match="set approximation='nystroem'"):
+        clone(model).set_params(approximation=None).fit(X, y)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(8, (2, 2, 4)), (40, (3, 17, 20)), (300, (3, 97, 200))])
+def test_landmarks_are_drawn_evenly_from_the_classes(n, expected):
+    codes = np.random.default_rng(0).permutation(np.repeat([0, 1, -1], [97, 3, 900]))
+    chosen = choose_landmarks(codes, n, np.random.RandomState(0))
+    assert len(np.unique(chosen)) == n
+    assert (np.sum(codes[chosen] == 1), np.sum(codes[chosen] == 0), np.sum(codes[chosen] == -1)) == expected
+    few = choose_landmarks(codes[codes >= 0], 20, np.random.RandomState(0))  # no unlabeled rows
+    assert len(few) == 20
+    assert len(choose_landmarks(codes, 5000, np.random.RandomState(0))) == 1000
+
+
+# Output matrix, kernels ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_output_matrix_solves_equation_3(n_classes):
+    X, y = few_rows(5, n_classes)
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(n_classes, n_classes))
+    grams = [rbf_kernel(X[:, v], gamma=0.5 / 1.3**2) for v in VIEWS]
+    laplacians = []
+    for v in VIEWS:
+        A = kneighbors_graph(X[:, v], 4, include_self=False).toarray()
+        A = np.maximum(A, A.T)
+        laplacians.append(np.diag(A.sum(axis=1)) - A)
+    Y, c, known = reference.codes_of_classes(y[y >= 0], n_classes), np.full(3, 1 / 3), (y >= 0).sum()
+    one = np.ones((n_classes, n_classes))
+    for R in (root @ root.T, one + np.eye(n_classes), np.diag(np.arange(1.0, n_classes + 1))):
+        A = reference.solve_with_outputs(grams, laplacians, c, Y, 0.01, 0.5 / len(X), 0.2 / len(X), R)
+        expected = reference.outputs(A @ R, grams, c)
+        expected = (expected[:, 1] - expected[:, 0]) / 2 if n_classes == 2 else expected
+        model = MultiviewKernelClassifier(gamma_A=0.01, gamma_B=0.5, gamma_W=0.2, output_matrix=R, **PLAIN).fit(X, y)
+        np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6)
+        assert model.held_out_decision_.shape == (known,) if n_classes == 2 else (known, n_classes)
+    same = MultiviewKernelClassifier(output_matrix=np.eye(n_classes), **PLAIN).fit(X, y)
+    none = MultiviewKernelClassifier(**PLAIN).fit(X, y)
+    np.testing.assert_allclose(same.predict_proba(X), none.predict_proba(X), atol=1e-8)
+    balanced = BalancedMultiviewClassifier(output_matrix=np.eye(n_classes), n_groups=2, random_state=0, **PLAIN)
+    np.testing.assert_allclose(
+        balanced.fit(X, y).decision_function(X),
+        balanced.set_params(output_matrix=None).fit(X, y).decision_function(X),
+        atol=1e-8,
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"output_matrix": np.eye(3)}, "2 x 2 numbers"),
+        ({"output_matrix": [[1, 2], [0, 1]]}, "symmetric"),
+        ({"output_matrix": [[1, 2], [2, 1]]}, "none may be negative"),
+        ({"output_matrix": np.eye(2), "loss": "hinge"}, "loss='squared'"),
+        ({"kernel": ["rbf", "linear"]}, "kernel holds 2 values, but there are 3 views"),
+        ({"kernel": ["rbf", "linear", "cosine"]}, "kernel holds 'cosine'"),
+        ({"length_scale": [1.0, "mean", 1.0]}, "length_scale holds 'mean'"),
+        ({"length_scale": [1.0, 0.0, 1.0]}, "a positive number or 'median'"),
+        ({"gamma_A": "best"}, "gamma_A"),
+    ],
+)
+def test_options_that_make_no_sense(parameters, message):
+    X, y = few_rows(18)
+    for family in (MultiviewKernelClassifier, BalancedMultiviewClassifier):
+        with pytest.raises(ValueError, match=message):
+            family(**{"views": VIEWS, **parameters}).fit(X, y)
+
+
+def test_every_view_has_its_own_kernel_and_width():
+    X, y = few_rows(6)
+    shared = dict(views=VIEWS, scale=False, gamma_B=0, gamma_W=0, gamma_A=0.1, view_weights=[0.4, 0.3, 0.3])
+    model = MultiviewKernelClassifier(kernel=["rbf", "linear", "rbf"], length_scale=[0.7, "median", 1.9], **shared)
+    decision = model.fit(X, y).decision_function(X)
+    grams = [
+        rbf_kernel(X[:, VIEWS[0]], gamma=0.5 / 0.7**2),
+        linear_kernel(X[:, VIEWS[1]]),
+        rbf_kernel(X[:, VIEWS[2]], gamma=0.5 / 1.9**2),
+    ]
+    known = np.flatnonzero(y >= 0)
+    K = sum(c * c * G[:, known] for c, G in zip((0.4, 0.3, 0.3), grams))
+    alpha = np.linalg.solve(K[known] + len(known) * 0.1 * np.eye(len(known)), 2.0 * y[known] - 1)
+    np.testing.assert_allclose(decision, K @ alpha, atol=1e-8)
+    flat = np.column_stack([X, np.ones(len(X))])  # values stay with their views if one is dropped
+    with pytest.warns(UserWarning, match="constant"):
+        other = MultiviewKernelClassifier(
+            kernel=["linear", "rbf", "linear", "rbf"],
+            length_scale=[5.0, 0.7, "median", 1.9],
+            **{**shared, "views": [[6], *VIEWS], "view_weights": [0.5, 0.4, 0.3, 0.3]},
+        ).fit(flat, y)
+    np.testing.assert_allclose(other.decision_function(flat), decision, atol=1e-8)
+
+
+# Penalties by the held-out score ------------------------------------------------------------------------------------
+
+
+def test_auto_takes_the_penalties_with_the_best_held_out_score():
+    X, y, _ = skewed(1, n_labeled=60, n_rare=20)
+    known = y >= 0
+    auto = MultiviewKernelClassifier(views=VIEWS, gamma_A="auto", gamma_B="auto", gamma_W="auto").fit(X, y)
+    best = roc_auc_score(y[known], auto.held_out_decision_)
+    used = (auto.gamma_A_, auto.gamma_B_, auto.gamma_W_)
+    again = MultiviewKernelClassifier(views=VIEWS, gamma_A=used[0], gamma_B=used[1], gamma_W=used[2]).fit(X, y)
+    np.testing.assert_allclose(again.held_out_decision_, auto.held_out_decision_, atol=1e-9)
+    for gamma_A in (1e-3, 1e-2, 1e-1, 1.0):
+        other = MultiviewKernelClassifier(views=VIEWS, gamma_A=gamma_A).fit(X, y)
+        assert roc_auc_score(y[known], other.held_out_decision_) <= best + 1e-12
+        assert other.gamma_A_ == gamma_A
+    one = MultiviewKernelClassifier(views=VIEWS, gamma_B="auto").fit(X, y)
+    assert (one.gamma_A_, one.gamma_W_) == (0.01, 0.1)
+
+
+@pytest.mark.parametrize("validated", [False, True])
+def test_auto_of_the_ensemble_maximizes_the_score_of_its_first_round(validated):
+    X, y, true = skewed(2)
+    validation = {"X_val": X[40:], "y_val": true[40:]} if validated else {}
+    shared = dict(views=VIEWS, initial=LogisticRegression(), max_iter=1, random_state=0)
+    auto = BalancedMultiviewClassifier(gamma_A="auto", gamma_B="auto", **shared).fit(X, y, **validation)
+    for gamma_A in (1e-3, 1e-2, 1e-1, 1.0):
+        other = BalancedMultiviewClassifier(gamma_A=gamma_A, **shared).fit(X, y, **validation)
+        assert other.history_[0]["score"] <= auto.history_[0]["score"] + 1e-12
+    fixed = BalancedMultiviewClassifier(gamma_A=auto.gamma_A_, gamma_B=auto.gamma_B_, **shared).fit(X, y, **validation)
+    np.testing.assert_allclose(fixed.decision_function(X), auto.decision_function(X), atol=1e-9)
+
+
+# Weights of the ensemble ----------------------------------------------------------------------------------------------
+
+
+def test_weights_of_the_ensemble():
+    X, y, _ = skewed(3)
+    model = BalancedMultiviewClassifier(views=VIEWS, initial=LogisticRegression(), random_state=0, scale=False)
+    equal = clone(model).fit(X, y, sample_weight=np.full(len(X), 3.0))
+    np.testing.assert_allclose(equal.decision_function(X), clone(model).fit(X, y).decision_function(X), atol=1e-9)
+    weight = np.ones(len(X))
+    weight[[10, 70]] = 0.0
+    kept = weight > 0
+    without = clone(model).fit(X[kept], y[kept])
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(weighted.decision_function(X), without.decision_function(X), atol=1e-9)
+    one = dict(views=VIEWS, gamma_B=0.1, gamma_W=0.2, random_state=0)  # one group: the plain model
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    group = BalancedMultiviewClassifier(n_groups=1, initial=LogisticRegression(), **one).fit(X, y, weight)
+    plain = MultiviewKernelClassifier(**one).fit(X, y, weight)
+    np.testing.assert_allclose(group.decision_function(X), plain.decision_function(X), atol=1e-9)
+
+
+# Theorem 1.1 ---------------------------------------------------------------------------------------------------------
+
+
+def ramp(scores, y):
+    """The loss A_2 of the theorem's proof, at the largest other score less that of the class."""
+    margin = np.delete(scores, y).max() - scores[y]
+    return float(np.clip(1 + margin, 0, 1))
+
+
+@settings(max_examples=200, deadline=None)
+@given(n_classes=st.integers(2, 6), seed=st.integers(0, 10**6), size=st.sampled_from([0.3, 1.0, 3.0]))
+def test_equation_8_holds_with_the_factor_that_it_lacks(n_classes, seed, size):
+    h = size * np.random.default_rng(seed).normal(size=n_classes - 1)
+    scores = reference.simplex(n_classes).T @ h
+    for y in range(n_classes):
+        loss = reference.simplex_loss(h, y, n_classes)
+        assert ramp(scores, y) <= 2 * (n_classes - 1) / n_classes * loss + 1e-12
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_equation_8_fails_as_printed_for_three_classes_or_more(n_classes):
+    """An output that is wrong, and whose loss is P / (2 (P - 1)): below 1 unless there are two classes."""
+    S = reference.simplex(n_classes)
+    t = (n_classes - 2) / (2 * (n_classes - 1))
+    wanted = np.full(n_classes, -1 / (n_classes - 1))
+    wanted[:2] = t
+    h = np.linalg.lstsq(S.T, wanted, rcond=None)[0]
+    np.testing.assert_allclose(S.T @ h, wanted, atol=1e-12)  # the scores of an output sum to 0
+    loss = reference.simplex_loss(h, 0, n_classes)
+    assert ramp(np.round(S.T @ h, 12), 0) == 1
+    assert loss == pytest.approx(n_classes / (2 * (n_classes - 1)))
+    assert (loss < 1 - 1e-9) == (n_classes > 2)

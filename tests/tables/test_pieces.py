@@ -1,0 +1,112 @@
+"""A table in pieces says the same as the table that pandas reads in one."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fewlabel.exceptions import TableError
+from fewlabel.files import read_table
+from fewlabel.tables import pieces
+from fewlabel.tables.pieces import read_pieces, table_columns
+
+TEXTS, NUMBERS = ["name", "when"], ["a", "b", "not there"]
+
+
+def make_table(n=200):
+    rng = np.random.default_rng(0)
+    names = rng.choice(["x", "a, b", 'say "hi"', "two\nlines", "NA", "ü"], n)
+    rows = pd.DataFrame({"a": rng.normal(size=n), "b": rng.integers(0, 9, n), "name": names, "when": "2024-01-31"})
+    return rows.assign(c="not read", b=rows["b"].where(rng.random(n) < 0.9))
+
+
+def joined(path, **form):
+    """All pieces together, texts as texts; and their number."""
+    found = [read() for read in read_pieces(path, 16, NUMBERS, TEXTS, **form)]
+    return pd.concat([f.astype(dict.fromkeys(TEXTS, object)) for f in found], ignore_index=True), len(found)
+
+
+def assert_same(found, expected):
+    for name in ("a", "b"):
+        np.testing.assert_allclose(found[name].astype(float), expected[name].astype(float), rtol=1e-15)
+    for name in TEXTS:
+        assert found[name].where(found[name].notna(), None).tolist() == (
+            expected[name].astype(object).where(expected[name].notna(), None).tolist()
+        )
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(pieces, "_BYTES", 700)
+    monkeypatch.setattr(pieces, "_BATCH_ROWS", 30)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "options"),
+    [
+        ("rows.csv", {}, {}),
+        ("rows.tsv", {"sep": "\t"}, {}),
+        ("rows.csv", {"sep": ";", "decimal": ","}, {"decimal": ","}),
+        ("rows.csv", {"encoding": "utf-8-sig"}, {}),
+        ("rows.csv", {"lineterminator": "\r\n"}, {}),
+        ("rows.csv.gz", {}, {}),
+        ("rows.csv", {"encoding": "utf-16"}, {"encoding": "utf-16"}),
+    ],
+)
+def test_text_files(tmp_path, name, form, options):
+    make_table().to_csv(tmp_path / name, index=False, **form)
+    found, n = joined(tmp_path / name, **options)
+    assert n > 5
+    assert "c" not in found or "encoding" in options
+    assert_same(found, read_table(tmp_path / name, **options))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_arrow_files(tmp_path, kind):
+    path = tmp_path / f"rows.{kind}"
+    getattr(make_table(), f"to_{kind}")(path)
+    found, n = joined(path)
+    assert n > 5 or kind == "feather"
+    assert_same(found, make_table())
+
+
+def test_numbers_that_do_not_parse_are_text_in_their_piece_only(tmp_path):
+    rows = make_table().astype({"a": object})
+    rows.loc[100, "a"] = "12 EUR"
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    found, _ = joined(tmp_path / "rows.csv")
+    assert found["a"][100] == "12 EUR"
+    assert found["a"].map(type).eq(float).sum() > 150
+    numbers = pd.to_numeric(found["a"], errors="coerce")
+    np.testing.assert_allclose(numbers, pd.to_numeric(rows["a"], errors="coerce"), rtol=1e-15)
+
+
+def test_a_row_of_another_length_is_named(tmp_path):
+    lines = ["a,b", *["1,2"] * 300, "1,2,3", *["1,2"] * 300]
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    with pytest.raises(TableError, match="line 302: 3 fields, but the header has 2"):
+        joined_numbers(tmp_path / "rows.csv")
+
+
+def joined_numbers(path):
+    return pd.concat([read() for read in read_pieces(path, 16, ["a", "b"], [])], ignore_index=True)
+
+
+def test_blank_lines_and_quotes_that_are_not_closed(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "1,2\n\n   \n" * 200)
+    assert len(joined_numbers(path)) == 200
+    monkeypatch.setattr(pieces, "_MOST_BYTES", 1000)
+    path.write_text('a,b\n1,"2\n' + "1,2\n" * 800)
+    with pytest.raises(TableError, match="a quote not closed"):
+        joined_numbers(path)
+
+
+def test_names_are_those_of_the_table(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text('a,a,,"b c"\n1,2,3,4\n')
+    assert table_columns(path) == read_table(path).columns.tolist() == ["a", "a.1", "Unnamed: 2", "b c"]
+    with gzip.open(tmp_path / "one.csv.gz", "wt") as file:
+        file.write("a\n1\n\n2\n")
+    assert joined_numbers(tmp_path / "one.csv.gz")["a"].tolist() == [1, 2]

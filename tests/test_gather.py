@@ -1,0 +1,98 @@
+"""Pools: counts, uniform samples, and no dependence on how the rows are split and merged."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
+
+from fewlabel.dask.gather import Pool, _merged, find_sources, gather, gather_frame
+from fewlabel.exceptions import TableError
+
+
+def make_parts(n_parts=8, n=500):
+    rng = np.random.default_rng(0)
+    return [
+        pa.table({"row": np.arange(k * n, (k + 1) * n), "y": rng.choice([1.0, 0.0, np.nan], n, p=[0.01, 0.02, 0.97])})
+        for k in range(n_parts)
+    ]
+
+
+def pools(parts, most):
+    made = [Pool("y", most) for _ in parts]
+    for k, (pool, part) in enumerate(zip(made, parts)):
+        for b in range(0, len(part), 100):
+            pool.add(part[b : b + 100], np.random.default_rng([7, k, b]))
+    return made
+
+
+def test_labeled_rows_are_all_there_and_samples_are_disjoint():
+    parts = make_parts()
+    whole = pa.concat_tables(parts).to_pandas()
+    pool = gather(parts, lambda part: [part], "y", most=300, seed=3)
+    assert {v: pool.counts[v] for v in (1.0, 0.0, None)} == {
+        1.0: (whole["y"] == 1).sum(),
+        0.0: (whole["y"] == 0).sum(),
+        None: whole["y"].isna().sum(),
+    }
+    assert sorted(pool.rows([0.0, 1.0])["row"].to_pylist()) == whole["row"][whole["y"].notna()].tolist()
+    first, second = pool.rows([None], 0, 150), pool.rows([None], 150, 300)
+    assert len(first) == len(second) == 150
+    assert not {*first["row"].to_pylist()} & {*second["row"].to_pylist()}
+    assert first["y"].to_pandas().isna().all()
+    again = gather(parts, lambda part: [part], "y", most=300, seed=3)
+    assert again.rows([None], 0, 150)["row"] == first["row"]
+    assert gather(parts, lambda part: [part], "y", most=300, seed=4).rows([None], 0, 150)["row"] != first["row"]
+
+
+def test_the_order_of_merging_makes_no_difference():
+    made = pools(make_parts(), most=40)
+    left = made[0]
+    for other in made[1:]:
+        left = _merged(left, other)
+    right = _merged(_merged(made[3], made[1]), _merged(made[0], made[2]))
+    for other in made[:3:-1]:
+        right = _merged(other, right)
+    assert left.rows([None])["row"].to_pylist() == right.rows([None])["row"].to_pylist()
+    assert left.rows([0.0, 1.0])["row"].to_pylist() == right.rows([0.0, 1.0])["row"].to_pylist()
+    assert left.counts == right.counts
+    assert len(pools(make_parts(), most=40)[0].rows([None])) == 40
+
+
+def test_a_sample_is_uniform():
+    """Every part of the rows is as likely, also with several labels of unlike frequency."""
+    n, most, drawn = 2000, 50, np.zeros(2000)
+    rows = pa.table({"row": np.arange(n), "y": np.where(np.arange(n) < 1600, "often", "seldom")})
+    for seed in range(200):
+        pool = gather([rows[:700], rows[700:]], lambda part: [part], "y", most=most, seed=seed)
+        drawn[pool.rows(["often", "seldom"])["row"].to_numpy()] += 1
+    shares = drawn.reshape(10, -1).sum(axis=1) / drawn.sum()
+    assert abs(drawn[1600:].sum() / drawn.sum() - 0.2) < 0.02
+    np.testing.assert_allclose(shares, 0.1, atol=0.015)
+
+
+def test_labeled_rows_beyond_the_limit_keep_the_shares_of_the_classes():
+    rows = pa.table({"row": np.arange(9000), "y": np.arange(9000) % 3 // 2})
+    found = gather([rows], lambda part: [part], "y", most=1000).rows([0, 1])["y"].to_numpy()
+    assert len(found) > 1200
+    assert abs(found.mean() - 1 / 3) < 0.04
+
+
+def test_wrong_tables(tmp_path):
+    rows = pa.table({"y": np.arange(2000.0)})
+    with pytest.raises(TableError, match="more than 1000 different values"):
+        gather([rows], lambda part: [part], "y")
+    with pytest.raises(TableError, match="no rows"):
+        gather([], lambda part: [part], "y")
+    with pytest.raises(TableError, match="name another folder"):
+        find_sources([tmp_path])
+
+
+def test_partitions_of_a_dask_dataframe():
+    dd = pytest.importorskip("dask.dataframe")
+    table = dd.from_pandas(pa.concat_tables(make_parts()).to_pandas(), npartitions=5)
+    pool = gather_frame(table[["row"]], table["y"], "y", most=100, seed=1)
+    assert sum(pool.counts.values()) == 4000
+    assert pool.rows([None], 0, 50).column_names == ["row", "y"]
+    with pytest.raises(ValueError, match="repartition one of them"):
+        gather_frame(table[["row"]], table["y"].repartition(npartitions=2), "y")
