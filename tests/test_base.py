@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
 
 import fewlabel
 from fewlabel.exceptions import LabelError
@@ -29,6 +30,11 @@ ARGUMENTS = {
     "VariableClusterer": dict(n_bootstraps=2),
     "MultiviewKernelClassifier": dict(views=[[0, 1], [2, 3]]),
     "BalancedMultiviewClassifier": dict(views=[[0, 1], [2, 3]], max_iter=2),
+    "CoTrainingClassifier": dict(estimator=GaussianNB()),
+    "CrossTrainingClassifier": dict(estimator=GaussianNB()),
+    "TriTrainingClassifier": dict(estimator=GaussianNB()),
+    "PseudoLabelSelector": dict(teacher=GaussianNB()),
+    "StabilitySelector": dict(n_draws=5),
 }
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))

@@ -175,9 +175,11 @@ def test_a_write_that_fails_half_way_leaves_the_old_report(quick, capsys, monkey
 @pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGHUP", None), signal.SIGINT])
 def test_signals_leave_no_temporary_file(number, tmp_path):
     code = """if True:
-        import sys, time
+        import signal, sys, time
         from fewlabel.cli import main
         from fewlabel.files import atomic_write
+
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever runs the tests may ignore it, as nohup does
 
         @main.app.command()
         def hang():

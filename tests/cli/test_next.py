@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from sklearn.datasets import load_breast_cancer
 
 from fewlabel.cli.main import run
+from fewlabel.cli.paths import keep_answers
+from fewlabel.exceptions import TableError
 
 QUICK = ["--method", "logistic-regression"]
 
