@@ -60,7 +60,8 @@ class LabelSpreadingClassifier(GraphClassifier):
         The columns whose numbers stand for categories, by name or position, or as a mask.
     algorithm : {"auto", "brute", "kd_tree", "ball_tree", "approximate"}, default="auto"
         Search for the neighbors: an exact one of scikit-learn, or the approximate one of :mod:`fewlabel.neighbors`.
-        "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see `recall_`.
+        "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see `recall_`. Sparse rows are
+        always searched exactly.
     tol : float, default=1e-8
         Largest residual of the linear system relative to its right-hand side.
     max_iter : int, default=1000

@@ -60,7 +60,8 @@ class PathNeighborsClassifier(GraphClassifier):
         distance 1, however their numbers differ.
     algorithm : {"auto", "brute", "kd_tree", "ball_tree", "approximate"}, default="auto"
         Search for the neighbors: an exact one of scikit-learn, or the approximate one of :mod:`fewlabel.neighbors`.
-        "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see `recall_`.
+        "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see `recall_`. Sparse rows are
+        always searched exactly.
         With more than 15 columns the exact search takes time quadratic in the rows.
     n_jobs : int, default=None
         Number of threads of the search; -1 means all cores.

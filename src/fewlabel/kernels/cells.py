@@ -1,0 +1,97 @@
+"""Distances of rows to blocks of rows, and the nearest rows of some blocks; single precision, to find candidates.
+
+A block holds its rows as columns: all distances of a row to a block are then sums of whole vectors.
+"""
+
+import numpy as np
+
+from fewlabel.jit import njit
+
+_REORDER = {"reassoc", "contract", "nsz"}  # sums in any order, for vector instructions
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def compare(rows, block, squared):
+    """Compute the distances of rows to the columns of a block.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, n_features), float32
+    block : ndarray of shape (n_features, m), float32
+    squared : bool
+        The sum of squares, or of absolute values.
+
+    Returns
+    -------
+    ndarray of shape (n, m), float32
+    """
+    total = np.empty((len(rows), block.shape[1]), np.float32)
+    for i in range(len(rows)):
+        _measure(rows[i], block, squared, total[i])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def nearest(rows, own, visits, cells, starts, n_nearest, squared):
+    """Find the nearest rows, for each row, in the cells that it visits.
+
+    Each cell is read once for all rows, so that it stays in the processor's cache.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, n_features), float32
+    own : int
+        If the rows are among those of the cells, the number of the first one, which is not its own neighbor; else -1.
+    visits : ndarray of shape (n, n_cells), bool
+    cells : ndarray, float32
+        The blocks of all cells, one after the other.
+    starts : ndarray of shape (n_cells + 1,), int64
+        Number of the first row of each cell, then the number of rows.
+    n_nearest : int
+    squared : bool
+
+    Returns
+    -------
+    ndarray of shape (n, n_nearest), int32
+        Numbers of rows, nearest first, of equal distances the lowest; -1 for none.
+    """
+    n_columns = rows.shape[1]
+    found = np.full((len(rows), n_nearest), -1, np.int32)
+    total = np.full((len(rows), n_nearest), np.inf, np.float32)
+    space = np.empty((starts[1:] - starts[:-1]).max(), np.float32)
+    for cell in range(visits.shape[1]):
+        first, size = starts[cell], starts[cell + 1] - starts[cell]
+        block = cells[first * n_columns : (first + size) * n_columns].reshape((n_columns, size))
+        lengths = space[:size]
+        for i in range(len(rows)):
+            if not visits[i, cell]:
+                continue
+            _measure(rows[i], block, squared, lengths)
+            for j in range(size):
+                if lengths[j] < total[i, -1] and (own < 0 or first + j != own + i):
+                    _insert(found[i], total[i], first + j, lengths[j])
+    return found
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def _measure(row, block, squared, total):
+    """Distances of a row to the columns of a block."""
+    total[:] = 0
+    for f in range(len(row)):
+        value = row[f]
+        if squared:
+            for j in range(len(total)):
+                total[j] += (block[f, j] - value) ** 2
+        else:
+            for j in range(len(total)):
+                total[j] += abs(block[f, j] - value)
+
+
+@njit(cache=True, nogil=True)
+def _insert(found, total, j, length):
+    """Put a row into a sorted list, behind those that are as near; the last one is dropped."""
+    m = len(found) - 1
+    while m > 0 and total[m - 1] > length:
+        total[m], found[m] = total[m - 1], found[m - 1]
+        m -= 1
+    total[m], found[m] = length, j
