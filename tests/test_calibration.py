@@ -86,6 +86,17 @@ def test_prior_cuts_by_hand():
     assert prior_cut(np.ones(4), np.full(4, 0.25), 0.5) == 1.0
 
 
+@pytest.mark.parametrize("scale", [0.1, 1 / 3, 2.0**10])
+def test_rounding_does_not_choose_between_cuts_that_are_equally_good(scale):
+    scores, weight = np.arange(11.0), np.array([1.0, 2, 1, 3, 2, 1, 1, 2, 3, 1, 2])
+    for cut in range(9):  # two shares are equally far from the prior
+        prior = (weight[cut + 1 :].sum() + weight[cut + 2 :].sum()) / 2 / weight.sum()
+        assert prior_cut(scores, weight * scale / (weight * scale).sum(), prior) == cut + 0.5
+    positive = np.array([False, True, False, True, True, True, False])
+    rows = np.arange(7.0), positive, np.array([1.0, 1, 1, 1, 1, 1, 1])
+    assert balanced_cut(*rows[:2], scale * rows[2]) == balanced_cut(*rows)
+
+
 def slow_likelihood_slope(decision, positive, weight):
     groups = [weight[positive], weight[~positive]]
     size = np.where(positive, *(w.sum() for w in groups))

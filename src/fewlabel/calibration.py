@@ -192,7 +192,7 @@ def balanced_cut(scores, positive, weight):
         Scores above it are positive.
     """
     fpr, tpr, thresholds = roc_curve(positive, scores, sample_weight=weight, drop_intermediate=False)
-    best = int(np.argmax(tpr - fpr))
+    best = _first_lowest(fpr - tpr)
     if best == 0:  # no cut is better than calling every row negative: cut above all scores
         return np.nextafter(scores[-1], np.inf)
     below = scores[scores < thresholds[best]]
@@ -221,9 +221,14 @@ def prior_cut(scores, weight, prior):
     if len(last) == 0:  # all unlabeled rows are equal: they are negative
         return scores[0]
     above = 1.0 - np.cumsum(weight)[last]
-    k = last[np.argmin(np.abs(above - prior))]
+    k = last[_first_lowest(np.abs(above - prior))]
     middle = 0.5 * scores[k] + 0.5 * scores[k + 1]
     return scores[k] if middle >= scores[k + 1] else middle
+
+
+def _first_lowest(shares):
+    """Position of the first of the lowest shares; those that differ by rounding are equal, or weights would decide."""
+    return int(np.argmax(shares <= shares.min() + 1e-12))
 
 
 def likelihood_slope(decision, positive, weight):

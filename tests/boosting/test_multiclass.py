@@ -225,6 +225,16 @@ def test_any_teacher_gives_the_first_labels(Booster, kind):
 
 
 @pytest.mark.parametrize("Booster", BOTH)
+def test_sparse_rows_have_the_nearest_labels_of_dense_ones(Booster):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)) * [1.0, 20.0, 0.1] + [0.0, 0.0, 5.0]
+    X[::2, 1] = 0.0
+    y = np.where(rng.random(80) < 0.4, rng.integers(3, size=80), -1)
+    dense, other = (Booster(random_state=0)._pseudo_labels(rows, y) for rows in (X, csr_matrix(X)))
+    np.testing.assert_array_equal(dense, other)
+
+
+@pytest.mark.parametrize("Booster", BOTH)
 def test_a_teacher_that_takes_no_gaps_is_not_given_any(Booster):
     X = np.array([[0.0], [1.0], [np.nan], [0.1]])
     with pytest.raises(ValueError, match="NaN"):

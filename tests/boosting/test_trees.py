@@ -159,14 +159,22 @@ def test_many_pairs_order_and_threads(rows, monkeypatch):
     np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
 
 
-def test_repeated_rows_equal_weights(rows):
+@pytest.mark.parametrize("noise", [dict(), dict(split_noise=1.0, splitter="best")])
+def test_repeated_rows_equal_weights(rows, noise):
     X, few, _ = rows
     X = X.round(1)  # at most 255 values per column: the bins are the same
     times = np.random.default_rng(6).integers(1, 4, len(X))
-    settings = dict(n_estimators=30, max_bins=255, random_state=0)
+    settings = dict(n_estimators=30, max_bins=255, random_state=0, **noise)
     repeated = TreeAUCBoostClassifier(**settings).fit(np.repeat(X, times, axis=0), np.repeat(few, times))
     weighted = TreeAUCBoostClassifier(**settings).fit(X, few, times)
     np.testing.assert_allclose(repeated.decision_function(X), weighted.decision_function(X), rtol=1e-6)
+
+
+def test_without_a_penalty_the_scale_of_the_weights_does_not_matter(rows):
+    X, few, _ = rows
+    model = TreeAUCBoostClassifier(20, l2_regularization=0.0, split_noise=1.0, splitter="best", random_state=0)
+    scores = [model.fit(X, few, np.full(len(X), w)).decision_function(X) for w in (1.0, 1024.0)]
+    np.testing.assert_allclose(*scores, rtol=1e-9)
 
 
 def test_monotone_transformations_do_not_matter(rows):

@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 import pandas as pd
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -42,8 +43,10 @@ _MULTIVIEW = {
     "n_neighbors": (3, 10),
     "scale": (True, False),
 }
-_BASES = (None, GaussianNB(), LogisticRegression(), DecisionTreeClassifier(max_depth=2, random_state=0))
+_FOREST = RandomForestClassifier(5, random_state=0)  # the default base is a forest of 50 trees
+_BASES = (_FOREST, GaussianNB(), LogisticRegression(), DecisionTreeClassifier(max_depth=2, random_state=0))
 _WRAPPER = {"estimator": _BASES, "stop": ("out-of-fold", "exhausted"), "max_rounds": (2, 4)}
+_SELECTORS = (None, fewlabel.ReliefFSelector(n_features_to_select=1), fewlabel.GraphScoreSelector())
 PARAMETERS = {
     "PNUAUCBoostClassifier": {
         **_STUMPS,
@@ -136,11 +139,22 @@ PARAMETERS = {
     },
     "CorrelationSubsetSelector": {"locally_predictive": (True, False)},
     "ConsistencySubsetSelector": {"search": ("best-first", "las-vegas"), "max_tries": (20,)},
+    "GraphScoreSelector": {
+        "criterion": ("lsdf", "laplacian", "constraint"),
+        "n_features_to_select": (1, 0.5),
+        "n_neighbors": (3, 10),
+        "gamma": (1.0, 100.0),
+    },
+    "PseudoLabelSelector": {
+        "selector": _SELECTORS,
+        "teacher": (None, GaussianNB(), ExtraTreesClassifier(5), DecisionTreeClassifier(max_depth=2)),
+    },
+    "StabilitySelector": {"selector": _SELECTORS, "n_draws": (2, 8), "threshold": (0.1, 0.5)},
     "VariableClusterer": {"n_clusters": (None, 2), "n_init": (2,), "n_bootstraps": (3,), "max_iter": (20,)},
 }
 POSITIVES_ONLY = ("PUAdaBoostClassifier", "TreePUBoostClassifier", "LinearPUClassifier", "NeuralPUClassifier")
 TABLES = ("TableClassifier", "TableEncoder")
-SLOW = ("AutoClassifier", "VariableClusterer", "NeuralPUClassifier", *TABLES, "TriTrainingClassifier")
+SLOW = ("AutoClassifier", "NeuralPUClassifier", *TABLES, "TriTrainingClassifier")
 
 
 def names():

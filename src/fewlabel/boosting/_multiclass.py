@@ -6,12 +6,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
+from scipy.sparse import diags_array, issparse
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -217,9 +217,10 @@ def learns_from_unlabeled(estimator):
 
 
 def _scaled(X):
-    """Columns scaled to [0, 1], sparse ones by their largest value; missing values replaced by the median."""
-    if issparse(X):
-        return MaxAbsScaler().fit_transform(X)
+    """Columns scaled to a range of 1, dense ones to [0, 1]; missing values replaced by the median."""
+    if issparse(X):  # without the shift to 0, which changes no distance
+        low, high = (np.ravel(part.toarray()) for part in (X.min(axis=0), X.max(axis=0)))
+        return X @ diags_array(1.0 / np.where(high > low, high - low, 1.0))
     return make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), MinMaxScaler()).fit_transform(X)
 
 
@@ -245,7 +246,8 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
         Classifier that gives the unlabeled rows their classes. One of fewlabel's, or of sklearn.semi_supervised, is
         fitted to all rows; any other to the labeled rows. None means the nearest labeled rows, in scaled columns.
     n_neighbors : int, default=1
-        Number of labeled neighbors that determine a pseudo-label, without a teacher.
+        Number of labeled neighbors that determine a pseudo-label, without a teacher. Distances
+        between sparse rows are rounded differently, so that of equally near rows others may be chosen.
     labeled_weight : float, default=8.0
         Initial weight of a labeled row.
     unlabeled_weight : float, default=2.0
@@ -367,7 +369,8 @@ class AssembleClassifier(PseudoLabelBooster):
     teacher : estimator, default=None
         Classifier that gives the unlabeled rows their first classes, as in `SemiSupervisedAdaBoostClassifier`.
     n_neighbors : int, default=1
-        Number of labeled neighbors that determine an initial pseudo-label, without a teacher.
+        Number of labeled neighbors that determine an initial pseudo-label, without a teacher. Distances
+        between sparse rows are rounded differently, so that of equally near rows others may be chosen.
     labeled_share : float, default=0.9
         Initial share of the labeled rows in the total weight, in (0, 1).
     resample : bool, default=False

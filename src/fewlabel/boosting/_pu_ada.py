@@ -156,7 +156,8 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
     learning_rate : float, default=0.1
         Factor by which each step is multiplied, in (0, 1]. At 1 the fit collapses if `correction` is 1.
     splitter : {"best", "random"}, default="best"
-        "best": search all cuts of a column; "random": `n_thresholds` random ones in each round, as in the paper.
+        "best": search all cuts of a column; "random": `n_thresholds` random ones in each round, as in the paper. They
+        are drawn evenly over the range of the column, so that its scale matters: its logarithm has other cuts.
     n_thresholds : int, default=10
         Cuts drawn per column and round if `splitter` is "random".
     max_bins : int, default=255

@@ -56,8 +56,7 @@ class TreeAUCBoostClassifier(TreeBooster):
         "random": try one random cut per column at each level; "best": all of them.
     split_noise : float, default=0.0
         Standard deviation of the noise on the scores of splits in the first round, in units of the norm of the
-        gradient (in which a row of weight 2 is more than a repeated row); it fades linearly to zero. Use about 0.5 with
-        ``splitter="best"``.
+        gradient; it fades linearly to zero. Use about 0.5 with ``splitter="best"``.
     bootstrap : bool, default=True
         Multiply the weight of each row by an exponential variate, drawn for each tree (Bayesian bootstrap). Rows with
         the same label and the same bins get the same variate.

@@ -101,7 +101,8 @@ class TreeBooster(RankingClassifier):
         order, bounds = group_rows(signs, [], self._uses_unlabeled())
         with RowThreads(self.n_jobs) as threads:
             binning = Binning.of_rows(X, np.arange(len(X)), self.max_bins, threads, weight)
-            grower = self._make_grower(binning, binning.encode(X, order, threads), signs[order], threads)
+            codes, own_weight = binning.encode(X, order, threads), None if weight is None else weight[order]
+            grower = self._make_grower(binning, codes, signs[order], own_weight, threads)
             weights, totals = _group_weights(order, bounds, weight)
             n_rounds = fading = self.n_estimators
             if n_rounds == "auto":
@@ -126,11 +127,12 @@ class TreeBooster(RankingClassifier):
                 stacklevel=caller_level(),
             )
 
-    def _make_grower(self, binning, codes, signs, threads):
+    def _make_grower(self, binning, codes, signs, weight, threads):
         return TreeGrower(
             binning,
             codes,
             signs.astype(np.uint64),
+            weight,
             threads,
             max_depth=self.max_depth,
             l2=self.l2_regularization,

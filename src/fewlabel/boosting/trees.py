@@ -30,12 +30,15 @@ class TreeGrower:
     codes : ndarray of shape (n_features, n_rows), uint8
     groups : ndarray of shape (n_rows,), uint64
         Group of each row (its label); identical rows of a group share their bootstrap weight.
+    weight : ndarray of shape (n_rows,) or None
+        Weight of each row, which the derivatives include.
     threads : RowThreads
     max_depth : int
     l2 : float
         Penalty on the squares of the values of the leaves.
     noise : float
-        Standard deviation of the noise on the scores of splits, in units of the norm of the gradient.
+        Standard deviation of the noise on the scores of splits, in units of the norm of the gradient of rows of
+        weight 1.
     one_cut : bool
         Whether to try one random cut per column instead of all.
     bootstrap : bool
@@ -46,7 +49,7 @@ class TreeGrower:
     """
 
     def __init__(
-        self, binning, codes, groups, threads, *, max_depth, l2, noise, one_cut, bootstrap, draw_columns, seed
+        self, binning, codes, groups, weight, threads, *, max_depth, l2, noise, one_cut, bootstrap, draw_columns, seed
     ):
         self._binning = binning
         self._threads = threads
@@ -59,6 +62,8 @@ class TreeGrower:
         self._usable = np.flatnonzero(self._n_candidates)
         self._only_cut = np.ones_like(binning.n_cuts)
         self._bootstrap = bootstrap
+        # A row of weight w counts as w rows that have a gradient of g / w each: their squares sum to g^2 / w.
+        self._per_weight = 1.0 if weight is None else 1.0 / np.where(weight > 0, weight, 1.0)
         self._above = None  # columns and histogram of the level above
         self._keys = groups.copy()
         self._run(symmetric_trees.hash_rows, self._codes, self._keys, n_columns=len(codes))
@@ -92,7 +97,7 @@ class TreeGrower:
             return None
         units = [total / _PACKED_TOTAL for total in totals]
         packed = self._pack(derivatives, units)
-        noise = self._noise * fade * np.sqrt(order_free_sum(derivatives[0] ** 2))
+        noise = self._noise * fade * np.sqrt(order_free_sum(derivatives[0] ** 2 * self._per_weight))
         # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
         score_unit = units[0] / np.sqrt(units[1])
         rng = np.random.default_rng([self._seed, t])

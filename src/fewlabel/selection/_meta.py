@@ -166,7 +166,7 @@ class StabilitySelector(MetaSelector):
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows, and seeds the selector.
+        Draws the rows, and seeds the selector. Rows are drawn by position, so that the order of the rows matters.
     verbose : int, default=0
         If positive, print the progress.
 
