@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
-from fewlabel.boosting import booster as booster_module
 from reference import ada, pnu_auc
 from reference.tables import tables, to_y
 
@@ -65,9 +64,8 @@ def test_pnu_auc_equals_explicit_pairs(table, gamma, rho, step, learning_rate, m
     gamma=st.sampled_from([0.1, 0.5, 0.95, 1.0]),
     scheme=st.sampled_from(["labeled", "pu-un"]),
     learning_rate=st.sampled_from([0.1, 1.0]),
-    many_rows=st.sampled_from([0, 10**9]),
 )
-def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate, many_rows):
+def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate):
     X, signs, _ = table
     if gamma == 1.0 and scheme == "labeled":
         X, signs = X[signs != 0], signs[signs != 0]
@@ -76,9 +74,7 @@ def test_pnu_ada_equals_adaboost_on_copies(table, gamma, scheme, learning_rate, 
     model = PNUAdaBoostClassifier(
         8, gamma=gamma, scheme=scheme, learning_rate=learning_rate, max_features=1.0, random_state=0
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(booster_module, "_MANY_ROWS", many_rows)
-        model.fit(X, to_y(signs))
+    model.fit(X, to_y(signs))
     rounds = ada.fit(X, signs, gamma=gamma, scheme=scheme, learning_rate=learning_rate, n_rounds=8)
     assert_same_rounds(model, rounds, jump=2)
 

@@ -5,7 +5,7 @@ import pytest
 
 from fewlabel.boosting import rows as rows_module
 from fewlabel.boosting.binning import Binning
-from fewlabel.boosting.rows import CodedRows, KeptRows, WeightedRows
+from fewlabel.boosting.rows import CodedRows, WeightedRows
 from fewlabel.kernels.stumps import UNIT
 from fewlabel.threads import RowThreads
 
@@ -26,9 +26,9 @@ def table():
     return binning, codes, [w / w.sum() for w in weight], rng.normal(size=300)
 
 
-def in_memory(kind, table):
+def in_memory(table):
     binning, codes, weight, start = table
-    return kind(binning, CodedRows(codes, BOUNDS, weight, USES, RowThreads(1), start), USES)
+    return WeightedRows(binning, CodedRows(codes, BOUNDS, weight, USES, RowThreads(1), start), USES)
 
 
 def on_workers(table):
@@ -46,11 +46,7 @@ def on_workers(table):
     return WeightedRows(binning, SpreadRows(blocks.Parts(parts, 2)), USES)
 
 
-MAKERS = {
-    "weighted": lambda table: in_memory(WeightedRows, table),
-    "kept": lambda table: in_memory(KeptRows, table),
-    "on workers": on_workers,
-}
+MAKERS = {"in memory": in_memory, "on workers": on_workers}
 
 
 def expected(table, stumps):
@@ -92,7 +88,6 @@ def play(rows, stumps, questions=1):
 @pytest.mark.parametrize("refresh", [0.5, 200.0])
 def test_sums_are_those_of_the_scores(maker, refresh, table, monkeypatch):
     monkeypatch.setattr(rows_module, "_REFRESH", refresh)  # recomputes the weights in most rounds, or never
-    monkeypatch.setattr(rows_module, "_INTEGER_REFRESH", refresh)
     stumps = draw_stumps(12)
     mass, hist, shares = play(MAKERS[maker](table), stumps)
     expected_mass, expected_hist, expected_shares = expected(table, stumps)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from fewlabel.kernels import stumps
 from fewlabel.kernels.stumps import MISSING, TIE, UNIT
 
-NO_FACTORS = np.ones((2, 256))
+NO_STUMP = -1, np.zeros(256, dtype=np.uint8), 1.0, 1.0
+USES = np.array([[True, True, False], [False, True, True]])
+ALL = np.ones((2, 3), dtype=np.bool_)
 
 
 @pytest.fixture
@@ -21,12 +23,20 @@ def rows():
     return codes, rng.random((2, n)) / n, np.array([0, 900, 8000, n])
 
 
-def test_reweight_multiplies_a_range_of_rows(rows):
-    codes, weights, _ = rows
-    factors = np.random.default_rng(1).random((2, 256))
-    expected = weights.copy()
-    expected[:, 10:5000] *= factors[:, codes[5, 10:5000]]
-    stumps.reweight(codes[5], factors, weights, 10, 5000)
+def fired_and_factors(codes, column, last):
+    """Whether the stump fires on each row, and the factors of both weights."""
+    _, fires, *factors = last
+    fired = fires[codes[column]].astype(bool)
+    return fired, np.where(fired, np.array(factors)[:, None], 1.0)
+
+
+def test_reweight_multiplies_the_weights_in_use_within_the_bounds(rows):
+    codes, weights, bounds = rows
+    last = 5, (np.arange(256) % 3 == 0).astype(np.uint8), 0.7, 1.6
+    expected = weights * fired_and_factors(codes, 5, last)[1]
+    expected[0, 8000:], expected[1, :900] = weights[0, 8000:], weights[1, :900]
+    expected[:, :10], expected[:, 9000:] = weights[:, :10], weights[:, 9000:]
+    stumps.reweight(codes, weights, np.clip(bounds, 10, 9000), USES, last)
     np.testing.assert_array_equal(weights, expected)
 
 
@@ -36,7 +46,7 @@ def test_histogram_sums_signed_weights(rows, unused):
     coef = np.array([[0.2, 0.3, 0.0], [0.0, -0.1, -0.4]])
     coef[:, unused] = 0.0
     columns = np.array([0, 2, 3, 4, 6])
-    hist = stumps.histogram(codes, weights, bounds, coef * UNIT, columns, -1, NO_FACTORS)
+    hist = stumps.histogram(codes, weights, bounds, coef * UNIT, columns, ALL, NO_STUMP)
     group = np.repeat([0, 1, 2], np.diff(bounds))
     signed = (coef[:, group] * weights).sum(axis=0)
     for j, column in enumerate(columns):
@@ -47,11 +57,11 @@ def test_histogram_sums_signed_weights(rows, unused):
 def test_a_histogram_first_multiplies_the_weights_of_all_groups(rows):
     codes, weights, bounds = rows
     coef = np.array([[0.2, 0.0, 0.1], [0.0, 0.0, -0.4]]) * UNIT  # the second group is skipped, but multiplied
-    factors, columns = np.random.default_rng(1).random((2, 256)), np.array([1, 5])
-    expected = weights * factors[:, codes[5]]
-    hist = stumps.histogram(codes, weights, bounds, coef, columns, 5, factors)
+    last, columns = (5, (np.arange(256) > 99).astype(np.uint8), 0.7, 1.6), np.array([1, 5])
+    expected = weights * fired_and_factors(codes, 5, last)[1]
+    hist = stumps.histogram(codes, weights, bounds, coef, columns, ALL, last)
     np.testing.assert_array_equal(weights, expected)
-    again = stumps.histogram(codes, expected, bounds, coef, columns, -1, NO_FACTORS)
+    again = stumps.histogram(codes, expected, bounds, coef, columns, ALL, NO_STUMP)
     np.testing.assert_array_equal(hist, again)
 
 
@@ -62,8 +72,8 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
 
     def sums(codes, weights, edges):
         parts = [np.clip(bounds, a, b) for a, b in itertools.pairwise(edges)]
-        hist = sum(stumps.histogram(codes, weights, part, coef, columns, -1, NO_FACTORS) for part in parts)
-        side = sum(stumps.side_sums(codes[3], fires, weights, part, np.abs(coef)) for part in parts)
+        hist = sum(stumps.histogram(codes, weights, part, coef, columns, ALL, NO_STUMP) for part in parts)
+        side = sum(stumps.side_sums(codes[3], fires, weights, part, ALL, np.abs(coef)) for part in parts)
         return hist, side
 
     whole = sums(codes, weights, [0, 10_000])
@@ -77,41 +87,36 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
             np.testing.assert_array_equal(a, b)
 
 
-def test_updated_histograms_are_those_of_the_weights(rows):
-    codes, _, bounds = rows
-    rng = np.random.default_rng(3)
-    for n_features in (6, 7):  # columns go in pairs
-        part = np.ascontiguousarray(codes[:n_features])
-        weights = rng.integers(0, 2**40, (part.shape[1], 2))
-        hists = np.zeros((2, 3, n_features, 256, 2), dtype=np.int64)
-        ranges = [np.clip(bounds, 0, 4500), np.clip(bounds, 4500, 10_000)]
-        for hist, of_range in zip(hists, ranges):
-            stumps.fill_histograms(part, weights, of_range, hist)
-        before, changes = weights.copy(), (np.arange(256) % 5 == 0).astype(np.uint8)
-        for hist, of_range in zip(hists, ranges):
-            stumps.update_histograms(part, 2, changes, (0.3, 1.7), weights, of_range, hist)
-        changed = changes[part[2]].astype(bool)
-        np.testing.assert_array_equal(weights[~changed], before[~changed])
-        np.testing.assert_array_equal(weights[changed], np.rint(before[changed] * [0.3, 1.7]).astype(np.int64))
-        fresh = np.zeros((1, 3, n_features, 256, 2), dtype=np.int64)
-        stumps.fill_histograms(part, weights, bounds, fresh[0])
-        np.testing.assert_array_equal(hists.sum(axis=0), fresh[0])
-        for g, e, kind in [(0, 0, 0), (1, 3, 1), (2, 5, 0)]:
-            group = slice(bounds[g], bounds[g + 1])
-            expected = np.bincount(part[e, group], weights=weights[group, kind].astype(float), minlength=256)
-            np.testing.assert_array_equal(fresh[0, g, e, :, kind], expected)
-        coefficients, columns = rng.normal(size=(2, 3)), np.array([1, 4])
-        coefficients[:, 1] *= n_features == 6  # a group that is skipped
-        signed = stumps.combine(hists, coefficients, columns)
-        expected = np.einsum("kg,gebk->eb", coefficients, fresh[0, :, columns].transpose(1, 0, 2, 3).astype(float))
-        np.testing.assert_allclose(signed, expected, rtol=1e-9, atol=1)
-        np.testing.assert_array_equal(signed, stumps.combine(fresh, coefficients, columns))
+def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(rows):
+    codes, weights, bounds = rows
+    weights /= [[weights[k].sum()] for k in range(2)]
+    last = 2, (np.arange(256) > 99).astype(np.uint8), np.exp(-0.3), np.exp(0.3)
+    fires, low, high = last[1], -0.1, 0.2
+    sides = stumps.side_sums(codes[2], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
+    totals, shares = stumps.side_shares(sides, ALL)
+    group = np.repeat([0, 1, 2], np.diff(bounds))
+
+    def of_groups(w):
+        return np.array([np.bincount(group, kind) for kind in w])
+
+    after = weights * fired_and_factors(codes, 2, last)[1]
+    log_mass, sums = np.zeros((2, 3)), np.ones((2, 3))
+    stumps.take_step(shares, totals, low, high, log_mass, sums)
+    np.testing.assert_allclose(sums, of_groups(after), rtol=1e-12)
+    moved = np.log(of_groups(after) / of_groups(weights)) + [[-low], [low]]
+    np.testing.assert_allclose(log_mass, moved, rtol=1e-10)
+
+    one, other = np.array([[0.3, 0.2, 0.0], [0.0, -0.1, -0.4]]), np.array([[0.3, 0.1, 0.0], [0.0, -0.2, -0.4]])
+    before = (one / of_groups(weights))[:, group] * weights
+    later = (other / of_groups(after))[:, group] * after
+    # Every kind of weight is a pair of its own here; a row with two of them can change by less.
+    np.testing.assert_allclose(stumps.drift(shares, high - low, one, other), np.abs(later - before).sum(), rtol=1e-10)
 
 
 def test_side_sums(rows):
     codes, weights, bounds = rows
     fires = (np.arange(256) > 200).astype(np.uint8)
-    side = stumps.side_sums(codes[1], fires, weights, bounds, np.full((2, 3), UNIT))
+    side = stumps.side_sums(codes[1], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
     for kind in range(2):
         for g in range(3):
             group = slice(bounds[g], bounds[g + 1])
@@ -121,12 +126,9 @@ def test_side_sums(rows):
 
 
 def search(hist, n_cuts, has_missing):
-    return stumps.best_stump(
-        np.asarray(hist, dtype=np.int64),
-        np.arange(len(hist)),
-        np.asarray(n_cuts, dtype=np.int64),
-        np.asarray(has_missing, dtype=np.bool_),
-    )
+    hist, columns = np.asarray(hist, dtype=np.int64), np.arange(len(hist))
+    of_columns = columns, np.asarray(n_cuts, dtype=np.int64), np.asarray(has_missing, dtype=np.bool_)
+    return stumps.best_stump(hist, stumps.largest_edges(hist, *of_columns), *of_columns)
 
 
 LARGE = 10 * TIE  # edges that differ by one of these are no tie

@@ -29,18 +29,21 @@ class PNUAUCRule(Rule):
         self.least_edge = rho + _ROUNDING
         self._rho = rho
         self._exact = step == "exact"
-        with np.errstate(divide="ignore"):  # log 0 = -inf: no such pairs
-            self._log_coef = np.log([gamma, (1 - gamma) / 2, (1 - gamma) / 2])
+        coefficients = gamma, (1 - gamma) / 2, (1 - gamma) / 2
+        self._log_coefficients = [math.log(c) if c > 0 else -math.inf for c in coefficients]
 
     def _log_pairs(self, log_mass):
         """Logarithm of the three terms of R: PN, PU, UN."""
-        (up_p, up_u, _), (_, down_u, down_n) = log_mass
-        return self._log_coef + (up_p + down_n, up_p + down_u, up_u + down_n)
+        (up_p, up_u, _), (_, down_u, down_n) = log_mass.tolist()  # Python floats: arrays of three are slower
+        pn, pu, un = self._log_coefficients
+        return pn + up_p + down_n, pu + up_p + down_u, un + up_u + down_n
 
     def _pair_shares(self, log_mass):
         log_pairs = self._log_pairs(log_mass)
-        pairs = np.exp(log_pairs - log_pairs.max())
-        return pairs / pairs.sum()
+        largest = max(log_pairs)
+        pn, pu, un = (math.exp(pair - largest) for pair in log_pairs)
+        total = pn + pu + un
+        return pn / total, pu / total, un / total
 
     def coefficients(self, log_mass):
         pn, pu, un = self._pair_shares(log_mass)
@@ -51,7 +54,7 @@ class PNUAUCRule(Rule):
         if not self._exact:
             return math.atanh(min(edge, _LARGEST_EDGE)) - math.atanh(rho)
         pn, pu, un = self._pair_shares(log_mass)
-        (up_p, up_u, _), (_, down_u, down_n) = shares
+        (up_p, up_u, _), (_, down_u, down_n) = shares.tolist()
         right = pn * up_p[1] * down_n[0] + pu * up_p[1] * down_u[0] + un * up_u[1] * down_n[0]
         wrong = pn * up_p[0] * down_n[1] + pu * up_p[0] * down_u[1] + un * up_u[0] * down_n[1]
         tied = max(1.0 - right - wrong, 0.0)
@@ -63,7 +66,10 @@ class PNUAUCRule(Rule):
         return 0.0, step
 
     def log_objective(self, log_mass, total_step):
-        return float(np.logaddexp.reduce(self._log_pairs(log_mass))) + self._rho * total_step
+        log_pairs = self._log_pairs(log_mass)
+        largest = max(log_pairs)
+        log_sum = largest + math.log(sum(math.exp(pair - largest) for pair in log_pairs))
+        return log_sum + self._rho * total_step
 
     def overfits(self, log_mass):
         """Whether R_PU + R_UN - R_PN < 1: labeled rows are ranked apart from unlabeled rows of their own class."""

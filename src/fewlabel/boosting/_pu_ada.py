@@ -67,7 +67,7 @@ class PUAdaRule(Rule):
         positive = rows.histogram(as_positives, columns)
         binning = rows.binning
         slack = int(_TOLERANCE * UNIT)
-        return best_guarded_stump(
+        best = best_guarded_stump(
             hist,
             positive,
             columns,
@@ -77,6 +77,7 @@ class PUAdaRule(Rule):
             slack,
             self._non_negative,
         )
+        return best, None  # the largest edge of a column may be one that the guard rejects
 
     def _allowed(self, binning, t):
         """The cuts of round t: for each column, values drawn from its range, each moved up to the next cut."""

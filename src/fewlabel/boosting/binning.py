@@ -88,14 +88,6 @@ class Binning:
         """Value of a cut; +inf for the stump that tests whether the value is missing."""
         return self.cuts[column, cut] if cut < self.n_cuts[column] else math.inf
 
-    def counts(self):
-        """Number of rows with each code, shape (n_features, 256)."""
-        counts = np.zeros((self.n_features, N_CODES), dtype=np.int64)
-        for e, (n_cuts, n_present) in enumerate(zip(self.n_cuts, self.n_present)):
-            counts[e, : n_cuts + 1] = np.diff(self.below[e, :n_cuts], prepend=0, append=n_present)
-            counts[e, MISSING] += self.n_rows - n_present
-        return counts
-
     def fires(self, column, cut, sign, missing_above):
         """Whether a stump fires, for each code.
 

@@ -14,16 +14,13 @@ from fewlabel.base import Interval, RankingClassifier, RealNotInt
 from fewlabel.boosting.additive import column_names, score_stumps, shape_functions
 from fewlabel.boosting.binning import Binning
 from fewlabel.boosting.loop import STUMP, StumpLearner, boost
-from fewlabel.boosting.rows import CodedRows, KeptRows, WeightedRows
+from fewlabel.boosting.rows import CodedRows, WeightedRows
 from fewlabel.boosting.stopping import AlarmStop, ValidationStop
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
-
-_MANY_ROWS = 20_000  # from here on, updating the histograms of all columns is faster than making them
-
 
 # What every booster, of stumps or of trees, accepts.
 CONSTRAINTS: dict = {
@@ -106,9 +103,7 @@ class StumpBooster(RankingClassifier):
             binning = Binning.of_rows(X, order, self.max_bins, threads, weight)
             start = None if scores is None else scores[order]
             coded = CodedRows(binning.encode(X, order, threads), bounds, weights, uses, threads, start)
-            # Both give the same stumps, up to rounding.
-            keeps = len(order) >= _MANY_ROWS and self._n_drawn() == self.n_features_in_
-            rows = (KeptRows if keeps else WeightedRows)(binning, coded, uses)
+            rows = WeightedRows(binning, coded, uses)
             stopper = self._alarm(rows, rule, has_unlabeled)
             if len(validation):
                 codes = binning.encode(X, validation, threads)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fewlabel.kernels.stumps import MISSING, UNIT, best_stump
+from fewlabel.kernels.stumps import MISSING, UNIT, best_stump, drift, largest_edges
 
 # A stump fires above its threshold if `sign` is +1, at or below it if `sign` is -1, and on missing values if
 # `on_missing`. It adds `low` to the score where it is silent and `high` where it fires.
@@ -21,6 +21,7 @@ STUMP = np.dtype(
     ]
 )
 _ROUNDING = 1e-12  # a step of at most this length counts as none
+_EDGE_ERROR = 1e-9  # of bounds of edges: weights are rounded to integers, one by one
 _VANISHED = -600.0  # log of an objective that is zero up to rounding: nothing is left to learn
 
 
@@ -40,8 +41,14 @@ class Rule(ABC):
         """Signed weight of each mass, shape (2, 3); the absolute values sum to one."""
 
     def find(self, rows, hist, columns, t):
-        """The best stump of a histogram, as returned by `best_stump`; `t` is None in a last search of everything."""
-        return best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing)
+        """The best stump of a histogram, as returned by `best_stump`, and the largest edge of each column.
+
+        The second is None if a column with small edges may still have the best stump. `t` is None in a last search of
+        everything.
+        """
+        binning = rows.binning
+        sizes = largest_edges(hist, columns, binning.n_cuts, binning.has_missing)
+        return best_stump(hist, sizes, columns, binning.n_cuts, binning.has_missing), sizes
 
     @abstractmethod
     def step(self, edge, shares, log_mass) -> float:
@@ -94,6 +101,35 @@ def boost(learner, rounds, after_round):
     return found
 
 
+class EdgeBounds:
+    """Bounds of the largest edge of each column, by which most columns need not be searched in most rounds.
+
+    A search finds the edge itself. Later steps change it by no more than they change the signed weights in total, so
+    that with short steps a column far behind the best one stays behind for many rounds. The stump found is the same
+    as without bounds.
+
+    Parameters
+    ----------
+    n_features : int
+    """
+
+    def __init__(self, n_features):
+        self._lower, self._upper = np.zeros(n_features), np.full(n_features, np.inf)
+
+    def candidates(self, columns):
+        """Those of the columns that may have the largest edge of them."""
+        return columns[self._upper[columns] >= self._lower[columns].max() - _EDGE_ERROR]
+
+    def search(self, columns, edges):
+        """Note the largest edge of each of some columns."""
+        self._lower[columns] = self._upper[columns] = edges
+
+    def widen(self, change):
+        """Allow for a step that changes no edge by more than this."""
+        self._lower -= change
+        self._upper += change
+
+
 class StumpLearner:
     """Rounds of a stump booster.
 
@@ -111,6 +147,8 @@ class StumpLearner:
     def __init__(self, rows, rule, draw_columns, learning_rate, total_step):
         self._rows, self._rule = rows, rule
         self._draw_columns, self._learning_rate, self._total_step = draw_columns, learning_rate, total_step
+        self._coefficients = rule.coefficients(rows.log_mass)
+        self._bounds = EdgeBounds(rows.binning.n_features)
         self._vanished = False
 
     def round(self, t):
@@ -119,15 +157,15 @@ class StumpLearner:
         if self._vanished or rule.finished(rows.log_mass):
             return None
         columns, n_features = self._draw_columns(t), rows.binning.n_features
-        found = _search(rows, rule, columns, t)
+        found = self._search(columns, t)
         if found is None and (rule.draws_cuts or len(columns) < n_features):
-            found = _search(rows, rule, np.arange(n_features), None)  # before giving up, search what was not drawn
+            found = self._search(np.arange(n_features), None)  # before giving up, search what was not drawn
         if found is None:
             return None
         split, cut, sign, step = found
         step *= self._learning_rate
         low, high = rule.moves(step)
-        rows.reweight(split, low, high)
+        self._take_step(split, low, high)
         self._total_step += step
         log_objective = rule.log_objective(rows.log_mass, self._total_step)
         self._vanished = log_objective < _VANISHED
@@ -135,15 +173,23 @@ class StumpLearner:
         stump = (split.column, threshold, sign, split.fires[MISSING], low, high)
         return stump, split.fires, math.exp(log_objective)
 
+    def _search(self, columns, t):
+        """The best stump of the given columns and its step; None if no stump is worth a step."""
+        rows, rule = self._rows, self._rule
+        columns = self._bounds.candidates(columns)
+        hist = rows.histogram(self._coefficients, columns)
+        (position, cut, missing_above, edge), sizes = rule.find(rows, hist, columns, t)
+        if sizes is not None:
+            self._bounds.search(columns, sizes / UNIT)
+        edge /= UNIT
+        if abs(edge) <= rule.least_edge:
+            return None
+        column, sign = int(columns[position]), 1 if edge > 0 else -1
+        split = rows.split(column, rows.binning.fires(column, cut, sign, missing_above))
+        step = rule.step(abs(edge), split.shares, rows.log_mass)
+        return (split, cut, sign, step) if step > _ROUNDING else None
 
-def _search(rows, rule, columns, t):
-    """The best stump of the given columns and its step; None if no stump is worth a step."""
-    hist = rows.histogram(rule.coefficients(rows.log_mass), columns)
-    position, cut, missing_above, edge = rule.find(rows, hist, columns, t)
-    edge /= UNIT
-    if abs(edge) <= rule.least_edge:
-        return None
-    column, sign = int(columns[position]), 1 if edge > 0 else -1
-    split = rows.split(column, rows.binning.fires(column, cut, sign, missing_above))
-    step = rule.step(abs(edge), split.shares, rows.log_mass)
-    return (split, cut, sign, step) if step > _ROUNDING else None
+    def _take_step(self, split, low, high):
+        self._rows.reweight(split, low, high)
+        before, self._coefficients = self._coefficients, self._rule.coefficients(self._rows.log_mass)
+        self._bounds.widen(drift(split.shares, high - low, before, self._coefficients))

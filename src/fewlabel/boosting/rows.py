@@ -1,8 +1,7 @@
 """The training rows of the boosting loop: what it asks of them, and where their weights are kept.
 
-`Rows` is what the loop sees. `WeightedRows` and `KeptRows` implement it on top of `CodedRows`, which holds codes and
-weights in memory; `fewlabel.dask` gives `WeightedRows` an object with the methods of `CodedRows` whose rows are on
-workers.
+`Rows` is what the loop sees. `WeightedRows` implements it on top of `CodedRows`, which holds codes and weights in
+memory; `fewlabel.dask` gives `WeightedRows` an object with the methods of `CodedRows` whose rows are on workers.
 """
 
 import math
@@ -14,10 +13,7 @@ from fewlabel.boosting.binning import Binning
 from fewlabel.kernels import stumps
 from fewlabel.kernels.stumps import N_CODES, UNIT
 
-_INTEGER_UNIT = 2.0**57
-_LEAST_TOTAL, _LARGEST_TOTAL = 2**52, 2**62  # integer weights lose digits below, and may overflow above
-_INTEGER_REFRESH = 20.0  # a weight that falls and rises again by exp(10) has lost no digit that matters
-_NO_FACTORS = -1, np.ones((2, N_CODES))  # column and factors of no stump
+_NO_STUMP = -1, np.zeros(N_CODES, dtype=np.uint8), 1.0, 1.0  # column, fires, factors of the two kinds
 _REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
 
 
@@ -102,7 +98,7 @@ class CodedRows:
         self.n_features, self.n_rows = codes.shape
         self.weights = np.zeros((2, self.n_rows))
         self._sample_weight, self._uses, self._start_scores = sample_weight, uses, start_scores
-        self._waiting = _NO_FACTORS
+        self._waiting = _NO_STUMP
 
     def scores(self, table):
         """Scores of the rows: the start scores and the sum of the stumps."""
@@ -116,7 +112,7 @@ class CodedRows:
     def set_log_weights(self, table):
         """Set the weights to -f and f, and return the largest of each kind and group."""
         scores = self.scores(table)
-        self.weights[:], self._waiting = (-scores, scores), _NO_FACTORS
+        self.weights[:], self._waiting = (-scores, scores), _NO_STUMP
         return np.array([[of_group.max(initial=-np.inf) for of_group in kind] for kind in self._by_group()])
 
     def exponentiate(self, largest):
@@ -139,28 +135,37 @@ class CodedRows:
             for of_group, total in zip(groups, of_kind):
                 of_group /= total
 
-    def reweight(self, column, factors):
-        """Multiply the weights by factors for each kind and code of a column, shape (2, 256).
+    def reweight(self, column, fires, jump):
+        """Multiply the weights of the rows on which a stump fires by exp(-jump) and exp(jump).
 
         The next histogram does it, as it reads the weights anyway.
         """
         self._catch_up()
-        self._waiting = column, factors
+        self._waiting = column, fires.view(np.uint8), math.exp(-jump), math.exp(jump)
 
     def _catch_up(self):
         """Multiply the weights by the factors that wait, if nobody has asked for a histogram since."""
-        (column, factors), self._waiting = self._waiting, _NO_FACTORS
-        if column >= 0:
+        waiting, self._waiting = self._waiting, _NO_STUMP
+        if waiting[0] >= 0:
             self.threads.over_rows(
-                lambda start, stop: stumps.reweight(self.codes[column], factors, self.weights, start, stop), self.n_rows
+                lambda start, stop: stumps.reweight(
+                    self.codes, self.weights, self._bounds_within(start, stop), self._uses, waiting
+                ),
+                self.n_rows,
             )
 
     def histogram(self, coefficients, columns):
         """Histogram of the signed weights, ``coefficients[kind, group]`` times the weight."""
-        waiting, self._waiting = self._waiting, _NO_FACTORS
+        waiting, self._waiting = self._waiting, _NO_STUMP
         return self.threads.over_rows(
             lambda start, stop: stumps.histogram(
-                self.codes, self.weights, self.bounds_within(start, stop), coefficients, columns, *waiting
+                self.codes,
+                self.weights,
+                self._bounds_within(start, stop),
+                coefficients,
+                columns,
+                self._uses,
+                waiting,
             ),
             self.n_rows,
             len(columns),
@@ -171,12 +176,17 @@ class CodedRows:
         self._catch_up()
         return self.threads.over_rows(
             lambda start, stop: stumps.side_sums(
-                self.codes[column], fires.view(np.uint8), self.weights, self.bounds_within(start, stop), scales
+                self.codes[column],
+                fires.view(np.uint8),
+                self.weights,
+                self._bounds_within(start, stop),
+                self._uses,
+                scales,
             ),
             self.n_rows,
         )
 
-    def bounds_within(self, start, stop):
+    def _bounds_within(self, start, stop):
         """Bounds of the groups within a range of rows."""
         return self.bounds if stop - start == self.n_rows else np.clip(self.bounds, start, stop)
 
@@ -213,7 +223,8 @@ class WeightedRows:
         return self._coded.histogram(coefficients * (UNIT / self._sums), columns)
 
     def split(self, column, fires):
-        return _split(column, fires, self._coded.side_sums(column, fires, UNIT / self._sums), self._uses)
+        sides = self._coded.side_sums(column, fires, UNIT / self._sums)
+        return Split(column, fires, *stumps.side_shares(sides, self._uses))
 
     def reweight(self, split, low, high):
         self.table[split.column] += np.where(split.fires, high, low)
@@ -222,83 +233,8 @@ class WeightedRows:
             self._set_weights()
             return
         # Only the rows on which the stump fires are multiplied; the factor common to all goes into the mass.
-        jump = math.exp(high - low)
-        growth = _growth(split.shares, jump)
-        self.log_mass = _moved_mass(self.log_mass, growth, low)
-        self._sums = self._sums * (split.totals / UNIT) * growth  # measured totals: repeated multiplication drifts
-        self._coded.reweight(split.column, np.where(split.fires, ((1.0 / jump,), (jump,)), 1.0))
-
-
-class KeptRows:
-    """`Rows` that keep the histograms of all columns, so that a round reads the rows on one side of the stump only.
-
-    A stump changes the weights of the rows on which it fires; up to a common factor, this is the same as changing the
-    others. The smaller side is changed, and the differences are added to the histograms of both weights. The histogram
-    of any signed weights, and the weight on either side of any stump, follow from these without reading the rows. This
-    pays if every round searches all columns; otherwise most histograms are updated in vain.
-
-    Weights are integers in units of 2**-57 of a group's total, so repeated additions and subtractions are exact, and
-    the histograms are always those of the weights.
-
-    Parameters
-    ----------
-    binning : Binning
-    coded : CodedRows
-    uses : ndarray of shape (2, 3), bool
-        As in `CodedRows`.
-    """
-
-    def __init__(self, binning, coded, uses):
-        self.binning, self._coded, self._uses = binning, coded, uses
-        self.table = np.zeros((binning.n_features, N_CODES))
-        self._counts = binning.counts()
-        ranges = coded.threads.ranges(coded.n_rows, coded.n_features)
-        self._parts = [coded.bounds_within(*ends) for ends in ranges]
-        self._set_weights()
-
-    def _set_weights(self):
-        self.log_mass = _set_weights(self._coded, self.table, self._uses)
-        weights = self._coded.weights
-        self._weights = np.empty((self._coded.n_rows, 2), dtype=np.int64)
-        for kind in range(2):
-            weights[kind] *= _INTEGER_UNIT
-            self._weights[:, kind] = np.rint(weights[kind], out=weights[kind])
-        self._hists = np.zeros((len(self._parts), 3, self._coded.n_features, N_CODES, 2), dtype=np.int64)
-        self._on_parts(stumps.fill_histograms)
-        self._moved = 0.0
-
-    def histogram(self, coefficients, columns):
-        return stumps.combine(self._hists, coefficients * (UNIT / np.maximum(self._totals(), 1)), columns)
-
-    def split(self, column, fires):
-        of_column = self._hists[:, :, column].sum(axis=0)  # group, code, kind
-        fired = of_column[:, fires].sum(axis=1).T
-        return _split(column, fires, np.stack([self._totals() - fired, fired], axis=2), self._uses)
-
-    def reweight(self, split, low, high):
-        self.table[split.column] += np.where(split.fires, high, low)
-        self._moved += abs(high - low)
-        if self._moved > _INTEGER_REFRESH:
-            self._set_weights()
-            return
-        jump = math.exp(high - low)
-        self.log_mass = _moved_mass(self.log_mass, _growth(split.shares, jump), low)
-        changes = split.fires
-        if 2 * self._counts[split.column, changes].sum() > self._coded.n_rows:
-            changes, jump = ~changes, 1.0 / jump
-        self._on_parts(stumps.update_histograms, split.column, changes.view(np.uint8), (1.0 / jump, jump))
-        totals = self._totals()
-        if totals[self._uses].min() < _LEAST_TOTAL or totals.max() > _LARGEST_TOTAL:
-            self._set_weights()
-
-    def _totals(self):
-        """Sum of the weights, shape (2, 3): that of the histograms of any column."""
-        return self._hists[:, :, 0].sum(axis=(0, 2)).T
-
-    def _on_parts(self, kernel, *change):
-        self._coded.threads.map(
-            lambda part: kernel(self._coded.codes, *change, self._weights, *part), list(zip(self._parts, self._hists))
-        )
+        stumps.take_step(split.shares, split.totals, low, high, self.log_mass, self._sums)
+        self._coded.reweight(split.column, split.fires, high - low)
 
 
 def _set_weights(coded, table, uses):
@@ -310,19 +246,3 @@ def _set_weights(coded, table, uses):
     for used in zip(*np.nonzero(uses)):
         log_mass[used] = largest[used] + math.log(sums[used])
     return log_mass
-
-
-def _split(column, fires, sides, uses):
-    """`Split` of the weights on both sides; kinds and groups without rows count as silent."""
-    sides[~uses, 0] = int(UNIT)
-    totals = sides.sum(axis=2)
-    return Split(column, fires, totals, sides / totals[:, :, None])
-
-
-def _growth(shares, jump):
-    """Factor by which a stump's step changes the weight of each kind and group, if the silent rows keep theirs."""
-    return shares[:, :, 0] + shares[:, :, 1] * ((1.0 / jump,), (jump,))
-
-
-def _moved_mass(log_mass, growth, low):
-    return log_mass + np.log(growth) + ((-low,), (low,))

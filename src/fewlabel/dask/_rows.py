@@ -66,8 +66,8 @@ class SpreadRows:
     def divide(self, sums):
         self._commands.append((CodedRows.divide, sums))
 
-    def reweight(self, column, factors):
-        self._commands.append((CodedRows.reweight, column, factors))
+    def reweight(self, column, fires, jump):
+        self._commands.append((CodedRows.reweight, column, fires, jump))
 
     def histogram(self, coefficients, columns):
         return self._ask(CodedRows.histogram, coefficients, columns, merge=np.add)

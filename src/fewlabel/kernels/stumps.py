@@ -9,9 +9,6 @@ better member of its pairs and ``weights[1, i]`` ~ exp(f) as the worse one.
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numba.types import Array, float32, float64, int64, void
 
 from fewlabel.jit import njit
@@ -21,48 +18,69 @@ N_CODES = 256
 MISSING = 255
 # Edges that differ by less than 1e-12 of all weight are equal, so that rounding never chooses a stump.
 TIE = int(1e-12 * UNIT)
-_BLOCK = 4096  # weights of a block (32 KiB) stay in the first-level cache while all columns read them
+_BLOCK = 2048  # signed weights of a block (16 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
 @njit(cache=True, nogil=True)
-def reweight(code, factors, weights, start, stop):
-    """Multiply both weights of rows ``start:stop`` by the factor of the row's code.
-
-    Parameters
-    ----------
-    code : ndarray of shape (n_rows,), uint8
-        Codes of one column.
-    factors : ndarray of shape (2, 256)
-    weights : ndarray of shape (2, n_rows)
-        Changed in place.
-    """
-    up_factor, down_factor, up, down = factors[0], factors[1], weights[0], weights[1]
-    for i in range(start, stop):
-        up[i] *= up_factor[code[i]]
-        down[i] *= down_factor[code[i]]
-
-
-@njit(cache=True, nogil=True)
-def histogram(codes, weights, bounds, coefficients, columns, last, factors):
-    """Histogram of the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g.
-
-    The weights are first multiplied by the factors of the last stump, block by block: a pass over the weights of their
-    own would read and write all of them from main memory.
+def reweight(codes, weights, bounds, uses, last):
+    """Multiply the weights of the rows on which a stump fires.
 
     Parameters
     ----------
     codes : ndarray of shape (n_features, n_rows), uint8
     weights : ndarray of shape (2, n_rows)
+        Changed in place.
     bounds : ndarray of shape (4,), int64
+    uses : ndarray of shape (2, 3), bool
+        The kinds and groups with weights; the others stay as they are.
+    last : (int, ndarray of shape (256,), float, float)
+        Column of the stump (-1 for none), 1 for each code on which it fires (uint8), and the factor of each kind.
+    """
+    fired = np.empty(_BLOCK, dtype=np.uint8)
+    for g in range(3):
+        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
+            _reweight_block(codes, weights, uses[:, g], last, (lo, min(lo + _BLOCK, bounds[g + 1])), fired)
+
+
+@njit(cache=True, nogil=True)
+def _reweight_block(codes, weights, uses, last, block, fired):
+    (column, fires, up_factor, down_factor), (lo, hi) = last, block
+    _look_up(codes[column, lo:hi], fires, fired)
+    if uses[0]:
+        _multiply(weights[0, lo:hi], fired, up_factor)
+    if uses[1]:
+        _multiply(weights[1, lo:hi], fired, down_factor)
+
+
+@njit(cache=True, nogil=True)
+def _look_up(code, fires, fired):
+    """Write whether the stump fires on each row: a loop of its own, so that those over weights become vector code."""
+    for i in range(code.size):
+        fired[i] = fires[code[i]]
+
+
+@njit(cache=True, nogil=True)
+def _multiply(weights, fired, factor):
+    for i in range(weights.size):
+        weights[i] = weights[i] * factor if fired[i] else weights[i]
+
+
+@njit(cache=True, nogil=True)
+def histogram(codes, weights, bounds, coefficients, columns, uses, last):
+    """Histogram of the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g.
+
+    The weights are first multiplied as in `reweight`, block by block: a pass over the weights of their own would read
+    and write all of them from main memory.
+
+    Parameters
+    ----------
     coefficients : ndarray of shape (2, 3)
         Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
     columns : ndarray of int64
         Columns to make the histogram of.
-    last : int
-        Column of the last stump, -1 if the weights are as they should be.
-    factors : ndarray of shape (2, 256)
+    codes, weights, bounds, uses, last
         As in `reweight`.
 
     Returns
@@ -70,21 +88,31 @@ def histogram(codes, weights, bounds, coefficients, columns, last, factors):
     ndarray of shape (len(columns), 256), int64
     """
     hist = np.zeros((columns.size, N_CODES), dtype=np.int64)
-    signed = np.empty(_BLOCK, dtype=np.int64)
-    up, down = weights[0], weights[1]
+    signed, fired = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint8)
     for g in range(3):
         cu, cd = coefficients[0, g], coefficients[1, g]
-        counts = cu != 0.0 or cd != 0.0
         for lo in range(bounds[g], bounds[g + 1], _BLOCK):
             hi = min(lo + _BLOCK, bounds[g + 1])
-            if last >= 0:
-                reweight(codes[last], factors, weights, lo, hi)
-            if not counts:
-                continue
-            for i in range(lo, hi):
-                signed[i - lo] = np.int64(np.rint(cu * up[i] + cd * down[i]))
-            _add_block(codes, columns, signed, lo, hi, hist)
+            if last[0] >= 0:
+                _reweight_block(codes, weights, uses[:, g], last, (lo, hi), fired)
+            if cu != 0.0 or cd != 0.0:
+                _sign(weights, cu, cd, lo, hi, signed)
+                _add_block(codes, columns, signed, lo, hi, hist)
     return hist
+
+
+@njit(cache=True, nogil=True)
+def _sign(weights, cu, cd, lo, hi, signed):
+    up, down = weights[0, lo:hi], weights[1, lo:hi]
+    if cd == 0.0:  # do not read what does not count
+        for i in range(hi - lo):
+            signed[i] = np.int64(np.rint(cu * up[i]))
+    elif cu == 0.0:
+        for i in range(hi - lo):
+            signed[i] = np.int64(np.rint(cd * down[i]))
+    else:
+        for i in range(hi - lo):
+            signed[i] = np.int64(np.rint(cu * up[i] + cd * down[i]))
 
 
 @njit(cache=True, nogil=True)
@@ -107,7 +135,7 @@ def _add_block(codes, columns, signed, lo, hi, hist):
 
 
 @njit(cache=True, nogil=True)
-def side_sums(code, fires, weights, bounds, scales):
+def side_sums(code, fires, weights, bounds, uses, scales):
     """Weight of each group on the two sides of a stump.
 
     Parameters
@@ -116,10 +144,10 @@ def side_sums(code, fires, weights, bounds, scales):
         Codes of the stump's column.
     fires : ndarray of shape (256,), uint8
         1 for the codes on which the stump fires.
-    weights : ndarray of shape (2, n_rows)
-    bounds : ndarray of shape (4,), int64
     scales : ndarray of shape (2, 3)
         Factors that make the weights of each kind and group sum to about `UNIT`.
+    weights, bounds, uses
+        As in `reweight`.
 
     Returns
     -------
@@ -127,25 +155,97 @@ def side_sums(code, fires, weights, bounds, scales):
         Indexed by kind, group, and side (does not fire, fires), in units of 1 / `UNIT`.
     """
     sums = np.zeros((2, 3, 2), dtype=np.int64)
-    up, down = weights[0], weights[1]
+    fired = np.empty(_BLOCK, dtype=np.uint8)
     for g in range(3):
-        su, sd = scales[0, g], scales[1, g]
-        up_all, up_fired, down_all, down_fired = 0, 0, 0, 0
-        for i in range(bounds[g], bounds[g + 1]):
-            fired = np.int64(fires[code[i]])
-            u = np.int64(np.rint(su * up[i]))
-            d = np.int64(np.rint(sd * down[i]))
-            up_all += u
-            up_fired += u * fired
-            down_all += d
-            down_fired += d * fired
-        sums[0, g, 0], sums[0, g, 1] = up_all - up_fired, up_fired
-        sums[1, g, 0], sums[1, g, 1] = down_all - down_fired, down_fired
+        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
+            hi = min(lo + _BLOCK, bounds[g + 1])
+            _look_up(code[lo:hi], fires, fired)
+            for kind in range(2):
+                if uses[kind, g]:
+                    on, total = _sum_fired(weights[kind, lo:hi], fired, scales[kind, g])
+                    sums[kind, g, 0] += total - on
+                    sums[kind, g, 1] += on
     return sums
 
 
 @njit(cache=True, nogil=True)
-def best_stump(hist, columns, n_cuts, has_missing):
+def _sum_fired(weights, fired, scale):
+    on, total = 0, 0
+    for i in range(weights.size):
+        weight = np.int64(np.rint(scale * weights[i]))
+        total += weight
+        on += weight if fired[i] else 0
+    return on, total
+
+
+@njit(cache=True, nogil=True)
+def side_shares(sums, uses):
+    """Totals of `side_sums`, shape (2, 3), and the share of each side; kinds and groups without rows are silent."""
+    totals, shares = np.empty((2, 3), dtype=np.int64), np.zeros((2, 3, 2))
+    for kind in range(2):
+        for g in range(3):
+            silent, fired = (sums[kind, g, 0], sums[kind, g, 1]) if uses[kind, g] else (np.int64(UNIT), np.int64(0))
+            totals[kind, g] = silent + fired
+            shares[kind, g, 0], shares[kind, g, 1] = silent / totals[kind, g], fired / totals[kind, g]
+    return totals, shares
+
+
+@njit(cache=True, nogil=True)
+def take_step(shares, totals, low, high, log_mass, sums):
+    """Log masses after a step, and sums of the weights if only those of the rows that fire are multiplied.
+
+    Parameters
+    ----------
+    shares, totals : ndarray
+        Of `side_shares`.
+    low, high : float
+        What the stump adds to the scores where it is silent and where it fires.
+    log_mass, sums : ndarray of shape (2, 3)
+        Before the step. Changed in place. `totals` are measured in units of the sums: repeated multiplication drifts.
+    """
+    for kind in range(2):
+        sign = 2.0 * kind - 1.0
+        factor = np.exp(sign * (high - low))
+        for g in range(3):
+            growth = shares[kind, g, 0] + shares[kind, g, 1] * factor
+            log_mass[kind, g] += np.log(growth) + sign * low
+            sums[kind, g] *= totals[kind, g] / UNIT * growth
+
+
+@njit(cache=True, nogil=True)
+def drift(shares, jump, before, after):
+    """Most by which a step can change the edge of any stump: the sum of the absolute changes of the signed weights.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (2, 3, 2)
+        Of `side_shares`, before the step.
+    jump : float
+        What the step adds to the scores where it fires, less what it adds elsewhere.
+    before, after : ndarray of shape (2, 3)
+        Coefficients of the kinds and groups, whose weights sum to one, before and after the step.
+    """
+    total = 0.0
+    for kind in range(2):
+        factor = np.exp((2.0 * kind - 1.0) * jump)
+        for g in range(3):
+            silent, fired = shares[kind, g, 0], shares[kind, g, 1]
+            scale = after[kind, g] / (silent + fired * factor)
+            total += abs(scale - before[kind, g]) * silent + abs(scale * factor - before[kind, g]) * fired
+    return total
+
+
+@njit(cache=True, nogil=True)
+def largest_edges(hist, columns, n_cuts, has_missing):
+    """Largest absolute edge of the stumps of each column."""
+    sizes = np.empty(columns.size, dtype=np.int64)
+    for j in range(columns.size):
+        sizes[j] = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], np.inf)[3]
+    return sizes
+
+
+@njit(cache=True, nogil=True)
+def best_stump(hist, sizes, columns, n_cuts, has_missing):
     """The stump with the largest absolute edge, ``2 * (weight on which it fires) - (all weight)``.
 
     The stump fires above its cut; the one that fires at or below it has the negative edge, so both polarities are
@@ -153,18 +253,21 @@ def best_stump(hist, columns, n_cuts, has_missing):
     only whether the value is missing (cut ``n_cuts``). Ties within `TIE` go to the first column, then the lowest cut,
     then to missing values that do not fire.
 
+    Parameters
+    ----------
+    hist : ndarray of shape (len(columns), 256), int64
+    sizes : ndarray of shape (len(columns),), int64
+        Of `largest_edges`.
+
     Returns
     -------
     position, cut, missing, edge : int
         Position in `columns`, cut (fires on codes above it), whether the stump fires on missing values, signed edge.
     """
-    best = 0
+    target = sizes.max() - TIE
     for j in range(columns.size):
-        best = max(best, _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], np.inf)[3])
-    target = best - TIE
-    for j in range(columns.size):
-        cut, missing, edge, size = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], target)
-        if size >= target:
+        if sizes[j] >= target:
+            cut, missing, edge, _ = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], target)
             return j, cut, missing, edge
     return 0, 0, 0, 0
 
@@ -261,130 +364,6 @@ def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, ta
             if size >= target:
                 return best_cut, best_missing, best_edge
     return best_cut, best_missing, best_edge
-
-
-@njit(cache=True, nogil=True)
-def fill_histograms(codes, weights, bounds, hists):
-    """Add the weights of the rows to the histograms of all columns.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_features, n_rows), uint8
-    weights : ndarray of shape (n_rows, 2), int64
-        Both weights of each row, in a unit of the caller's choice.
-    bounds : ndarray of shape (4,), int64
-    hists : ndarray of shape (3, n_features, 256, 2), int64
-        Sum of both weights by group, column and code. Changed in place.
-    """
-    every = np.arange(_BLOCK).astype(np.uint32)
-    for g in range(3):
-        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
-            hi = min(lo + _BLOCK, bounds[g + 1])
-            _add_changes(codes, every[: hi - lo], weights[lo:hi], lo, hi, hists[g])
-
-
-@njit(cache=True, nogil=True)
-def update_histograms(codes, column, changes, factors, weights, bounds, hists):
-    """Multiply the weights of some rows, and update the histograms that `fill_histograms` made.
-
-    Parameters
-    ----------
-    column : int
-    changes : ndarray of shape (256,), uint8
-        1 for the codes of `column` whose rows change.
-    factors : tuple of two floats
-        One per kind.
-    codes, weights, bounds, hists
-        As in `fill_histograms`. `weights` and `hists` are changed in place.
-    """
-    changed = np.empty(_BLOCK, dtype=np.uint32)
-    change = np.empty((_BLOCK, 2), dtype=np.int64)
-    code, (up_factor, down_factor) = codes[column], factors
-    for g in range(3):
-        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
-            hi = min(lo + _BLOCK, bounds[g + 1])
-            n_changed = 0
-            for i in range(lo, hi):  # no branch: a row that does not change is overwritten by the next one
-                changed[n_changed] = i - lo
-                n_changed += changes[code[i]]
-            for j in range(n_changed):
-                i = lo + changed[j]
-                up = np.int64(np.rint(weights[i, 0] * up_factor))
-                down = np.int64(np.rint(weights[i, 1] * down_factor))
-                change[j, 0], change[j, 1] = up - weights[i, 0], down - weights[i, 1]
-                weights[i, 0], weights[i, 1] = up, down
-            _add_changes(codes, changed[:n_changed], change, lo, hi, hists[g])
-
-
-@intrinsic
-def _add_pair(typing_context, sums, i, pairs, j):
-    """``sums[i, :] += pairs[j, :]`` for int64 arrays of two columns, as one vector instruction.
-
-    LLVM does not join the two additions by itself; joined, they cost little more than one.
-    """
-
-    def generate(context, builder, signature, arguments):
-        pair = ir.VectorType(ir.IntType(64), 2)
-
-        def pointer(array, row):
-            data = context.make_array(signature.args[array])(context, builder, arguments[array]).data
-            index = context.cast(builder, arguments[row], signature.args[row], types.intp)
-            offset = builder.mul(index, ir.Constant(ir.IntType(64), 2))
-            return builder.bitcast(builder.gep(data, [offset]), pair.as_pointer())
-
-        target = pointer(0, 1)
-        total = builder.add(builder.load(target, align=8), builder.load(pointer(2, 3), align=8))
-        builder.store(total, target, align=8)
-        return context.get_dummy_value()
-
-    return types.void(sums, i, pairs, j), generate
-
-
-@njit(cache=True, nogil=True)
-def _add_changes(codes, changed, change, lo, hi, hists):
-    n_features = codes.shape[0]
-    for e in range(0, n_features - 1, 2):  # two columns per pass: a change is loaded once for both
-        c0, c1, h0, h1 = codes[e, lo:hi], codes[e + 1, lo:hi], hists[e], hists[e + 1]
-        for j in range(changed.size):
-            i = changed[j]
-            _add_pair(h0, c0[i], change, j)
-            _add_pair(h1, c1[i], change, j)
-    if n_features % 2:
-        c0, h0 = codes[n_features - 1, lo:hi], hists[n_features - 1]
-        for j in range(changed.size):
-            _add_pair(h0, c0[changed[j]], change, j)
-
-
-@njit(cache=True, nogil=True)
-def combine(hists, coefficients, columns):
-    """Histogram of the signed weights from the histograms of both weights.
-
-    Parameters
-    ----------
-    hists : ndarray of shape (n_parts, 3, n_features, 256, 2), int64
-        Histograms of parts of the rows.
-    coefficients : ndarray of shape (2, 3)
-        Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
-    columns : ndarray of int64
-
-    Returns
-    -------
-    ndarray of shape (len(columns), 256), int64
-    """
-    signed = np.empty((columns.size, N_CODES), dtype=np.int64)
-    for j in range(columns.size):
-        for b in range(N_CODES):
-            total = 0.0
-            for g in range(3):
-                if coefficients[0, g] == 0.0 and coefficients[1, g] == 0.0:
-                    continue
-                up, down = 0, 0
-                for part in range(hists.shape[0]):  # integers first, so that the result does not depend on the parts
-                    up += hists[part, g, columns[j], b, 0]
-                    down += hists[part, g, columns[j], b, 1]
-                total += coefficients[0, g] * up + coefficients[1, g] * down
-            signed[j, b] = np.int64(np.rint(total))
-    return signed
 
 
 @njit(cache=True, nogil=True)
