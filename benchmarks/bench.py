@@ -52,11 +52,11 @@ def stump_rounds(rows, columns=50):
     X, y, few = stumps.make_table(rows, columns)
     found = {}
     for share in (1.0, 0.3):
-        methods = [kind(X, y, few, THREADS, share) for kind in (stumps.Ours, stumps.XGBoost, stumps.LightGBM)]
-        cost = dict(zip(_SIDES, stumps.cost_of_rounds(methods, repeats=3).values()))
+        methods = [kind(X, y, few, THREADS, share) for kind in (stumps.OursLabeled, stumps.XGBoost, stumps.LightGBM)]
+        cost = dict(zip(_SIDES, (cpu for cpu, _ in stumps.cost_of_rounds(methods, repeats=3).values())))
         found |= ratios(f"round, {rows:,} x {columns}, {share:.0%} of the columns", cost, "ours")
     new = X[: min(rows, 200_000)]
-    cost = dict(zip(_SIDES, stumps.cost_of_scoring(methods, new, repeats=3).values()))
+    cost = dict(zip(_SIDES, (cpu for cpu, _ in stumps.cost_of_scoring(methods, new, repeats=3).values())))
     return found | ratios(f"scoring {len(new):,} rows, 500 rounds", cost, "ours")
 
 

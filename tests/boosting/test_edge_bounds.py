@@ -47,7 +47,8 @@ def test_edges_of_all_columns_are_within_the_bounds(name, table, monkeypatch):
         rows, every = learner._rows, np.arange(X.shape[1])
         hist = rows.histogram(learner._coefficients, every)
         edges = largest_edges(hist, every, rows.binning.n_cuts, rows.binning.has_missing) / UNIT
-        assert np.all(bounds._lower - 1e-12 <= edges) and np.all(edges <= bounds._upper + 1e-12)
+        assert np.all(bounds._lower - 1e-12 <= edges)
+        assert np.all(edges <= bounds._upper + 1e-12)
         widths.append(np.min(bounds._upper - bounds._lower))
         chosen = candidates(bounds, columns)
         shares.append(len(chosen) / len(columns))
