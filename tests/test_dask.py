@@ -361,7 +361,7 @@ def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):
         spread.PNUAUCBoostClassifier(10, max_features=1.0, random_state=0).fit(*in_blocks(X, y, (n // 2, n // 2)))
         assert len(sent) == 2 * 10
         sizes.append(max(sent))
-    assert abs(sizes[0] - sizes[1]) < 100  # a pickled integer has one to four bytes
+    assert abs(sizes[0] - sizes[1]) < 400  # the codes of a stump, 256 bytes, travel with it or not
     assert max(sizes) < 2 * X.shape[1] * 256 * 8
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import expit
 
 from fewlabel.kernels import pair_losses
-from fewlabel.kernels.pair_losses import MARGIN, NODES_PER_UNIT
+from fewlabel.kernels.pair_losses import MARGIN, NODES_PER_UNIT, order_free_sum
 
 MOST_PAIRS = 100_000  # with more, sums over pairs are interpolated, to 1e-6 of the weight of the partners
 _MOST_NODES = 65_536  # for a range of scores up to 4,096; nodes are further apart beyond it
@@ -48,6 +48,7 @@ class PairLoss:
         self._pairs = [pair for pair in pairs if pair[2] > 0]
         n_rows = np.diff(bounds)
         n_pairs = sum(int(n_rows[a]) * int(n_rows[b]) for a, b, _ in self._pairs)
+        self._known = None  # the last scores and their grid
         if kind == "exponential":
             self._sums = self._exponential
         else:
@@ -123,7 +124,15 @@ class PairLoss:
             yield a, b, coefficient, better, worse
 
     def _grid(self, scores):
-        """Weights of each group on the nodes of a grid, distances between nodes, and the place of the nodes."""
+        """Weights of each group on the nodes of a grid, distances between nodes, and the place of the nodes.
+
+        Kept until the scores change: the value of the loss is asked for after a round, the slopes before the next one.
+        """
+        if self._known is None or not np.array_equal(self._known[0], scores):
+            self._known = scores.copy(), self._new_grid(scores)
+        return self._known[1]
+
+    def _new_grid(self, scores):
         low, reach = scores.min(), np.ptp(scores)
         scale = low, min(NODES_PER_UNIT, _MOST_NODES / max(reach, 1.0))
         n_nodes = int(reach * scale[1]) + 2 + 2 * MARGIN
@@ -144,15 +153,6 @@ class PairLoss:
             lambda start, stop: pair_losses.interpolate(scores, nodes, scale, values, start, stop), len(scores)
         )
         return values
-
-
-def order_free_sum(values):
-    """Sum of non-negative numbers by way of integers: the same in any order."""
-    largest = values.max(initial=0.0)
-    if not largest > 0:
-        return 0.0
-    unit = 2.0 ** (61 - np.ceil(np.log2(len(values)))) / largest
-    return float(np.rint(values * unit).astype(np.int64).sum()) / unit
 
 
 def _middle(scores):

@@ -95,7 +95,7 @@ class TreeGrower:
         totals = [order_free_sum(np.abs(row)) for row in derivatives]
         if min(totals) < _TINY or len(self._usable) == 0:
             return None
-        units = [total / _PACKED_TOTAL for total in totals]
+        units = tuple(total / _PACKED_TOTAL for total in totals)
         packed = self._pack(derivatives, units)
         noise = self._noise * fade * np.sqrt(order_free_sum(derivatives[0] ** 2 * self._per_weight))
         # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
@@ -121,9 +121,8 @@ class TreeGrower:
         return variates
 
     def _pack(self, derivatives, units):
-        gradient, hessian = (np.rint(row / unit) for row, unit in zip(derivatives, units))
-        packed = np.empty(len(gradient), dtype=np.int64)
-        self._run(symmetric_trees.pack, gradient, hessian, packed)
+        packed = np.empty(derivatives.shape[1], dtype=np.int64)
+        self._run(symmetric_trees.pack, derivatives, units, packed)
         return packed
 
     def _search(self, rng, columns, leaf, packed, terms):
@@ -172,11 +171,14 @@ class TreeGrower:
 
     def _leaf_values(self, derivatives, totals, leaf):
         """G / (H + l2) of each leaf; 0 where no row is."""
-        sums = []
-        for row, total in zip(derivatives, totals):
-            unit = total / _LEAF_TOTAL
-            sums.append(np.bincount(leaf, np.rint(row / unit), 1 << self._max_depth) * unit)
-        return np.divide(sums[0], sums[1] + self._l2, out=np.zeros_like(sums[0]), where=sums[1] > 0)
+        units = tuple(total / _LEAF_TOTAL for total in totals)
+        sums = self._run(symmetric_trees.leaf_sums, derivatives, units, leaf, 1 << self._max_depth)
+        gradients, hessians = (of_leaves * unit for of_leaves, unit in zip(sums, units))
+        return np.divide(gradients, hessians + self._l2, out=np.zeros_like(gradients), where=hessians > 0)
+
+    def add_values(self, values, leaf, scores):
+        """Add the values of the rows' leaves to their scores, in place."""
+        self._run(symmetric_trees.add_values, values, leaf, scores)
 
     def _run(self, kernel, *args, n_columns=1):
         n_rows = self._codes.shape[1]
@@ -211,7 +213,7 @@ class TreeLearner:
             return None
         splits, values, leaf = grown
         values *= self._learning_rate
-        self.scores += values[leaf]
+        self._grower.add_values(values, leaf, self.scores)
         return splits, values
 
 

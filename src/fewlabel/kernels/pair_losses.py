@@ -40,6 +40,21 @@ def pair_sums(inverse, direct, better_weights, worse_weights, better, worse):
 
 
 @njit(cache=True, nogil=True)
+def order_free_sum(values):
+    """Sum of non-negative numbers by way of integers: the same in any order."""
+    largest = 0.0
+    for i in range(values.size):
+        largest = max(largest, values[i])
+    if not largest > 0.0:
+        return 0.0
+    unit = 2.0 ** (61 - np.ceil(np.log2(values.size))) / largest
+    total = 0
+    for i in range(values.size):
+        total += np.int64(np.rint(values[i] * unit))
+    return total / unit
+
+
+@njit(cache=True, nogil=True)
 def spread(scores, weights, unit, grid, scale, start, stop):
     """Spread the weights of rows ``start:stop`` over the four nodes around each score (cubic Lagrange polynomials).
 

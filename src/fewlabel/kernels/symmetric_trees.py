@@ -54,14 +54,16 @@ def draw_variates(keys, round_key, variates, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def pack(gradient, hessian, packed, start, stop):
-    """Pack the gradients and Hessians of rows ``start:stop``, integers in floats, into one integer per row.
+def pack(derivatives, units, packed, start, stop):
+    """Pack the gradients and Hessians of rows ``start:stop``, rounded to multiples of `units`, into integers.
 
     The upper 32 bits hold the gradient, the lower ones the Hessian, so that one addition adds both. The absolute
     gradients of all rows must sum to less than 2**31, the Hessians to less than 2**32.
     """
+    gradient, hessian = derivatives[0], derivatives[1]
     for i in range(start, stop):
-        packed[i] = (np.int64(gradient[i]) << np.int64(32)) + np.int64(hessian[i])
+        g, h = np.rint(gradient[i] / units[0]), np.rint(hessian[i] / units[1])
+        packed[i] = (np.int64(g) << np.int64(32)) + np.int64(h)
 
 
 @njit(cache=True, nogil=True)
@@ -137,18 +139,36 @@ def cut_histogram(codes, columns, cuts, leaf, shape, packed, start, stop):
     """
     n_leaves, missing = shape
     hist = np.zeros((columns.size, n_leaves * 3), dtype=np.int64)
-    base = np.empty(_BLOCK, dtype=np.uint16)
+    base, at = np.empty(_BLOCK, dtype=np.uint16), np.empty((4, _BLOCK), dtype=np.uint16)
     for lo in range(start, stop, _BLOCK):
         n = min(lo + _BLOCK, stop) - lo
         for i in range(n):
             base[i] = np.uint16(leaf[lo + i]) * np.uint16(3)
         weights = packed[lo : lo + n]
-        for j in range(columns.size):
-            code, cut, of_column = codes[columns[j], lo : lo + n], cuts[j], hist[j]
-            for i in range(n):
-                side = np.uint64(code[i] > cut) + np.uint64(code[i] == missing)  # the code of missing values is highest
-                of_column[np.uint64(base[i]) + side] += weights[i]
+        for j in range(0, columns.size, 4):  # four columns per pass: their additions do not wait for each other
+            n_columns = min(4, columns.size - j)
+            for k in range(n_columns):
+                _place(codes[columns[j + k], lo : lo + n], np.uint8(cuts[j + k]), np.uint8(missing), base, at[k])
+            if n_columns == 4:
+                h0, h1, h2, h3 = hist[j], hist[j + 1], hist[j + 2], hist[j + 3]
+                for i in range(n):
+                    h0[at[0, i]] += weights[i]
+                    h1[at[1, i]] += weights[i]
+                    h2[at[2, i]] += weights[i]
+                    h3[at[3, i]] += weights[i]
+            else:
+                for k in range(n_columns):
+                    h0 = hist[j + k]
+                    for i in range(n):
+                        h0[at[k, i]] += weights[i]
     return hist.reshape((columns.size, n_leaves, 3))
+
+
+@njit(cache=True, nogil=True)
+def _place(code, cut, missing, base, at):
+    """Place of each row in the histogram of one cut; the code of missing values is the highest."""
+    for i in range(code.size):
+        at[i] = base[i] + (code[i] > cut) + (code[i] == missing)
 
 
 @njit(cache=True, nogil=True)
@@ -252,6 +272,27 @@ def split_leaves(code, up, leaf, start, stop):
     """Send the rows ``start:stop`` one level on, to leaf ``2 * leaf + up[code]`` (`up` has 0 or 1 for each code)."""
     for i in range(start, stop):
         leaf[i] = 2 * leaf[i] + up[code[i]]
+
+
+@njit(cache=True, nogil=True)
+def leaf_sums(derivatives, units, leaf, n_leaves, start, stop):
+    """Sums of the gradients and Hessians of rows ``start:stop`` by leaf, in multiples of `units`, shape (2, n_leaves).
+
+    Integers, so that the result does not depend on the order of the rows.
+    """
+    gradient, hessian = derivatives[0], derivatives[1]
+    sums = np.zeros((2, n_leaves), dtype=np.int64)
+    for i in range(start, stop):
+        sums[0, leaf[i]] += np.int64(np.rint(gradient[i] / units[0]))
+        sums[1, leaf[i]] += np.int64(np.rint(hessian[i] / units[1]))
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def add_values(values, leaf, scores, start, stop):
+    """Add the value of its leaf to the score of each of the rows ``start:stop``."""
+    for i in range(start, stop):
+        scores[i] += values[leaf[i]]
 
 
 @njit(

@@ -1,0 +1,64 @@
+"""Sums of gradients by leaf, against plain NumPy; in any order and split of the rows."""
+
+import numpy as np
+import pytest
+
+from fewlabel.kernels import pair_losses, symmetric_trees
+
+N_ROWS, MISSING = 9000, 16
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, MISSING + 1, (9, N_ROWS), dtype=np.uint8)
+    packed = rng.integers(-(2**40), 2**40, N_ROWS)
+    return codes, rng.integers(0, 128, N_ROWS, dtype=np.uint8), packed
+
+
+def sums_by(packed, *keys, shape):
+    total = np.zeros(shape, dtype=np.int64)
+    np.add.at(total, keys, packed)
+    return total
+
+
+def test_cut_histogram_of_the_deepest_level(rows):
+    codes, leaf, packed = rows
+    columns, cuts = np.array([0, 1, 3, 4, 5, 6, 8]), np.array([0, 15, 7, 3, 16, 9, 2])  # one pass of four, and a rest
+    args = codes, columns, cuts, leaf, (128, MISSING), packed
+    halves = sum(symmetric_trees.cut_histogram(*args, a, b) for a, b in [(0, 4097), (4097, N_ROWS)])
+    for of_column, column, cut in zip(halves, columns, cuts):
+        side = (codes[column] > cut).astype(int) + (codes[column] == MISSING)
+        np.testing.assert_array_equal(of_column, sums_by(packed, leaf, side, shape=(128, 3)))
+
+
+def test_histogram_of_counted_leaves(rows):
+    codes, leaf, packed = rows
+    columns, counted = np.arange(9), (np.arange(128) % 3 > 0).astype(np.uint8)
+    hist = symmetric_trees.histogram(codes, columns, leaf, counted, MISSING + 1, packed, 0, N_ROWS)
+    kept = counted[leaf] == 1
+    for of_column, code in zip(hist, codes):
+        expected = sums_by(packed[kept], leaf[kept], code[kept], shape=(128, MISSING + 1))
+        np.testing.assert_array_equal(of_column, expected)
+
+
+def test_packed_and_summed_derivatives(rows):
+    leaf = rows[1]
+    derivatives = np.random.default_rng(1).normal(size=(2, N_ROWS))
+    derivatives[1] = np.abs(derivatives[1])
+    units, packed, scores = (1e-3, 2e-3), np.zeros(N_ROWS, dtype=np.int64), np.ones(N_ROWS)
+    symmetric_trees.pack(derivatives, units, packed, 0, N_ROWS)
+    whole = np.rint(derivatives / np.array(units)[:, None]).astype(np.int64)
+    np.testing.assert_array_equal(packed, (whole[0] << 32) + whole[1])
+    sums = sum(symmetric_trees.leaf_sums(derivatives, units, leaf, 128, a, b) for a, b in [(0, 10), (10, N_ROWS)])
+    np.testing.assert_array_equal(sums, [sums_by(row, leaf, shape=128) for row in whole])
+    symmetric_trees.add_values(np.arange(128.0), leaf, scores, 5, N_ROWS)
+    np.testing.assert_array_equal(scores, 1 + np.where(np.arange(N_ROWS) < 5, 0, leaf))
+
+
+def test_order_free_sum():
+    values = np.random.default_rng(0).exponential(size=1001) ** 9
+    total = pair_losses.order_free_sum(values)
+    assert total == pytest.approx(values.sum(), rel=1e-15)
+    assert total == pair_losses.order_free_sum(np.sort(values)[::-1].copy())
+    assert pair_losses.order_free_sum(np.zeros(3)) == pair_losses.order_free_sum(np.empty(0)) == 0.0
