@@ -2,11 +2,12 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
 
-from fewlabel.dask.gather import Pool, _merged, find_sources, gather, gather_frame
+from fewlabel.dask.gather import Pool, _merged, find_sources, gather, gather_files, gather_frame
 from fewlabel.exceptions import TableError
 
 
@@ -69,6 +70,26 @@ def test_a_sample_is_uniform():
     shares = drawn.reshape(10, -1).sum(axis=1) / drawn.sum()
     assert abs(drawn[1600:].sum() / drawn.sum() - 0.2) < 0.02
     np.testing.assert_allclose(shares, 0.1, atol=0.015)
+
+
+def test_statistics_of_files_tell_how_many_rows_to_keep(tmp_path):
+    """Fewer rows are taken than without them, but as many as asked for, and the same ones."""
+    labels = np.where(np.arange(40_000) % 400 == 0, "bad", None)
+    rows = pa.table({"row": np.arange(40_000), "y": pa.array(labels)})
+    for k in range(2):
+        pq.write_table(rows[k * 20_000 : (k + 1) * 20_000], tmp_path / f"{k}.parquet", row_group_size=1000)
+    sources = find_sources([tmp_path])
+    assert len(sources) == 6
+    found = gather_files(sources, "y", ["row", "y"], most=1000, seed=5)
+    assert found.counts == {"bad": 100, None: 39_900}
+    assert len(found.rows(["bad"])) == 100
+    plain = gather(sources, lambda source: source.batches(["row", "y"]), "y", most=1000, seed=5)
+    assert found.rows([None], 0, 1000)["row"].to_pylist() == plain.rows([None], 0, 1000)["row"].to_pylist()
+    kept = sum(len(keys) for keys, _ in found._kept[None])
+    assert 1000 <= kept < 1500
+    for k in range(2):
+        pq.write_table(rows[k * 20_000 : (k + 1) * 20_000], tmp_path / f"{k}.parquet", write_statistics=False)
+    assert len(gather_files(find_sources([tmp_path]), "y", ["row", "y"], most=50).rows([None])) == 50
 
 
 def test_labeled_rows_beyond_the_limit_keep_the_shares_of_the_classes():

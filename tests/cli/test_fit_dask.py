@@ -87,11 +87,13 @@ def test_more_rows_are_taken_until_other_samples_agree(rows, scheduler, capsys, 
     assert "Spearman correlation 0.600, so more unlabeled rows could change the ranking" in told
 
 
-def test_a_folder_of_text_files_is_the_same_table(rows, scheduler, capsys):
+def test_a_folder_of_text_files_is_the_same_table(rows, capsys):
+    """Without a cluster: in threads of this process."""
     Path("texts").mkdir()
     for k, part in enumerate((rows[:300], rows[300:])):
         part.to_csv(f"texts/part{k}.csv", index=False, sep=";")
-    assert fit("texts", *QUICK, "--positive", "bad", scheduler=scheduler) == 0
+    command = ["fit", "texts", "--target", "outcome", "--positive", "bad", "--engine", "dask", "--out", "here"]
+    assert run([*command, *QUICK]) == 0
     assert f"all {int(rows['outcome'].isna().sum())} unlabeled rows were used" in capsys.readouterr().err
     sampled = fewlabel.load("here/model.skops")
     rows.to_csv("whole.csv", index=False)

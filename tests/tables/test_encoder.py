@@ -52,6 +52,23 @@ def test_fit_transform_is_transform(table):
     np.testing.assert_array_equal(again.transform(table), encoder.transform(table))
 
 
+@pytest.mark.parametrize("most", [50_000, 2])
+def test_pieces_that_share_a_memo(table, monkeypatch, most):
+    """The features of a value do not depend on the pieces before, nor on whether it is given as a category."""
+    monkeypatch.setattr("fewlabel.tables.encoder._MEMO", most)
+    encoder = TableEncoder(random_state=0).fit(table)
+    new = table.assign(since=table["since"].astype(str), city=table["city"].replace("Rome", "Lima"))
+    new.loc[::7, ["city", "since"]] = None
+    expected, memo = encoder.transform(new), {}
+    for start in (0, 20, 40, 0):
+        piece = new[start : start + 20].astype(dict.fromkeys(["city", "since"], "category"))
+        converted = encoder.read(piece, keep_categories=True)
+        assert isinstance(converted["since"].dtype, pd.CategoricalDtype)
+        np.testing.assert_array_equal(encoder.encode(converted, memo), expected[start : start + 20])
+    assert set(memo) <= {"city", "since", "note"}
+    assert all(len(known.values) <= most for known in memo.values())
+
+
 def test_new_rows_may_have_other_columns_in_another_order(table):
     encoder = TableEncoder(random_state=0).fit(table)
     expected = encoder.transform(table)

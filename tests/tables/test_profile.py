@@ -86,6 +86,11 @@ def test_chunks_make_no_difference(profile):
         part.update(rows[start : start + 50].astype({"city": "category", "member": "category"}))
         merged.merge(part)
     assert merged.summary() == whole.summary()
+    encoder, merged = TableEncoder(random_state=0).fit(make_rows()), Drift(profile)
+    for start in range(0, len(rows), 50):
+        part = rows[start : start + 50].astype(dict.fromkeys(["city", "member", "note", "since"], "category"))
+        merged.update(part, encoder.read(part, keep_categories=True))
+    assert merged.summary() == whole.summary()
 
 
 def test_a_column_that_is_not_there_arrow_and_arrays(profile):

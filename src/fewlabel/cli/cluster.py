@@ -2,20 +2,16 @@
 
 import contextlib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import typer
 
 
 def require_dask() -> None:
-    """Wrong use if Dask is not installed."""
-    try:
-        import dask.dataframe  # noqa: F401
-        import distributed  # noqa: F401
-    except ImportError as error:
-        raise typer.BadParameter(
-            "it needs Dask: run `pip install 'fewlabel[dask]'`", param_hint="--engine dask"
-        ) from error
+    """Wrong use if Dask is not installed; it is not imported, which takes a second or two."""
+    if find_spec("dask") is None or find_spec("distributed") is None:
+        raise typer.BadParameter("it needs Dask: run `pip install 'fewlabel[dask]'`", param_hint="--engine dask")
 
 
 @contextlib.contextmanager
@@ -34,3 +30,20 @@ def cluster_client(scheduler: str | None, jobs: int = -1) -> Iterator[Any]:
         Client(cluster, direct_to_workers=True) as client,
     ):
         yield client
+
+
+@contextlib.contextmanager
+def gathering(scheduler: str | None, jobs: int = -1) -> Iterator[Any]:
+    """Where rows are gathered: a client of the given cluster, or None for threads of this process.
+
+    Arrow reads without Python's lock, so processes of their own would only take time to start.
+    """
+    if scheduler is not None:
+        with cluster_client(scheduler) as client:
+            yield client
+        return
+    import dask
+    from joblib import effective_n_jobs
+
+    with dask.config.set(scheduler="threads", num_workers=effective_n_jobs(jobs)):
+        yield None

@@ -12,7 +12,7 @@ import pandas as pd
 import typer
 
 from fewlabel import persistence
-from fewlabel.cli.cluster import cluster_client, require_dask
+from fewlabel.cli.cluster import cluster_client, gathering, require_dask
 from fewlabel.cli.fit import METRICS, MODEL, FitOptions
 from fewlabel.cli.fit_memory import check_options, fit_rows
 from fewlabel.cli.paths import check_columns, new_set, sha256, write_json
@@ -41,8 +41,9 @@ def fit_sample(options: FitOptions) -> None:
     names = table_columns(first)
     target, drop = options.reading.target, set(options.reading.drop or ())
     check_columns(names, target, options.reading.drop)
-    with cluster_client(options.scheduler, options.jobs) as client:
-        say(f"dashboard: {client.dashboard_link}", options.quiet)
+    with gathering(options.scheduler, options.jobs) as client:
+        if client is not None:
+            say(f"dashboard: {client.dashboard_link}", options.quiet)
         pool = gather_files(sources, target, [name for name in names if name not in drop], seed=options.seed)
 
     sample = _Sample(options, pool, *_labeled_values(options, pool, is_text_file(first)), is_text_file(first))

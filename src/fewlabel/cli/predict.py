@@ -216,12 +216,13 @@ def score_file(
     # A column may look like numbers in one piece and text in another: the model knows which it is.
     text = {name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_} | {*keep}
     numbers = {*encoder.columns_} - text
+    memo: dict[str, Any] = {}  # of all pieces
 
     def encode(read: Any) -> tuple[_Piece, Drift]:
         rows = read()
-        found, converted = Drift(watch.profile), encoder.read(rows)
+        found, converted = Drift(watch.profile), encoder.read(rows, keep_categories=not n_reasons)
         found.update(rows, converted)
-        return _Piece(encoder.encode(converted), rows[list(keep)], converted if n_reasons else None), found
+        return _Piece(encoder.encode(converted, memo), rows[list(keep)], converted if n_reasons else None), found
 
     def pieces() -> Iterator[_Piece]:
         readers = read_pieces(table, auto.BLOCK, numbers, text, **form)
@@ -257,4 +258,5 @@ def _score_chunk(model: Any, chunk: _Piece, n_reasons: int) -> "pa.Table":
     columns = {**{str(name): column for name, column in chunk.kept.items()}, **score_columns(model, scores)}
     table = {name: arrow_column(values) for name, values in columns.items()}
     names = pa.array(model.names_of(range(len(model.classes_))).tolist())
-    return pa.table({**table, "label": names.take(pa.array(scores.codes)), **found})
+    label = pa.DictionaryArray.from_arrays(pa.array(scores.codes, type=pa.int32()), names)
+    return pa.table({**table, "label": label, **found})

@@ -60,8 +60,8 @@ def _loaded(path: Path, changed: int) -> Any:
 def _score(model: Path, table: Path, out: Path, *, keep: Sequence[str], **form: Any) -> tuple[int, Drift]:
     fitted = _loaded(model, model.stat().st_mtime_ns)
     watch, n_rows = Drift(fitted.profile_), 0
-    with result_writer(out) as (_, write):
+    with result_writer(out) as (render, write):
         for scored in score_file(fitted, table, keep, watch, n_jobs=1, **form):
-            write(scored)
+            write(render(scored))
             n_rows += len(scored)
     return n_rows, watch

@@ -97,13 +97,15 @@ class Pool:
         Name of the label column.
     most : int
         Rows to keep of each value.
+    share : float, default=1.0
+        Of rows without a label only this share is kept, for a table that is known to have many of them.
     """
 
-    def __init__(self, target: str, most: int = MOST) -> None:
+    def __init__(self, target: str, most: int = MOST, share: float = 1.0) -> None:
         self.target, self.most = target, most
         self.counts: dict[Any, int] = {}
         self._kept: dict[Any, list[tuple[np.ndarray, pa.Table]]] = {}
-        self._limits: dict[Any, float] = {}  # keys of this size are not kept any more
+        self._limits: dict[Any, float] = {None: share}  # keys of this size are not kept any more
 
     def add(self, rows: pa.Table, rng: np.random.Generator) -> None:
         """Draw from new rows."""
@@ -124,11 +126,12 @@ class Pool:
 
     def merge(self, other: "Pool") -> "Pool":
         """Add the rows of another pool; returns this one."""
+        for value, limit in other._limits.items():
+            self._limits[value] = min(self._limits.get(value, 1.0), limit)
         for value, count in other.counts.items():
             self.counts[value] = self.counts.get(value, 0) + count
-            self._limits[value] = min(self._limits.get(value, 1.0), other._limits.get(value, 1.0))
             for keys, rows in other._kept.get(value, ()):
-                below = keys < self._limits[value]
+                below = keys < self._limits.get(value, 1.0)
                 self._keep(value, keys[below], rows.filter(pa.array(below)))
         return self
 
@@ -139,15 +142,14 @@ class Pool:
             self._kept[value] = [self._smallest(value, self.most)]
 
     def _smallest(self, value: Any, n: int) -> tuple[np.ndarray, pa.Table]:
-        """Keys and rows of a value, sorted by key, at most `n`; the limit moves to the last of them."""
+        """Keys and rows of a value, those with the `n` smallest keys; the limit moves to the largest of them."""
         limit = self._limits.get(value, 1.0)
         keys = np.concatenate([of_part for of_part, _ in self._kept[value]])
         rows = pa.concat_tables([table for _, table in self._kept[value]], promote_options="permissive")
-        order = np.argsort(keys, kind="stable")
-        order = order[keys[order] < limit]
+        order = np.flatnonzero(keys < limit)
         if len(order) > n:
-            self._limits[value] = float(keys[order[n]])
-            order = order[:n]
+            self._limits[value] = limit = float(np.partition(keys[order], n)[n])
+            order = np.flatnonzero(keys < limit)
         return keys[order], rows.take(pa.array(order))
 
     def rows(self, values: Iterable[Any], start: int = 0, stop: int | None = None) -> pa.Table:
@@ -175,7 +177,13 @@ class Pool:
 
 
 def gather(
-    parts: Iterable[Any], read: Callable[[Any], Iterable[pa.Table]], target: str, *, most: int = MOST, seed: int = 0
+    parts: Iterable[Any],
+    read: Callable[[Any], Iterable[pa.Table]],
+    target: str,
+    *,
+    most: int = MOST,
+    share: float = 1.0,
+    seed: int = 0,
 ) -> Pool:
     """The pool of all parts of a table, by Dask's current scheduler.
 
@@ -186,7 +194,7 @@ def gather(
     read : callable
         ``read(part)`` gives its rows, batch by batch.
     target : str
-    most : int
+    most, share : int, float
         As in `Pool`.
     seed : int
         Keys depend on the seed and on the positions of part, batch and row only.
@@ -195,7 +203,7 @@ def gather(
     -------
     Pool
     """
-    pools = [delayed(_pool_of)(part, read, target, most, (seed, k)) for k, part in enumerate(parts)]
+    pools = [delayed(_pool_of)(part, read, Pool(target, most, share), (seed, k)) for k, part in enumerate(parts)]
     if not pools:
         raise TableError("the table has no rows")
     while len(pools) > 1:
@@ -209,8 +217,8 @@ def _merged(one: Pool, other: Pool) -> Pool:
     return Pool(one.target, one.most).merge(one).merge(other)
 
 
-def _pool_of(part: Any, read: Callable, target: str, most: int, seed: tuple[int, int]) -> Pool:
-    pool = Pool(target, most)
+def _pool_of(part: Any, read: Callable, empty: Pool, seed: tuple[int, int]) -> Pool:
+    pool = Pool(empty.target, empty.most).merge(empty)
     for k, rows in enumerate(read(part)):
         pool.add(rows, np.random.default_rng([*seed, k]))
     return pool
@@ -218,7 +226,28 @@ def _pool_of(part: Any, read: Callable, target: str, most: int, seed: tuple[int,
 
 def gather_files(sources: list[Source], target: str, names: list[str], *, most: int = MOST, seed: int = 0) -> Pool:
     """The pool of the given columns of text and Parquet files, see `find_sources`."""
-    return gather(sources, partial(Source.batches, names=names), target, most=most, seed=seed)
+    share = _share_to_keep(sources, target, most)
+    return gather(sources, partial(Source.batches, names=names), target, most=most, share=share, seed=seed)
+
+
+def _share_to_keep(sources: list[Source], target: str, most: int) -> float:
+    """The share of rows without a label that leaves at least `most` of them, by the statistics of Parquet files."""
+    import pyarrow.parquet as pq
+
+    n_missing = 0
+    for path in {source.path for source in sources}:
+        if files.is_text_file(path):
+            return 1.0
+        with files.readable_errors(path):
+            found = pq.read_metadata(path)
+        if target not in found.schema.names:
+            return 1.0
+        at = found.schema.names.index(target)
+        for k in range(found.num_row_groups):
+            counted = found.row_group(k).column(at).statistics
+            n_missing += counted.null_count if counted is not None and counted.has_null_count else 0
+    # The number of keys below the share varies by chance: it is five standard deviations larger than needed.
+    return min(1.0, (most + 5 * most**0.5) / max(n_missing, 1))
 
 
 def gather_frame(X: Any, y: Any, target: str, *, most: int = MOST, seed: int = 0) -> Pool:

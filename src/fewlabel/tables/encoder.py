@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import fit_context
 from fewlabel.exceptions import TableError
-from fewlabel.tables.kinds import DATE, TEXT, as_kind, read_columns
+from fewlabel.tables.kinds import DATE, TEXT, as_kind, factorized, read_columns
 from fewlabel.tables.profile import profile_columns
 from fewlabel.text import did_you_mean, distinct, short
 from fewlabel.warning_filters import keep_filters
 
 _MANY = 8  # names that an error lists
 _TEXT_COMPONENTS = 30
+_MEMO = 50_000  # distinct values of a column that are kept with their features
+
+
+class _Encoded(NamedTuple):
+    """Distinct values of a column and their features; the last row of features is that of missing values."""
+
+    values: pd.Index
+    features: np.ndarray
+
+    def after(self, other: "_Encoded | None") -> "_Encoded":
+        if other is None:
+            return self
+        return _Encoded(other.values.append(self.values), np.concatenate([other.features[:-1], self.features]))
+
+
+Memo = dict[str, _Encoded]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -147,12 +163,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         return self.encode(self.read(X))
 
-    def read(self, X: Any) -> pd.DataFrame:
+    def read(self, X: Any, *, keep_categories: bool = False) -> pd.DataFrame:
         """Convert the columns in use to their kinds, the first half of `transform`.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_columns)
+        keep_categories : bool, default=False
+            Whether to return dates and texts as categories where `X` has them as such, which is faster.
 
         Returns
         -------
@@ -170,7 +188,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             table = table.set_axis(_numbered_names(table.shape[1]), axis=1)
         self.require_columns(list(table.columns))
         converted = {
-            name: as_kind(table[name], kind, self.notations_.get(name, "")) for name, kind in self.columns_.items()
+            name: as_kind(table[name], kind, self.notations_.get(name, ""), keep_categories=keep_categories)
+            for name, kind in self.columns_.items()
         }
         return pd.DataFrame(converted, index=table.index, copy=False)
 
@@ -185,13 +204,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if missing:
             raise TableError(_missing_text(missing, [name for name in names if name not in self.columns_]))
 
-    def encode(self, converted: pd.DataFrame) -> np.ndarray:
+    def encode(self, converted: pd.DataFrame, memo: "Memo | None" = None) -> np.ndarray:
         """Encode converted columns, the second half of `transform`.
 
         Parameters
         ----------
         converted : DataFrame
             What `read` returned.
+        memo : dict, default=None
+            Empty at first, then passed again with further rows: values in it are not encoded again. Threads may share
+            it.
 
         Returns
         -------
@@ -202,22 +224,40 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for k, name in enumerate(plain.columns):
             features[:, k] = plain[name]
         if self._vectorizer is not None:
-            self._encode_distinct(coded, self._vectorizer, features[:, plain.shape[1] :])
+            self._encode_distinct(coded, self._vectorizer, features[:, plain.shape[1] :], {} if memo is None else memo)
         return features
 
-    def _encode_distinct(self, coded: pd.DataFrame, vectorizer: Any, features: np.ndarray) -> None:
+    def _encode_distinct(self, coded: pd.DataFrame, vectorizer: Any, features: np.ndarray, memo: "Memo") -> None:
         """Encode dates and texts. Steps work row by row, so each distinct value of a column is encoded once."""
-        found = [pd.factorize(coded[name]) for name in coded.columns]  # code -1 if missing
-        longest = 1 + max(len(values) for _, values in found)
-        padded = [pd.Series(values, dtype=values.dtype).reindex(range(longest)) for _, values in found]
-        distinct_rows = pd.DataFrame({f"c{k}": values for k, values in enumerate(padded)})  # the last row is missing
+        found = {name: factorized(coded[name]) for name in coded.columns}
+        known = {name: memo[name] for name in found if name in memo}
+        new = {
+            name: values[known[name].values.get_indexer(values) < 0] if name in known else values
+            for name, (_, values) in found.items()
+        }
+        if len(known) < len(found) or any(map(len, new.values())):
+            for name, encoded in self._encode_values(new, vectorizer).items():
+                known[name] = encoded.after(known.get(name))
+            memo.update({name: of_column for name, of_column in known.items() if len(of_column.values) <= _MEMO})
+        sources = np.array(self.sources_[len(self.sources_) - features.shape[1] :], dtype=object)
+        for name, (codes, values) in found.items():
+            places = np.append(known[name].values.get_indexer(values), -1)  # code -1 is the last place
+            for k, feature in zip(np.flatnonzero(sources == name), known[name].features.T):
+                features[:, k] = feature[places][codes]
+
+    def _encode_values(self, values: dict[str, pd.Index], vectorizer: Any) -> "Memo":
+        """Encode the given values of each column."""
+        longest = 1 + max(map(len, values.values()))
+        padded = [pd.Series(of_column, dtype=of_column.dtype).reindex(range(longest)) for of_column in values.values()]
+        rows = pd.DataFrame({f"c{k}": column for k, column in enumerate(padded)})  # the last row is missing
         with keep_filters():
             warnings.filterwarnings("ignore", "Found unknown categories")  # they are encoded as zeros
-            encoded = vectorizer.transform(distinct_rows).to_numpy(dtype=np.float64)
-        sources = self.sources_[len(self.sources_) - features.shape[1] :]
-        for name, (codes, _) in zip(coded.columns, found):
-            of_column = [k for k, source in enumerate(sources) if source == name]
-            features[:, of_column] = encoded[:, of_column][codes]
+            encoded = vectorizer.transform(rows).to_numpy(dtype=np.float64)
+        sources = np.array(self.sources_[len(self.sources_) - encoded.shape[1] :], dtype=object)
+        return {
+            name: _Encoded(of_column, encoded[np.ix_([*range(len(of_column)), -1], sources == name)])
+            for name, of_column in values.items()
+        }
 
     @property
     def profile_(self) -> dict[str, dict[str, Any]]:

@@ -150,13 +150,14 @@ def _kind_of_dtype(column: pd.Series) -> str | None:
     return NUMBER if column.isna().all() else None
 
 
-def as_kind(column: pd.Series, kind: str, notation: str = "") -> pd.Series:
+def as_kind(column: pd.Series, kind: str, notation: str = "", *, keep_categories: bool = False) -> pd.Series:
     """Convert a column of any dtype to floats (numbers, booleans), dates or text; what does not fit becomes missing.
 
-    `notation` is how texts write numbers or dates, see `fewlabel.tables.notations`.
+    `notation` is how texts write numbers or dates, see `fewlabel.tables.notations`. With `keep_categories`, dates and
+    texts that were given as categories are returned as such.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return _each_category(column, kind, notation)
+        return _each_category(column, kind, notation, keep_categories and kind in (DATE, TEXT))
     if kind == NUMBER:
         if not pd.api.types.is_numeric_dtype(column.dtype):
             column = parse_numbers(column.astype(object), notation or PLAIN)
@@ -172,11 +173,22 @@ def as_kind(column: pd.Series, kind: str, notation: str = "") -> pd.Series:
     return column.astype(object).map(str, na_action="ignore").astype(object).where(column.notna(), None)
 
 
-def _each_category(column: pd.Series, kind: str, notation: str) -> pd.Series:
+def _each_category(column: pd.Series, kind: str, notation: str, keep_categories: bool) -> pd.Series:
     """`as_kind` of a column of categories: each category is converted once."""
     categories = column.cat.categories
     converted = as_kind(pd.Series(categories, dtype=categories.dtype), kind, notation)
-    return converted.reindex(column.cat.codes).set_axis(column.index)
+    if not keep_categories:
+        return converted.reindex(column.cat.codes).set_axis(column.index)
+    numbers, values = pd.factorize(converted)
+    codes = np.append(numbers, -1)[column.cat.codes]
+    return pd.Series(pd.Categorical.from_codes(codes, values), index=column.index)
+
+
+def factorized(column: pd.Series) -> tuple[np.ndarray, pd.Index]:
+    """For each row the position of its value, -1 if it is missing; and the distinct values."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(), column.cat.categories
+    return pd.factorize(column)
 
 
 def _as_boolean(column: pd.Series) -> pd.Series:

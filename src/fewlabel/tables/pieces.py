@@ -5,6 +5,7 @@ import gzip
 import io
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from fewlabel.text import distinct
 _BYTES = 2**24  # of a piece of a text file
 _MOST_BYTES = 2**28  # of one row
 _BATCH_ROWS = 2**16  # of a piece of a Parquet file
+_ARROW_BYTES = 2**22  # of a block, that Arrow parses at once
 _BOM = b"\xef\xbb\xbf"
 
 Reader = Callable[[], pd.DataFrame]
@@ -101,23 +103,38 @@ def _arrow_pieces(path: Path, names: list[str], wanted: list[str], texts: Collec
             yield functools.partial(files.as_frame, batch)
 
 
-def _blocks(path: Path, separator: str) -> Iterator[bytes]:
+class _Block(NamedTuple):
+    """Rows of a text file, and whether there are quotes in it."""
+
+    rows: memoryview
+    is_quoted: bool
+
+
+def _blocks(path: Path, separator: str) -> Iterator[_Block]:
     """Blocks of whole rows of a text file; the first one starts with the header."""
-    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb") as file:
-        rest = b""
-        while more := file.read(_BYTES):
-            block = rest + more
-            end = _end_of_rows(block, separator) if b'"' in block else block.rfind(b"\n") + 1
+    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb", buffering=0) as file:
+        rest = memoryview(b"")
+        while True:
+            # A block is read behind the rest of the last one, into memory of its own; nothing else is copied.
+            text = bytearray(len(rest) + _BYTES)
+            block = memoryview(text)
+            block[: len(rest)] = rest
+            n_read = file.readinto(block[len(rest) :])
+            if not n_read:
+                break
+            block = block[: len(rest) + n_read]
+            is_quoted = b'"' in text
+            end = _end_of_rows(block, separator) if is_quoted else text.rfind(b"\n") + 1
             if not end and len(block) > _MOST_BYTES:
                 raise files.TableError(f"{path}: a row is longer than {_MOST_BYTES >> 20} MiB: is a quote not closed?")
             rest = block[end:]
             if end:
-                yield block[:end]
-        if rest:
-            yield rest
+                yield _Block(block[:end], is_quoted)
+        if len(rest):
+            yield _Block(rest, True)
 
 
-def _end_of_rows(block: bytes, separator: str) -> int:
+def _end_of_rows(block: memoryview, separator: str) -> int:
     return int(end_of_rows(np.frombuffer(block, dtype=np.uint8), np.uint8(ord(separator))))
 
 
@@ -131,7 +148,6 @@ class _Parser:
         self.separator = files.separator_of(path)
         self._path, self._names, self._wanted, self._texts, self._decimal = path, names, wanted, texts, decimal
         kinds = {name: pa.dictionary(pa.int32(), pa.string()) if name in texts else pa.float64() for name in wanted}
-        self._parse = csv.ParseOptions(delimiter=self.separator, newlines_in_values=True)
         self._convert = csv.ConvertOptions(
             column_types=kinds,
             include_columns=wanted,
@@ -140,33 +156,33 @@ class _Parser:
             decimal_point=decimal,
         )
 
-    def parse(self, block: bytes, has_header: bool) -> pd.DataFrame:
+    def parse(self, block: _Block, has_header: bool) -> pd.DataFrame:
         """The wanted columns of a block."""
         import pyarrow as pa
         from pyarrow import csv
 
-        block = block.removeprefix(_BOM) if has_header else block
-        # One block of Arrow's: it would look for the ends of rows again, and use threads of its own.
+        rows, is_quoted = block
+        rows = rows[len(_BOM) :] if has_header and rows[: len(_BOM)] == _BOM else rows
         form = csv.ReadOptions(
             column_names=self._names,
             skip_rows_after_names=int(has_header),
             use_threads=False,
-            block_size=len(block) + 1,
+            # Parts that fit into a cache; but with line breaks in values it takes long to find where a part ends.
+            block_size=len(rows) + 1 if is_quoted else _ARROW_BYTES,
         )
+        fields = csv.ParseOptions(delimiter=self.separator, newlines_in_values=is_quoted)
         with files.readable_errors(self._path):
             try:
-                return csv.read_csv(pa.BufferReader(block), form, self._parse, self._convert).to_pandas(
-                    split_blocks=True
-                )
+                return csv.read_csv(pa.BufferReader(rows), form, fields, self._convert).to_pandas(split_blocks=True)
             except pa.ArrowInvalid:
                 files.check_lengths(self._path, self.separator)
-                return self._parse_any(block, has_header)
+                return self._parse_any(rows, has_header)
 
-    def _parse_any(self, block: bytes, has_header: bool) -> pd.DataFrame:
+    def _parse_any(self, rows: memoryview, has_header: bool) -> pd.DataFrame:
         """The same, whatever the values."""
         try:
             return pd.read_csv(
-                io.BytesIO(block),
+                io.BytesIO(rows),
                 sep=self.separator,
                 decimal=self._decimal,
                 encoding="utf-8-sig",

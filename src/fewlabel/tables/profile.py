@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import chi2
 
 from fewlabel.kernels.tallies import tally
-from fewlabel.tables.kinds import DATE, TEXT, as_kind
+from fewlabel.tables.kinds import DATE, TEXT, as_kind, factorized
 from fewlabel.text import short
 
 _MOST_CATEGORIES = 100
@@ -222,6 +222,9 @@ def _bins(values: pd.Series, kind: str) -> dict[str, Any]:
 
 
 def _as_numbers(values: pd.Series, kind: str) -> np.ndarray:
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        of_category = _as_numbers(values.cat.categories.to_series(), kind)
+        return np.append(of_category, np.nan)[values.cat.codes]
     if kind == TEXT:
         return values.str.len().to_numpy(dtype=np.float64)
     if kind == DATE:  # days, whatever the resolution of the column
@@ -251,10 +254,10 @@ class _Tally:
         if failed.any():
             self._keep_examples(raw[failed].unique())
         if "categories" in self.column:
-            codes, found = pd.factorize(values)
+            codes, found = factorized(values)
             places = np.array([self.categories.get(value, -1) for value in found], dtype=np.int64)
-            self._keep_examples(found[places < 0])
             counts = np.bincount(codes[codes >= 0], minlength=len(found))
+            self._keep_examples(found[(places < 0) & (counts > 0)])
             np.add.at(self.counts, places, counts)  # -1 is the last count
             return
         numbers, (low, high) = _as_numbers(values, self.column["kind"]), (self.column[k] for k in ("low", "high"))

@@ -1,0 +1,152 @@
+"""`fewlabel fit --engine dask` on a large table with 500 labels, beside one reading pass: time and memory.
+
+    python benchmarks/big_table.py make FOLDER [--rows 100000000]
+    python benchmarks/big_table.py measure FOLDER
+    python benchmarks/big_table.py agree FOLDER
+
+The table has 19 numbers and a category, as Parquet files of two million rows. `measure` reads it once with Arrow, then
+runs `fit` and `predict`; memory is the most of any process. `agree` fits the same methods to the labels and a million
+unlabeled rows in memory, and gives the Spearman correlation of both rankings of a million other rows.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+ROWS_PER_FILE, LABELS = 2_000_000, 500
+_READ = (
+    "import sys, pyarrow.parquet as pq\nfor p in sys.argv[1:]:\n    [None for b in pq.ParquetFile(p).iter_batches()]"
+)
+_FIT = ["fit", "--target", "y", "--engine", "dask"]
+
+
+def make_rows(n, seed, n_labeled):
+    """Rows whose class depends on a product and two sums; `n_labeled` of them, drawn at random, have a label."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((19, n), dtype=np.float32)
+    region = rng.integers(0, 5, n)
+    bad = X[0] * X[1] + X[2] + X[3] / 2 + (region == 0) + rng.standard_normal(n, dtype=np.float32) > 1
+    chosen = np.zeros(n, dtype=bool)
+    chosen[rng.choice(n, n_labeled, replace=False)] = True
+    places = ["north", "south", "east", "west", "center"]
+    columns = {f"x{k}": X[k] for k in range(19)} | {"region": pa.DictionaryArray.from_arrays(region, places)}
+    return pa.table({**columns, "y": pa.array(np.where(bad, "bad", "good"), mask=~chosen)})
+
+
+def make(folder, rows):
+    folder.mkdir(parents=True, exist_ok=True)
+    n_files = -(-rows // ROWS_PER_FILE)
+    shares = np.random.default_rng(0).multinomial(LABELS, np.full(n_files, 1 / n_files))
+    for k, n_labeled in enumerate(shares):
+        n = min(ROWS_PER_FILE, rows - k * ROWS_PER_FILE)
+        path = folder / f"part{k:03d}.parquet"
+        pq.write_table(make_rows(n, k, int(n_labeled)), path, row_group_size=2**18, use_dictionary=["region", "y"])
+
+
+class Usage:
+    """Processor time of a command and its children, time on the clock, and the most memory of any of its processes."""
+
+    def __init__(self, command):
+        start = time.perf_counter()
+        self.peak, self.cpu = {}, {}
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        watch = threading.Thread(target=self._watch, args=(process,))
+        watch.start()
+        self.told = process.stderr.read()
+        if process.wait():
+            sys.exit(self.told)
+        watch.join()
+        self.clock = time.perf_counter() - start
+
+    def _watch(self, process):
+        while process.poll() is None:
+            for pid in [process.pid, *_children(process.pid)]:
+                try:
+                    status = Path(f"/proc/{pid}/status").read_text()
+                    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+                except OSError:  # it has ended
+                    continue
+                self.peak[pid] = int(status.partition("VmHWM:")[2].split()[0]) / 2**20 if "VmHWM" in status else 0
+                self.cpu[pid] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+            time.sleep(0.1)
+
+    def __str__(self):
+        return (
+            f"{sum(self.cpu.values()):.1f} CPU s, {self.clock:.1f} s on the clock, at most "
+            f"{max(self.peak.values()):.2f} GiB in one of {len(self.peak)} processes"
+        )
+
+
+def _children(pid):
+    try:
+        found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return found + [further for child in found for further in _children(child)]
+
+
+def measure(folder):
+    files = sorted(map(str, folder.glob("*.parquet")))
+    fewlabel = [sys.executable, "-m", "fewlabel"]
+    out = folder / "result"
+    jobs = {
+        "read": [sys.executable, "-c", _READ, *files],
+        "fit": [*fewlabel, *_FIT, *files, "--out", str(out)],
+        "predict": [*fewlabel, "predict", str(out / "model.skops"), *files, "--engine", "dask"]
+        + ["--out", str(folder / "scores")],
+    }
+    found = {}
+    for name, command in jobs.items():
+        found[name] = Usage(command)
+        print(f"{name}: {found[name]}", flush=True)
+    print(found["fit"].told)
+    cpu = {name: sum(usage.cpu.values()) for name, usage in found.items()}
+    for name in ("fit", "predict"):
+        clock = found[name].clock / found["read"].clock
+        print(f"{name} / read: {cpu[name] / cpu['read']:.2f} of CPU, {clock:.2f} on the clock")
+
+
+def agree(folder):
+    """Spearman correlation of the ranking with that of the same methods on a million unlabeled rows."""
+    from scipy.stats import spearmanr
+
+    import fewlabel
+
+    model = fewlabel.load(folder / "result" / "model.skops")
+    labeled = [pq.read_table(path, filters=pc.field("y").is_valid()) for path in sorted(folder.glob("*.parquet"))]
+    unlabeled, other = (pq.read_table(folder / f"part00{k}.parquet")[: 10**6] for k in (0, 1))
+    rows = pa.concat_tables([*labeled, unlabeled.filter(pc.field("y").is_null())]).to_pandas()
+    inner = model.estimator_
+    again = fewlabel.TableClassifier(
+        type(inner)(**inner.get_params()).set_params(portfolio=list(inner.ensemble_weights_), time_budget=None),
+        random_state=0,
+    ).fit(rows.drop(columns="y"), rows["y"])
+    new = other.to_pandas().drop(columns="y")
+    scores = [fitted.decision_function(new) for fitted in (model, again)]
+    print(json.dumps({"rows": len(rows), "methods": inner.ensemble_weights_, "spearman": spearmanr(*scores)[0]}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("job", choices=["make", "measure", "agree"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    arguments = parser.parse_args()
+    if arguments.job == "make":
+        make(arguments.folder, arguments.rows)
+    else:
+        {"measure": measure, "agree": agree}[arguments.job](arguments.folder)
+
+
+if __name__ == "__main__":
+    main()
