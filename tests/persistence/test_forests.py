@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from fewlabel.persistence import FrozenClassifier, FrozenTrees
+from fewlabel.persistence import FrozenClassifier, FrozenSymmetricTrees, FrozenTrees
 from fewlabel.persistence.forests import freeze, freeze_classifier, with_frozen_forests
 
 
@@ -23,8 +23,8 @@ def data(n_classes, gaps=False):
 
 def frozen_scores(model, new):
     frozen = freeze(model)
-    assert isinstance(frozen, FrozenTrees)
-    again = FrozenTrees.__new__(FrozenTrees)
+    assert isinstance(frozen, (FrozenTrees, FrozenSymmetricTrees))
+    again = type(frozen).__new__(type(frozen))
     again.__setstate__(frozen.__getstate__())
     return again.decision_function(new)
 

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fewlabel import AutoClassifier, RankBoostClassifier, TableClassifier, load, save
 from fewlabel.tables import score_table
+from fewlabel.tables.reasons import explain_by_sampling
 
 
 def make_rows(n=240, seed=0):
@@ -73,6 +74,34 @@ def test_sampled_reasons_of_a_linear_model_are_its_terms(linear, rows):
     np.testing.assert_allclose(found.contributions["age"], expected["age"], atol=0.1)
     np.testing.assert_allclose(found.contributions["purpose"], expected["purpose"], atol=0.25)
     np.testing.assert_allclose(found.contributions.sum(axis=1) + found.base, found.score, atol=1e-9)
+
+
+def test_a_row_has_the_same_reasons_alone_and_among_others(linear, rows):
+    X = rows[0].fillna({"income": 0.0})[:8]
+    together = linear.explain(X, max_rounds=50)
+    alone = pd.concat([linear.explain(X[k : k + 1], max_rounds=50).contributions for k in range(8)], ignore_index=True)
+    pd.testing.assert_frame_equal(together.contributions, alone)
+
+
+def test_a_column_that_is_as_in_the_reference_row_adds_nothing(linear, rows):
+    X = rows[0].fillna({"income": 0.0})[:30]
+    features = linear.encoder_.transform(X)
+    asked = []
+
+    class Counting:
+        classes_ = linear.estimator_.classes_
+
+        def decision_function(self, table):
+            asked.append(len(table))
+            return linear.estimator_.decision_function(table)
+
+    found = explain_by_sampling(linear.encoder_, Counting(), features, features[:1], max_rounds=4)
+    np.testing.assert_array_equal(found.contributions.iloc[0], 0.0)
+    same = X["purpose"] == X["purpose"].iloc[0]
+    assert 1 < same.sum() < 30
+    np.testing.assert_array_equal(found.contributions["purpose"][same.to_numpy()], 0.0)
+    assert (found.contributions["purpose"][~same.to_numpy()] != 0).all()
+    assert sum(asked) < 30 + 4 * (1 + 2 * 30 * (X.shape[1] - 1))  # the last step ends at the row, whose score is known
 
 
 def test_too_few_rounds_are_reported(linear, rows):

@@ -122,7 +122,7 @@ class AutoClassifier(RankingClassifier):
         labeled rows. None with three classes or more.
     members_ : dict
         The fitted members by name; ``members_[name].model`` is the estimator. In a model that was loaded from a file,
-        forests and boosters of other libraries are :class:`fewlabel.persistence.FrozenTrees`.
+        forests and boosters of other libraries are :class:`fewlabel.persistence.FrozenTrees` or `FrozenSymmetricTrees`.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray

@@ -65,7 +65,7 @@ class FittedMember:
         Turns a table into what the member sees; None for the table itself.
     model : estimator
         The fitted estimator. In a model that was loaded from a file, forests and boosters of other libraries are
-        :class:`fewlabel.persistence.FrozenTrees` with the same scores.
+        :class:`fewlabel.persistence.FrozenTrees` or `FrozenSymmetricTrees` with the same scores.
     reference : RankReference
     n_outputs : int
     """

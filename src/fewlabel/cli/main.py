@@ -53,7 +53,8 @@ def _show_warnings_as_notes() -> None:
     def show(
         message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: str | None = None
     ) -> None:
-        if category is UserWarning or category.__module__.startswith("fewlabel"):
+        ours = category is UserWarning or category.__module__.startswith("fewlabel")
+        if ours or category.__name__ == "ConvergenceWarning":
             print(one_line(f"note: {message}"), file=file or sys.stderr)
         elif category.__name__ != "FitFailedWarning":  # the command names these methods itself
             usual(message, category, filename, lineno, file, line)

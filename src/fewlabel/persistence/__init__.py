@@ -2,5 +2,6 @@
 
 from fewlabel.persistence._save import load, save
 from fewlabel.persistence.forests import FrozenClassifier, FrozenTrees
+from fewlabel.persistence.symmetric import FrozenSymmetricTrees
 
-__all__ = ["FrozenClassifier", "FrozenTrees", "load", "save"]
+__all__ = ["FrozenClassifier", "FrozenSymmetricTrees", "FrozenTrees", "load", "save"]

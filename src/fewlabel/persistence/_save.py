@@ -27,8 +27,9 @@ def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None) -> No
 
     The file holds data only: :func:`load` runs no code from it. Pipelines of scikit-learn and fewlabel estimators
     are saved the same way. Forests and boosters among the members of an `AutoClassifier` are stored as
-    :class:`FrozenTrees`, with the same scores; decision trees and histogram boosting in `estimators_` of other models
-    as :class:`FrozenClassifier`, with the same predictions. The model in memory is not changed.
+    :class:`FrozenTrees` or :class:`FrozenSymmetricTrees`, with the same scores; decision trees and histogram boosting
+    in `estimators_` of other models as :class:`FrozenClassifier`, with the same predictions. The model in memory is
+    not changed.
 
     Parameters
     ----------

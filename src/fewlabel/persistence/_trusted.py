@@ -76,6 +76,7 @@ OURS = {
     "fewlabel.model_selection.LabeledStratifiedKFold",
     "fewlabel.persistence.forests.FrozenClassifier",
     "fewlabel.persistence.forests.FrozenTrees",  # checks its indices itself
+    "fewlabel.persistence.symmetric.FrozenSymmetricTrees",  # so does this
 }
 
 

@@ -7,8 +7,6 @@ up to rounding.
 
 import copy
 import json
-import tempfile
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -16,6 +14,7 @@ from scipy.sparse import issparse
 from scipy.special import expit
 
 from fewlabel.kernels.trees import NO_CHILD, leaf_sums
+from fewlabel.persistence.symmetric import freeze_catboost
 
 _SIZED_BY_NODE = {"feature": np.int32, "threshold": np.float64, "missing_left": np.bool_}
 
@@ -160,7 +159,7 @@ class FrozenClassifier:
 
 
 def freeze(model):
-    """The trees of a forest or booster as `FrozenTrees`; any other model as it is.
+    """The trees of a forest or booster as plain arrays; any other model as it is.
 
     Parameters
     ----------
@@ -169,7 +168,7 @@ def freeze(model):
 
     Returns
     -------
-    FrozenTrees or estimator
+    FrozenTrees, FrozenSymmetricTrees or estimator
     """
     convert = _CONVERTERS.get(type(model).__name__)
     return model if convert is None else convert(model)
@@ -351,43 +350,8 @@ def _freeze_lightgbm(model):
     return FrozenTrees(trees(), model.n_features_in_, np.zeros(n_outputs))
 
 
-def _freeze_catboost(model):
-    with tempfile.TemporaryDirectory() as folder:  # CatBoost writes its trees to files only
-        path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
-        found = json.loads(path.read_text("utf-8"))
-    trees = found.get("oblivious_trees")
-    if trees is None or any(split["split_type"] != "FloatFeature" for tree in trees for split in tree["splits"] or ()):
-        return model
-    scale, bias = found["scale_and_bias"]
-    columns = {one["feature_index"]: one for one in found["features_info"]["float_features"]}
-    symmetric = (_symmetric_tree(tree, columns, scale, len(bias)) for tree in trees)
-    return FrozenTrees(symmetric, model.n_features_in_, bias, single_values=True)
-
-
-def _symmetric_tree(tree, columns, scale, n_outputs):
-    """The nodes of a tree whose levels have one split each, the last split of CatBoost's list at the root."""
-    splits = (tree["splits"] or [])[::-1]
-    level = np.floor(np.log2(np.arange(1, 2 << len(splits)))).astype(int)
-    inner = level < len(splits)
-    of_split = [columns[split["float_feature_index"]] for split in splits]
-
-    def of_node(values, at_leaf):
-        return np.array([*values, at_leaf])[level]
-
-    place = np.arange(len(level))
-    return dict(
-        feature=of_node([column["flat_feature_index"] for column in of_split], 0),
-        threshold=of_node([np.float32(split["border"]) for split in splits], 0.0),
-        left=np.where(inner, 2 * place + 1, NO_CHILD),
-        right=np.where(inner, 2 * place + 2, NO_CHILD),
-        missing_left=of_node([column["nan_value_treatment"] != "AsTrue" for column in of_split], True),
-        value=np.vstack([np.zeros((inner.sum(), n_outputs)), scale * np.reshape(tree["leaf_values"], (-1, n_outputs))]),
-    )
-
-
 _CONVERTERS = {
-    "CatBoostClassifier": _freeze_catboost,
+    "CatBoostClassifier": freeze_catboost,
     "ExtraTreesClassifier": _freeze_forest,
     "RandomForestClassifier": _freeze_forest,
     "HistGradientBoostingClassifier": _freeze_hist_boosting,

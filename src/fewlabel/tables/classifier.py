@@ -299,22 +299,23 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return table_scorecard(self, points=points, base=base)
 
-    def explain(self, X: Any, *, max_rounds: int = 32, tol: float = 0.2) -> Explanation:
+    def explain(self, X: Any, *, max_rounds: int = 32, tol: float = 0.3) -> Explanation:
         """What each column adds to the score of each row.
 
         Exact for a stump booster, and for an `AutoClassifier` with a stump booster as its only member: the values of
         its step functions, less their means over up to 50 reference rows of the fit; with `base` they sum to the
         booster's score. For every other model these are Shapley values by sampling [1]_ [2]_: the mean change of the
         score when the column's value replaces that of a reference row, over random orders of the columns. A round costs
-        two scorings per row and column.
+        two scorings per row and column that differs from the reference row. What is said of a row does not depend on
+        the other rows.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_columns)
         max_rounds : int, default=32
             Rounds of sampling; a `ConvergenceWarning` says if they are too few.
-        tol : float, default=0.2
-            Sampling ends when the standard errors are this share of the contributions (root mean squares).
+        tol : float, default=0.3
+            Sampling ends for a row when its standard errors are this share of its contributions (root mean squares).
 
         Returns
         -------

@@ -91,7 +91,7 @@ def explain(
     references: np.ndarray | None,
     *,
     max_rounds: int = 32,
-    tol: float = 0.2,
+    tol: float = 0.3,
 ) -> Explanation:
     """Explain the scores of encoded rows, see :meth:`fewlabel.TableClassifier.explain`.
 
@@ -104,7 +104,7 @@ def explain(
     references : ndarray of shape (n_references, n_features) or None
         Rows to compare with; an additive model needs none.
     max_rounds : int, default=32
-    tol : float, default=0.2
+    tol : float, default=0.3
 
     Returns
     -------
@@ -158,7 +158,7 @@ def explain_by_sampling(
     references: np.ndarray,
     *,
     max_rounds: int = 32,
-    tol: float = 0.2,
+    tol: float = 0.3,
     seed: int = 0,
 ) -> Explanation:
     """Shapley values of the columns by sampling, against reference rows.
@@ -174,8 +174,8 @@ def explain_by_sampling(
         The fitted classifier.
     features, references : ndarray of shape (n_rows, n_features)
     max_rounds : int, default=32
-    tol : float, default=0.2
-        Rounds end when the root mean square of the standard errors is this share of that of the contributions.
+    tol : float, default=0.3
+        A row needs no more rounds when the norm of its standard errors is this share of that of its contributions.
     seed : int, default=0
 
     Returns
@@ -187,47 +187,74 @@ def explain_by_sampling(
     groups = [np.flatnonzero(np.array(encoder.sources_) == name) for name in names]
     wanted = _wanted_output(estimator, features)
     score = _scores(estimator, features, wanted)
-    total, squares = np.zeros((len(features), len(names))), np.zeros((len(features), len(names)))
-    base, n_rounds, converged = np.zeros(len(features)), 0, False
+    shape = (len(features), len(names))
+    mean, error, base, left = np.zeros(shape), np.zeros(shape), np.zeros(shape[0]), np.arange(shape[0])
+    total, squares, starts = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
     start = rng.permutation(len(references))
-    while n_rounds < max_rounds and not converged:
-        reference = references[start[n_rounds % len(references)]]
+    for n_rounds in range(1, max_rounds + 1):
+        reference = references[start[(n_rounds - 1) % len(references)]]
         order = rng.permutation(len(names))
-        first, begin = _walk(estimator, features, reference, [groups[k] for k in order], wanted)
-        second, _ = _walk(estimator, features, reference, [groups[k] for k in order[::-1]], wanted)
-        sample = np.empty_like(total)
-        sample[:, order] = (first + second[:, ::-1]) / 2
-        total, squares, base, n_rounds = total + sample, squares + sample**2, base + begin, n_rounds + 1
-        mean = total / n_rounds
-        error = np.sqrt(np.maximum(squares / n_rounds - mean**2, 0.0) / max(n_rounds - 1, 1))
-        converged = n_rounds >= _LEAST_ROUNDS and bool((error**2).mean() <= tol**2 * (mean**2).mean())
-    if not converged:
+        outputs = None if wanted is None else wanted[left]
+        walk = _Walk(estimator, features[left], score[left], reference, outputs)
+        sample = np.empty((len(left), len(names)))
+        sample[:, order] = walk.changes([groups[k] for k in order])
+        sample[:, order] += walk.changes([groups[k] for k in order[::-1]])[:, ::-1]
+        sample /= 2
+        total[left] += sample
+        squares[left] += sample**2
+        starts[left] += walk.begin
+        mean[left], base[left] = total[left] / n_rounds, starts[left] / n_rounds
+        spread = np.maximum(squares[left] / n_rounds - mean[left] ** 2, 0.0)
+        error[left] = np.sqrt(spread / max(n_rounds - 1, 1))
+        if n_rounds >= _LEAST_ROUNDS:
+            left = left[(error[left] ** 2).sum(axis=1) > tol**2 * (mean[left] ** 2).sum(axis=1)]
+        if not len(left):
+            break
+    if len(left):
+        ratio = np.sqrt((error[left] ** 2).sum() / max((mean[left] ** 2).sum(), 1e-300))
         warnings.warn(
-            f"the reasons have not converged after {max_rounds} rounds: their standard error is "
-            f"{np.sqrt((error**2).mean() / max((mean**2).mean(), 1e-300)):.0%} of their size. Raise max_rounds or tol",
+            f"the reasons of {len(left)} of {len(features)} rows have not converged after {max_rounds} rounds: their "
+            f"standard error is {ratio:.0%} of their size. Take them as approximate, or raise max_rounds of explain()",
             ConvergenceWarning,
             stacklevel=caller_level(),
         )
     errors = pd.DataFrame(error, columns=names)
-    return Explanation(pd.DataFrame(mean, columns=names), base / n_rounds, score, errors, converged)
+    return Explanation(pd.DataFrame(mean, columns=names), base, score, errors, not len(left))
 
 
-def _walk(estimator: Any, features: np.ndarray, reference: np.ndarray, groups: list, wanted: Any) -> tuple:
-    """Changes of the score as the columns of a reference row become those of each row, and the score at the start."""
-    changes, rows = np.empty((len(features), len(groups))), max(_ROWS_AT_ONCE // (len(groups) + 1), 1)
-    begin = np.empty(len(features))
-    for start in range(0, len(features), rows):
-        part = slice(start, start + rows)
-        mixed = np.tile(reference, (len(features[part]), 1))
-        steps = [mixed]
-        for group in groups:
-            mixed = mixed.copy()
-            mixed[:, group] = features[part][:, group]
-            steps.append(mixed)
-        output = None if wanted is None else np.tile(wanted[part], len(steps))
-        scores = _scores(estimator, np.vstack(steps), output).reshape(len(steps), -1)
-        begin[part], changes[part] = scores[0], np.diff(scores, axis=0).T
-    return changes, begin
+class _Walk:
+    """From a reference row to each row, column by column; `begin` is the score at the start."""
+
+    def __init__(self, estimator: Any, features: np.ndarray, score: np.ndarray, reference: np.ndarray, wanted: Any):
+        self._estimator, self._features, self._score = estimator, features, score
+        self._reference, self._wanted = reference, wanted
+        found = np.asarray(estimator.decision_function(reference[None]))
+        self.begin = np.full(len(features), found[0]) if wanted is None else found[0, wanted]
+        same = (features == reference) | (np.isnan(features) & np.isnan(reference))
+        self._differs = ~same
+
+    def changes(self, groups: list) -> np.ndarray:
+        """Change of the score at each step: where nothing of a row changes it is zero, and no model is asked."""
+        found, rows = np.empty((len(self._features), len(groups))), max(_ROWS_AT_ONCE // len(groups), 1)
+        for first in range(0, len(found), rows):
+            found[first : first + rows] = self._changes(groups, slice(first, first + rows))
+        return found
+
+    def _changes(self, groups: list, part: slice) -> np.ndarray:
+        features, scores = self._features[part], [self.begin[part]]
+        mixed = np.tile(self._reference, (len(features), 1))
+        changed = [np.flatnonzero(self._differs[part][:, group].any(axis=1)) for group in groups[:-1]]
+        steps = []
+        for group, rows in zip(groups, changed):
+            mixed[:, group] = features[:, group]
+            steps.append(mixed[rows])
+        asked = np.concatenate(changed) if changed else np.empty(0, int)
+        outputs = None if self._wanted is None else self._wanted[part][asked]
+        answers = _scores(self._estimator, np.vstack(steps), outputs) if len(asked) else np.empty(0)
+        for rows, answer in zip(changed, np.split(answers, np.cumsum([len(rows) for rows in changed])[:-1])):
+            scores.append(scores[-1].copy())
+            scores[-1][rows] = answer
+        return np.diff([*scores, self._score[part]], axis=0).T
 
 
 def _wanted_output(estimator: Any, features: np.ndarray) -> np.ndarray | None:
