@@ -44,13 +44,14 @@ def in_blocks(X, y, sizes):
     return da.from_array(X, chunks=(sizes, X.shape[1])), da.from_array(y, chunks=(sizes,))
 
 
-def assert_same(model, other, X):
+def assert_same(model, other, X, probabilities=True):
     for field in ("column", "threshold", "sign", "on_missing"):
         np.testing.assert_array_equal(model.stumps_[field], other.stumps_[field])
     np.testing.assert_allclose(model.stumps_["high"], other.stumps_["high"], rtol=1e-9)
     np.testing.assert_allclose(model.train_loss_, other.train_loss_, rtol=1e-9)
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-9)
-    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-9)
+    if probabilities:
+        np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", BOOSTERS)
@@ -59,14 +60,28 @@ def test_the_model_is_that_of_one_machine(name, sizes):
     X, y, _ = table()
     y = labels_for(name, y)
     options = dict(BOOSTERS[name], n_estimators=40, random_state=0)
-    local = getattr(fewlabel, name)(**options).fit_ranking(X, y)
+    local = getattr(fewlabel, name)(**options).fit(X, y)
     assert_same(local, getattr(spread, name)(**options).fit(*in_blocks(X, y, sizes)), X)
+
+
+def test_models_of_unlabeled_rows_are_those_of_one_machine_without_its_calibration():
+    X, y, _ = table()
+    options = dict(gamma=0.8, n_estimators=40, random_state=0)
+    local = fewlabel.PNUAUCBoostClassifier(**options).fit_ranking(X, y)
+    assert_same(local, spread.PNUAUCBoostClassifier(**options).fit(*in_blocks(X, y, (600, 600))), X)
+
+
+def test_many_labels_are_not_gathered(monkeypatch):
+    X, y, _ = table()
+    monkeypatch.setattr("fewlabel.dask._estimators.MOST_OUT_OF_FOLD", 100)
+    local = fewlabel.RankBoostClassifier(20, random_state=0).fit_ranking(X, y)
+    assert_same(local, spread.RankBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (600, 600))), X)
 
 
 def test_sketched_bins_rank_as_well():
     X, y, true = table(n=40_000, levels=None)
     options = dict(n_estimators=40, random_state=0)
-    local = fewlabel.PNUAUCBoostClassifier(**options).fit_ranking(X, y)
+    local = fewlabel.PNUAUCBoostClassifier(**options).fit(X, y)
     far = spread.PNUAUCBoostClassifier(**options).fit(*in_blocks(X, y, (20_000, 20_000)))
     aucs = [roc_auc_score(true, model.decision_function(X)) for model in (local, far)]
     assert aucs[0] == pytest.approx(aucs[1], abs=0.002)
@@ -76,7 +91,8 @@ def test_sketched_bins_rank_as_well():
 def test_least_squares_by_moments(risk):
     X, y, _ = table()
     X = np.nan_to_num(X)
-    local = fewlabel.LeastSquaresAUCClassifier(risk).fit_ranking(X, y)
+    local = fewlabel.LeastSquaresAUCClassifier(risk)
+    local = (local.fit if risk == "pn" else local.fit_ranking)(X, y)
     far = spread.LeastSquaresAUCClassifier(risk).fit(*in_blocks(X, y, (700, 0, 500)))
     np.testing.assert_allclose(local.coef_, far.coef_, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(local.predict_proba(X), far.predict_proba(X), atol=1e-9)
@@ -87,7 +103,7 @@ def test_data_frames_with_names_and_text_labels():
     frame = pd.DataFrame(X, columns=list("abcde"))
     text = pd.Series(np.where(y == 1, "bad", np.where(y == 0, "good", None)), dtype=object)
     options = dict(n_estimators=20, random_state=0)
-    local = fewlabel.PNUAUCBoostClassifier(**options).fit_ranking(frame, text)
+    local = fewlabel.PNUAUCBoostClassifier(**options).fit(frame, text)
     far = spread.PNUAUCBoostClassifier(**options).fit(dd.from_pandas(frame, 3), dd.from_pandas(text, 3))
     assert far.feature_names_in_.tolist() == list("abcde")
     assert far.classes_.tolist() == local.classes_.tolist()
@@ -103,7 +119,7 @@ def test_columns_of_parquet_files_keep_their_partitions_together(tmp_path):
         frame.iloc[rows].to_parquet(tmp_path / f"{k}.parquet")
     rows = dd.read_parquet(tmp_path / "*.parquet")  # Dask's optimizer joins partitions, unlike for X and for y
     model = spread.PNUAUCBoostClassifier(5, random_state=0).fit(rows.drop(columns="label"), rows["label"])
-    alone = fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit_ranking(frame.drop(columns="label"), y)
+    alone = fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit(frame.drop(columns="label"), y)
     assert_same(model.model_, alone, frame.drop(columns="label"))
 
 
@@ -132,7 +148,7 @@ def test_partitions_without_labels_and_unknown_sizes():
     keep = da.from_array(np.ones(1200, dtype=bool), chunks=600)
     rows, labels = rows[keep], labels[keep]  # of unknown size
     far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(rows, labels)
-    assert_same(fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit_ranking(X, y), far, X)
+    assert_same(fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y), far, X)
 
 
 def test_parameters_are_those_of_the_ordinary_model():
@@ -173,7 +189,7 @@ def test_warm_start_continues(name):
     options = dict(BOOSTERS[name], random_state=0)
     model = getattr(spread, name)(15, warm_start=True, **options).fit(rows, labels)
     model.set_params(n_estimators=40).fit(rows, labels)
-    assert_same(getattr(fewlabel, name)(40, **options).fit_ranking(X, y), model, X)
+    assert_same(getattr(fewlabel, name)(40, **options).fit(X, y), model, X)
 
 
 def test_a_fit_continues_from_its_checkpoint(tmp_path):
@@ -192,7 +208,8 @@ def test_a_fit_continues_from_its_checkpoint(tmp_path):
     again.fit(rows, labels, checkpoint=file, checkpoint_every=10, callback=interrupt_at(None, done))
     assert done == list(range(21, 41))
     assert not file.exists()
-    assert_same(fewlabel.PNUAUCBoostClassifier(**form).fit_ranking(X, y), again, X)
+    # Without a seed, the models of the calibration are drawn again.
+    assert_same(fewlabel.PNUAUCBoostClassifier(**form).fit_ranking(X, y), again, X, probabilities=False)
 
 
 def test_a_warm_start_continues_from_its_checkpoint(tmp_path):
@@ -208,7 +225,7 @@ def test_a_warm_start_continues_from_its_checkpoint(tmp_path):
     with pytest.raises(NotFittedError):
         model.predict(X)
     again = spread.PNUAUCBoostClassifier(40, random_state=0).fit(rows, labels, checkpoint=file)
-    assert_same(fewlabel.PNUAUCBoostClassifier(40, random_state=0).fit_ranking(X, y), again, X)
+    assert_same(fewlabel.PNUAUCBoostClassifier(40, random_state=0).fit(X, y), again, X)
 
 
 def test_progress_is_reported_after_each_round():
@@ -272,7 +289,7 @@ def test_fewer_rounds_than_the_checkpoint_has(tmp_path):
     order = np.random.default_rng(0).permutation(len(X))  # the order of the rows and the blocks may be another
     model = spread.PNUAUCBoostClassifier(12, **form)
     model.fit(*in_blocks(X[order], y[order], (300, 900)), checkpoint=file)
-    assert_same(fewlabel.PNUAUCBoostClassifier(12, **form).fit_ranking(X, y), model, X)
+    assert_same(fewlabel.PNUAUCBoostClassifier(12, **form).fit(X, y), model, X)
 
 
 def test_a_fit_within_a_task(tmp_path):
@@ -286,7 +303,7 @@ def test_a_fit_within_a_task(tmp_path):
 
     with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as client:
         model = client.submit(fit).result(timeout=60)
-    assert_same(fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit_ranking(X, y), model, X)
+    assert_same(fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit(X, y), model, X)
 
 
 @pytest.mark.parametrize("risk", ["pn", "samult", "pnu"])
@@ -298,7 +315,8 @@ def test_sparse_blocks_of_least_squares(risk):
     rows = da.from_array(X, chunks=(400, 5)).map_blocks(sparse.csr_matrix)
     labels = da.from_array(y, chunks=400)
     far = spread.LeastSquaresAUCClassifier(risk).fit(rows, labels)
-    local = fewlabel.LeastSquaresAUCClassifier(risk).fit_ranking(X, y)
+    local = fewlabel.LeastSquaresAUCClassifier(risk)
+    local = (local.fit if risk == "pn" else local.fit_ranking)(X, y)
     np.testing.assert_allclose(far.coef_, local.coef_, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(far.predict_proba(rows).compute(), local.predict_proba(X), atol=1e-9)
 
@@ -338,7 +356,7 @@ def client():
 
 def test_two_workers_give_the_model_of_one_machine(client):
     X, y, _ = table()
-    local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit_ranking(X, y)
+    local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y)
     far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (500, 0, 700)), client=client)
     assert_same(local, far, X)
 
@@ -388,4 +406,4 @@ def test_a_killed_worker_ends_in_a_clear_error_and_the_fit_can_continue(tmp_path
         client.wait_for_workers(2)  # the nanny has started another
         again = spread.PNUAUCBoostClassifier(20, random_state=0)
         again.fit(*in_blocks(X, y, (600, 600)), client=client, checkpoint=file)
-    assert_same(fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit_ranking(X, y), again, X)
+    assert_same(fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y), again, X)

@@ -43,7 +43,7 @@ __all__ = [
     "set_random_states",
 ]
 
-_MOST_OUT_OF_FOLD = 2000  # labeled rows; with more of them the scores of the fit itself are hardly too good
+MOST_OUT_OF_FOLD = 2000  # labeled rows; with more of them the scores of the fit itself are hardly too good
 _N_FOLDS = 3
 _LEAST_SLOPE = 0.01  # of that of the fit, so that the probabilities rank rows as the scores do
 _QUIET = {"verbose": 0, "warm_start": False, "record_history": False}
@@ -270,7 +270,7 @@ class RankingClassifier(LabeledClassifier):
         labeled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
         decision = self._score(X) + self.offset_
         folds = score_folds(decision, np.where(labeled, signs, 0), _N_FOLDS)
-        if folds is None or np.count_nonzero(labeled) > _MOST_OUT_OF_FOLD:
+        if folds is None or np.count_nonzero(labeled) > MOST_OUT_OF_FOLD:
             return
         out_of_fold = np.zeros(len(signs))
         for fold in range(_N_FOLDS):

@@ -192,6 +192,28 @@ def test_warm_start_goes_on_where_it_stopped(Booster, cancer):
         parts.set_params(n_estimators=10).fit(X, y)
 
 
+@each_booster
+def test_a_warm_start_with_other_parameters_is_told(Booster, cancer):
+    X, _, y = cancer
+    model = Booster(5, warm_start=True, random_state=0).fit_ranking(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(n_estimators=6).fit_ranking(X, y)
+    with pytest.warns(UserWarning, match=r"other parameters: learning_rate from .* to 0.3"):
+        model.set_params(n_estimators=7, learning_rate=0.3).fit_ranking(X, y)
+
+
+@each_booster
+@pytest.mark.parametrize("max_bins", [2, 8, 255])
+def test_whole_weights_are_repetitions_whatever_the_bins(Booster, cancer, max_bins):
+    X, _, y = cancer
+    times = np.random.default_rng(0).integers(1, 4, len(y))
+    form = dict(n_estimators=15, max_bins=max_bins, random_state=0)
+    weighted = Booster(**form).fit_ranking(X, y, times)
+    repeated = Booster(**form).fit_ranking(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(repeated.decision_function(X), weighted.decision_function(X), rtol=1e-6)
+
+
 def test_warm_start_keeps_the_margin_term(cancer):
     X, _, y = cancer
     whole = PNUAUCBoostClassifier.paper(n_estimators=12, rho=0.1, random_state=0).fit(X, y)

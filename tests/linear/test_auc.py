@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
@@ -385,6 +386,18 @@ def test_the_best_penalty_on_held_out_rows_is_chosen(cancer):
     np.testing.assert_allclose(again.cv_scores_, model.cv_scores_, atol=5e-3)
     with pytest.raises(ValueError, match="1 labeled row of its rarer class"):
         LinearAUCClassifierCV().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+
+
+def test_rows_of_weight_zero_are_in_no_fold(cancer):
+    X, y = cancer
+    few = fewlabel.hide_labels(y, 0.1, random_state=0)
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.5, 2, len(y))
+    weight[few >= 0] *= rng.random(np.count_nonzero(few >= 0)) < 0.6
+    kept = weight > 0
+    model = LinearAUCClassifierCV(alphas=[1.0, 1e-2], cv=3, random_state=0)
+    scores = [clone(model).fit(*rows).cv_scores_ for rows in ((X, few, weight), (X[kept], few[kept], weight[kept]))]
+    np.testing.assert_allclose(*scores, atol=1e-3)
 
 
 def test_certificate_of_any_coefficients():

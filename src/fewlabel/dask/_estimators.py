@@ -4,11 +4,11 @@ import contextlib
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
-from fewlabel.base import fit_context
+from fewlabel.base import MOST_OUT_OF_FOLD, fit_context
 from fewlabel.boosting.rows import WeightedRows
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._checkpoint import Checkpoint, digest
@@ -50,7 +50,8 @@ class _Reader:
 class _DaskModel:
     """Fit on Dask collections, predict lazily on them; the fitted attributes are those of the in-memory model.
 
-    Threshold and probabilities come from the rows of the fit, as those of `fit_ranking` in memory.
+    The threshold comes from the rows of the fit. Probabilities are calibrated out of fold, as in memory, if a model
+    learns from labeled rows only; otherwise on the rows of the fit, as those of `fit_ranking`.
     """
 
     @property
@@ -107,10 +108,23 @@ class _DaskModel:
         known = {value: sign for value, sign in zip(values.tolist(), signs.tolist()) if not pd.isna(value)}
         return blocks, _Reader(known)
 
-    def _set_threshold_from(self, sketches):
-        """Threshold and calibration from a sketch of the scores of each group."""
+    def _set_threshold_from(self, sketches, blocks, read):
+        """Threshold and calibration from a sketch of the scores of each group; out of fold, from the labeled rows."""
         scores, counts = (np.concatenate(part) for part in zip(*sketches))
-        self._make_classifier(scores, np.repeat(SIGNS, [len(v) for v, _ in sketches]), counts.astype(float))
+        signs = np.repeat(SIGNS, [len(v) for v, _ in sketches])
+        self._make_classifier(scores, signs, counts.astype(float))
+        if not self._uses_unlabeled() and counts[signs != 0].sum() <= MOST_OUT_OF_FOLD:
+            self._calibrate_out_of_fold(*blocks.fold(_labeled_rows, _stack_rows, read), None)
+
+
+def _labeled_rows(X, y, read):
+    X, signs = read(X, y)
+    return X[signs != 0], signs[signs != 0]
+
+
+def _stack_rows(one, other):
+    stack = vstack if issparse(one[0]) else np.concatenate
+    return stack([one[0], other[0]]), np.concatenate([one[1], other[1]])
 
 
 def _current_client():
@@ -213,13 +227,16 @@ class _DaskBooster(_DaskModel):
                 callback(t + 1, self.n_estimators, f"round {t + 1}")
 
         self._boost(rows, rule, previous, losses, self._alarm(rows, rule, has_unlabeled), note)
-        self._set_threshold_from(coded.score_sketches(rows.table))
+        self._set_threshold_from(coded.score_sketches(rows.table), blocks, read)
         if saved is not None:
             saved.remove()
 
 
 class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
     """PNU-AUCBoost on Dask collections; parameters and attributes as in `fewlabel.PNUAUCBoostClassifier`.
+
+    Probabilities are calibrated out of fold with up to 2,000 labeled rows and ``gamma=1``; otherwise on the rows of
+    the fit, where they are too extreme if labels are few.
 
     Examples
     --------
@@ -302,6 +319,9 @@ def _labeled_scores(X, y, read, coef):
 class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
     """Least-squares AUC on Dask collections; as `fewlabel.LeastSquaresAUCClassifier` with ``basis="linear"``.
 
+    Probabilities are calibrated out of fold with up to 2,000 labeled rows and ``risk="pn"``; otherwise on the rows of
+    the fit, where they are too extreme if labels are few.
+
     The moments of the blocks add up exactly. Blocks may be SciPy sparse matrices, with up to a few thousand columns.
 
     Examples
@@ -322,4 +342,7 @@ class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
         if self.basis != "linear" or "cv" in (self.alpha, self.gamma):
             raise ValueError("with Dask, basis must be 'linear', and alpha and gamma must not be 'cv'")
         self._fit_moments(blocks.fold(_block_moments, _merge_moments, read))
-        self._set_threshold_from(blocks.fold(_labeled_scores, merge_scores, read, self.coef_[0]))
+        self._set_threshold_from(blocks.fold(_labeled_scores, merge_scores, read, self.coef_[0]), blocks, read)
+
+    def _uses_unlabeled(self):
+        return self.risk != "pn"
