@@ -1,6 +1,6 @@
 """BSSEL (Cui et al., 2020): what unlabeled rows add on imbalanced credit tables (Tables 1 to 3, Figures 1 to 3)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -66,9 +67,10 @@ class Ratio(Setting):
 
 @dataclass(frozen=True)
 class Draw(Problem):
-    """A problem whose columns form views."""
+    """A problem whose columns form views; `bagging`: quasi-bagging of its labeled rows, once for all methods."""
 
     views: tuple[tuple[int, ...], ...] = ()
+    bagging: FrozenEstimator | None = None
 
 
 class Credit(Experiment):
@@ -150,6 +152,10 @@ class AsPrinted(Credit):
             "gap_indicators": False,
         }
 
+    def problem(self, dataset, setting, repeat, data_home=None):
+        bagging = _bagging(dataset, self.labeled, self.most, repeat, data_home)
+        return replace(super().problem(dataset, setting, repeat, data_home), bagging=bagging)
+
     def outcome(self, problem, setting, method, seed):
         if method in _SUPERVISED:
             return super().outcome(problem, setting, method, seed)
@@ -163,8 +169,7 @@ class AsPrinted(Credit):
         else:
             n_groups = self.labeled[0] / self.labeled[1]
             n_rows = (1 + setting.ratio) * (self.labeled[0] / n_groups + self.labeled[1])
-            initial = fewlabel.QuasiBaggingClassifier(random_state=seed)
-            options |= {"initial": initial, **_printed_penalties(method, n_rows)}
+            options |= {"initial": problem.bagging, **_printed_penalties(method, n_rows)}
             model = fewlabel.BalancedMultiviewClassifier(loss, **options)
         return model.fit(problem.X[problem.train], problem.few).decision_function(problem.X[problem.test])
 
@@ -287,6 +292,13 @@ def _draw(dataset, labeled, most, seed, data_home, indicators):
     labels = fewlabel.VariableClusterer(_N_VIEWS, categorical_features=[], random_state=seed).fit(X).labels_
     views = tuple(tuple(np.flatnonzero(labels == v).tolist()) for v in range(labels.max() + 1))
     return steps.transform(data.iloc[rows]), y[rows], [len(part) for part in free], views
+
+
+@lru_cache(maxsize=1)
+def _bagging(dataset, labeled, most, seed, data_home):
+    values, truth, _, _ = _draw(dataset, labeled, most, seed, data_home, False)
+    known = slice(sum(labeled))
+    return FrozenEstimator(_supervised("quasi-bagging", seed).fit(values[known], truth[known]))
 
 
 @lru_cache(maxsize=2)
