@@ -111,6 +111,12 @@ def test_a_claim_is_printed_only_if_it_holds(page, condition, holds, monkeypatch
     assert "The rest." in written
 
 
+def test_a_sentence_keeps_the_end_of_its_line(page, monkeypatch):
+    claim = '{% call claim(table("Table 1", "10%").score("mean") > 0) %}One.{% endcall %}'
+    monkeypatch.setattr(type(page.suite), "text", f"{claim}\n{claim}\n\nThe rest.")
+    assert "One.\nOne.\n\nThe rest." in page.render({}, {})
+
+
 def test_only_parts_of_the_paper_are_cited(page):
     with pytest.raises((ValueError, KeyError)):
         page.cited("Table 99", lambda: "x")

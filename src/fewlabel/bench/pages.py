@@ -229,7 +229,8 @@ class _Page:
     @functools.cached_property
     def text(self) -> str:
         """The text of the suite, filled in."""
-        template = _environment().from_string(self.suite.text)
+        # A sentence may end its line, whose break trim_blocks would take.
+        template = _environment().from_string(self.suite.text.replace("endcall %}", "endcall +%}"))
         return template.render(
             show=self.show, table=self.table, claim=self.claim, cited=self.cited, published=self.suite.published
         )

@@ -80,6 +80,11 @@ class ResultTable:
             return f"{self.experiment.source}"
         return f"{most:.0f} draw{'s' if most > 1 else ''}" if least == most else f"{least:.0f} to {most:.0f} draws"
 
+    @property
+    def n_sets(self) -> int:
+        """Number of datasets."""
+        return len(self.mean_scores)
+
     # Numbers for the claims of a page; NaN, for which no comparison holds, if there is none.
 
     def score(self, method: str, dataset: str | None = None) -> float:
