@@ -80,6 +80,11 @@ class ResultTable:
             return f"{self.experiment.source}"
         return f"{most:.0f} draw{'s' if most > 1 else ''}" if least == most else f"{least:.0f} to {most:.0f} draws"
 
+    def draws_on(self, dataset: str) -> str:
+        """Number of repeats on a dataset, as a range where methods differ."""
+        least, most = self.counts.loc[dataset].min(), self.counts.loc[dataset].max()
+        return f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+
     @property
     def n_sets(self) -> int:
         """Number of datasets."""
@@ -192,8 +197,7 @@ class ResultTable:
         text += marks
         text.loc["mean"] = [self._show(s.mean()) if s.notna().all() else "" for _, s in self.mean_scores.items()]
         if self.counts.min(axis=None) != self.counts.max(axis=None):
-            ranges = [(row.min(), row.max()) for _, row in self.counts.iterrows()]
-            text["draws"] = [f"{a:.0f}" if a == b else f"{a:.0f} to {b:.0f}" for a, b in ranges] + [""]
+            text["draws"] = [*(self.draws_on(dataset) for dataset in self.counts.index), ""]
         if not (marks == "").all(axis=None):
             text.loc[f"{self.experiment.marked_against}: win/tie/lose"] = [self._record(m, marks) for m in text]
         return markdown_table(text)

@@ -20,12 +20,13 @@ OUR_GAMMAS, OUR_RHOS = (0.5, 0.8, 0.9, 0.95, 0.98, 1.0), (0.0, 0.02, 0.05)
 ADA_GAMMAS = (0.1, 0.3, 0.5, 0.7, 0.9)
 SAMULT_GAMMAS = (0.5, 0.8, 0.9, 0.95, 0.98, 1.0)
 PNU_GAMMAS = (-1.0, -0.8, -0.5, -0.2, 0.0, 0.2, 0.5, 0.8, 1.0)  # 0: labeled rows only; above 0: PU, below: NU
+FEW_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
 ALPHAS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 N_COMPONENTS = 200
 LEAST_SQUARES: dict[str, tuple[str, tuple, tuple]] = {  # risk, gammas, penalties
     "PNUAUC": ("pnu", PNU_GAMMAS, ALPHAS),
-    "Samult": ("samult", SAMULT_GAMMAS, ALPHAS),
-    "LSAUC": ("pn", (1.0,), ALPHAS),
+    "Samult": ("samult", SAMULT_GAMMAS, FEW_ALPHAS),
+    "LSAUC": ("pn", (1.0,), FEW_ALPHAS),
 }
 _OURS = fewlabel.PNUAUCBoostClassifier
 BOOSTERS: dict[str, tuple[Any, tuple, dict]] = {  # how to make one, rounds, and the values of other parameters
