@@ -23,14 +23,14 @@ SMALL = {
         ["pima", "vehicle2", "simulated-100"],
         ["PNU-AUCBoost, defaults", "RBAUC", "PNUAUC", "PNUAB", "PNU-AUCBoost, explicit pairs", "gamma 0.9"],
     ),
-    "auc-dcd": (["sonar"], None),
+    "auc-dcd": (["sonar", "svmguide4"], None),
     "fscrf": (["breast-cancer"], None),
     "cross-training": (["iris"], None),
     "ssmab": (["wine", "car"], None),
     "paths": (["ssl-BCI", "ssl-Digit1", "ssl-g241c", "two-moons"], None),
     "bssel": (["generator"], ["BSSEL-LS", "BSSEL-SVM, 10 groups", "LDA"]),
     "ada-pu": (
-        ["wdbc"],
+        ["wdbc", "bupa"],
         ["Ada-PU", "Ada-PU, as published", "Ada-PU, all cuts", "Ada-PU, learning rate 1", "uPU, linear"]
         + ["AdaBoost, P against U", "GBDT, few of both"],
     ),
