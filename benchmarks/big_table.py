@@ -1,11 +1,12 @@
 """`fewlabel fit --engine dask` on a large table with 500 labels, beside one reading pass: time and memory.
 
     python benchmarks/big_table.py make FOLDER [--rows 100000000]
-    python benchmarks/big_table.py measure FOLDER
+    python benchmarks/big_table.py fit FOLDER
+    python benchmarks/big_table.py predict FOLDER [--files 2]
     python benchmarks/big_table.py agree FOLDER
 
-The table has 19 numbers and a category, as Parquet files of two million rows. `measure` reads it once with Arrow, then
-runs `fit` and `predict`; memory is the most of any process. `agree` fits the same methods to the labels and a million
+The table has 19 numbers and a category, as Parquet files of two million rows. `fit` and `predict` first read it once
+with Arrow; memory is the most of any process. `agree` fits the same methods to the labels and a million
 unlabeled rows in memory, and gives the Spearman correlation of both rankings of a million other rows.
 """
 
@@ -27,7 +28,6 @@ ROWS_PER_FILE, LABELS = 2_000_000, 500
 _READ = (
     "import sys, pyarrow.parquet as pq\nfor p in sys.argv[1:]:\n    [None for b in pq.ParquetFile(p).iter_batches()]"
 )
-_FIT = ["fit", "--target", "y", "--engine", "dask"]
 
 
 def make_rows(n, seed, n_labeled):
@@ -58,7 +58,7 @@ class Usage:
 
     def __init__(self, command):
         start = time.perf_counter()
-        self.peak, self.cpu = {}, {}
+        self._peaks, self._cpu = {}, {}
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         watch = threading.Thread(target=self._watch, args=(process,))
         watch.start()
@@ -66,7 +66,7 @@ class Usage:
         if process.wait():
             sys.exit(self.told)
         watch.join()
-        self.clock = time.perf_counter() - start
+        self.clock, self.cpu = time.perf_counter() - start, sum(self._cpu.values())
 
     def _watch(self, process):
         while process.poll() is None:
@@ -76,14 +76,15 @@ class Usage:
                     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
                 except OSError:  # it has ended
                     continue
-                self.peak[pid] = int(status.partition("VmHWM:")[2].split()[0]) / 2**20 if "VmHWM" in status else 0
-                self.cpu[pid] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+                peak = int(status.partition("VmHWM:")[2].split()[0]) / 2**20 if "VmHWM" in status else 0.0
+                self._peaks[pid] = max(peak, self._peaks.get(pid, 0.0))  # it has none when it is about to end
+                self._cpu[pid] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
             time.sleep(0.1)
 
     def __str__(self):
         return (
-            f"{sum(self.cpu.values()):.1f} CPU s, {self.clock:.1f} s on the clock, at most "
-            f"{max(self.peak.values()):.2f} GiB in one of {len(self.peak)} processes"
+            f"{self.cpu:.1f} CPU s, {self.clock:.1f} s on the clock, at most {max(self._peaks.values()):.2f} GiB in "
+            f"one of {len(self._peaks)} processes"
         )
 
 
@@ -95,25 +96,20 @@ def _children(pid):
     return found + [further for child in found for further in _children(child)]
 
 
-def measure(folder):
-    files = sorted(map(str, folder.glob("*.parquet")))
-    fewlabel = [sys.executable, "-m", "fewlabel"]
+def measure(job, folder, n_files):
+    files = sorted(map(str, folder.glob("*.parquet")))[:n_files]
     out = folder / "result"
-    jobs = {
-        "read": [sys.executable, "-c", _READ, *files],
-        "fit": [*fewlabel, *_FIT, *files, "--out", str(out)],
-        "predict": [*fewlabel, "predict", str(out / "model.skops"), *files, "--engine", "dask"]
-        + ["--out", str(folder / "scores")],
+    commands = {
+        "fit": ["--target", "y", *files, "--out", str(out)],
+        "predict": [str(out / "model.skops"), *files, "--out", str(folder / "scores")],
     }
-    found = {}
-    for name, command in jobs.items():
-        found[name] = Usage(command)
-        print(f"{name}: {found[name]}", flush=True)
-    print(found["fit"].told)
-    cpu = {name: sum(usage.cpu.values()) for name, usage in found.items()}
-    for name in ("fit", "predict"):
-        clock = found[name].clock / found["read"].clock
-        print(f"{name} / read: {cpu[name] / cpu['read']:.2f} of CPU, {clock:.2f} on the clock")
+    read = Usage([sys.executable, "-c", _READ, *files])
+    print(f"read {len(files)} files: {read}", flush=True)
+    found = Usage([sys.executable, "-m", "fewlabel", job, *commands[job], "--engine", "dask"])
+    print(
+        f"{job}: {found}\n{job} / read: {found.cpu / read.cpu:.2f} of CPU, {found.clock / read.clock:.2f} on the clock"
+    )
+    print(found.told)
 
 
 def agree(folder):
@@ -138,14 +134,17 @@ def agree(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", choices=["make", "measure", "agree"])
+    parser.add_argument("job", choices=["make", "fit", "predict", "agree"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--files", type=int)
     arguments = parser.parse_args()
     if arguments.job == "make":
         make(arguments.folder, arguments.rows)
+    elif arguments.job == "agree":
+        agree(arguments.folder)
     else:
-        {"measure": measure, "agree": agree}[arguments.job](arguments.folder)
+        measure(arguments.job, arguments.folder, arguments.files)
 
 
 if __name__ == "__main__":

@@ -228,10 +228,9 @@ def _answers(groups, weights, method, of_scores, rng):
 
 def _bootstrap_interval(scores, weights, rng):
     """The hull of the 95% intervals of three methods, whose errors differ in sign where the classes overlap."""
-    draws = []
-    for _ in range(_N_BOOTSTRAP):
-        drawn = [w * rng.multinomial(len(w), np.full(len(w), 1 / len(w))) for w in weights]
-        draws.append([method(*scores, *drawn) for method in (bbe, dedpul, gaussian_mixture)])
+    drawn = [[w * rng.multinomial(len(w), np.full(len(w), 1 / len(w))) for w in weights] for _ in range(_N_BOOTSTRAP)]
+    draws = np.array([[method(*scores, *counts) for method in (bbe, dedpul)] for counts in drawn])
+    draws = np.column_stack([draws, gaussian_mixture(*scores, *map(np.array, zip(*drawn)))])
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
     return low.min(), high.max()
 

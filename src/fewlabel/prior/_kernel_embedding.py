@@ -3,11 +3,13 @@
 import math
 
 import numpy as np
+from scipy.optimize import nnls
 from sklearn.metrics import pairwise_distances
 
 from fewlabel.prior._rows import dense, has_missing
 
 _SAMPLE = 150
+_SUM_TO_ONE = 1e3
 
 
 def km2(P, U, rng, weights=None, tolerance=0.04):
@@ -22,17 +24,14 @@ def km2(P, U, rng, weights=None, tolerance=0.04):
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     K = _best_kernel(X, n_u)
     of_u, of_p = np.r_[w_u / w_u.sum(), np.zeros(n_p)], np.r_[np.zeros(n_u), w_p / w_p.sum()]
-    step = 1.0 / np.linalg.norm(K, 2)
-    hull = np.full(n_u + n_p, 1 / (n_u + n_p))
+    images = _images(K)
     least_slope = 1.0 / math.sqrt(min(n_p, n_u))
     low, high = 1.0, 8.0
     while high - low > tolerance:
         middle = 0.5 * (low + high)
-        distances = []
-        for extent in (middle - tolerance / 4, middle + tolerance / 4):
-            hull, distance = distance_to_hull(K, extent * of_u + (1 - extent) * of_p, hull, step)
-            distances.append(distance)
-        if (distances[1] - distances[0]) / (tolerance / 2) > least_slope:
+        extents = middle - tolerance / 4, middle + tolerance / 4
+        near, far = (distance_to_hull(images, images @ (extent * of_u + (1 - extent) * of_p)) for extent in extents)
+        if (far - near) / (tolerance / 2) > least_slope:
             high = middle
         else:
             low = middle
@@ -54,25 +53,19 @@ def _best_kernel(X, n_u):
     return max(kernels, key=distance)
 
 
-def distance_to_hull(K, point, hull, step, n_steps=300):
-    """Compute the distance to the nearest convex combination of the rows, by accelerated projected gradient.
+def _images(K):
+    """Points with these inner products, one per column, in as many dimensions as needed."""
+    values, vectors = np.linalg.eigh(K)
+    kept = values > 1e-10 * values[-1]
+    return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
 
-    Returns the weights of that combination, starting from `hull`, and the distance.
+
+def distance_to_hull(points, target):
+    """Distance of `target` to the nearest convex combination of the columns of `points`.
+
+    Non-negative least squares finds the combination. That its weights sum to 1 is one more equation, with a weight that
+    makes the others negligible beside it.
     """
-    ahead, momentum = hull, 1.0
-    for _ in range(n_steps):
-        following = onto_simplex(ahead - step * (K @ (ahead - point)))
-        if np.abs(following - hull).max() < 1e-9:
-            hull = following
-            break
-        grown = 0.5 + math.sqrt(0.25 + momentum**2)
-        ahead, hull, momentum = following + (momentum - 1) / grown * (following - hull), following, grown
-    gap = hull - point
-    return hull, math.sqrt(max(gap @ K @ gap, 0.0))
-
-
-def onto_simplex(v):
-    """Project `v` onto the probability simplex."""
-    ordered = np.sort(v)[::-1]
-    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(v) + 1)
-    return np.maximum(v - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
+    equations = np.vstack([points, np.full(points.shape[1], _SUM_TO_ONE)])
+    combination, _ = nnls(equations, np.r_[target, _SUM_TO_ONE], maxiter=20 * points.shape[1])
+    return float(np.linalg.norm(points @ (combination / combination.sum()) - target))

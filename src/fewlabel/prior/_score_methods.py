@@ -80,29 +80,56 @@ def density(x, count, at, factor):
     return np.interp(at, edges[:-1] + step / 2, smooth / (count.sum() * step))
 
 
-def gaussian_mixture(p, u, p_count=None, u_count=None):
+def gaussian_mixture(p, u, p_counts, u_counts):
     """Fit two normal distributions to the log-odds of the unlabeled rows; the one of the positives is known from `p`.
 
     It needs no region with positives only, but the shape of the scores. Where the classes overlap it is too small
     rather than too large, unlike the other methods.
+
+    Parameters
+    ----------
+    p, u : ndarray
+        Scores.
+    p_counts, u_counts : ndarray of shape (n_draws, n_scores)
+        Weights of the scores, one line per draw of the bootstrap.
+
+    Returns
+    -------
+    ndarray of shape (n_draws,)
+        The prior by each draw.
     """
     x, z = logit(p), logit(u)
-    mean_p = np.average(x, weights=p_count)
-    variance_p = np.average((x - mean_p) ** 2, weights=p_count) + 1e-9
-    share, edges = np.histogram(z, _MIXTURE_POINTS, weights=u_count)
-    share, z = share / share.sum(), 0.5 * (edges[1:] + edges[:-1])
-    like_p = np.exp(-0.5 * (z - mean_p) ** 2 / variance_p) / math.sqrt(variance_p)
-    prior, mean_n, variance_n = 0.5, z[np.searchsorted(np.cumsum(share), 0.25)], variance_p
+    of_draw = p_counts / p_counts.sum(axis=1, keepdims=True)
+    mean_p = of_draw @ x
+    variance_p = (of_draw * (x - mean_p[:, None]) ** 2).sum(axis=1) + 1e-9
+    share, edges = zip(*(np.histogram(z, _MIXTURE_POINTS, weights=count) for count in u_counts))
+    z = 0.5 * (edges[0][1:] + edges[0][:-1])
+    share = np.array(share) / u_counts.sum(axis=1, keepdims=True)
+    mean_n = z[np.argmax(np.cumsum(share, axis=1) >= 0.25, axis=1)]
+    # One line per draw; those that have converged leave the loop.
+    result, going = np.full(len(share), 0.5), np.arange(len(share))
+    prior, variance_n, like_p = result.copy(), variance_p.copy(), _normal(z, mean_p, variance_p)
     for _ in range(200):
-        like_n = np.exp(-0.5 * (z - mean_n) ** 2 / variance_n) / math.sqrt(variance_n)
-        of_p = prior * like_p / np.maximum(prior * like_p + (1 - prior) * like_n, 1e-300)
+        like_n = _normal(z, mean_n, variance_n)
+        of_p = prior[:, None] * like_p
+        of_p /= np.maximum(of_p + (1 - prior)[:, None] * like_n, 1e-300)
         of_n = share * (1 - of_p) + 1e-12
-        mean_n = np.average(z, weights=of_n)
-        variance_n = np.average((z - mean_n) ** 2, weights=of_n) + 1e-4 * variance_p
-        before, prior = prior, float(share @ of_p)
-        if abs(prior - before) < 1e-5:
+        total = of_n.sum(axis=1)
+        mean_n = of_n @ z / total
+        variance_n = (of_n * (z - mean_n[:, None]) ** 2).sum(axis=1) / total + 1e-4 * variance_p
+        before, prior = prior, (share * of_p).sum(axis=1)
+        result[going] = prior
+        more = np.abs(prior - before) >= 1e-5
+        if not more.any():
             break
-    return prior
+        going, share, like_p = going[more], share[more], like_p[more]
+        prior, mean_n, variance_n, variance_p = prior[more], mean_n[more], variance_n[more], variance_p[more]
+    return result
+
+
+def _normal(z, mean, variance):
+    """Densities at `z`, one line per distribution, up to a factor."""
+    return np.exp(-0.5 * (z - mean[:, None]) ** 2 / variance[:, None]) / np.sqrt(variance)[:, None]
 
 
 def elkan_noto(p, u, p_count=None, u_count=None, *, counts, setting):

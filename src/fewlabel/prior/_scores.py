@@ -43,19 +43,33 @@ def out_of_fold_scores(P, U, rng, weights=None):
     weight = np.concatenate([w / w.sum() for w in weights or (np.ones(n_p), np.ones(n_u))])
     seed = rng.randint(np.iinfo(np.int32).max)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, s))
-    best, best_loss = None, math.inf
+    best, best_losses = None, None
     for model, rows in _models(X, seed):
-        p = np.empty(len(s))
-        with one_thread():  # the fits are small, and sums must not depend on the number of threads
-            for train, test in folds:
-                weighted = {f"{model.steps[-1][0]}__sample_weight": _balanced(weight[train], s[train])}
-                model.fit(rows[train], s[train], **weighted)
-                p[test] = model.predict_proba(rows[test])[:, 1]
-        p = np.clip(p, 1e-6, 1 - 1e-6)
-        loss = -float(weight @ np.where(s > 0, np.log(p), np.log1p(-p)))
-        if loss < best_loss:
-            best, best_loss = p, loss
+        p, losses = _cross_fit(model, rows, s, weight, folds, best_losses)
+        if best is None or losses.sum() < best_losses.sum():
+            best, best_losses = p, losses
     return best[:n_p], best[n_p:]
+
+
+def _cross_fit(model, X, s, weight, folds, rival):
+    """Out-of-fold probabilities and the weighted losses of the rows.
+
+    If it is worse than the losses of a `rival` on the folds so far by two standard errors, the other folds are left
+    out, and the losses are infinite.
+    """
+    p, losses, tested = np.empty(len(s)), np.full(len(s), np.inf), []
+    with one_thread():  # the fits are small, and sums must not depend on the number of threads
+        for train, test in folds:
+            weighted = {f"{model.steps[-1][0]}__sample_weight": _balanced(weight[train], s[train])}
+            model.fit(X[train], s[train], **weighted)
+            p[test] = np.clip(model.predict_proba(X[test])[:, 1], 1e-6, 1 - 1e-6)
+            losses[test] = -weight[test] * np.where(s[test] > 0, np.log(p[test]), np.log1p(-p[test]))
+            tested = np.append(tested, test).astype(np.intp)
+            if rival is not None:
+                worse = losses[tested] - rival[tested]
+                if worse.mean() > 2 * worse.std() / math.sqrt(len(worse)):
+                    break
+    return p, losses
 
 
 def _balanced(weight, s):
