@@ -101,3 +101,18 @@ def test_the_figures_of_auto_are_those_of_its_cells():
     for other, text in (("extra trees + components", "72%"), ("CatBoost", "67%"), ("CatBoost + components", "66%")):
         assert f"{(aucs['AutoClassifier'] > aucs[other]).mean():.0%}" == text
         assert text in page
+
+
+def test_the_table_of_the_readme_is_that_of_the_results():
+    text = (ROOT / "README.md").read_text("utf-8")
+    cells = pd.read_parquet(DOCS / "results" / "few-labels" / "results.parquet").query("experiment == 'All methods'")
+    header = re.search(r"^\| labels \| (.*) \|$", text, re.MULTILINE)[1].split(" | ")
+    by_draw = cells.pivot_table(index=["setting", "dataset", "repeat"], columns="method", values="score")[
+        header
+    ].dropna()
+    means = by_draw.groupby(["setting", "dataset"]).mean()
+    for percent in (1, 5, 15):
+        shown = re.search(rf"^\| {percent}%[^|]*\| (.*) \|$", text, re.MULTILINE)[1].replace("*", "").split(" | ")
+        assert shown == [f"{score:.3f}"[1:] for score in means.loc[f"{percent}% labeled"].mean()]
+    n_tables, draws = len(means.loc["15% labeled"]), by_draw.index.get_level_values("repeat").nunique()
+    assert f"over {n_tables} real tables of our own suite, {draws} draw" in text

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from fewlabel import LinearAUCClassifier, make_multiview_credit
 from fewlabel.bench import SUITES, Problem, get_suite, plan, read_results, run_cells, write_pages
 from fewlabel.bench.papers import ada_pu, auc_dcd, bssel, pnu_auc, pnu_auc_methods, prior
-from fewlabel.bench.papers.few_labels import AutoGluon, BesidePeers, Spreading
+from fewlabel.bench.papers.few_labels import AutoGluon, BesideAutoGluon, Spreading
 from fewlabel.datasets import registry
 
 # The smallest parts of each suite that still take every path through it.
@@ -37,7 +37,7 @@ SMALL = {
     "prior": (["Gauss 3, 50 positives"], ["auto", "Elkan-Noto"]),
     "few-labels": (
         ["pima"],
-        ["PNU-AUCBoost", "linear AUC", "path neighbors", "extra trees", "label spreading", "RBF-SVM"],
+        ["PNU-AUCBoost", "linear AUC", "path neighbors", "extra trees", "label spreading", "extra trees + components"],
     ),
 }
 # Settings between the first and the last of an experiment that take a path of their own; and suites where the last
@@ -231,12 +231,12 @@ def test_sparse_rows_go_through_the_paths_suite():
 def test_autogluon_runs_in_its_own_environment(tmp_path, monkeypatch):
     """Its interpreter gets the program, the folder of the rows and the time limit."""
     monkeypatch.delenv("FEWLABEL_AUTOGLUON", raising=False)
-    assert "FEWLABEL_AUTOGLUON" in BesidePeers().why_not("AutoGluon")
+    assert "FEWLABEL_AUTOGLUON" in BesideAutoGluon().why_not("AutoGluon")
     code = "import sys, numpy as np; f = sys.argv[1]; np.save(f + '/scores.npy', np.load(f + '/rows.npz')['new'][:, 0])"
     stand_in = tmp_path / "python"
     stand_in.write_text(f'#!/bin/sh\ntest "$4" = 60 || exit 1\nexec "{sys.executable}" -c "{code}" "$3"\n')
     stand_in.chmod(0o755)
     monkeypatch.setenv("FEWLABEL_AUTOGLUON", str(stand_in))
-    assert BesidePeers().why_not("AutoGluon") is None
+    assert BesideAutoGluon().why_not("AutoGluon") is None
     X = np.random.default_rng(0).normal(size=(6, 2))
     np.testing.assert_array_equal(AutoGluon().fit(X[:4], [0, 1, 0, 1]).decision_function(X[4:]), X[4:, 0])

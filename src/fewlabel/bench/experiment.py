@@ -133,9 +133,6 @@ class Experiment(ABC):
         Values of a tuned parameter beyond which there are none: to choose one is not to choose an end of the grid.
     repeats, published_repeats : int
         Repeats of our protocol, and those behind a published mean.
-    source : str
-        Where the published numbers are from. Those of another source than "paper" are ours, of an earlier run, and are
-        shown as long as there are no cells.
     needs : dict
         Module that a method needs.
     constants : dict
@@ -161,7 +158,6 @@ class Experiment(ABC):
     natural_ends: Mapping[str, tuple[float, ...]] = {}
     repeats: int = 10
     published_repeats: int = 10
-    source: str = "paper"
     needs: Mapping[str, str] = {}
     constants: Mapping[str, Any] = {}
     own_constants: Mapping[str, Mapping[str, Any]] = {}
@@ -243,8 +239,9 @@ class Experiment(ABC):
 class Suite:
     """A paper's experiments.
 
-    Beside the module of a suite stand ``<module>.toml``, the published numbers, and ``<module>.md``, the text of its
-    page: a Jinja template that shows the experiments and takes its numbers from the results (see `pages`).
+    Beside the module of a suite stand ``<module>.toml``, the published numbers if there are any, and ``<module>.md``,
+    the text of its page: a Jinja template that shows the experiments and takes its numbers from the results (see
+    `pages`).
 
     Attributes
     ----------
@@ -280,8 +277,9 @@ class Suite:
 
 
 def published(module: str) -> dict[str, Any]:
-    """A file of published numbers."""
-    return tomllib.loads(_file(f"{module}.toml").read_text("utf-8"))
+    """A file of published numbers; empty for experiments of our own, which have none."""
+    file = _file(f"{module}.toml")
+    return tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
 def _file(name: str) -> Path:

@@ -36,10 +36,7 @@ class ResultTable:
         self.experiment, self.setting = experiment, setting
         groups = cells.groupby(["dataset", "method"])["score"]
         found = groups.agg(["mean", "std", "count"])
-        self.earlier = found.empty and experiment.source != "paper"
         self.published = self._published()
-        if self.earlier:
-            found = self.published.assign(count=0)
         order = [d for d in experiment.datasets if d in found.index.get_level_values(0)]
         methods = [m for m in experiment.methods if m in found.index.get_level_values(1)]
         self.mean_scores, self.sd, self.counts = (
@@ -76,8 +73,6 @@ class ResultTable:
         if self.empty:
             return "no draws"
         least, most = self.counts.min(axis=None), self.counts.max(axis=None)
-        if self.earlier:
-            return f"{self.experiment.source}"
         return f"{most:.0f} draw{'s' if most > 1 else ''}" if least == most else f"{least:.0f} to {most:.0f} draws"
 
     def draws_on(self, dataset: str) -> str:
@@ -157,11 +152,8 @@ class ResultTable:
     def markdown(self) -> str:
         """The tables, and the sentences that compare their numbers."""
         parts = [self._ours()]
-        if not self.earlier and (beside := self._beside_paper()) is not None:
-            parts += [
-                f"Ours / {self.experiment.source} (difference in standard errors of both; + means better):",
-                beside,
-            ]
+        if (beside := self._beside_paper()) is not None:
+            parts += ["Ours / paper (difference in standard errors of both; + means better):", beside]
         parts.append("\n".join(f"- {sentence}" for sentence in self.sentences()))
         comparison = self.comparison
         if comparison is not None and (comparison.p_values < _LEVEL).any(axis=None):
@@ -170,7 +162,7 @@ class ResultTable:
 
     def sentences(self) -> list[str]:
         """Comparisons with the published numbers, of the declared pairs, and of all methods."""
-        found = [self._paper_sentence(method) for method in self.mean_scores] if not self.earlier else []
+        found = [self._paper_sentence(method) for method in self.mean_scores]
         found += [self._pair_sentence(*pair) for pair in self.experiment.compared]
         if self.comparison is not None:
             found.append(_rank_sentence(self.comparison))
@@ -181,9 +173,8 @@ class ResultTable:
     def comparison(self) -> Comparison | None:
         """All methods that have all datasets, compared on the draws that they share; None if they are too few."""
         whole = self.mean_scores.dropna(axis=1)
-        if not self.earlier:
-            shared = self.by_draw[list(whole)].dropna().groupby("dataset").mean()
-            whole = shared if len(shared) == len(whole) else whole
+        shared = self.by_draw[list(whole)].dropna().groupby("dataset").mean()
+        whole = shared if len(shared) == len(whole) else whole
         whole = whole.round(_DIGITS)
         if not self.experiment.comparable or whole.shape[1] < 2 or whole.shape[0] < 3:
             return None
@@ -242,8 +233,7 @@ class ResultTable:
         if apart.empty:
             return None
         worse = f"; worse on {self.worse(method)}" if (apart < -_NEAR).any() else ""
-        source = f"the {self.experiment.source}"
-        return f"{method}: within two standard errors of {source} or better on {self.near(method)} sets{worse}."
+        return f"{method}: within two standard errors of the paper or better on {self.near(method)} sets{worse}."
 
     def _pair_sentence(self, method: str, other: str) -> str | None:
         apart = self._apart(method, other)
@@ -308,8 +298,6 @@ class ResultTable:
 
     def _apart(self, method: str, other: str) -> pd.Series:
         """Mean difference of two methods by dataset, over the draws that both have."""
-        if self.earlier:
-            return (self._scores(method) - self._scores(other)).dropna().round(_DIGITS)
         if not {method, other} <= set(self.by_draw):
             return pd.Series(dtype=float)
         return (self.by_draw[method] - self.by_draw[other]).dropna().groupby("dataset").mean().round(_DIGITS)

@@ -8,38 +8,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pandas as pd
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
-from sklearn.svm import SVC
 
 import fewlabel
-from fewlabel.bench.data import as_numbers, binary, table
-from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite, published
+from fewlabel.bench.data import as_numbers, binary
+from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite
 
-_EARLIER = published("few_labels")
 _MOST_ROWS = 3000  # of a training and of a test part: label spreading keeps a matrix of all pairs of rows
-_MOST_ROWS_AUTO = 1500
 _LEAST = 5  # labels of each class
-_AUTO, _PNU = "AutoClassifier", "PNU-AUCBoost"
+_AUTO, _PNU, _TREES = "AutoClassifier", "PNU-AUCBoost", "tree AUC boosting"
+_COMPONENTS = "extra trees + components"
 _AUTOGLUON, _AUTOGLUON_PYTHON, _AUTOGLUON_SECONDS = "AutoGluon", "FEWLABEL_AUTOGLUON", 60
 _NEEDS = {"XGBoost": "xgboost", "LightGBM": "lightgbm", "CatBoost": "catboost"}
-_POSITIVES = {  # of the tables of AutoClassifier with several classes; elsewhere the rarest class
-    "vowel": "1",
-    "waveform": "1",
-    "ssl-COIL": "1",
-    "optdigits": "8",
-    "pendigits": "9",
-    "svmguide4": "2",
-    "letter": "U",
-}
 
 
 @dataclass(frozen=True)
@@ -85,10 +73,15 @@ class AllMethods(Ranking):
     methods: Sequence[str] = (
         *(_PNU, "RankBoost", "PNUAB", "linear AUC", "LS-AUC (SAMULT)", "SSMAB", "ASSEMBLE", "path neighbors"),
         *("cross-training", "tri-training", "logistic regression", "random forest", "extra trees"),
-        *("histogram boosting", "XGBoost", "LightGBM", "self-training", "label spreading", _AUTO),
+        *("histogram boosting", "XGBoost", "LightGBM", "CatBoost", "self-training", "label spreading"),
+        *(_COMPONENTS, _TREES, _AUTO),
     )
     figures: Sequence[Figure] = (Figure("Learning curves", "labels kept, percent", "percent", mean=True, log=True),)
-    compared: Sequence[tuple[str, str]] = ((_AUTO, "extra trees"), (_PNU, "extra trees"), (_PNU, "RankBoost"))
+    compared: Sequence[tuple[str, str]] = (
+        *((_AUTO, other) for other in ("CatBoost", "extra trees", _COMPONENTS, _TREES)),
+        *((_TREES, "CatBoost"), (_TREES, "extra trees"), (_TREES, _PNU), (_PNU, "extra trees"), (_PNU, "RankBoost")),
+    )
+    repeats = 5
     constants = {"most_rows": _MOST_ROWS, "least_labels": _LEAST, "test_share": 0.3}
 
     def problem(self, dataset, setting, repeat, data_home=None):
@@ -100,69 +93,13 @@ class AllMethods(Ranking):
         return Problem(as_numbers(data, train), y, train, few, test, name=dataset)
 
 
-class BesideAuto(Ranking):
-    """AutoClassifier beside the methods that one would otherwise choose by hand."""
+class BesideAutoGluon(AllMethods):
+    """AutoClassifier beside AutoGluon, on the draws of `AllMethods`."""
 
-    name = "AutoClassifier beside single methods"
-    datasets = (
-        *("pima", "wdbc", "wisconsin", "vehicle0", "sonar", "glass1", "credit-g", "ionosphere", "ssl-USPS"),
-        *("tic-tac-toe", "monk-2", "ring", "fourclass", "ssl-BCI", "ssl-Digit1", "ssl-g241c", "ssl-g241d", "twonorm"),
-        *("kr-vs-kp", "heart-statlog", "bupa", "vowel", "waveform", "ssl-COIL", "optdigits", "pendigits", "svmguide4"),
-        "letter",
-    )
-    settings = (Labeled(15), Labeled(5))
-    methods = (
-        *(_AUTO, "logistic regression", "random forest", "extra trees", "histogram boosting", "RBF-SVM", "XGBoost"),
-        _PNU,
-    )
-    compared = tuple((_AUTO, other) for other in methods[1:])
-    repeats = published_repeats = 5
-    source = "earlier run"
-    constants = {"most_rows": _MOST_ROWS_AUTO, "least_labels": _LEAST, "n_trees": 300}
-
-    def problem(self, dataset, setting, repeat, data_home=None):
-        """15 or 5% of the rows are labeled, half of the others are unlabeled training rows, half are test rows."""
-        found = table(dataset, data_home)
-        positive = _POSITIVES.get(dataset, found.target.value_counts().index[-1])
-        y = (found.target == positive).to_numpy().astype(int)
-        kept = _stratified_head(np.arange(len(y)), y, _MOST_ROWS_AUTO)
-        X, y = pd.get_dummies(found.data.iloc[kept], dtype=float).to_numpy(dtype=float), y[kept]
-        rng = np.random.RandomState(1000 + repeat)
-        by_class = [rng.permutation(np.flatnonzero(y == c)) for c in (0, 1)]
-        share = setting.percent / 100
-        labeled = np.sort(np.concatenate([rows[: max(_LEAST, round(share * len(rows)))] for rows in by_class]))
-        rest = np.setdiff1d(np.arange(len(y)), labeled)
-        unlabeled, test = train_test_split(rest, test_size=0.5, stratify=y[rest], random_state=repeat)
-        few = np.concatenate([y[labeled], np.full(len(unlabeled), -1)])
-        return Problem(X, y, np.concatenate([labeled, unlabeled]), few, test, name=dataset)
-
-    def make(self, method, seed):
-        if method in (_AUTO, _PNU):
-            return make(method, seed)
-        steps = {
-            "random forest": lambda: [RandomForestClassifier(300, random_state=seed)],
-            "extra trees": lambda: [ExtraTreesClassifier(300, random_state=seed)],
-            "RBF-SVM": lambda: [StandardScaler(), SVC(random_state=seed)],
-            "logistic regression": lambda: [StandardScaler(), LogisticRegression(max_iter=1000)],
-        }
-        if method not in steps:
-            return _supervised(method, seed), False
-        return make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), *steps[method]()), False
-
-    def paper(self, dataset, setting, method):
-        """The mean of an earlier run (version 0.1.0), whose cells were not kept."""
-        columns, rows = _EARLIER["columns"], _EARLIER["auto"][str(setting.percent)]
-        return (rows[dataset][columns.index(method)], np.nan)
-
-
-class BesidePeers(AllMethods):
-    """AutoClassifier and the tree booster beside CatBoost and AutoGluon, on the draws of `AllMethods`."""
-
-    name = "AutoClassifier beside CatBoost and AutoGluon"
-    methods = (_AUTO, "tree AUC boosting", "CatBoost", "extra trees", _AUTOGLUON)
+    name = "AutoClassifier beside AutoGluon"
+    methods = (_AUTO, "extra trees", _AUTOGLUON)
     figures = ()
-    compared = tuple((_AUTO, other) for other in methods[1:])
-    repeats = 5
+    compared = ((_AUTO, _AUTOGLUON), ("extra trees", _AUTOGLUON))
     constants = {**AllMethods.constants, "autogluon_seconds": _AUTOGLUON_SECONDS}
 
     def why_not(self, method):
@@ -175,9 +112,7 @@ class BesidePeers(AllMethods):
             super().warm_up(problem, setting, method)
 
 
-SUITE = Suite(
-    "few-labels", "Few labels: which method ranks best?", (AllMethods(), BesideAuto(), BesidePeers()), "few_labels"
-)
+SUITE = Suite("few-labels", "Few labels: which method ranks best?", (AllMethods(), BesideAutoGluon()), "few_labels")
 
 
 def make(method, seed):
@@ -196,7 +131,8 @@ def make(method, seed):
         "tri-training": lambda: fewlabel.TriTrainingClassifier(random_state=seed),
         "self-training": lambda: SelfTrainingClassifier(clone(scaled(LogisticRegression(max_iter=1000)))),
         "label spreading": lambda: scaled(Spreading(kernel="knn", n_neighbors=10, max_iter=100)),
-        "tree AUC boosting": lambda: fewlabel.TreeAUCBoostClassifier(random_state=seed),
+        _COMPONENTS: lambda: WithComponents(ExtraTreesClassifier(random_state=seed)),
+        _TREES: lambda: fewlabel.TreeAUCBoostClassifier(random_state=seed),
         "AutoClassifier": lambda: fewlabel.AutoClassifier(random_state=seed),
     }
     if method in ours:
@@ -233,6 +169,24 @@ np.save(folder + "/scores.npy", scores[scores.columns.max()].to_numpy())
             own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
             subprocess.run(command, check=True, capture_output=True, env=own)
             return np.load(Path(folder) / "scores.npy")
+
+
+class WithComponents(ClassifierMixin, BaseEstimator):
+    """A classifier on the scaled columns and ten principal components, which are learned from all rows."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        known = y != -1
+        columns = FunctionTransformer()
+        self.view_ = make_pipeline(StandardScaler(), make_union(columns, PCA(min(10, *X.shape), random_state=0))).fit(X)
+        self.model_ = clone(self.model).fit(self.view_.transform(X[known]), y[known])
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(self.view_.transform(X))
 
 
 class Spreading(LabelSpreading):
