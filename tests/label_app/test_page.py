@@ -104,7 +104,7 @@ def test_the_model_shows_what_the_labels_bring(browser, app):
     open_page(browser, app)
     assert browser.find_element("id", "auc").text.startswith("AUC ")
     assert browser.execute_script("return document.querySelectorAll('#chart circle').length") >= 2
-    assert re.fullmatch(r"Model: (yes|no), probability 0\.\d\d", browser.find_element("id", "score").text)
+    assert re.fullmatch(r"Model: probability of (yes|no) 0\.\d\d", browser.find_element("id", "score").text)
     assert browser.find_element("id", "why").text
     assert browser.find_element("css selector", "#values .matters dt").text == "a"  # the column that differs
     assert browser.find_element("css selector", "#values dt").text == "a"

@@ -77,7 +77,7 @@ function showRow() {
   at("more").hidden = true;
   at("why").textContent = current ? current.why : "";
   at("score").textContent = current && current.score
-    ? `Model: ${current.score.label}, probability ${current.score.probability.toFixed(2)}` : "";
+    ? `Model: probability of ${current.score.label} ${current.score.probability.toFixed(2)}` : "";
   if (!current) return;
   const shown = all ? current.values : current.values.slice(0, FIRST);
   for (const { column, value, weight } of shown) {
