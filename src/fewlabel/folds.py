@@ -74,6 +74,11 @@ class Sampling(NamedTuple):
         """The same for some of the rows."""
         return Sampling(*(None if values is None else values[rows] for values in self))
 
+    def reorder(self, rows: np.ndarray) -> "Sampling":
+        """The same for rows in another order; groups are numbered by it, whatever their order was before."""
+        found = self.take(rows)
+        return found if found.groups is None else found._replace(groups=pd.factorize(found.groups)[0])
+
 
 INDEPENDENT = Sampling()  # every row by itself, in no order, of equal weight
 

@@ -216,7 +216,6 @@ EXCEPTIONS = {
     permuted_rows: (
         r"order of the\s+rows",
         {
-            "AutoClassifier": ALWAYS,
             "LinearAUCClassifierCV": ALWAYS,
             "MultiviewKernelClassifier": ALWAYS,
             "BalancedMultiviewClassifier": ALWAYS,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from fewlabel import labels
 from fewlabel.active._draws import draw_rows
-from fewlabel.active._space import canonical_order
+from fewlabel.row_order import value_order
 from fewlabel.types import MatrixLike
 
 RANDOM, UNCERTAIN, DIVERSE, LIKELY, UNLIKE = "random", "uncertain", "diverse", "likely positive", "unlike the labeled"
@@ -106,7 +106,7 @@ class QueryStrategy(BaseEstimator):
         present, found = np.unique(read.codes[read.codes >= 0], return_inverse=True)
         codes = read.codes.copy()
         codes[codes >= 0] = found  # labels that were read before may name a class that no row has
-        order = canonical_order(X, codes)
+        order = value_order(X, codes)
         X, codes = X[order], codes[order]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""The space in which rows are compared, and an order of the rows that does not depend on how they are stored."""
+"""The space in which rows are compared."""
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -7,11 +7,6 @@ from fewlabel.thread_limits import one_thread
 
 _MOST_STANDARD_DEVIATIONS = 3.0  # further out, one value would outweigh all other columns
 _N_ITERATIONS = 20
-
-
-def canonical_order(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Positions that sort the rows by their values, so that no result depends on their order."""
-    return np.lexsort((codes, *X.T[::-1]))
 
 
 def standardize(X: np.ndarray) -> np.ndarray:

@@ -78,7 +78,7 @@ class AutoClassifier(RankingClassifier):
     n_jobs : int, default=None
         Number of members fitted at the same time, in threads; -1 means all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws folds and seeds the members. The folds are drawn by position, so that the order of the rows matters.
+        Draws folds and seeds the members. The order of the rows does not matter: they get one of their own first.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class AutoClassifier(RankingClassifier):
         report = callback or (lambda done, total, name: None)
         total = len(members) + 2
 
-        rows = TrainingRows(X[kept], codes[kept], self.task_, members, seed, self.prior_, sampling.take(kept))
+        rows = TrainingRows(X[kept], codes[kept], self.task_, members, seed, self.prior_, sampling.reorder(kept))
         self.labeled_rows_, self.n_copies_ = kept[rows.labeled[rows.tested]], rows.n_copies
         report(1, total, "features of all rows")
         evidence, done = {}, 1
@@ -276,7 +276,9 @@ class AutoClassifier(RankingClassifier):
         if self.time_budget is None or monotonic() < start + self.time_budget:
             effect = unlabeled_effect(rows, evidence, self.ensemble_weights_, self._n_repeats(rows), self._scorer)
         self._effect = None if effect is None else list(effect)
-        self._calibrate(log_odds(out_of_fold), rows, X[codes < 0])
+        self._calibrate(log_odds(out_of_fold), rows, X[kept[codes[kept] < 0]])
+        order = np.argsort(self.labeled_rows_)
+        self.labeled_rows_, self.out_of_fold_ = self.labeled_rows_[order], self.out_of_fold_[order]
         report(total, total, "the chosen members on all rows")
         return self
 

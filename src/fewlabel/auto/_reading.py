@@ -10,6 +10,7 @@ from fewlabel import labels
 from fewlabel.auto._members import BINARY, MULTICLASS, POSITIVE_UNLABELED
 from fewlabel.exceptions import LabelError
 from fewlabel.prior import class_prior
+from fewlabel.row_order import value_order
 
 _LEAST = 2  # labeled rows of a class: one to learn from, one to validate with
 _MOST_PU = 5000  # unlabeled rows of positive-unlabeled data; more cost time and do not change the choice
@@ -25,7 +26,7 @@ class Reading(NamedTuple):
     codes : ndarray of int
         Class of each row, ``-1`` if unlabeled; in positive-unlabeled data 1 and 0.
     kept : ndarray of int
-        The rows to learn from.
+        The rows to learn from, in an order of their values, so that the order in the table does not matter.
     prior : float or None
         Share of positives among the unlabeled rows, in positive-unlabeled data.
     """
@@ -57,30 +58,30 @@ def read_task(X, y, prior, seed, weight=None):
     found = labels.read(y)
     labels.require_labels(found)
     check_consistent_length(X, found.codes)
-    weighs = np.ones(len(X), dtype=bool) if weight is None else weight > 0
+    kept = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
+    kept = kept[value_order(X[kept], found.codes[kept], None if weight is None else weight[kept])]
     if len(found.classes) == 1:
-        return _read_positives(X, y, found, prior, seed, weighs)
+        return _read_positives(X, y, found, prior, seed, kept)
     task = BINARY if len(found.classes) == 2 else MULTICLASS
     if prior is not None and task == MULTICLASS:
         raise ValueError(f"prior={prior} is for two classes, and y has {len(found.classes)}; leave it out")
-    kept = np.flatnonzero(weighs)
     names = {k: f"labeled row of class {name!r}" for k, name in enumerate(found.classes.tolist())}
     labels.require_weight(found.codes[kept], names)
     check_counts(found.classes, found.codes[kept])
     return Reading(found.classes, task, found.codes, kept, None)
 
 
-def _read_positives(X, y, found, prior, seed, weighs):
+def _read_positives(X, y, found, prior, seed, kept):
     classes, positive = labels.read_pu(y)  # raises if no row is unlabeled
     labels.warn_positive_unlabeled(y, found)
-    labels.require_weight(positive[weighs], {True: f"labeled row of class {classes[1:].tolist()[0]!r}"})
-    labels.require_weight(positive[weighs], {False: "unlabeled row"})
-    check_counts(classes, positive[weighs].astype(np.int64))
-    prior = class_prior(X[weighs], positive[weighs], seed) if prior is None else prior
-    hidden = np.flatnonzero(~positive & weighs)
+    labels.require_weight(positive[kept], {True: f"labeled row of class {classes[1:].tolist()[0]!r}"})
+    labels.require_weight(positive[kept], {False: "unlabeled row"})
+    check_counts(classes, positive[kept].astype(np.int64))
+    prior = class_prior(X[kept], positive[kept], seed) if prior is None else prior
+    hidden = kept[~positive[kept]]
     if len(hidden) > _MOST_PU:
         hidden = check_random_state(seed).permutation(hidden)[:_MOST_PU]
-    kept = np.sort(np.r_[np.flatnonzero(positive & weighs), hidden])
+        kept = np.r_[kept[positive[kept]], hidden]
     return Reading(classes, POSITIVE_UNLABELED, positive.astype(np.int64), kept, float(np.clip(prior, 0.001, 0.999)))
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fewlabel.kernels import points
+from fewlabel.row_order import row_hashes
 
 
 def merge_copies(rows):
@@ -22,23 +23,19 @@ def merge_copies(rows):
     vertex : ndarray of shape (n_samples,)
         The vertex of each row.
     """
-    n_rows, n_columns = rows.shape
     if issparse(rows):
         rows = csr_array(rows)
         rows.eliminate_zeros()
-        entries, columns, indptr = rows.data, rows.indices, rows.indptr
+        values = points.hashes(rows.data.view(np.uint64), rows.indices, rows.indptr)
     else:
-        rows = rows + 0.0  # -0.0 becomes 0.0
-        entries = rows.ravel()
-        columns, indptr = np.tile(np.arange(n_columns), n_rows), np.arange(n_rows + 1) * n_columns
-    values = points.hashes(entries.view(np.uint64), columns, indptr)
+        values = row_hashes(rows)
     order = np.argsort(values, kind="stable")
     pairs = np.c_[order[:-1], order[1:]]
     differs = values[pairs[:, 0]] != values[pairs[:, 1]]
     same = np.flatnonzero(~differs)
     differs[same] = _differ(rows, pairs[same])
     starts = np.r_[True, differs]
-    vertex = np.empty(n_rows, dtype=np.intp)
+    vertex = np.empty(rows.shape[0], dtype=np.intp)
     vertex[order] = np.cumsum(starts) - 1
     return rows[order[starts]], vertex
 

@@ -1,0 +1,47 @@
+"""An order of the rows that depends on their values alone, for whatever draws rows by position."""
+
+import numpy as np
+
+from fewlabel.kernels import points
+
+_BLOCK = 65_536  # rows whose columns are numbered at once
+
+
+def row_hashes(X: np.ndarray) -> np.ndarray:
+    """A number for each row that depends only on its values.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns), float64
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), uint64
+    """
+    n_rows, n_columns = X.shape
+    found = np.empty(n_rows, dtype=np.uint64)
+    for start in range(0, n_rows, _BLOCK):
+        block = X[start : start + _BLOCK] + 0.0  # -0.0 becomes 0.0
+        block[np.isnan(block)] = np.nan  # of the many bit patterns of NaN one
+        columns, indptr = np.tile(np.arange(n_columns), len(block)), np.arange(len(block) + 1) * n_columns
+        found[start : start + _BLOCK] = points.hashes(block.ravel().view(np.uint64), columns, indptr)
+    return found
+
+
+def value_order(X: np.ndarray, *others: np.ndarray | None) -> np.ndarray:
+    """Positions that put the rows into an order of their own.
+
+    The order is that of a hash: unlike sorted rows, neighbors in it have nothing in common.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns), float64
+    *others : ndarray of shape (n_rows,) or None
+        What else tells rows apart, such as their labels and weights.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+    """
+    keys = [values for values in others if values is not None]
+    return np.lexsort((*keys[::-1], row_hashes(X)))
