@@ -6,6 +6,7 @@ from sklearn.semi_supervised import LabelSpreading
 
 import fewlabel
 from fewlabel import LabelSpreadingClassifier, make_three_circles, make_two_moons
+from fewlabel.graph._label_spreading import _conjugate_gradients
 
 
 def dense_scores(X, y, k, alpha, width):
@@ -68,7 +69,7 @@ def test_balanced_labels_keep_a_rare_class_and_the_ranking():
     X = np.vstack([rng.normal(size=(270, 2)), rng.normal(size=(30, 2)) + [2.0, 0]])
     true = np.repeat([0, 1], [270, 30])
     y = np.where(np.arange(300) % 10 == 0, true, -1)
-    plain, balanced = (LabelSpreadingClassifier(balance=b).fit(X, y) for b in (None, "rows"))
+    plain, balanced = (LabelSpreadingClassifier(10, balance=b).fit(X, y) for b in (None, "rows"))
     moved = (balanced.decision_function(X) - plain.decision_function(X))[np.abs(plain.decision_function(X)) < 1e3]
     assert len(moved) > 250
     np.testing.assert_allclose(moved, np.log(9), rtol=1e-3)  # by the ratio of the labels
@@ -107,26 +108,75 @@ def test_moons_new_rows_and_files(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
 
 
+def noisy_columns(seed):
+    """Two classes that differ a little in 10 of 60 columns; 40 labels."""
+    rng = np.random.default_rng(seed)
+    true = np.arange(400) % 2
+    X = rng.normal(size=(400, 60))
+    X[:, :10] += 0.8 * true[:, None]
+    return X, np.where(np.arange(400) < 40, true, -1), true
+
+
 def test_hubs_do_not_decide_the_class_of_all_rows():
     """In many noisy columns the class with the better connected labels would win; held-out labels tell it."""
     errors = {"rows": [], "degree": [], "auto": []}
     for seed in (2, 3):
-        rng = np.random.default_rng(seed)
-        true = np.arange(400) % 2
-        X = rng.normal(size=(400, 60))
-        X[:, :10] += 0.8 * true[:, None]
-        y = np.where(np.arange(400) < 40, true, -1)
+        X, y, true = noisy_columns(seed)
         for balance, found in errors.items():
-            model = LabelSpreadingClassifier(balance=balance).fit(X, y)
+            model = LabelSpreadingClassifier(10, balance=balance).fit(X, y)
             found.append(np.mean(model.transduction_ != true))
         assert model.balance_ == "degree"
     assert np.mean(errors["rows"]) > np.mean(errors["degree"]) + 0.1
     assert errors["auto"] == errors["degree"]
 
 
+@pytest.mark.parametrize("kind", ["moons", "noise"])
+def test_the_neighbors_and_the_balance_are_chosen_by_held_out_labels(kind, tmp_path):
+    X, y, _ = make_two_moons(return_true=True, random_state=0) if kind == "moons" else noisy_columns(2)
+    model = LabelSpreadingClassifier().fit(X, y)
+    expected = (10, "rows") if kind == "moons" else (50, "degree")
+    assert (model.n_neighbors_, model.balance_) == expected
+    same = LabelSpreadingClassifier(expected[0], balance=expected[1]).fit(X, y)
+    np.testing.assert_array_equal(model.label_distributions_, same.label_distributions_)
+    new = X[:50] + 0.01
+    np.testing.assert_array_equal(model.predict_proba(new), same.predict_proba(new))
+    fewlabel.save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(fewlabel.load(tmp_path / "model.skops").predict_proba(new), same.predict_proba(new))
+
+
+def test_a_given_balance_or_number_of_neighbors_is_kept():
+    X, y, _ = noisy_columns(2)
+    model = LabelSpreadingClassifier(balance="rows").fit(X, y)
+    assert model.balance_ == "rows"
+    assert model.n_neighbors_ in (10, 50)
+    assert LabelSpreadingClassifier(7).fit(X, y).n_neighbors_ == 7
+    assert LabelSpreadingClassifier(balance=None).fit(X, y).balance_ is None
+
+
+def test_large_tables_have_few_neighbors(monkeypatch):
+    monkeypatch.setattr("fewlabel.graph._label_spreading._MOST_VERTICES", 399)
+    X, y, _ = noisy_columns(2)
+    model = LabelSpreadingClassifier().fit(X, y)
+    assert (model.n_neighbors_, model.balance_) == (10, "degree")
+    assert model._search.graph()[0].shape == (400, 10)
+
+
+def test_conjugate_gradients_solve_all_columns():
+    rng = np.random.default_rng(0)
+    A = rng.random((30, 30))
+    spread = 0.9 * (A + A.T) / np.linalg.norm(A + A.T, 2)
+    target = rng.normal(size=(30, 4)) * [1.0, 1e-8, 0.0, 1e8]
+    target[:, 3] = np.linalg.eigh(spread)[1][:, 0] * 5  # solved by the first step: the others go on
+    scores, n_steps = _conjugate_gradients(spread, target, 1e-10, 100)
+    assert 1 < n_steps < 100
+    expected = np.linalg.solve(np.eye(30) - spread, target)
+    size = np.abs(expected).max(axis=0)
+    assert (np.abs(scores - expected) <= 1e-8 * size).all()
+
+
 def test_a_balance_by_degree_gives_each_class_the_same_total():
     X, y = table(5)
-    model = LabelSpreadingClassifier(balance="degree", scale=False, width=1.0, alpha=0.95).fit(X, y)
+    model = LabelSpreadingClassifier(10, balance="degree", scale=False, width=1.0, alpha=0.95).fit(X, y)
     _, _, root = dense_scores(X, y, 10, 0.95, 1.0)
     order = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in model._search.rows]
     # The roots of the degrees are an eigenvector of the spread: their product with the scores is that with the labels.

@@ -43,7 +43,7 @@ class GraphClassifier(LabeledClassifier):
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
-    n_neighbors: int
+    n_neighbors: Any
     scale: Any
     metric: Any
     categorical_features: Any
@@ -175,7 +175,12 @@ class GraphClassifier(LabeledClassifier):
         if isinstance(rows, tuple):
             rows = csr_array(rows, shape=(len(rows[2]) - 1, self.n_features_in_))
             rows.check_format(full_check=True)  # they may come from a file, and compiled code does not check them
-        return RowSearch(rows, self.metric, self.algorithm, self.n_neighbors, self.n_jobs, self.random_state)
+        k = self._n_searched(rows.shape[0])
+        return RowSearch(rows, self.metric, self.algorithm, k, self.n_jobs, self.random_state)
+
+    def _n_searched(self, n_vertices):
+        """Number of neighbors to search for."""
+        return self.n_neighbors
 
     def __getstate__(self):
         state = dict(super().__getstate__())
