@@ -1,6 +1,7 @@
 """PathNeighborsClassifier: the time of a fit beside its bare graph. The thesis's tables are ``fewlabel bench paths``.
 
 python benchmarks/paths.py [--rows 200000]
+FEWLABEL_DATA=folder python benchmarks/paths.py --orders 3   # classes that change with the order of the rows
 """
 
 import argparse
@@ -9,10 +10,25 @@ import resource
 import time
 
 import numpy as np
+import pandas as pd
 import sklearn
 from sklearn.neighbors import NearestNeighbors
 
 import fewlabel
+from fewlabel.bench.data import multiclass
+
+CATEGORICAL = [
+    "audiology",
+    "breast-cancer",
+    "car",
+    "dermatology",
+    "kr-vs-kp",
+    "lung-cancer",
+    "promoters",
+    "soybean",
+    "tic-tac-toe",
+    "vote",
+]
 
 
 def scale(n_rows, n_columns=20, n_classes=2):
@@ -36,6 +52,24 @@ def scale(n_rows, n_columns=20, n_classes=2):
     print(f"the table is {X.nbytes / 2**20:.0f} MB. Error {100 * error:.2f}%")
 
 
+def orders(n_orders, share=0.2):
+    """Share of the classes that change if the rows are permuted, on ten tables of categories."""
+    for name in CATEGORICAL:
+        data, y = multiclass(name)
+        codes = data.apply(lambda column: pd.factorize(column)[0]).to_numpy(float)
+        codes = np.where(codes < 0, np.nan, codes)
+        few = fewlabel.hide_labels(y, labeled=share, mechanism="per-class", random_state=0)
+        for family in (fewlabel.PathNeighborsClassifier, fewlabel.LabelSpreadingClassifier):
+            model = family(categorical_features=range(codes.shape[1]))
+            found, changed = model.fit(codes, few).transduction_, 0
+            for seed in range(n_orders):
+                order = np.random.default_rng(seed).permutation(len(y))
+                changed += np.count_nonzero(model.fit(codes[order], few[order]).transduction_ != found[order])
+            print(
+                f"{name}, {len(y)} rows, {family.__name__}: {changed} of {n_orders * len(y)} classes change", flush=True
+            )
+
+
 def timed(work):
     """Seconds on the clock and of CPU that some work takes, and what it returns."""
     start = time.perf_counter(), time.process_time()
@@ -46,7 +80,11 @@ def timed(work):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--orders", type=int)
     arguments = parser.parse_args()
+    if arguments.orders:
+        orders(arguments.orders)
+        return
     print(f"Python {platform.python_version()}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}")
     scale(arguments.rows)
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from sklearn.neighbors import KNeighborsClassifier
 
 from fewlabel import PathNeighborsClassifier, make_three_circles, make_two_moons
+from fewlabel.bench.papers.paths import SUITE, Labeled
 
 IMAGES = Path(__file__).parent / "images"
 COLORS = ("#0067a8", "#c4500c", "#3a7d1e")
@@ -36,19 +37,19 @@ def show_rows(axis, X, y, true, found, title):
         axis.scatter(*X[known].T, marker="o", s=60, color=COLORS[code], edgecolor="black", zorder=3)
     wrong = found != true
     axis.scatter(*X[wrong].T, marker="s", s=26, facecolor="none", edgecolor="black", linewidth=0.6)
-    axis.set_title(f"{title}: {wrong.sum()} errors", loc="left")
+    axis.set_title(f"{title}: {wrong.sum()} errors", loc="left", fontsize=10)
     axis.set_aspect("equal")
     axis.set_axis_off()
 
 
 def figure_6_3_and_6_4():
-    figure = Figure(figsize=(10, 8), layout="constrained")
-    axes = figure.subplots(2, 2, height_ratios=[1, 1.7])
-    for (left, right), make, name in zip(axes, (make_two_moons, make_three_circles), ("Two moons", "Three circles")):
+    figure = Figure(figsize=(13, 2.9), layout="constrained")
+    axes = figure.subplots(1, 4, width_ratios=[1.5, 1.5, 1, 1])
+    for (left, right), make in zip((axes[:2], axes[2:]), (make_two_moons, make_three_circles)):
         X, y, true = make(return_true=True, random_state=0)
         found = PathNeighborsClassifier().fit(X, y).transduction_
-        show_rows(left, X, y, true, found, f"{name}, path neighbors")
-        show_rows(right, X, y, true, nearest(X, y), f"{name}, nearest labeled row")
+        show_rows(left, X, y, true, found, "Path neighbors")
+        show_rows(right, X, y, true, nearest(X, y), "Nearest labeled row")
     save(figure, "path_neighbors_toys")
 
 
@@ -127,23 +128,15 @@ def figure_6_6():
 
 def figure_6_5_and_6_7():
     """Accuracy by the number of neighbors, 100 labeled rows, mean of the benchmark's 12 splits."""
-    sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-    from paths import load, splits
-
     figure = Figure(figsize=(10, 3.8), layout="constrained")
     groups = {"Manifolds": ("Digit1", "USPS", "COIL"), "Clusters": ("g241c", "g241d", "Text")}
     for axis, (title, names) in zip(figure.subplots(1, 2), groups.items()):
         for name, color, shape in zip(names, COLORS, SHAPES):
-            X, y = load(name)
+            problems = [SUITE.experiments[0].problem(f"ssl-{name}", Labeled(100), split) for split in range(12)]
             mean = []
             for k in NEIGHBORS:
-                right = []
-                for chosen in splits(name, 100):
-                    few = np.full(len(y), -1)
-                    few[chosen] = y[chosen]
-                    found = PathNeighborsClassifier(k).fit(X, few).transduction_
-                    right.append(100 * np.mean((found == y)[few < 0]))
-                mean.append(np.mean(right))
+                found = [PathNeighborsClassifier(k).fit(p.X, p.few).transduction_ for p in problems]
+                mean.append(np.mean([100 * np.mean((f == p.y)[p.test]) for f, p in zip(found, problems)]))
             axis.plot(NEIGHBORS, mean, shape, color=color, label=name)
             print(f"{name}: accuracy by K {dict(zip(NEIGHBORS, np.round(mean, 1).tolist()))}")
         axis.set(xscale="log", xlabel="K, the number of neighbors", ylabel="accuracy in percent")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fewlabel.auto._features import ScaledView
+from fewlabel.auto._features import ComponentsView, ScaledView, SpectralView
 
 
 def test_scaled_columns_have_mean_0_and_variance_1_whatever_their_tails():
@@ -30,3 +30,15 @@ def test_constant_overflowing_and_missing_columns_are_finite():
     assert z.shape == (6, 6)  # two columns have gaps
     assert np.isfinite(z).all()
     assert not z[:, 0].any()
+
+
+def test_smooth_functions_do_not_depend_on_the_order_of_tied_rows():
+    """Rows of a grid are tied in distance: a new row gets the same features wherever its neighbors stand."""
+    grid = np.array(np.meshgrid(np.arange(12.0), np.arange(10.0))).reshape(2, -1).T
+    scaled = ScaledView(grid)
+    components = ComponentsView(scaled, scaled.transform(grid))
+    view = SpectralView(components, scaled.transform(grid), np.random.RandomState(0))
+    new = scaled.transform(np.array([[3.25, 4.5], [7.0, 2.0]]))
+    together = view.smooth(new)
+    np.testing.assert_array_equal(together[1:], view.smooth(new[1:]))
+    np.testing.assert_array_equal(together[:1], view.smooth(new[:1]))

@@ -5,11 +5,11 @@ import functools
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import eigsh
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from fewlabel.auto._attempt import attempt
 from fewlabel.auto._members import ALL
+from fewlabel.neighbors import RowSearch
 
 _SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
 _PASSES = 5  # of the search for the scale
@@ -114,7 +114,7 @@ class SpectralView:
             rows = rows[np.sort(rng.permutation(len(rows))[:_LARGEST_GRAPH])]
         self.rows = np.ascontiguousarray(rows)
         k = min(_N_NEIGHBORS, len(rows) - 1)
-        lengths, found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.rows).kneighbors()
+        found, lengths = RowSearch(self.rows, "euclidean", "brute", k).graph()
         self.width = np.maximum(lengths[:, -1], 1e-12)
         weight = np.exp(-((lengths / self.width[:, None]) ** 2))
         n = len(rows)
@@ -137,9 +137,9 @@ class SpectralView:
     def smooth(self, z):
         """The smooth functions at scaled rows; a row of the graph does not count as its own neighbor."""
         k = min(_N_NEIGHBORS + 1, len(self.rows))
-        lengths, found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.rows).kneighbors(z)
+        found, lengths = RowSearch(self.rows, "euclidean", "brute", k).query(z)
         weight = np.exp(-((lengths / self.width[found]) ** 2)) + 1e-12
-        weight[lengths <= 1e-7] = 1e-12
+        weight[lengths == 0] = 1e-12
         weight /= weight.sum(axis=1, keepdims=True)
         return (weight[:, :, None] * self.functions[found]).sum(axis=1)
 
