@@ -3,7 +3,9 @@
 Every figure is our time divided by the peer's: below 1 we are faster. Both sides take turns, after a warm-up, and the
 least time counts, so that the ratios hold on a busy machine. Peers that are not installed are left out.
 
-    python benchmarks/bench.py [--rows 1000000] [--megabytes 200] [--out benchmarks]
+    python benchmarks/bench.py [--quick] [--rows 1000000] [--megabytes 200] [--out benchmarks]
+
+`--quick` is for 200,000 rows and 20 MB, about three minutes of two cores.
 
 `history.jsonl` in the folder gets one line per run, `RESULTS.md` the last table, `speed.png` its picture.
 `python benchmarks/compare.py -2 -1` compares the last two runs.
@@ -108,6 +110,14 @@ def prediction(megabytes):
     }
 
 
+def waiting():
+    """Seconds of processor time that users wait for, without a peer."""
+    import hotspots
+
+    names = [hotspots.PRIOR, hotspots.HELP, hotspots.FIT, hotspots.PREDICT]
+    return {f"{name}, CPU s": seconds for name, seconds in hotspots.measure(names, Path(__file__).parents[1])}
+
+
 def write_results(folder, record):
     """The table between its marks in RESULTS.md, and the picture."""
     lines = [
@@ -145,12 +155,15 @@ def draw(record, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--megabytes", type=int)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     arguments = parser.parse_args()
+    rows = arguments.rows or (200_000 if arguments.quick else 1_000_000)
+    megabytes = arguments.megabytes or (20 if arguments.quick else 200)
     figures = {}
-    parts = (lambda: stump_rounds(arguments.rows), small_tables, automatic, lambda: prediction(arguments.megabytes))
+    parts = (lambda: stump_rounds(rows), small_tables, automatic, lambda: prediction(megabytes), waiting)
     for part in parts:
         found = part()
         figures |= found

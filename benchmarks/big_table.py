@@ -3,11 +3,11 @@
     python benchmarks/big_table.py make FOLDER [--rows 100000000]
     python benchmarks/big_table.py fit FOLDER
     python benchmarks/big_table.py predict FOLDER [--files 2]
-    python benchmarks/big_table.py agree FOLDER
+    python benchmarks/big_table.py agree FOLDER [--rows 1000000]
 
 The table has 19 numbers and a category, as Parquet files of two million rows. `fit` and `predict` first read it once
-with Arrow; memory is the most of any process. `agree` fits the same methods to the labels and a million
-unlabeled rows in memory, and gives the Spearman correlation of both rankings of a million other rows.
+with Arrow; memory is the most of any process. `agree` fits the same methods to the labels and many more unlabeled rows
+in memory, and gives the Spearman correlation of both rankings of as many other rows.
 """
 
 import argparse
@@ -112,15 +112,15 @@ def measure(job, folder, n_files):
     print(found.told)
 
 
-def agree(folder):
-    """Spearman correlation of the ranking with that of the same methods on a million unlabeled rows."""
+def agree(folder, n):
+    """Spearman correlation of the ranking with that of the same methods on `n` unlabeled rows."""
     from scipy.stats import spearmanr
 
     import fewlabel
 
     model = fewlabel.load(folder / "result" / "model.skops")
     labeled = [pq.read_table(path, filters=pc.field("y").is_valid()) for path in sorted(folder.glob("*.parquet"))]
-    unlabeled, other = (pq.read_table(folder / f"part00{k}.parquet")[: 10**6] for k in (0, 1))
+    unlabeled, other = (pq.read_table(folder / f"part00{k}.parquet")[:n] for k in (0, 1))
     rows = pa.concat_tables([*labeled, unlabeled.filter(pc.field("y").is_null())]).to_pandas()
     inner = model.estimator_
     again = fewlabel.TableClassifier(
@@ -142,7 +142,7 @@ def main():
     if arguments.job == "make":
         make(arguments.folder, arguments.rows)
     elif arguments.job == "agree":
-        agree(arguments.folder)
+        agree(arguments.folder, min(arguments.rows, ROWS_PER_FILE))
     else:
         measure(arguments.job, arguments.folder, arguments.files)
 

@@ -1,4 +1,4 @@
-"""The tools around the speed figures; the figures themselves are no tests."""
+"""The benchmark scripts: what they write, and how two runs are compared."""
 
 import importlib.util
 import json
@@ -7,40 +7,72 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
+pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="benchmarks are not in the installed package")
 
 
-def load(name):
+def script(name):
     spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def run_of(date, **figures):
-    return {"date": date, "machine": "m", "load": 1.0, "fewlabel": "0", "figures": figures}
+def run_of(date="2026-01-01", **figures):
+    form = {"fewlabel": "0.2.0", "machine": "2 cores", "load": 1.0}
+    return {"date": date, **form, "figures": {name.replace("_", " / "): value for name, value in figures.items()}}
 
 
-def test_compare_names_what_grew(tmp_path, capsys):
-    compare, history = load("compare"), tmp_path / "history.jsonl"
-    runs = [run_of("2024-01-01", **{"a / b": 0.2, "c / d": 1.0}), run_of("2024-02-01", **{"a / b": 0.3, "c / d": 0.5})]
+def test_compare_shows_ratios_and_fails_on_regressions(tmp_path, capsys):
+    compare = script("compare")
+    history = tmp_path / "history.jsonl"
+    runs = [
+        run_of(fit_XGBoost=0.2, score_XGBoost=1.0, gone_X=1.0),
+        run_of("2026-02-01", fit_XGBoost=0.3, score_XGBoost=0.8),
+    ]
     history.write_text("".join(json.dumps(run) + "\n" for run in runs))
-    assert compare.main(["0", "-1", "--history", str(history)]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[-2:] for line in lines[1:]] == [["1.50", "slower"], ["0.50", "faster"]]
-    assert compare.main(["0", "-1", "--history", str(history), "--tolerance", "2"]) == 0
-    (tmp_path / "old.json").write_text(json.dumps(runs[1]))
-    assert compare.main([str(tmp_path / "old.json"), "1", "--history", str(history)]) == 0
-    with pytest.raises(SystemExit, match="which has 2 runs"):
-        compare.main(["0", "5", "--history", str(history)])
+    assert compare.main(["-2", "-1", "--history", str(history)]) == 1
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert "2026-01-01 and 2026-02-01" in header
+    assert first.split() == ["fit", "/", "XGBoost", "0.2", "0.3", "1.50", "slower"]
+    assert second.split() == ["score", "/", "XGBoost", "1", "0.8", "0.80", "faster"]
+    assert compare.main(["0", "1", "--history", str(history), "--tolerance", "0.6"]) == 0
+    assert "slower" not in capsys.readouterr().out
+    one = tmp_path / "run.json"
+    one.write_text(json.dumps(runs[0]))
+    assert compare.main([str(one), "0", "--history", str(history)]) == 0
+    with pytest.raises(SystemExit, match=r"7 is neither a file nor a position in .*, which has 2 runs"):
+        compare.main(["7", "0", "--history", str(history)])
 
 
-def test_results_replace_those_of_the_last_run(tmp_path):
-    bench = load("bench")
-    (tmp_path / "RESULTS.md").write_text((FOLDER / "RESULTS.md").read_text())
-    bench.write_results(tmp_path, run_of("2024-01-01", **{"a / b": 0.25}))
-    bench.write_results(tmp_path, run_of("2024-02-01", **{"a / b": 0.5, "c, CPU s": 3.0}))
-    page = (tmp_path / "RESULTS.md").read_text()
-    assert "| a / b | 0.5 |" in page
-    assert "2024-01-01" not in page
-    assert "## Boosters: speed" in page
-    assert (tmp_path / "speed.png").stat().st_size > 1000
+def test_results_are_written_between_the_marks(tmp_path):
+    bench = script("bench")
+    page = tmp_path / "RESULTS.md"
+    page.write_text("# Title\n\n<!-- bench.py: begin -->old<!-- bench.py: end -->\n\nThe rest.\n")
+    for value in (0.5, 0.25):
+        bench.write_results(tmp_path, run_of(fit_XGBoost=value, start=3.0))
+    text = page.read_text()
+    assert text.startswith("# Title\n")
+    assert text.endswith("The rest.\n")
+    assert "| fit / XGBoost | 0.25 |" in text
+    assert "0.5" not in text
+    assert "old" not in text
+    assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_ratios_are_ours_over_the_peers():
+    bench = script("bench")
+    assert bench.ratios("fit", {"ours": 2.0, "A": 4.0, "B": 1.0}, "ours") == {"fit / A": 0.5, "fit / B": 2.0}
+    calls = []
+    sides = {name: lambda name=name: calls.append(name) for name in ("ours", "A")}
+    assert set(bench.in_turns(sides, 2)) == {"ours", "A"}
+    assert calls == ["ours", "A"] * 3  # the first turn is a warm-up
+
+
+def test_the_large_table_is_the_same_every_time():
+    big = script("big_table")
+    rows = big.make_rows(2000, 3, 50)
+    assert rows.equals(big.make_rows(2000, 3, 50))
+    assert rows.num_columns == 21
+    labels = rows["y"].to_pandas()
+    assert labels.notna().sum() == 50
+    assert set(labels.dropna()) == {"bad", "good"}
