@@ -97,6 +97,19 @@ def test_rounding_does_not_choose_between_cuts_that_are_equally_good(scale):
     assert balanced_cut(*rows[:2], scale * rows[2]) == balanced_cut(*rows)
 
 
+def test_no_cut_is_between_scores_that_differ_by_rounding():
+    scores = np.array([0.0, 1.0, 1.0 + 3e-16, 1.0 - 3e-16, 2.0, 3.0])
+    positive = np.array([False, False, True, False, True, True])
+    expected = calibrate(np.round(scores), positive)
+    found = calibrate(scores, positive)
+    assert found.offset == pytest.approx(expected.offset, abs=1e-12)
+    np.testing.assert_allclose(found.log_odds, expected.log_odds, rtol=1e-9)
+    unlabeled = np.array([True, False, False, False, False, False])
+    for prior in (0.3, 0.5, 0.7):
+        offsets = [calibrate_pu(s, unlabeled, prior).offset for s in (scores, np.round(scores))]
+        assert offsets[0] == pytest.approx(offsets[1], abs=1e-12)
+
+
 def slow_likelihood_slope(decision, positive, weight):
     groups = [weight[positive], weight[~positive]]
     size = np.where(positive, *(w.sum() for w in groups))

@@ -1,5 +1,7 @@
 """Thread limits that overlap between Python threads leave the process as it was."""
 
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -62,6 +64,22 @@ def test_an_error_restores_the_number_of_threads():
         fail()
     assert counts() == {2}
     assert counts("openmp") <= {2}
+
+
+def test_a_library_that_is_loaded_later_has_the_limit_too():
+    program = """
+import sys
+from fewlabel.thread_limits import one_thread
+with one_thread():
+    pass
+import sklearn.ensemble  # brings OpenMP
+from threadpoolctl import threadpool_info, threadpool_limits
+threadpool_limits(2)
+with one_thread():
+    found = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"}
+sys.exit(found not in ({1}, set()))
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
 
 
 @pytest.mark.filterwarnings("ignore::fewlabel.exceptions.PriorWarning")

@@ -72,7 +72,7 @@ def calibrate(scores, positive, weight=None, *, shrink=False):
     >>> float(calibrate(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, False, True, True])).offset)
     -1.5
     """
-    scores, positive, weight = _merged(scores, positive, weight)
+    scores, positive, weight = _merged(_tied(scores), positive, weight)
     cut = balanced_cut(scores, positive, weight)
     slope = likelihood_slope(scores - cut, positive, weight)
     if shrink:
@@ -167,6 +167,7 @@ def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
     """
     if scores.min() == scores.max():  # nothing was learned: the more likely class
         return Calibration(logit(prior) - scores[0], np.array([1.0, 0.0]))
+    scores = _tied(scores)
     weight = np.ones(len(scores)) if weight is None else weight
     u, u_weight = _in_order(scores[~positive], weight[~positive])
     p, p_weight = _in_order(scores[positive], weight[positive])
@@ -428,6 +429,16 @@ def _levels(scores):
     """Scores in units of 1e-9 of their range: those that differ by rounding alone are equal."""
     low, high = scores.min(), scores.max()
     return np.round((scores - low) / max(high - low, _TINY) * 1e9)
+
+
+def _tied(scores):
+    """Scores, of which those that differ by rounding alone are all as low as the lowest: no cut is between them."""
+    order = np.argsort(scores, kind="stable")
+    levels = _levels(scores[order])
+    first = np.r_[True, np.diff(levels) > 0]
+    tied = np.empty_like(scores)
+    tied[order] = scores[order][first][np.cumsum(first) - 1]
+    return tied
 
 
 def _in_order(scores, weight):

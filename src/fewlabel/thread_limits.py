@@ -7,6 +7,7 @@ restored when the last one ends. OpenMP keeps one setting per thread, so it need
 
 import contextlib
 import functools
+import sys
 import threading
 
 from threadpoolctl import ThreadpoolController
@@ -16,8 +17,13 @@ _limits: list = []  # those in force; the smallest one counts
 _saved: list = []  # libraries and their number of threads without a limit
 
 
-@functools.cache
 def _controller():
+    return _find_libraries(len(sys.modules))
+
+
+@functools.lru_cache(maxsize=1)
+def _find_libraries(n_modules):
+    """The libraries of the process, which are looked for again when a module was imported that may have brought one."""
     return ThreadpoolController()
 
 

@@ -225,6 +225,17 @@ def test_any_teacher_gives_the_first_labels(Booster, kind):
 
 
 @pytest.mark.parametrize("Booster", BOTH)
+def test_of_equally_near_labels_the_order_of_the_rows_does_not_decide(Booster):
+    rng = np.random.default_rng(0)
+    X = rng.integers(4, size=(80, 2)).astype(float)
+    y = np.where(rng.random(80) < 0.4, rng.integers(3, size=80), -1)
+    model = Booster(n_neighbors=2, random_state=0)
+    for _ in range(5):
+        order = rng.permutation(80)
+        np.testing.assert_array_equal(model._pseudo_labels(X[order], y[order]), model._pseudo_labels(X, y)[order])
+
+
+@pytest.mark.parametrize("Booster", BOTH)
 def test_sparse_rows_have_the_nearest_labels_of_dense_ones(Booster):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3)) * [1.0, 20.0, 0.1] + [0.0, 0.0, 5.0]

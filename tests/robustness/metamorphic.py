@@ -62,7 +62,7 @@ class Draw:
     def __init__(self, number, only=None):
         rng = np.random.default_rng(number)
         known = names()
-        share = np.array([0.2 if name in SLOW else 1.0 for name in known])
+        share = np.array([0.15 if name in SLOW else 1.0 for name in known])
         self.model = draw_model(only or str(rng.choice(known, p=share / share.sum())), rng)
         self.X, self.y = draw_data(self.model, rng)
 

@@ -154,7 +154,9 @@ PARAMETERS = {
 }
 POSITIVES_ONLY = ("PUAdaBoostClassifier", "TreePUBoostClassifier", "LinearPUClassifier", "NeuralPUClassifier")
 TABLES = ("TableClassifier", "TableEncoder")
-SLOW = ("AutoClassifier", "NeuralPUClassifier", *TABLES, "TriTrainingClassifier")
+MULTIVIEW = ("MultiviewKernelClassifier", "BalancedMultiviewClassifier")
+WRAPPERS = ("CoTrainingClassifier", "CrossTrainingClassifier", "TriTrainingClassifier")
+SLOW = ("AutoClassifier", "NeuralPUClassifier", "LinearAUCClassifierCV", *TABLES, *MULTIVIEW, *WRAPPERS)
 
 
 def names():

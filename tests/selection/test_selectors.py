@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -277,3 +278,17 @@ def test_number_of_columns_is_searched_inside_the_folds():
     search = GridSearchCV(model, grid, cv=LabeledStratifiedKFold(3)).fit(X, y_few)
     assert search.best_score_ > 0.85
     assert "noise" not in search.best_estimator_[0].get_feature_names_out()
+
+
+@pytest.mark.parametrize("selector", [ReliefFSelector(n_neighbors=3), SubsetReliefSelector(n_neighbors=3)])
+def test_the_comparison_with_shuffled_labels_does_not_depend_on_the_order_of_the_rows(selector):
+    rng = np.random.default_rng(0)
+    found = set()
+    for _ in range(12):  # so weak that some tables pass the test and others do not
+        X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+        X[:, 0] += 0.8 * y
+        order = rng.permutation(40)
+        masks = [clone(selector).fit(X[o], y[o]).support_.tolist() for o in (np.arange(40), order)]
+        assert masks[0] == masks[1]
+        found.add(any(masks[0]))
+    assert found == {True, False}

@@ -109,11 +109,13 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
     def _pseudo_labels(self, X, known, rng=None):
         """Classes of the unlabeled rows by the teacher; by default their nearest labeled rows, in scaled columns."""
         labeled = known >= 0
-        codes = known.copy()
+        codes, rows = known.copy(), np.flatnonzero(labeled)
         if labeled.all():
             return codes
         if self.teacher is None:
             X = _scaled(X)
+            if not issparse(X):  # of equally near rows the first is taken: let it not depend on their order
+                rows = rows[np.lexsort((known[rows], *X[rows].T))]
             teacher = KNeighborsClassifier(min(self.n_neighbors, np.count_nonzero(labeled)))
         else:
             teacher = clone(self.teacher)
@@ -121,7 +123,7 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
         if learns_from_unlabeled(teacher):
             teacher.fit(X, known)
         else:
-            teacher.fit(X[labeled], known[labeled])
+            teacher.fit(X[rows], known[rows])
         codes[~labeled] = teacher.predict(X[~labeled])
         return codes
 

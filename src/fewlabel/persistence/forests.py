@@ -295,7 +295,8 @@ def _freeze_hist_boosting(model):
 
 def _freeze_xgboost(model):
     booster = model.get_booster()
-    table = booster.trees_to_dataframe()
+    table = booster.trees_to_dataframe().astype({"Tree": int, "Split": float, "Gain": float})  # nullable since 3.4
+    table = table.astype(dict.fromkeys(("ID", "Yes", "No", "Missing"), object))
     n_outputs = _n_outputs(model)
 
     def trees():
@@ -309,7 +310,7 @@ def _freeze_xgboost(model):
                 threshold=np.nextafter(split, np.float32(-np.inf)),
                 left=np.array([place.get(name, NO_CHILD) for name in nodes["Yes"]]),
                 right=np.array([place.get(name, NO_CHILD) for name in nodes["No"]]),
-                missing_left=(nodes["Missing"] == nodes["Yes"]).to_numpy(),
+                missing_left=(nodes["Missing"] == nodes["Yes"]).fillna(False).to_numpy(dtype=bool),
                 value=_in_column(np.where(leaf, nodes["Gain"], 0.0), number % n_outputs, n_outputs),
             )
 

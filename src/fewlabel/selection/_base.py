@@ -5,6 +5,7 @@ import warnings
 from typing import NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
@@ -102,7 +103,8 @@ class TableSelector(SelectorMixin, BaseEstimator):
         if own is None:
             return True
         rng = np.random.RandomState(0)  # the test is the same whatever else is drawn
-        rows = rng.permutation(len(y))[:_TEST_ROWS]
+        by_value = np.lexsort((y, pd.util.hash_pandas_object(pd.DataFrame(columns.values), index=False)))
+        rows = by_value[rng.permutation(len(y))[:_TEST_ROWS]]  # the order of the rows does not matter
         few = Columns(columns.values[rows], columns.nominal)
         found = []
         for shuffle in range(_N_SHUFFLES + 1):
