@@ -51,10 +51,13 @@ def multiview(small):
 
 def wrapper(name, n):
     def job(small):
+        from sklearn.tree import DecisionTreeClassifier
+
         import fewlabel
 
         X, _, few = table(200 if small else n)
-        getattr(fewlabel, name)(random_state=0).fit(X, few)
+        tree = DecisionTreeClassifier(max_depth=5, random_state=0)  # the default is not the same in all versions
+        getattr(fewlabel, name)(tree, random_state=0).fit(X, few)
 
     return job
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fewlabel import file_sets
-from fewlabel.files import read_chunks, read_table
+from fewlabel.files import arrow_batches, read_chunks, read_table
 from fewlabel.text import did_you_mean, distinct
 
 
@@ -82,3 +82,18 @@ def test_a_set_keeps_permissions_and_links(tmp_path):
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
     with pytest.raises(OSError, match="is not a file"), file_sets.atomic_set(tmp_path):
         pass
+
+
+def test_a_parquet_file_is_read_batch_by_batch(tmp_path):
+    """Memory holds a few row groups, not the file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = np.random.default_rng(0).normal(size=(2**18, 8))
+    pq.write_table(pa.table({f"x{k}": rows[:, k] for k in range(8)}), tmp_path / "rows.parquet", row_group_size=2**14)
+    before, most, n = pa.total_allocated_bytes(), 0, 0
+    for batch in arrow_batches(tmp_path / "rows.parquet", 2**14):
+        n += len(batch)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert n == 2**18
+    assert most < rows.nbytes / 3

@@ -1,6 +1,7 @@
 """Pools: counts, uniform samples, and no dependence on how the rows are split and merged."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -117,3 +118,26 @@ def test_partitions_of_a_dask_dataframe():
     assert pool.rows([None], 0, 50).column_names == ["row", "y"]
     with pytest.raises(ValueError, match="repartition one of them"):
         gather_frame(table[["row"]], table["y"].repartition(npartitions=2), "y")
+
+
+def test_a_second_sample_decides_how_many_rows_are_drawn(monkeypatch):
+    """As `fewlabel fit --engine dask`: more rows until two samples give the same ranking."""
+    dd = pytest.importorskip("dask.dataframe")
+    from fewlabel import PNUAUCBoostClassifier
+    from fewlabel.dask import TableClassifier, other_samples
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=1200), "b": rng.choice(["x", "y"], 1200)})
+    y = pd.Series(np.where(np.arange(1200) % 10 == 0, np.where(X["a"] > 0, "bad", "good"), None), name="outcome")
+    table, labels = dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3)
+    monkeypatch.setattr(other_samples, "LARGEST", 400)
+    monkeypatch.setattr(other_samples, "AGREE", 0.9)
+    model = TableClassifier(PNUAUCBoostClassifier(20, random_state=0), n_unlabeled=100, random_state=0)
+    assert model.fit(table, labels).agreement_ > 0.9  # unlabeled rows move the edges of bins only
+    assert model.n_rows_ == {"labeled": 120, "unlabeled": 1080, "drawn": 100}
+    answers = [0.5, 0.6, 0.7]
+    monkeypatch.setattr(other_samples, "rank_agreement", lambda one, other: answers.pop(0))
+    assert model.fit(table, labels).agreement_ == 0.7
+    assert (model.n_rows_["drawn"], answers) == (400, [])
+    assert model.set_params(check_sample=False).fit(table, labels).agreement_ is None
+    assert model.n_rows_["drawn"] == 100

@@ -287,7 +287,9 @@ def arrow_batches(path: Path, rows: int, columns: Sequence[str] | None = None, c
     import pyarrow.parquet as pq
 
     if _kind(path) in _PARQUET:
-        yield from pq.ParquetFile(path, read_dictionary=list(categories)).iter_batches(batch_size=rows, columns=columns)
+        # With pre_buffer, Arrow reads the whole file before the first batch.
+        with pq.ParquetFile(path, read_dictionary=list(categories), pre_buffer=False) as file:
+            yield from file.iter_batches(batch_size=rows, columns=columns)
         return
     with pa.memory_map(str(path)) as source:
         reader = pa.ipc.open_file(source)

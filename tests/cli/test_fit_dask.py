@@ -56,7 +56,7 @@ QUICK = ["--method", "logistic-regression"]
 
 def test_few_labels_are_gathered_with_a_sample_of_the_others(rows, scheduler, capsys, monkeypatch):
     monkeypatch.setattr("fewlabel.cli.fit_dask._FIRST", 150)
-    monkeypatch.setattr("fewlabel.cli.fit_dask._LEAST_JUDGED", 20)
+    monkeypatch.setattr("fewlabel.dask.other_samples.LEAST_JUDGED", 20)
     files = [f"part{k}.parquet" for k in range(3)]
     n_labeled = int(rows["outcome"].notna().sum())
     n = 900 - n_labeled
@@ -77,10 +77,10 @@ def test_few_labels_are_gathered_with_a_sample_of_the_others(rows, scheduler, ca
 
 def test_more_rows_are_taken_until_other_samples_agree(rows, scheduler, capsys, monkeypatch):
     monkeypatch.setattr("fewlabel.cli.fit_dask._FIRST", 100)
-    monkeypatch.setattr("fewlabel.cli.fit_dask._MOST", 200)
-    monkeypatch.setattr("fewlabel.cli.fit_dask._LEAST_JUDGED", 20)
+    monkeypatch.setattr("fewlabel.dask.other_samples.LARGEST", 200)
+    monkeypatch.setattr("fewlabel.dask.other_samples.LEAST_JUDGED", 20)
     agreements = iter([0.5, 0.6])
-    monkeypatch.setattr("fewlabel.cli.fit_dask._agreement", lambda one, other: next(agreements))
+    monkeypatch.setattr("fewlabel.dask.other_samples.rank_agreement", lambda one, other: next(agreements))
     assert fit("part1.parquet", "part2.parquet", *QUICK, scheduler=scheduler) == 0
     told = capsys.readouterr().err
     assert "other samples give another ranking: now with 200 unlabeled rows" in told

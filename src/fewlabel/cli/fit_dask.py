@@ -21,10 +21,7 @@ from fewlabel.cli.terminal import print_json, progress, say
 from fewlabel.report import notes_of
 from fewlabel.tables import TableClassifier
 
-_FIRST, _MOST = 10_000, 40_000  # unlabeled rows of the first and of the largest sample
-_JUDGED = 10_000  # other unlabeled rows that two models rank
-_LEAST_JUDGED = 100
-_AGREE = 0.99  # their Spearman correlation
+_FIRST = 10_000  # unlabeled rows of the first sample
 
 
 def fit_sample(options: FitOptions) -> None:
@@ -104,36 +101,31 @@ class _Sample(NamedTuple):
 
     def check(self, n: int, model: TableClassifier) -> str | None:
         """Whether the same methods with other unlabeled rows rank a third sample alike; None to take more rows."""
+        from fewlabel.dask import other_samples
+
         if self.n_unlabeled <= n:
             return f"all {self.n_unlabeled} unlabeled rows were used"
-        further = self.pool.rows(self.unlabeled, 2 * n, 2 * n + _JUDGED)
-        if len(further) < _LEAST_JUDGED:
+        further = self.pool.rows(self.unlabeled, 2 * n, 2 * n + other_samples.JUDGED)
+        if len(further) < other_samples.LEAST_JUDGED:
             return "too few other unlabeled rows to check that the sample is large enough"
         judged = self._read(further).table
         X, column, _ = label_rows(self.rows(n, 2 * n), self.options.reading)
         names = {self.options.groups, self.options.time} - set(self.options.keep or ())
-        inner = model.estimator_
         again = TableClassifier(
-            type(inner)(**inner.get_params()).set_params(portfolio=list(inner.ensemble_weights_), time_budget=None),
+            other_samples.same_methods(model.estimator_),
             positive=column.positive,
             dayfirst=self.options.reading.day_first,
             random_state=self.options.seed,
         )
         again.fit(X.drop(columns=[name for name in names if name in X]), column.labels)
-        agreement = _agreement(model.decision_function(judged), again.decision_function(judged))
-        if agreement < _AGREE and 2 * n <= min(_MOST, self.n_unlabeled):
+        agreement = other_samples.rank_agreement(model.decision_function(judged), again.decision_function(judged))
+        is_same = agreement >= other_samples.AGREE
+        if not is_same and 2 * n <= min(other_samples.LARGEST, self.n_unlabeled):
             return None
         return (
             f"the same methods with {n} other unlabeled rows rank {len(judged)} further rows alike: Spearman "
-            f"correlation {agreement:.3f}"
-            + ("" if agreement >= _AGREE else ", so more unlabeled rows could change the ranking")
+            f"correlation {agreement:.3f}" + ("" if is_same else ", so more unlabeled rows could change the ranking")
         )
-
-
-def _agreement(one: Any, other: Any) -> float:
-    """Spearman correlation of two scores, the mean over classes if there are several."""
-    columns = [pd.DataFrame(scores).rank() for scores in (one, other)]
-    return float(columns[0].corrwith(columns[1]).mean())
 
 
 def _refuse(options: FitOptions, *, sampled: bool) -> None:

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from fewlabel import labels, tables
 from fewlabel.base import Interval
+from fewlabel.dask import other_samples
 from fewlabel.dask._lazy import lazily
 from fewlabel.dask.gather import MOST, gather_frame
 
@@ -17,7 +18,7 @@ class TableClassifier(tables.TableClassifier):
     """`fewlabel.TableClassifier` for Dask DataFrames: all labeled rows and a random sample of the unlabeled ones.
 
     One pass over the partitions gathers the rows; the model is then fitted in memory. More unlabeled rows seldom
-    change a model that has ten thousand of them; `fewlabel fit --engine dask` checks it.
+    change a model that has ten thousand of them; that is checked by a second fit with as many others.
 
     Parameters
     ----------
@@ -25,12 +26,17 @@ class TableClassifier(tables.TableClassifier):
         As in `fewlabel.TableClassifier`. The seed also draws the sample, which depends on the partitions.
     n_unlabeled : int, default=10000
         Unlabeled rows to draw, at most 100,000.
+    check_sample : bool, default=True
+        Whether to fit the same methods again with as many other unlabeled rows. If the two models do not rank 10,000
+        further rows alike (Spearman correlation below .99), twice as many rows are drawn, up to 40,000.
 
     Attributes
     ----------
     n_rows_ : dict
         Number of "labeled" and "unlabeled" rows of the table, and how many of the latter were "drawn". At most
         100,000 rows of each class are gathered.
+    agreement_ : float or None
+        Spearman correlation of the two rankings; None without the check, or if fewer than 100 further rows are left.
     estimator_, encoder_, classes_, ...
         As in `fewlabel.TableClassifier`.
 
@@ -52,11 +58,22 @@ class TableClassifier(tables.TableClassifier):
     _parameter_constraints: dict = {
         **tables.TableClassifier._parameter_constraints,
         "n_unlabeled": [Interval(numbers.Integral, 1, MOST, closed="both")],
+        "check_sample": ["boolean"],
     }
 
-    def __init__(self, estimator=None, *, positive=None, dayfirst=None, random_state=None, n_unlabeled=10_000):
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        positive=None,
+        dayfirst=None,
+        random_state=None,
+        n_unlabeled=10_000,
+        check_sample=True,
+    ):
         super().__init__(estimator, positive=positive, dayfirst=dayfirst, random_state=random_state)
         self.n_unlabeled = n_unlabeled
+        self.check_sample = check_sample
 
     def fit(self, X, y, *, callback=None):
         """Gather the labeled rows and a sample of the others, and fit the model to them.
@@ -86,12 +103,39 @@ class TableClassifier(tables.TableClassifier):
         values = pd.Series(list(pool.counts), dtype=object).infer_objects()
         known = labels.read_positive(values, self.positive).codes >= 0
         labeled, others = ([v for v, k in zip(pool.counts, known) if k == kind] for kind in (True, False))
-        parts = [pool.rows(labeled), pool.rows(others, 0, self.n_unlabeled)]
-        rows = pa.concat_tables(parts, promote_options="permissive").to_pandas()
         counted = [sum(pool.counts[v] for v in kind) for kind in (labeled, others)]
-        super().fit(rows.drop(columns=column), rows[column].rename(target), callback=callback)
-        self.n_rows_ = {"labeled": counted[0], "unlabeled": counted[1], "drawn": len(parts[1])}
+
+        def sample(start, stop):
+            """The labeled rows and some unlabeled ones: columns and labels, and the number of the latter."""
+            parts = [pool.rows(labeled), pool.rows(others, start, stop)]
+            rows = pa.concat_tables(parts, promote_options="permissive").to_pandas()
+            return rows.drop(columns=column), rows[column].rename(target), len(parts[1])
+
+        n = self.n_unlabeled
+        while True:
+            *rows, n_drawn = sample(0, n)
+            super().fit(*rows, callback=callback)
+            further = pool.rows(others, 2 * n, 2 * n + other_samples.JUDGED).to_pandas().drop(columns=column)
+            self.agreement_ = None
+            if self.check_sample and len(further) >= other_samples.LEAST_JUDGED:
+                self.agreement_ = self._agreement(*sample(n, 2 * n)[:2], further)
+            is_same = self.agreement_ is None or self.agreement_ >= other_samples.AGREE
+            if is_same or 2 * n > min(other_samples.LARGEST, counted[1]):
+                break
+            n *= 2
+        self.n_rows_ = {"labeled": counted[0], "unlabeled": counted[1], "drawn": n_drawn}
         return self
+
+    def _agreement(self, X, y, further):
+        """How alike this model and one fitted to other rows rank further ones."""
+        again = tables.TableClassifier(
+            other_samples.same_methods(self.estimator_),
+            positive=self.positive,
+            dayfirst=self.dayfirst,
+            random_state=self.random_state,
+        )
+        again.fit(X, y)
+        return other_samples.rank_agreement(super().decision_function(further), again.decision_function(further))
 
     def decision_function(self, X):
         """As in memory; lazy if `X` is a Dask DataFrame."""

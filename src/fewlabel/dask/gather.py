@@ -34,7 +34,7 @@ class Source(NamedTuple):
             return
         import pyarrow.parquet as pq
 
-        with files.readable_errors(self.path), pq.ParquetFile(self.path) as file:
+        with files.readable_errors(self.path), pq.ParquetFile(self.path, pre_buffer=False) as file:
             for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=list(self.groups), columns=names):
                 yield pa.Table.from_batches([batch])
 
