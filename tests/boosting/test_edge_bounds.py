@@ -5,7 +5,7 @@ import pytest
 
 from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier, RankBoostClassifier
 from fewlabel.boosting.loop import EdgeBounds, StumpLearner
-from fewlabel.kernels.stumps import UNIT, largest_edges
+from fewlabel.kernels.stumps import UNIT, best_stump
 
 MODELS = {
     "PNU-AUC": PNUAUCBoostClassifier(60, gamma=0.8, random_state=0),
@@ -46,7 +46,7 @@ def test_edges_of_all_columns_are_within_the_bounds(name, table, monkeypatch):
         learner = learners[-1]
         rows, every = learner._rows, np.arange(X.shape[1])
         hist = rows.histogram(learner._coefficients, every)
-        edges = largest_edges(hist, every, rows.binning.n_cuts, rows.binning.has_missing) / UNIT
+        edges = best_stump(hist, every, rows.binning.n_cuts, rows.binning.has_missing)[1] / UNIT
         assert np.all(bounds._lower - 1e-12 <= edges)
         assert np.all(edges <= bounds._upper + 1e-12)
         widths.append(np.min(bounds._upper - bounds._lower))

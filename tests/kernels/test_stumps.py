@@ -93,15 +93,17 @@ def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(rows):
     last = 2, (np.arange(256) > 99).astype(np.uint8), np.exp(-0.3), np.exp(0.3)
     fires, low, high = last[1], -0.1, 0.2
     sides = stumps.side_sums(codes[2], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
-    totals, shares = stumps.side_shares(sides, ALL)
+    totals, shares = np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2))
+    stumps.side_shares(sides, ALL, totals, shares)
     group = np.repeat([0, 1, 2], np.diff(bounds))
 
     def of_groups(w):
         return np.array([np.bincount(group, kind) for kind in w])
 
     after = weights * fired_and_factors(codes, 2, last)[1]
-    log_mass, sums = np.zeros((2, 3)), np.ones((2, 3))
-    stumps.take_step(shares, totals, low, high, log_mass, sums)
+    log_mass, sums, of_column = np.zeros((2, 3)), np.ones((2, 3)), np.ones(256)
+    stumps.take_step(fires.astype(bool), shares, totals, (low, high), log_mass, sums, of_column)
+    np.testing.assert_array_equal(of_column, 1 + np.where(fires, high, low))
     np.testing.assert_allclose(sums, of_groups(after), rtol=1e-12)
     moved = np.log(of_groups(after) / of_groups(weights)) + [[-low], [low]]
     np.testing.assert_allclose(log_mass, moved, rtol=1e-10)
@@ -128,7 +130,10 @@ def test_side_sums(rows):
 def search(hist, n_cuts, has_missing):
     hist, columns = np.asarray(hist, dtype=np.int64), np.arange(len(hist))
     of_columns = columns, np.asarray(n_cuts, dtype=np.int64), np.asarray(has_missing, dtype=np.bool_)
-    return stumps.best_stump(hist, stumps.largest_edges(hist, *of_columns), *of_columns)
+    best, sizes = stumps.best_stump(hist, *of_columns)
+    assert max(sizes[best[0]], 0) == abs(best[3])
+    assert max(sizes) - TIE <= sizes[best[0]]
+    return best
 
 
 LARGE = 10 * TIE  # edges that differ by one of these are no tie

@@ -39,15 +39,15 @@ class PNUAUCRule(Rule):
         return pn + up_p + down_n, pu + up_p + down_u, un + up_u + down_n
 
     def _pair_shares(self, log_mass):
-        log_pairs = self._log_pairs(log_mass)
-        largest = max(log_pairs)
-        pn, pu, un = (math.exp(pair - largest) for pair in log_pairs)
+        pn, pu, un = self._log_pairs(log_mass)
+        largest = max(pn, pu, un)
+        pn, pu, un = math.exp(pn - largest), math.exp(pu - largest), math.exp(un - largest)
         total = pn + pu + un
         return pn / total, pu / total, un / total
 
     def coefficients(self, log_mass):
         pn, pu, un = self._pair_shares(log_mass)
-        return 0.5 * np.array([[pn + pu, un, 0.0], [0.0, -pu, -(pn + un)]])
+        return np.array((0.5 * (pn + pu), 0.5 * un, 0.0, 0.0, -0.5 * pu, -0.5 * (pn + un))).reshape(2, 3)
 
     def step(self, edge, shares, log_mass):
         rho = self._rho
@@ -66,10 +66,10 @@ class PNUAUCRule(Rule):
         return 0.0, step
 
     def log_objective(self, log_mass, total_step):
-        log_pairs = self._log_pairs(log_mass)
-        largest = max(log_pairs)
-        log_sum = largest + math.log(sum(math.exp(pair - largest) for pair in log_pairs))
-        return log_sum + self._rho * total_step
+        pn, pu, un = self._log_pairs(log_mass)
+        largest = max(pn, pu, un)
+        total = math.exp(pn - largest) + math.exp(pu - largest) + math.exp(un - largest)
+        return largest + math.log(total) + self._rho * total_step
 
     def overfits(self, log_mass):
         """Whether R_PU + R_UN - R_PN < 1: labeled rows are ranked apart from unlabeled rows of their own class."""

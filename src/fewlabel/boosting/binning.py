@@ -8,7 +8,7 @@ import numpy as np
 from fewlabel.kernels import bins
 from fewlabel.kernels.stumps import MISSING, N_CODES
 
-_CODES = np.arange(N_CODES)
+_ABOVE = np.arange(N_CODES) > np.arange(N_CODES)[:, None]  # whether a code is above a cut
 
 
 class Binning:
@@ -93,7 +93,7 @@ class Binning:
 
         Where training had no missing values, missing values go to the side with more rows.
         """
-        above = cut < _CODES
+        above = _ABOVE[cut].copy()
         above[MISSING] = self.missing_above(column, cut, missing_above)
         return above if sign > 0 else ~above
 

@@ -18,6 +18,7 @@ from fewlabel.boosting.rows import CodedRows, WeightedRows
 from fewlabel.boosting.stopping import AlarmStop, ValidationStop
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
+from fewlabel.kernels.draws import MOST_COLUMNS, draw_columns
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
@@ -182,6 +183,8 @@ class StumpBooster(RankingClassifier):
         d, n_drawn = self.n_features_in_, self._n_drawn()
         if n_drawn == d:
             return np.arange(d)
+        if d <= MOST_COLUMNS:
+            return draw_columns(self._seed, t, d, n_drawn)
         return np.sort(np.random.default_rng([self._seed, t]).choice(d, n_drawn, replace=False))
 
     def _score(self, X):

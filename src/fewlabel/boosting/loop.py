@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fewlabel.kernels.stumps import MISSING, UNIT, best_stump, drift, largest_edges
+from fewlabel.kernels.stumps import MISSING, UNIT, best_stump, candidates, drift
 
 # A stump fires above its threshold if `sign` is +1, at or below it if `sign` is -1, and on missing values if
 # `on_missing`. It adds `low` to the score where it is silent and `high` where it fires.
@@ -41,14 +41,12 @@ class Rule(ABC):
         """Signed weight of each mass, shape (2, 3); the absolute values sum to one."""
 
     def find(self, rows, hist, columns, t):
-        """The best stump of a histogram, as returned by `best_stump`, and the largest edge of each column.
+        """The best stump of a histogram and the largest edge of each column, as returned by `best_stump`.
 
-        The second is None if a column with small edges may still have the best stump. `t` is None in a last search of
+        The edges are None if a column with small ones may still have the best stump. `t` is None in a last search of
         everything.
         """
-        binning = rows.binning
-        sizes = largest_edges(hist, columns, binning.n_cuts, binning.has_missing)
-        return best_stump(hist, sizes, columns, binning.n_cuts, binning.has_missing), sizes
+        return best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing)
 
     @abstractmethod
     def step(self, edge, shares, log_mass) -> float:
@@ -118,7 +116,7 @@ class EdgeBounds:
 
     def candidates(self, columns):
         """Those of the columns that may have the largest edge of them."""
-        return columns[self._upper[columns] >= self._lower[columns].max() - _EDGE_ERROR]
+        return candidates(self._lower, self._upper, _EDGE_ERROR, columns)
 
     def search(self, columns, edges):
         """Note the largest edge of each of some columns."""

@@ -224,17 +224,19 @@ class WeightedRows:
 
     def split(self, column, fires):
         sides = self._coded.side_sums(column, fires, UNIT / self._sums)
-        return Split(column, fires, *stumps.side_shares(sides, self._uses))
+        split = Split(column, fires, np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2)))
+        stumps.side_shares(sides, self._uses, split.totals, split.shares)
+        return split
 
     def reweight(self, split, low, high):
-        self.table[split.column] += np.where(split.fires, high, low)
+        column, fires, totals, shares = split
+        # Only the rows on which the stump fires are multiplied; the factor common to all goes into the mass.
+        stumps.take_step(fires, shares, totals, (low, high), self.log_mass, self._sums, self.table[column])
         self._moved += abs(high - low)
         if self._moved > _REFRESH:
             self._set_weights()
-            return
-        # Only the rows on which the stump fires are multiplied; the factor common to all goes into the mass.
-        stumps.take_step(split.shares, split.totals, low, high, self.log_mass, self._sums)
-        self._coded.reweight(split.column, split.fires, high - low)
+        else:
+            self._coded.reweight(column, fires, high - low)
 
 
 def _set_weights(coded, table, uses):

@@ -179,30 +179,32 @@ def _sum_fired(weights, fired, scale):
 
 
 @njit(cache=True, nogil=True)
-def side_shares(sums, uses):
-    """Totals of `side_sums`, shape (2, 3), and the share of each side; kinds and groups without rows are silent."""
-    totals, shares = np.empty((2, 3), dtype=np.int64), np.zeros((2, 3, 2))
+def side_shares(sums, uses, totals, shares):
+    """Write the totals of `side_sums`, shape (2, 3), and the share of each side; unused kinds and groups are silent."""
     for kind in range(2):
         for g in range(3):
             silent, fired = (sums[kind, g, 0], sums[kind, g, 1]) if uses[kind, g] else (np.int64(UNIT), np.int64(0))
             totals[kind, g] = silent + fired
             shares[kind, g, 0], shares[kind, g, 1] = silent / totals[kind, g], fired / totals[kind, g]
-    return totals, shares
 
 
 @njit(cache=True, nogil=True)
-def take_step(shares, totals, low, high, log_mass, sums):
-    """Log masses after a step, and sums of the weights if only those of the rows that fire are multiplied.
+def take_step(fires, shares, totals, moves, log_mass, sums, of_column):
+    """Update the masses, the sums of the weights if only those of rows that fire are multiplied, and the table.
 
     Parameters
     ----------
+    fires : ndarray of shape (256,), bool
     shares, totals : ndarray
-        Of `side_shares`.
-    low, high : float
+        Of `side_shares`. Totals are measured in units of the sums: repeated multiplication drifts.
+    moves : (float, float)
         What the stump adds to the scores where it is silent and where it fires.
     log_mass, sums : ndarray of shape (2, 3)
-        Before the step. Changed in place. `totals` are measured in units of the sums: repeated multiplication drifts.
+        Changed in place.
+    of_column : ndarray of shape (256,)
+        Sum of the stumps of its column by code, changed in place.
     """
+    low, high = moves
     for kind in range(2):
         sign = 2.0 * kind - 1.0
         factor = np.exp(sign * (high - low))
@@ -210,6 +212,8 @@ def take_step(shares, totals, low, high, log_mass, sums):
             growth = shares[kind, g, 0] + shares[kind, g, 1] * factor
             log_mass[kind, g] += np.log(growth) + sign * low
             sums[kind, g] *= totals[kind, g] / UNIT * growth
+    for code in range(N_CODES):
+        of_column[code] += high if fires[code] else low
 
 
 @njit(cache=True, nogil=True)
@@ -236,16 +240,21 @@ def drift(shares, jump, before, after):
 
 
 @njit(cache=True, nogil=True)
-def largest_edges(hist, columns, n_cuts, has_missing):
-    """Largest absolute edge of the stumps of each column."""
-    sizes = np.empty(columns.size, dtype=np.int64)
-    for j in range(columns.size):
-        sizes[j] = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], np.inf)[3]
-    return sizes
+def candidates(lower, upper, slack, columns):
+    """Those of the columns whose upper bound reaches the largest lower bound of them, less `slack`."""
+    least = -np.inf
+    for e in columns:
+        least = max(least, lower[e])
+    chosen, n = np.empty_like(columns), 0
+    for e in columns:
+        if upper[e] >= least - slack:
+            chosen[n] = e
+            n += 1
+    return chosen[:n]
 
 
 @njit(cache=True, nogil=True)
-def best_stump(hist, sizes, columns, n_cuts, has_missing):
+def best_stump(hist, columns, n_cuts, has_missing):
     """The stump with the largest absolute edge, ``2 * (weight on which it fires) - (all weight)``.
 
     The stump fires above its cut; the one that fires at or below it has the negative edge, so both polarities are
@@ -253,23 +262,22 @@ def best_stump(hist, sizes, columns, n_cuts, has_missing):
     only whether the value is missing (cut ``n_cuts``). Ties within `TIE` go to the first column, then the lowest cut,
     then to missing values that do not fire.
 
-    Parameters
-    ----------
-    hist : ndarray of shape (len(columns), 256), int64
-    sizes : ndarray of shape (len(columns),), int64
-        Of `largest_edges`.
-
     Returns
     -------
     position, cut, missing, edge : int
         Position in `columns`, cut (fires on codes above it), whether the stump fires on missing values, signed edge.
+    sizes : ndarray of shape (len(columns),), int64
+        Largest absolute edge of each column.
     """
+    sizes = np.empty(columns.size, dtype=np.int64)
+    for j in range(columns.size):
+        sizes[j] = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], np.inf)[3]
     target = sizes.max() - TIE
     for j in range(columns.size):
         if sizes[j] >= target:
             cut, missing, edge, _ = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], target)
-            return j, cut, missing, edge
-    return 0, 0, 0, 0
+            return (j, cut, missing, edge), sizes
+    return (0, 0, 0, 0), sizes
 
 
 @njit(cache=True, nogil=True)
