@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_softmax, logit
-from sklearn.metrics import roc_curve
 
 __all__ = [
     "Calibration",
@@ -192,8 +191,11 @@ def balanced_cut(scores, positive, weight):
     float
         Scores above it are positive.
     """
-    fpr, tpr, thresholds = roc_curve(positive, scores, sample_weight=weight, drop_intermediate=False)
-    best = _first_lowest(fpr - tpr)
+    descending, positive, weight = scores[::-1], positive[::-1], weight[::-1]
+    ends = np.flatnonzero(np.r_[descending[1:] < descending[:-1], True])  # rows of one score are on one side
+    above = [np.cumsum(weight * of_class)[ends] for of_class in (~positive, positive)]
+    wrong = above[0] / above[0][-1] - above[1] / above[1][-1]
+    best, thresholds = _first_lowest(np.r_[0.0, wrong]), np.r_[np.inf, descending[ends]]
     if best == 0:  # no cut is better than calling every row negative: cut above all scores
         return np.nextafter(scores[-1], np.inf)
     below = scores[scores < thresholds[best]]

@@ -15,6 +15,18 @@ USES = np.array([[True, True, False], [False, True, True]])
 ALL = np.ones((2, 3), dtype=np.bool_)
 
 
+def histogram(codes, weights, bounds, coefficients, columns, uses, last):
+    hist = np.zeros((len(columns), 256), dtype=np.int64)
+    stumps.histogram(codes, weights, bounds, coefficients, columns, uses, last, hist)
+    return hist
+
+
+def side_sums(*args):
+    sums = np.zeros((2, 3, 2), dtype=np.int64)
+    stumps.side_sums(*args, sums)
+    return sums
+
+
 @pytest.fixture
 def rows():
     rng = np.random.default_rng(0)
@@ -46,7 +58,7 @@ def test_histogram_sums_signed_weights(rows, unused):
     coef = np.array([[0.2, 0.3, 0.0], [0.0, -0.1, -0.4]])
     coef[:, unused] = 0.0
     columns = np.array([0, 2, 3, 4, 6])
-    hist = stumps.histogram(codes, weights, bounds, coef * UNIT, columns, ALL, NO_STUMP)
+    hist = histogram(codes, weights, bounds, coef * UNIT, columns, ALL, NO_STUMP)
     group = np.repeat([0, 1, 2], np.diff(bounds))
     signed = (coef[:, group] * weights).sum(axis=0)
     for j, column in enumerate(columns):
@@ -59,9 +71,9 @@ def test_a_histogram_first_multiplies_the_weights_of_all_groups(rows):
     coef = np.array([[0.2, 0.0, 0.1], [0.0, 0.0, -0.4]]) * UNIT  # the second group is skipped, but multiplied
     last, columns = (5, (np.arange(256) > 99).astype(np.uint8), 0.7, 1.6), np.array([1, 5])
     expected = weights * fired_and_factors(codes, 5, last)[1]
-    hist = stumps.histogram(codes, weights, bounds, coef, columns, ALL, last)
+    hist = histogram(codes, weights, bounds, coef, columns, ALL, last)
     np.testing.assert_array_equal(weights, expected)
-    again = stumps.histogram(codes, expected, bounds, coef, columns, ALL, NO_STUMP)
+    again = histogram(codes, expected, bounds, coef, columns, ALL, NO_STUMP)
     np.testing.assert_array_equal(hist, again)
 
 
@@ -72,8 +84,8 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
 
     def sums(codes, weights, edges):
         parts = [np.clip(bounds, a, b) for a, b in itertools.pairwise(edges)]
-        hist = sum(stumps.histogram(codes, weights, part, coef, columns, ALL, NO_STUMP) for part in parts)
-        side = sum(stumps.side_sums(codes[3], fires, weights, part, ALL, np.abs(coef)) for part in parts)
+        hist = sum(histogram(codes, weights, part, coef, columns, ALL, NO_STUMP) for part in parts)
+        side = sum(side_sums(codes[3], fires, weights, part, ALL, np.abs(coef)) for part in parts)
         return hist, side
 
     whole = sums(codes, weights, [0, 10_000])
@@ -92,7 +104,7 @@ def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(rows):
     weights /= [[weights[k].sum()] for k in range(2)]
     last = 2, (np.arange(256) > 99).astype(np.uint8), np.exp(-0.3), np.exp(0.3)
     fires, low, high = last[1], -0.1, 0.2
-    sides = stumps.side_sums(codes[2], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
+    sides = side_sums(codes[2], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
     totals, shares = np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2))
     stumps.side_shares(sides, ALL, totals, shares)
     group = np.repeat([0, 1, 2], np.diff(bounds))
@@ -118,7 +130,7 @@ def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(rows):
 def test_side_sums(rows):
     codes, weights, bounds = rows
     fires = (np.arange(256) > 200).astype(np.uint8)
-    side = stumps.side_sums(codes[1], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
+    side = side_sums(codes[1], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
     for kind in range(2):
         for g in range(3):
             group = slice(bounds[g], bounds[g + 1])
@@ -130,7 +142,8 @@ def test_side_sums(rows):
 def search(hist, n_cuts, has_missing):
     hist, columns = np.asarray(hist, dtype=np.int64), np.arange(len(hist))
     of_columns = columns, np.asarray(n_cuts, dtype=np.int64), np.asarray(has_missing, dtype=np.bool_)
-    best, sizes = stumps.best_stump(hist, *of_columns)
+    sizes = np.empty(len(hist), dtype=np.int64)
+    best = stumps.best_stump(hist, *of_columns, sizes)
     assert max(sizes[best[0]], 0) == abs(best[3])
     assert max(sizes) - TIE <= sizes[best[0]]
     return best

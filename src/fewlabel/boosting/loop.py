@@ -41,12 +41,13 @@ class Rule(ABC):
         """Signed weight of each mass, shape (2, 3); the absolute values sum to one."""
 
     def find(self, rows, hist, columns, t):
-        """The best stump of a histogram and the largest edge of each column, as returned by `best_stump`.
+        """The best stump of a histogram, as returned by `best_stump`, and the largest edge of each column.
 
         The edges are None if a column with small ones may still have the best stump. `t` is None in a last search of
         everything.
         """
-        return best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing)
+        sizes = np.empty(len(columns), dtype=np.int64)
+        return best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing, sizes), sizes
 
     @abstractmethod
     def step(self, edge, shares, log_mass) -> float:
@@ -116,7 +117,8 @@ class EdgeBounds:
 
     def candidates(self, columns):
         """Those of the columns that may have the largest edge of them."""
-        return candidates(self._lower, self._upper, _EDGE_ERROR, columns)
+        chosen = np.empty_like(columns)
+        return chosen[: candidates(self._lower, self._upper, _EDGE_ERROR, columns, chosen)]
 
     def search(self, columns, edges):
         """Note the largest edge of each of some columns."""

@@ -157,34 +157,25 @@ class CodedRows:
     def histogram(self, coefficients, columns):
         """Histogram of the signed weights, ``coefficients[kind, group]`` times the weight."""
         waiting, self._waiting = self._waiting, _NO_STUMP
-        return self.threads.over_rows(
-            lambda start, stop: stumps.histogram(
-                self.codes,
-                self.weights,
-                self._bounds_within(start, stop),
-                coefficients,
-                columns,
-                self._uses,
-                waiting,
-            ),
-            self.n_rows,
-            len(columns),
-        )
+
+        def add_rows(start, stop):
+            hist, bounds = np.zeros((len(columns), N_CODES), dtype=np.int64), self._bounds_within(start, stop)
+            stumps.histogram(self.codes, self.weights, bounds, coefficients, columns, self._uses, waiting, hist)
+            return hist
+
+        return self.threads.over_rows(add_rows, self.n_rows, len(columns))
 
     def side_sums(self, column, fires, scales):
         """Weight, times ``scales[kind, group]``, where a stump is silent and where it fires, shape (2, 3, 2)."""
         self._catch_up()
-        return self.threads.over_rows(
-            lambda start, stop: stumps.side_sums(
-                self.codes[column],
-                fires.view(np.uint8),
-                self.weights,
-                self._bounds_within(start, stop),
-                self._uses,
-                scales,
-            ),
-            self.n_rows,
-        )
+        code, fires = self.codes[column], fires.view(np.uint8)
+
+        def add_rows(start, stop):
+            sums, bounds = np.zeros((2, 3, 2), dtype=np.int64), self._bounds_within(start, stop)
+            stumps.side_sums(code, fires, self.weights, bounds, self._uses, scales, sums)
+            return sums
+
+        return self.threads.over_rows(add_rows, self.n_rows)
 
     def _bounds_within(self, start, stop):
         """Bounds of the groups within a range of rows."""

@@ -68,8 +68,8 @@ def _multiply(weights, fired, factor):
 
 
 @njit(cache=True, nogil=True)
-def histogram(codes, weights, bounds, coefficients, columns, uses, last):
-    """Histogram of the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g.
+def histogram(codes, weights, bounds, coefficients, columns, uses, last, hist):
+    """Add up the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g by code.
 
     The weights are first multiplied as in `reweight`, block by block: a pass over the weights of their own would read
     and write all of them from main memory.
@@ -80,14 +80,11 @@ def histogram(codes, weights, bounds, coefficients, columns, uses, last):
         Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
     columns : ndarray of int64
         Columns to make the histogram of.
+    hist : ndarray of shape (len(columns), 256), int64
+        Changed in place; a kernel that returns an array takes microseconds more.
     codes, weights, bounds, uses, last
         As in `reweight`.
-
-    Returns
-    -------
-    ndarray of shape (len(columns), 256), int64
     """
-    hist = np.zeros((columns.size, N_CODES), dtype=np.int64)
     signed, fired = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint8)
     for g in range(3):
         cu, cd = coefficients[0, g], coefficients[1, g]
@@ -98,7 +95,6 @@ def histogram(codes, weights, bounds, coefficients, columns, uses, last):
             if cu != 0.0 or cd != 0.0:
                 _sign(weights, cu, cd, lo, hi, signed)
                 _add_block(codes, columns, signed, lo, hi, hist)
-    return hist
 
 
 @njit(cache=True, nogil=True)
@@ -135,8 +131,8 @@ def _add_block(codes, columns, signed, lo, hi, hist):
 
 
 @njit(cache=True, nogil=True)
-def side_sums(code, fires, weights, bounds, uses, scales):
-    """Weight of each group on the two sides of a stump.
+def side_sums(code, fires, weights, bounds, uses, scales, sums):
+    """Add up the weight of each group on the two sides of a stump.
 
     Parameters
     ----------
@@ -146,15 +142,11 @@ def side_sums(code, fires, weights, bounds, uses, scales):
         1 for the codes on which the stump fires.
     scales : ndarray of shape (2, 3)
         Factors that make the weights of each kind and group sum to about `UNIT`.
+    sums : ndarray of shape (2, 3, 2), int64
+        Indexed by kind, group, and side (does not fire, fires), in units of 1 / `UNIT`. Changed in place.
     weights, bounds, uses
         As in `reweight`.
-
-    Returns
-    -------
-    ndarray of shape (2, 3, 2), int64
-        Indexed by kind, group, and side (does not fire, fires), in units of 1 / `UNIT`.
     """
-    sums = np.zeros((2, 3, 2), dtype=np.int64)
     fired = np.empty(_BLOCK, dtype=np.uint8)
     for g in range(3):
         for lo in range(bounds[g], bounds[g + 1], _BLOCK):
@@ -165,7 +157,6 @@ def side_sums(code, fires, weights, bounds, uses, scales):
                     on, total = _sum_fired(weights[kind, lo:hi], fired, scales[kind, g])
                     sums[kind, g, 0] += total - on
                     sums[kind, g, 1] += on
-    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -240,21 +231,20 @@ def drift(shares, jump, before, after):
 
 
 @njit(cache=True, nogil=True)
-def candidates(lower, upper, slack, columns):
-    """Those of the columns whose upper bound reaches the largest lower bound of them, less `slack`."""
+def candidates(lower, upper, slack, columns, chosen):
+    """Write those columns whose upper bound reaches the largest lower bound of them, less `slack`; their number."""
     least = -np.inf
     for e in columns:
         least = max(least, lower[e])
-    chosen, n = np.empty_like(columns), 0
+    n_chosen = 0
     for e in columns:
-        if upper[e] >= least - slack:
-            chosen[n] = e
-            n += 1
-    return chosen[:n]
+        chosen[n_chosen] = e  # overwritten by the next one if it is not chosen
+        n_chosen += upper[e] >= least - slack
+    return n_chosen
 
 
 @njit(cache=True, nogil=True)
-def best_stump(hist, columns, n_cuts, has_missing):
+def best_stump(hist, columns, n_cuts, has_missing, sizes):
     """The stump with the largest absolute edge, ``2 * (weight on which it fires) - (all weight)``.
 
     The stump fires above its cut; the one that fires at or below it has the negative edge, so both polarities are
@@ -262,22 +252,27 @@ def best_stump(hist, columns, n_cuts, has_missing):
     only whether the value is missing (cut ``n_cuts``). Ties within `TIE` go to the first column, then the lowest cut,
     then to missing values that do not fire.
 
+    Parameters
+    ----------
+    hist : ndarray of shape (len(columns), 256), int64
+    columns : ndarray of int64
+    n_cuts, has_missing : ndarray of shape (n_features,)
+    sizes : ndarray of shape (len(columns),), int64
+        Written: the largest absolute edge of each column.
+
     Returns
     -------
     position, cut, missing, edge : int
         Position in `columns`, cut (fires on codes above it), whether the stump fires on missing values, signed edge.
-    sizes : ndarray of shape (len(columns),), int64
-        Largest absolute edge of each column.
     """
-    sizes = np.empty(columns.size, dtype=np.int64)
     for j in range(columns.size):
         sizes[j] = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], np.inf)[3]
     target = sizes.max() - TIE
     for j in range(columns.size):
         if sizes[j] >= target:
             cut, missing, edge, _ = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], target)
-            return (j, cut, missing, edge), sizes
-    return (0, 0, 0, 0), sizes
+            return j, cut, missing, edge
+    return 0, 0, 0, 0
 
 
 @njit(cache=True, nogil=True)
