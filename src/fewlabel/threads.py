@@ -96,18 +96,17 @@ class RowThreads:
         """List of ``work(item)`` for each item."""
         return list(map(work, items) if self._pool is None else self._pool.map(work, items))
 
-    def _ranges(self, n_rows, n_columns=1):
-        """Ranges (start, stop) that cover the rows, one for each thread that has enough work."""
-        n_ranges = max(1, min(self.n_threads, n_columns * n_rows // _CELLS_PER_THREAD))
-        edges = [n_rows * t // n_ranges for t in range(n_ranges + 1)]
-        return list(pairwise(edges))
+    def n_ranges(self, n_rows, n_columns=1):
+        """Number of ranges that `over_rows` works on: one for each thread that has enough work."""
+        return 1 if self.n_threads == 1 else max(1, min(self.n_threads, n_columns * n_rows // _CELLS_PER_THREAD))
 
     def over_rows(self, work, n_rows, n_columns=1):
         """Call ``work(start, stop)`` on ranges that cover the rows, and return the sum of the results."""
-        ranges = self._ranges(n_rows, n_columns) if self.n_threads > 1 else []
-        if len(ranges) <= 1:
+        n_ranges = self.n_ranges(n_rows, n_columns)
+        if n_ranges == 1:
             return work(0, n_rows)
-        first, *others = self.map(lambda ends: work(*ends), ranges)
+        edges = [n_rows * t // n_ranges for t in range(n_ranges + 1)]
+        first, *others = self.map(lambda ends: work(*ends), pairwise(edges))
         for other in others:
             if other is not None:
                 first += other

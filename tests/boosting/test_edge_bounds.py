@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier, RankBoostClassifier
-from fewlabel.boosting.loop import EdgeBounds, StumpLearner
+from fewlabel import threads as threads_module
+from fewlabel.boosting import rows as rows_module
+from fewlabel.boosting.loop import StumpLearner
 from fewlabel.kernels.stumps import UNIT, best_stump
 
 MODELS = {
@@ -22,58 +24,68 @@ def table():
     X = rng.normal(size=(600, 12)).round(2)
     score = X[:, :3] @ [1.0, 0.7, 0.5] + rng.normal(size=600)
     X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 5] = rng.normal(size=600)  # nothing is missing
     X[:, 7] = X[:, 1]  # a tie in every round
     return X, np.where(np.arange(600) < 300, score > 0.5, -1).astype(int), rng.integers(1, 4, 600).astype(float)
+
+
+def spy(monkeypatch, look):
+    """Call ``look(learner, columns)`` before every search."""
+    search = StumpLearner._search
+
+    def spied(learner, columns, t):
+        look(learner, columns)
+        return search(learner, columns, t)
+
+    monkeypatch.setattr(StumpLearner, "_search", spied)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models_are_those_of_a_search_of_all_drawn_columns(name, table, monkeypatch):
     X, y, weight = table
     bounded = MODELS[name].fit_ranking(X, y, sample_weight=weight).stumps_
-    searched = []
-    monkeypatch.setattr(EdgeBounds, "candidates", lambda self, columns: searched.append(len(columns)) or columns)
+    spy(monkeypatch, lambda learner, columns: learner._bounds.widen(np.inf))
     full = MODELS[name].fit_ranking(X, y, sample_weight=weight).stumps_
-    assert len(searched) >= len(full) > 30
+    assert len(full) > 30
     np.testing.assert_array_equal(bounded, full)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_searches_in_one_call_and_step_by_step_are_the_same(name, table, monkeypatch):
+    X, y, weight = table
+    calls, search_parts = [], rows_module.search_parts
+    monkeypatch.setattr(rows_module, "search_parts", lambda *args: calls.append(args) or search_parts(*args))
+    at_once = MODELS[name].fit_ranking(X, y, sample_weight=weight).stumps_
+    assert not calls
+    monkeypatch.setattr(threads_module, "_CELLS_PER_THREAD", 50)
+    in_parts = MODELS[name].set_params(n_jobs=3).fit_ranking(X, y, sample_weight=weight).stumps_
+    MODELS[name].set_params(n_jobs=None)
+    assert len(calls) >= len(in_parts)
+    np.testing.assert_array_equal(at_once, in_parts)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_edges_of_all_columns_are_within_the_bounds(name, table, monkeypatch):
     X, y, weight = table
-    candidates, widths, learners, shares = EdgeBounds.candidates, [], [], []
+    every, shares = np.arange(X.shape[1]), []
 
-    def checked(bounds, columns):
-        learner = learners[-1]
-        rows, every = learner._rows, np.arange(X.shape[1])
-        hist = rows.histogram(learner._coefficients, every)
-        edges = np.empty(len(every), dtype=np.int64)
+    def check(learner, columns):
+        rows, (lower, upper, slack) = learner._rows, learner._bounds.limits
+        hist, edges = rows.histogram(learner._coefficients, every), np.empty(len(every), dtype=np.int64)
         best_stump(hist, every, rows.binning.n_cuts, rows.binning.has_missing, edges)
-        edges = edges / UNIT
-        assert np.all(bounds._lower - 1e-12 <= edges)
-        assert np.all(edges <= bounds._upper + 1e-12)
-        widths.append(np.min(bounds._upper - bounds._lower))
-        chosen = candidates(bounds, columns)
-        shares.append(len(chosen) / len(columns))
-        return chosen
+        assert np.all(lower - slack / 2 <= edges / UNIT)
+        assert np.all(edges / UNIT <= upper + slack / 2)
+        shares.append(np.mean(upper[columns] >= lower[columns].max() - slack))
 
-    start = StumpLearner.__init__
-    monkeypatch.setattr(StumpLearner, "__init__", lambda self, *args: learners.append(self) or start(self, *args))
-    monkeypatch.setattr(EdgeBounds, "candidates", checked)
+    spy(monkeypatch, check)
     MODELS[name].fit_ranking(X, y, sample_weight=weight)
-    assert np.isfinite(widths[-1])
     if MODELS[name].learning_rate == 0.1:
         assert np.mean(shares) < 0.95
 
 
 def test_a_guarded_search_leaves_no_column_out(table, monkeypatch):
     X, y, _ = table
-    candidates, shares = EdgeBounds.candidates, []
-
-    def counted(bounds, columns):
-        chosen = candidates(bounds, columns)
-        shares.append(len(chosen) / len(columns))
-        return chosen
-
-    monkeypatch.setattr(EdgeBounds, "candidates", counted)
+    looks = []
+    spy(monkeypatch, lambda learner, columns: looks.append(learner._bounds.limits[1].min()))
     PUAdaBoostClassifier(20, prior=0.4, random_state=0).fit_ranking(X, np.where(y == 1, 1, -1))
-    assert set(shares) == {1.0}
+    assert set(looks) == {np.inf}

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabel.kernels import stumps
+from fewlabel.kernels.step_functions import score
 from fewlabel.kernels.stumps import MISSING, TIE, UNIT
 
 NO_STUMP = -1, np.zeros(256, dtype=np.uint8), 1.0, 1.0
@@ -213,7 +214,7 @@ def test_score_adds_step_functions(dtype):
     edges = np.array([[-0.5, 0.0, 1.0], [0.3, np.inf, np.inf]], dtype=dtype)
     values = np.array([[1.0, 2.0, 3.0, 4.0, 9.0], [10.0, 20.0, 0.0, 0.0, 90.0]])
     scores = np.zeros(1000)
-    stumps.score(X, np.array([1, 3]), edges, np.array([3, 1]), values, scores, 0, 1000)
+    score(X, np.array([1, 3]), edges, np.array([3, 1]), values, scores, 0, 1000)
     expected = np.zeros(1000)
     for j, (column, m) in enumerate([(1, 3), (3, 1)]):
         x = X[:, column]

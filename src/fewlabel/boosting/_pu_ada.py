@@ -25,7 +25,7 @@ class PUAdaRule(Rule):
     :math:`y h` with the signed weights, an ordinary edge.
     """
 
-    least_edge = 0.0  # `find` has its own minimum
+    least_edge = 0.0  # `search` has its own minimum
     uses = np.array([[True, False, False], [True, True, False]])
 
     def __init__(self, prior, *, start, correction, separate, non_negative, max_step, stop_risk, n_thresholds, seed):
@@ -61,13 +61,15 @@ class PUAdaRule(Rule):
         up_p, down_p, down_u = self._sizes(log_mass)
         return np.array([[up_p, 0.0, 0.0], [down_p, -down_u, 0.0]])
 
-    def find(self, rows, hist, columns, t):
+    def search(self, rows, coefficients, columns, limits, t):
+        """The best of the stumps that the guard accepts; the largest edge of a column may be one that it rejects."""
+        hist = rows.histogram(coefficients, columns)
         as_positives = np.zeros((2, 3))
         as_positives[0, 0] = self._sizes(rows.log_mass)[0]
         positive = rows.histogram(as_positives, columns)
         binning = rows.binning
         slack = int(_TOLERANCE * UNIT)
-        best = best_guarded_stump(
+        position, cut, missing_above, edge = best_guarded_stump(
             hist,
             positive,
             columns,
@@ -77,7 +79,8 @@ class PUAdaRule(Rule):
             slack,
             self._non_negative,
         )
-        return best, None  # the largest edge of a column may be one that the guard rejects
+        column, sign = int(columns[position]), 1 if edge > 0 else -1
+        return rows.split(column, binning.fires(column, cut, sign, missing_above)), cut, edge / UNIT
 
     def _allowed(self, binning, t):
         """The cuts of round t: for each column, values drawn from its range, each moved up to the next cut."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fewlabel.kernels.bins import round_down
-from fewlabel.kernels.stumps import score
+from fewlabel.kernels.step_functions import score
 from fewlabel.threads import RowThreads
 
 

@@ -99,8 +99,11 @@ class Binning:
 
     def missing_above(self, column, cut, chosen):
         """Whether missing values go above a cut: as chosen, or with most rows where training had none."""
-        if self.has_missing[column]:
-            return chosen
+        return chosen if self.has_missing[column] else self.goes_above[column, cut]
+
+    @cached_property
+    def goes_above(self):
+        """Whether most rows, or most of their weight, are above each cut, by column and cut."""
         if self.heavier_above is not None:
-            return self.heavier_above[column, cut]
-        return 2 * self.below[column, cut] < self.n_present[column]
+            return self.heavier_above
+        return 2 * self.below < self.n_present[:, None]

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fewlabel.kernels.stumps import MISSING, UNIT, best_stump, candidates, drift
+from fewlabel.kernels.stumps import MISSING, drift
 
 # A stump fires above its threshold if `sign` is +1, at or below it if `sign` is -1, and on missing values if
 # `on_missing`. It adds `low` to the score where it is silent and `high` where it fires.
@@ -26,7 +26,7 @@ _VANISHED = -600.0  # log of an objective that is zero up to rounding: nothing i
 
 
 class Rule(ABC):
-    """What distinguishes one stump booster from another; a subclass defines all but `find` and `finished`.
+    """What distinguishes one stump booster from another; a subclass defines all but `search` and `finished`.
 
     A mass is the weight of a group: ``log_mass[0]`` is log mean exp(-f) and ``log_mass[1]`` is log mean exp(f), each
     of the positives, the unlabeled rows and the negatives, in this order.
@@ -34,20 +34,19 @@ class Rule(ABC):
 
     least_edge: float  # a stump must have an edge above this
     uses = np.ones((2, 3), dtype=np.bool_)  # the masses that the rule depends on
-    draws_cuts = False  # whether `find` tries only some of the cuts
+    draws_cuts = False  # whether `search` tries only some of the cuts
 
     @abstractmethod
     def coefficients(self, log_mass) -> np.ndarray:
         """Signed weight of each mass, shape (2, 3); the absolute values sum to one."""
 
-    def find(self, rows, hist, columns, t):
-        """The best stump of a histogram, as returned by `best_stump`, and the largest edge of each column.
+    def search(self, rows, coefficients, columns, limits, t):
+        """The best stump of the columns, its cut and its signed edge, as `Rows.search`.
 
-        The edges are None if a column with small ones may still have the best stump. `t` is None in a last search of
-        everything.
+        A rule with another idea of the best stump has its own search, which leaves the limits as they are if a column
+        with small edges may have it. `t` is None in a last search of everything.
         """
-        sizes = np.empty(len(columns), dtype=np.int64)
-        return best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing, sizes), sizes
+        return rows.search(coefficients, columns, limits)
 
     @abstractmethod
     def step(self, edge, shares, log_mass) -> float:
@@ -110,24 +109,21 @@ class EdgeBounds:
     Parameters
     ----------
     n_features : int
+
+    Attributes
+    ----------
+    limits : (ndarray, ndarray, float)
+        Lower and upper bounds, which a search sets, and the error that they may have.
     """
 
     def __init__(self, n_features):
-        self._lower, self._upper = np.zeros(n_features), np.full(n_features, np.inf)
-
-    def candidates(self, columns):
-        """Those of the columns that may have the largest edge of them."""
-        chosen = np.empty_like(columns)
-        return chosen[: candidates(self._lower, self._upper, _EDGE_ERROR, columns, chosen)]
-
-    def search(self, columns, edges):
-        """Note the largest edge of each of some columns."""
-        self._lower[columns] = self._upper[columns] = edges
+        self.limits = np.zeros(n_features), np.full(n_features, np.inf), _EDGE_ERROR
 
     def widen(self, change):
         """Allow for a step that changes no edge by more than this."""
-        self._lower -= change
-        self._upper += change
+        lower, upper, _ = self.limits
+        lower -= change
+        upper += change
 
 
 class StumpLearner:
@@ -176,18 +172,11 @@ class StumpLearner:
     def _search(self, columns, t):
         """The best stump of the given columns and its step; None if no stump is worth a step."""
         rows, rule = self._rows, self._rule
-        columns = self._bounds.candidates(columns)
-        hist = rows.histogram(self._coefficients, columns)
-        (position, cut, missing_above, edge), sizes = rule.find(rows, hist, columns, t)
-        if sizes is not None:
-            self._bounds.search(columns, sizes / UNIT)
-        edge /= UNIT
+        split, cut, edge = rule.search(rows, self._coefficients, columns, self._bounds.limits, t)
         if abs(edge) <= rule.least_edge:
             return None
-        column, sign = int(columns[position]), 1 if edge > 0 else -1
-        split = rows.split(column, rows.binning.fires(column, cut, sign, missing_above))
         step = rule.step(abs(edge), split.shares, rows.log_mass)
-        return (split, cut, sign, step) if step > _ROUNDING else None
+        return (split, cut, 1 if edge > 0 else -1, step) if step > _ROUNDING else None
 
     def _take_step(self, split, low, high):
         self._rows.reweight(split, low, high)

@@ -56,6 +56,13 @@ class Rows(Protocol):
     log_mass: np.ndarray
     table: np.ndarray
 
+    def search(self, coefficients, columns, limits) -> tuple[Split, int, float]:
+        """The best stump of the columns, its cut, and its signed edge.
+
+        `coefficients` are as in `histogram`; `limits` as in `stumps.candidates`: columns that cannot have the best
+        stump are left out, and the bounds of the others become their largest edges.
+        """
+
     def histogram(self, coefficients, columns) -> np.ndarray:
         """Histogram of the signed weights: ``coefficients[kind, group]`` times a row's fraction of its group's weight.
 
@@ -165,6 +172,14 @@ class CodedRows:
 
         return self.threads.over_rows(add_rows, self.n_rows, len(columns))
 
+    def search(self, coefficients, scales, columns, limits, cuts, uses, split):
+        """As `search_parts`, and in one call of a kernel if one thread has all rows: a small table is done by then."""
+        if self.threads.n_ranges(self.n_rows, len(columns)) > 1:
+            return search_parts(self, coefficients, scales, columns, limits, cuts, uses, split)
+        waiting, self._waiting = self._waiting, _NO_STUMP
+        rows = self.codes, self.weights, self.bounds, waiting
+        return stumps.search(rows, coefficients, scales, columns, limits, cuts, uses, split)
+
     def side_sums(self, column, fires, scales):
         """Weight, times ``scales[kind, group]``, where a stump is silent and where it fires, shape (2, 3, 2)."""
         self._catch_up()
@@ -203,12 +218,21 @@ class WeightedRows:
     def __init__(self, binning, coded, uses):
         self.binning, self._coded, self._uses = binning, coded, uses
         self.table = np.zeros((binning.n_features, N_CODES))
+        self._cuts = binning.n_cuts, binning.has_missing, binning.goes_above
         self._set_weights()
 
     def _set_weights(self):
         self.log_mass = _set_weights(self._coded, self.table, self._uses)
         self._sums = np.ones((2, 3))
         self._moved = 0.0
+
+    def search(self, coefficients, columns, limits):
+        scales = UNIT / self._sums
+        split = np.empty(N_CODES, dtype=np.bool_), np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2))
+        column, cut, edge = self._coded.search(
+            coefficients * scales, scales, columns, limits, self._cuts, self._uses, split
+        )
+        return Split(column, *split), cut, edge / UNIT
 
     def histogram(self, coefficients, columns):
         return self._coded.histogram(coefficients * (UNIT / self._sums), columns)
@@ -228,6 +252,16 @@ class WeightedRows:
             self._set_weights()
         else:
             self._coded.reweight(column, fires, high - low)
+
+
+def search_parts(coded, coefficients, scales, columns, limits, cuts, uses, split):
+    """The best stump of rows in parts: the steps of `stumps.search`, each on all parts."""
+    fires, totals, shares = split
+    chosen = np.empty_like(columns)
+    chosen = chosen[: stumps.candidates(*limits, columns, chosen)]
+    column, cut, edge = stumps.choose(coded.histogram(coefficients, chosen), chosen, limits, cuts, fires)
+    stumps.side_shares(coded.side_sums(column, fires, scales), uses, totals, shares)
+    return column, cut, edge
 
 
 def _set_weights(coded, table, uses):

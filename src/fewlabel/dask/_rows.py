@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from fewlabel.boosting.additive import score_stumps
-from fewlabel.boosting.rows import CodedRows
+from fewlabel.boosting.rows import CodedRows, search_parts
 from fewlabel.dask._sketch import merge_sketches, sketch
 from fewlabel.threads import RowThreads
 
@@ -68,6 +68,9 @@ class SpreadRows:
 
     def reweight(self, column, fires, jump):
         self._commands.append((CodedRows.reweight, column, fires, jump))
+
+    def search(self, *args):
+        return search_parts(self, *args)
 
     def histogram(self, coefficients, columns):
         return self._ask(CodedRows.histogram, coefficients, columns, merge=np.add)

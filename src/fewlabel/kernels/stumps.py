@@ -1,4 +1,4 @@
-"""Kernels of the stump boosters: row weights, signed histograms, the best stump, and scores of additive models.
+"""Kernels of the stump boosters: row weights, signed histograms and the best stump.
 
 Weights are summed as 64-bit integers in units of 2**-60. Integer sums do not depend on their order, so a model does not
 depend, in any bit, on the number of threads, on how the rows are split, or on the order of the rows.
@@ -9,7 +9,6 @@ better member of its pairs and ``weights[1, i]`` ~ exp(f) as the worse one.
 """
 
 import numpy as np
-from numba.types import Array, float32, float64, int64, void
 
 from fewlabel.jit import njit
 
@@ -19,8 +18,6 @@ MISSING = 255
 # Edges that differ by less than 1e-12 of all weight are equal, so that rounding never chooses a stump.
 TIE = int(1e-12 * UNIT)
 _BLOCK = 2048  # signed weights of a block (16 KiB) stay in the first-level cache while all columns read them
-_SCORE_BLOCK = 256
-_TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
 @njit(cache=True, nogil=True)
@@ -304,6 +301,68 @@ def _scan(hist, n_cuts, has_missing, target):
 
 
 @njit(cache=True, nogil=True)
+def choose(hist, columns, limits, cuts, fires):
+    """The best stump of a histogram; the bounds of its columns become their largest edges.
+
+    Parameters
+    ----------
+    hist : ndarray of shape (len(columns), 256), int64
+    columns : ndarray of int64
+    limits : (ndarray, ndarray, float)
+        `lower`, `upper` and `slack`, as in `candidates`.
+    cuts : (ndarray, ndarray, ndarray)
+        `n_cuts` and `has_missing`, as in `best_stump`, and whether missing values go above a cut if training had none,
+        indexed by column and cut.
+    fires : ndarray of shape (256,), bool
+        Written: whether the stump fires for each code.
+
+    Returns
+    -------
+    column, cut, edge : int
+    """
+    (lower, upper, _), (n_cuts, has_missing, goes_above) = limits, cuts
+    sizes = np.empty(columns.size, dtype=np.int64)
+    position, cut, missing, edge = best_stump(hist, columns, n_cuts, has_missing, sizes)
+    for j in range(columns.size):
+        lower[columns[j]] = upper[columns[j]] = sizes[j] / UNIT
+    column = columns[position]
+    for code in range(MISSING):
+        fires[code] = (code > cut) == (edge > 0)
+    fires[MISSING] = (missing == 1 if has_missing[column] else goes_above[column, cut]) == (edge > 0)
+    return column, cut, edge
+
+
+@njit(cache=True, nogil=True)
+def search(rows, coefficients, scales, columns, limits, cuts, uses, split):
+    """The best stump of the columns and the weights on its sides, in one call if one thread has all rows.
+
+    Parameters
+    ----------
+    rows : tuple
+        `codes`, `weights`, `bounds` and `last`, as in `histogram`.
+    coefficients, scales : ndarray of shape (2, 3)
+        As in `histogram` and in `side_sums`.
+    columns, limits, cuts, uses
+        As in `candidates`, `choose` and `histogram`.
+    split : (ndarray, ndarray, ndarray)
+        `fires`, as in `choose`, `totals` and `shares`, as in `side_shares`; written.
+
+    Returns
+    -------
+    column, cut, edge : int
+    """
+    (codes, weights, bounds, last), (fires, totals, shares) = rows, split
+    chosen = np.empty_like(columns)
+    chosen = chosen[: candidates(*limits, columns, chosen)]
+    hist, sums = np.zeros((chosen.size, N_CODES), dtype=np.int64), np.zeros((2, 3, 2), dtype=np.int64)
+    histogram(codes, weights, bounds, coefficients, chosen, uses, last, hist)
+    column, cut, edge = choose(hist, chosen, limits, cuts, fires)
+    side_sums(codes[column], fires.view(np.uint8), weights, bounds, uses, scales, sums)
+    side_shares(sums, uses, totals, shares)
+    return column, cut, edge
+
+
+@njit(cache=True, nogil=True)
 def best_guarded_stump(hist, positive, columns, n_cuts, has_missing, allowed, slack, guard):
     """The stump with the largest edge among those whose error, and whose error on negatives, are not negative.
 
@@ -376,48 +435,3 @@ def add_scores(codes, table, columns, scores, start, stop):
         code, values = codes[columns[j]], table[columns[j]]
         for i in range(start, stop):
             scores[i] += values[code[i]]
-
-
-@njit(
-    [
-        void(_TABLE[t], int64[::1], Array(t, 2, "C"), int64[::1], float64[:, ::1], float64[::1], int64, int64)
-        for t in _TABLE
-    ],
-    cache=True,
-    nogil=True,
-)
-def score(X, columns, edges, n_edges, values, scores, start, stop):
-    """Add the step functions of an additive model to the scores of rows ``start:stop``.
-
-    The interval of a value is found by counting the edges below it: a loop without branches that the compiler turns
-    into vector code, so that an edge costs a fraction of a cycle per row. Stumps with equal edges share that cost.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    columns : ndarray of int64
-        Column of each step function.
-    edges : ndarray of shape (len(columns), width)
-        Edges in the type of `X`.
-    n_edges : ndarray of int64
-    values : ndarray of shape (len(columns), width + 2)
-        Value of each interval; the value for NaN is the last one.
-    scores : ndarray of shape (n_samples,)
-        Changed in place.
-    """
-    missing = values.shape[1] - 1
-    x = np.empty(_SCORE_BLOCK, X.dtype)
-    interval = np.empty(_SCORE_BLOCK, np.int32)
-    for lo in range(start, stop, _SCORE_BLOCK):  # a block of rows stays in cache while its columns are read
-        n = min(lo + _SCORE_BLOCK, stop) - lo
-        for j in range(columns.size):
-            e, value = columns[j], values[j]
-            for i in range(n):
-                x[i] = X[lo + i, e]
-            interval[:] = 0
-            for k in range(n_edges[j]):
-                edge = edges[j, k]
-                for i in range(_SCORE_BLOCK):
-                    interval[i] += edge < x[i]
-            for i in range(n):
-                scores[lo + i] += value[np.uint32(interval[i] if x[i] == x[i] else missing)]
