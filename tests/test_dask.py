@@ -18,6 +18,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 from fewlabel import dask as spread  # noqa: E402
+from fewlabel.dask import _blocks  # noqa: E402
 from fewlabel.dask._rows import SpreadRows  # noqa: E402
 
 BOOSTERS = {
@@ -359,6 +360,58 @@ def test_two_workers_give_the_model_of_one_machine(client):
     local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y)
     far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (500, 0, 700)), client=client)
     assert_same(local, far, X)
+
+
+def test_eight_workers_answer_through_at_most_four(monkeypatch):
+    from distributed import Client, LocalCluster
+
+    workers, start = [], _blocks.RemoteParts.__init__
+
+    def counted(parts, client, futures):
+        start(parts, client, futures)
+        workers.append((len(futures), len(parts._actors)))
+
+    monkeypatch.setattr(_blocks.RemoteParts, "__init__", counted)
+    X, y, _ = table()
+    local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit_ranking(X, y)
+    with (
+        LocalCluster(n_workers=8, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (75,) * 16), client=client)
+    assert_same(local, far, X)
+    ((n_workers, n_asked),) = workers
+    assert n_asked <= 4 < n_workers
+
+
+def test_workers_are_asked_in_a_tree():
+    class Answer:
+        def __init__(self, value):
+            self.value = value
+
+        def result(self):
+            return self.value
+
+    class Actor:
+        def __init__(self, number):
+            self.parts, self.asked = _blocks.Parts([number], 1), 0
+
+        def adopt(self, others):
+            return Answer(self.parts.adopt(others))
+
+        def call(self, *args, **options):
+            self.asked += 1
+            return Answer(self.parts.call(*args, **options))
+
+    actors = [Actor(number) for number in range(30)]
+    first = _blocks._plant(actors)
+    assert len(first) == 4
+    total = sum(actor.call(lambda number: number, merge=lambda a, b: a + b).result() for actor in first)
+    assert total == sum(range(30))
+    every = [number for actor in first for number in actor.call(lambda number: number).result()]
+    assert sorted(every) == list(range(30))
+    assert {actor.asked for actor in actors} == {2}
+    assert max(len(actor.parts._others) for actor in actors) <= 4
 
 
 def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):

@@ -8,6 +8,8 @@ import numpy as np
 from dask import delayed
 from joblib import effective_n_jobs
 
+_FAN_OUT = 4  # workers that the client, or a worker, talks to
+
 
 class Blocks:
     """The blocks of a Dask collection and its labels.
@@ -79,17 +81,25 @@ class Parts:
     """
 
     def __init__(self, parts, n_threads):
-        self._parts = parts
+        self._parts, self._others = parts, []
         self._map = map if n_threads == 1 else ThreadPoolExecutor(n_threads).map
+
+    def adopt(self, others):
+        """Answer for other workers, too: `others` are actors with their parts."""
+        self._others = others
 
     def call(self, work, *values, merge=None):
         """List of ``work(part, *values)`` of each object; or, with `merge`, all of them merged in pairs."""
+        asked = [other.call(work, *values, merge=merge) for other in self._others]
         found = list(self._map(lambda part: work(part, *values), self._parts))
-        return found if merge is None else reduce(merge, found)
+        return _join(found, [answer.result() for answer in asked], merge)
 
 
 class RemoteParts:
     """`Parts` on the workers of a cluster.
+
+    The client talks to a few workers, each of these to a few others, and so on: a question reaches all of them, and the
+    answers are merged on the way back, in a time that grows with the logarithm of their number.
 
     Parameters
     ----------
@@ -99,19 +109,32 @@ class RemoteParts:
     """
 
     def __init__(self, client, parts):
-        self._futures, self._actors = parts, client.gather(parts)
+        self._futures, self._actors = parts, _plant(client.gather(parts))
 
     def call(self, work, *values, merge=None):
         """As `Parts.call`, with the parts of all workers."""
         try:
-            answers = [actor.call(work, *values, merge=merge) for actor in self._actors]
-            found = [answer.result() for answer in answers]
+            asked = [actor.call(work, *values, merge=merge) for actor in self._actors]
+            return _join([], [answer.result() for answer in asked], merge)
         except Exception as error:
             raise RuntimeError(
                 f"a worker was lost or failed while fitting ({type(error).__name__}: {error}): its rows are gone, so "
                 "the fit cannot continue. Run it again; with checkpoint= it continues from the last checkpoint"
             ) from error
-        return [part for parts in found for part in parts] if merge is None else reduce(merge, found)
+
+
+def _plant(actors):
+    """The actors to ask, at most `_FAN_OUT`; each of them asks the others of its branch."""
+    branches = [actors[k::_FAN_OUT] for k in range(min(_FAN_OUT, len(actors)))]
+    for first, *others in branches:
+        if others:
+            first.adopt(_plant(others)).result()
+    return [branch[0] for branch in branches]
+
+
+def _join(found, answers, merge):
+    """The results of single parts and the answers for several of them as one answer."""
+    return found + [part for parts in answers for part in parts] if merge is None else reduce(merge, found + answers)
 
 
 def _delayed_blocks(X, y):
