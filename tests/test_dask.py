@@ -2,6 +2,7 @@ import os
 import pickle
 import signal
 import time
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,8 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 from fewlabel import dask as spread  # noqa: E402
-from fewlabel.dask import _blocks  # noqa: E402
 from fewlabel.dask._rows import SpreadRows  # noqa: E402
+from reference.dask_blocks import assert_same, in_blocks, table  # noqa: E402
 
 BOOSTERS = {
     "PNUAUCBoostClassifier": {},
@@ -28,31 +29,8 @@ BOOSTERS = {
 }
 
 
-def table(n=1200, levels=30, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, levels, size=(n, 5)).astype(float) if levels else rng.normal(size=(n, 5))
-    score = X[:, 0] + X[:, 1] + rng.normal(size=n) * X.std()
-    true = (score > np.median(score)).astype(int)
-    X[rng.random(X.shape) < 0.05] = np.nan
-    return X, np.where(rng.random(n) < 0.25, true, -1), true
-
-
 def labels_for(name, y):
     return np.where(y == 1, 1, -1) if name.startswith("PU") else y
-
-
-def in_blocks(X, y, sizes):
-    return da.from_array(X, chunks=(sizes, X.shape[1])), da.from_array(y, chunks=(sizes,))
-
-
-def assert_same(model, other, X, probabilities=True):
-    for field in ("column", "threshold", "sign", "on_missing"):
-        np.testing.assert_array_equal(model.stumps_[field], other.stumps_[field])
-    np.testing.assert_allclose(model.stumps_["high"], other.stumps_["high"], rtol=1e-9)
-    np.testing.assert_allclose(model.train_loss_, other.train_loss_, rtol=1e-9)
-    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-9)
-    if probabilities:
-        np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", BOOSTERS)
@@ -172,14 +150,6 @@ def test_bad_input_is_reported(change, message):
     X, y, _ = table()
     with pytest.raises((ValueError, TypeError), match=message):
         spread.PNUAUCBoostClassifier(5).fit(*change(X, y))
-
-
-def test_what_is_not_offered():
-    X, y, _ = table()
-    with pytest.raises(ValueError, match="Dask"):
-        spread.PNUAUCBoostClassifier(5, early_stopping=True).fit(*in_blocks(X, y, (600, 600)))
-    with pytest.raises(ValueError, match="prior"):
-        spread.PUAdaBoostClassifier(5).fit(*in_blocks(X, labels_for("PU", y), (600, 600)))
 
 
 @pytest.mark.parametrize("name", BOOSTERS)
@@ -323,8 +293,6 @@ def test_sparse_blocks_of_least_squares(risk):
 
 
 def test_sketches_merge_to_about_the_quantiles():
-    from functools import reduce
-
     from fewlabel.dask._sketch import merge_sketches, sketch
 
     rng = np.random.default_rng(0)
@@ -360,58 +328,6 @@ def test_two_workers_give_the_model_of_one_machine(client):
     local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y)
     far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (500, 0, 700)), client=client)
     assert_same(local, far, X)
-
-
-def test_eight_workers_answer_through_at_most_four(monkeypatch):
-    from distributed import Client, LocalCluster
-
-    workers, start = [], _blocks.RemoteParts.__init__
-
-    def counted(parts, client, futures):
-        start(parts, client, futures)
-        workers.append((len(futures), len(parts._actors)))
-
-    monkeypatch.setattr(_blocks.RemoteParts, "__init__", counted)
-    X, y, _ = table()
-    local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit_ranking(X, y)
-    with (
-        LocalCluster(n_workers=8, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (75,) * 16), client=client)
-    assert_same(local, far, X)
-    ((n_workers, n_asked),) = workers
-    assert n_asked <= 4 < n_workers
-
-
-def test_workers_are_asked_in_a_tree():
-    class Answer:
-        def __init__(self, value):
-            self.value = value
-
-        def result(self):
-            return self.value
-
-    class Actor:
-        def __init__(self, number):
-            self.parts, self.asked = _blocks.Parts([number], 1), 0
-
-        def adopt(self, others):
-            return Answer(self.parts.adopt(others))
-
-        def call(self, *args, **options):
-            self.asked += 1
-            return Answer(self.parts.call(*args, **options))
-
-    actors = [Actor(number) for number in range(30)]
-    first = _blocks._plant(actors)
-    assert len(first) == 4
-    total = sum(actor.call(lambda number: number, merge=lambda a, b: a + b).result() for actor in first)
-    assert total == sum(range(30))
-    every = [number for actor in first for number in actor.call(lambda number: number).result()]
-    assert sorted(every) == list(range(30))
-    assert {actor.asked for actor in actors} == {2}
-    assert max(len(actor.parts._others) for actor in actors) <= 4
 
 
 def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):

@@ -107,3 +107,13 @@ class Binning:
         if self.heavier_above is not None:
             return self.heavier_above
         return 2 * self.below < self.n_present[:, None]
+
+    def table(self, stumps):
+        """Sum of stumps whose thresholds are cuts, by column and code, shape (n_features, 256)."""
+        table = np.zeros((self.n_features, N_CODES))
+        for column, threshold, sign, on_missing, low, high in stumps.tolist():
+            cut = np.searchsorted(self.cuts[column, : self.n_cuts[column]], threshold)
+            fires = _ABOVE[cut] if sign > 0 else ~_ABOVE[cut]
+            table[column, :MISSING] += np.where(fires, high, low)[:MISSING]
+            table[column, MISSING] += high if on_missing else low
+        return table

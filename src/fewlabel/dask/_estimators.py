@@ -9,14 +9,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
 from fewlabel.base import MOST_OUT_OF_FOLD, fit_context
+from fewlabel.boosting.additive import score_stumps
 from fewlabel.boosting.rows import WeightedRows
+from fewlabel.boosting.stopping import ValidationStop
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._checkpoint import Checkpoint, digest
 from fewlabel.dask._lazy import lazily
 from fewlabel.dask._rows import SCORE_POINTS, SIGNS, SpreadRows, code_block, merge_scores
+from fewlabel.dask._samples import (
+    Without,
+    hold_out,
+    labeled_hashes,
+    merge_hashes,
+    merge_held_out,
+    merge_samples,
+    read_held_out,
+    sample,
+)
 from fewlabel.dask._sketch import bin_sketches, merge_sketches, sketch
 from fewlabel.exceptions import LabelError
 from fewlabel.linear.moments import group_moments
+from fewlabel.prior import class_prior
+from fewlabel.threads import RowThreads
 
 
 def _look(X, y):
@@ -193,8 +207,8 @@ class _DaskBooster(_DaskModel):
         """
         if checkpoint_every < 1:
             raise ValueError(f"checkpoint_every={checkpoint_every} must be at least 1")
-        if self.early_stopping is True:
-            raise ValueError("early_stopping=True holds out rows in memory: with Dask use 'alarm' or False")
+        if checkpoint is not None and self.early_stopping is True:
+            raise ValueError("a checkpoint does not keep the best round of early_stopping=True: leave out one of them")
         with _beside_tasks():
             blocks, read = self._begin(X, y, client)
             self._fit_blocks(blocks, read, checkpoint, checkpoint_every, callback)
@@ -203,6 +217,10 @@ class _DaskBooster(_DaskModel):
     def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every, callback):
         self._compare_with_last_fit()
         previous, losses = self._previous_rounds()
+        read_all, held_out = read, None
+        if self.early_stopping is True:
+            read = Without(read, hold_out(blocks.fold(labeled_hashes, merge_hashes, read), self.validation_fraction))
+            held_out = blocks.fold(read_held_out, merge_held_out, read)[:2]
         identify = checkpoint is not None
         sizes, columns, known = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabeled(), identify)
         if not self._uses_unlabeled():
@@ -219,6 +237,9 @@ class _DaskBooster(_DaskModel):
         uses = rule.uses & (sizes > 0)
         coded = SpreadRows(blocks.keep(code_block, read, binning, sizes, uses, previous))
         rows = WeightedRows(binning, coded, uses)
+        stopper = self._alarm(rows, rule, has_unlabeled)
+        if held_out is not None:
+            stopper = self._validation(held_out, binning, previous)
 
         def note(t, stump, objective):
             if saved is not None:
@@ -226,10 +247,22 @@ class _DaskBooster(_DaskModel):
             if callback is not None:
                 callback(t + 1, self.n_estimators, f"round {t + 1}")
 
-        self._boost(rows, rule, previous, losses, self._alarm(rows, rule, has_unlabeled), note)
-        self._set_threshold_from(coded.score_sketches(rows.table), blocks, read)
+        self._boost(rows, rule, previous, losses, stopper, note)
+        sketches = coded.score_sketches(binning.table(self.stumps_[len(previous) :]))
+        if held_out is not None:
+            scores, signs = score_stumps(self.stumps_, held_out[0]), held_out[1]
+            sketches = merge_scores(sketches, [sketch(scores[signs == sign], SCORE_POINTS) for sign in SIGNS])
+        self._set_threshold_from(sketches, blocks, read_all)
         if saved is not None:
             saved.remove()
+
+    def _validation(self, held_out, binning, previous):
+        """What stops the fit by the AUC of the held-out rows."""
+        X, signs = held_out
+        with RowThreads(1) as threads:
+            codes = binning.encode(X, np.arange(len(X)), threads)
+        start = score_stumps(previous, X) if len(previous) else np.zeros(len(X))
+        return ValidationStop(codes, start, signs, None, self.n_iter_no_change)
 
 
 class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
@@ -273,7 +306,10 @@ class RankBoostClassifier(_DaskBooster, boosting.RankBoostClassifier):
 
 
 class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
-    """Ada-PU on Dask collections; as `fewlabel.PUAdaBoostClassifier`, but `prior` must be given.
+    """Ada-PU on Dask collections; parameters and attributes as in `fewlabel.PUAdaBoostClassifier`.
+
+    Without a `prior`, it is estimated from at most 10,000 positives and 10,000 unlabeled rows, chosen by a hash of
+    their values. A given one is not checked against the rows.
 
     Examples
     --------
@@ -290,12 +326,15 @@ class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
     _in_memory = boosting.PUAdaBoostClassifier
 
     def _fit_blocks(self, blocks, read, *options):
-        if self.prior is None:
-            raise ValueError(
-                "prior=None is not supported with Dask: give a number, for example from estimate_class_prior on a "
-                "sample of the rows"
-            )
-        self.prior_ = self.prior
+        if self.prior is not None:
+            self.prior_ = self.prior
+        elif not (self.warm_start and hasattr(self, "stumps_")):
+            X, signs, _ = blocks.fold(sample, merge_samples, read)
+            if not (signs > 0).any():
+                raise LabelError("no row is labeled positive")
+            least = 1.0 / (np.count_nonzero(signs == 0) + 1)
+            # One seed for all fits: a fit that continues from its checkpoint must have the same prior.
+            self.prior_ = float(np.clip(class_prior(X, signs > 0, random_state=0), least, 1.0 - least))
         super()._fit_blocks(blocks, read, *options)
 
 

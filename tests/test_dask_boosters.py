@@ -1,0 +1,127 @@
+"""Dask boosters: what they choose by hashes of rows, and how workers pass questions on."""
+
+from functools import reduce
+
+import numpy as np
+import pytest
+
+import fewlabel
+
+pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
+pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pip install 'fewlabel[dask]'")
+
+from fewlabel import dask as spread
+from fewlabel.dask import _blocks
+from fewlabel.dask._samples import Without, hold_out, labeled_hashes, merge_samples, sample
+from reference.dask_blocks import assert_same, in_blocks, table
+
+
+def test_early_stopping_holds_out_the_same_rows_in_any_blocks():
+    X, y, _ = table()
+    forms = dict(n_estimators=300, early_stopping=True, validation_fraction=0.3, learning_rate=0.5, random_state=0)
+    one, other = (
+        spread.PNUAUCBoostClassifier(**forms).fit(*in_blocks(X, y, sizes)) for sizes in ((1200,), (1, 300, 0, 899))
+    )
+    assert_same(one, other, X)
+    assert 0 < one.n_iter_ < 300
+    np.testing.assert_allclose(one.offset_, other.offset_, rtol=1e-6)
+    limits = hold_out(labeled_hashes(X, y, lambda X, y: (X, np.where(y < 0, 0, 2 * y - 1))), 0.3)
+    kept, signs = Without(lambda X, y: (X, np.where(y < 0, 0, 2 * y - 1)), limits)(X, y)
+    assert len(kept) < len(X)
+    few = np.where(signs == 0, -1, signs > 0)
+    rest = fewlabel.PNUAUCBoostClassifier(one.n_iter_, learning_rate=0.5, random_state=0).fit_ranking(kept, few)
+    for field in ("column", "threshold", "sign", "on_missing"):
+        np.testing.assert_array_equal(rest.stumps_[field], one.stumps_[field])
+
+
+def test_early_stopping_needs_labels_to_hold_out():
+    X, y, _ = table(40)
+    y[:] = -1
+    y[:3] = 0, 1, 1
+    with pytest.raises(fewlabel.exceptions.LabelError, match="early_stopping"):
+        spread.PNUAUCBoostClassifier(5, early_stopping=True).fit(*in_blocks(X, y, (20, 20)))
+    with pytest.raises(ValueError, match="checkpoint"):
+        spread.PNUAUCBoostClassifier(5, early_stopping=True).fit(*in_blocks(X, y, (20, 20)), checkpoint="rounds")
+
+
+def test_the_threshold_is_that_of_the_rounds_that_are_kept():
+    X, y, _ = table(levels=200)
+    y[150:] = -1
+    form = dict(n_estimators=300, gamma=0.95, learning_rate=1.0, early_stopping="alarm", random_state=0)
+    local = fewlabel.PNUAUCBoostClassifier(**form).fit_ranking(X, y)
+    far = spread.PNUAUCBoostClassifier(**form).fit(*in_blocks(X, y, (600, 600)))
+    assert local.n_iter_ < 300
+    assert_same(local, far, X)
+    assert far.offset_ == pytest.approx(local.offset_, abs=1e-9)
+
+
+def test_the_prior_is_estimated_from_a_sample():
+    X, y, true = fewlabel.make_pu(3000, prior=0.3, separation=3.0, return_true=True, random_state=0)
+    one, other = (
+        spread.PUAdaBoostClassifier(30, random_state=seed).fit(*in_blocks(X, y, sizes))
+        for seed, sizes in ((0, (3000,)), (1, (1000, 1500, 500)))
+    )
+    assert one.prior_ == other.prior_
+    assert one.prior_ == pytest.approx(true[y != 1].mean(), abs=0.08)
+
+
+def test_samples_do_not_depend_on_the_blocks():
+    X, y, _ = table()
+    parts = [sample(X[k::3], y[k::3], lambda X, y: (X, np.sign(y)), 50) for k in range(3)]
+    merged = reduce(lambda one, other: merge_samples(one, other, 50), parts)
+    whole = sample(X, y, lambda X, y: (X, np.sign(y)), 50)
+    for one, other in zip(merged, whole):
+        np.testing.assert_array_equal(one, other)
+    assert np.unique(whole[1], return_counts=True)[1].tolist() == [50, 50, 50]
+
+
+def test_eight_workers_answer_through_at_most_four(monkeypatch):
+    from distributed import Client, LocalCluster
+
+    workers, start = [], _blocks.RemoteParts.__init__
+
+    def counted(parts, client, futures):
+        start(parts, client, futures)
+        workers.append((len(futures), len(parts._actors)))
+
+    monkeypatch.setattr(_blocks.RemoteParts, "__init__", counted)
+    X, y, _ = table()
+    local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y)
+    with (
+        LocalCluster(n_workers=8, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (75,) * 16), client=client)
+    assert_same(local, far, X)
+    ((n_workers, n_asked),) = workers
+    assert n_asked <= 4 < n_workers
+
+
+def test_workers_are_asked_in_a_tree():
+    class Answer:
+        def __init__(self, value):
+            self.value = value
+
+        def result(self):
+            return self.value
+
+    class Actor:
+        def __init__(self, number):
+            self.parts, self.asked = _blocks.Parts([number], 1), 0
+
+        def adopt(self, others):
+            return Answer(self.parts.adopt(others))
+
+        def call(self, *args, **options):
+            self.asked += 1
+            return Answer(self.parts.call(*args, **options))
+
+    actors = [Actor(number) for number in range(30)]
+    first = _blocks._plant(actors)
+    assert len(first) == 4
+    total = sum(actor.call(lambda number: number, merge=lambda a, b: a + b).result() for actor in first)
+    assert total == sum(range(30))
+    every = [number for actor in first for number in actor.call(lambda number: number).result()]
+    assert sorted(every) == list(range(30))
+    assert {actor.asked for actor in actors} == {2}
+    assert max(len(actor.parts._others) for actor in actors) <= 4
