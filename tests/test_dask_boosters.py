@@ -10,10 +10,72 @@ import fewlabel
 pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
 pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pip install 'fewlabel[dask]'")
 
+import dask.array as da
+
 from fewlabel import dask as spread
 from fewlabel.dask import _blocks
 from fewlabel.dask._samples import Without, hold_out, labeled_hashes, merge_samples, sample
 from reference.dask_blocks import assert_same, in_blocks, table
+
+
+def _read(X, y):
+    return X, np.where(y < 0, 0, 2 * y - 1), None
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("PNUAUCBoostClassifier", {"gamma": 0.9}),
+        ("RankBoostClassifier", {}),
+        ("PUAdaBoostClassifier", {"prior": 0.4}),
+    ],
+)
+def test_weighted_rows_give_the_model_of_one_machine(name, options):
+    X, y, _ = table()
+    y = np.where(y == 1, 1, -1) if name.startswith("PU") else y
+    weight = np.random.default_rng(3).integers(0, 4, len(y)).astype(float) / 2
+    form = dict(n_estimators=20, random_state=0, max_bins=12, **options)
+    local = getattr(fewlabel, name)(**form)
+    local = (local.fit if name == "RankBoostClassifier" else local.fit_ranking)(X, y, sample_weight=weight)
+    for sizes in ((1200,), (1, 300, 0, 899)):
+        blocks = in_blocks(X, y, sizes)
+        far = getattr(spread, name)(**form).fit(*blocks, da.from_array(weight, chunks=(sizes,)))
+        assert_same(local, far, X)
+
+
+def test_weights_stand_for_repeated_rows():
+    X, y, _ = table(levels=0)
+    times = np.random.default_rng(3).integers(0, 3, len(y))
+    form = dict(n_estimators=20, gamma=0.9, random_state=0, max_bins=12)
+    repeated = in_blocks(np.repeat(X, times, axis=0), np.repeat(y, times), (400, times.sum() - 400))
+    weighted = (*in_blocks(X, y, (600, 600)), da.from_array(times.astype(float), chunks=600))
+    one, other = (spread.PNUAUCBoostClassifier(**form).fit(*blocks) for blocks in (repeated, weighted))
+    assert_same(one, other, X)
+
+
+def test_weights_with_early_stopping_and_a_prior_to_estimate():
+    X, y, _ = table()
+    weight = np.random.default_rng(3).integers(0, 3, len(y)).astype(float)
+    blocks = (*in_blocks(X, y, (500, 700)), da.from_array(weight, chunks=300))
+    form = dict(early_stopping=True, validation_fraction=0.3, learning_rate=0.5, random_state=0)
+    stopped = spread.PNUAUCBoostClassifier(200, **form).fit(*blocks)
+    assert 0 < stopped.n_iter_ < 200
+    counted = weight > 0
+    kept = (*in_blocks(X[counted], y[counted], (300, counted.sum() - 300)), da.from_array(weight[counted], chunks=300))
+    assert_same(stopped, spread.PNUAUCBoostClassifier(200, **form).fit(*kept), X)
+    pu = spread.PUAdaBoostClassifier(5, random_state=0)
+    pu.fit(blocks[0], da.from_array(np.where(y == 1, 1, -1), chunks=300), blocks[2])
+    assert 0 < pu.prior_ < 1
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [(np.full(1200, -1.0), "sample_weight"), (np.full(1200, np.nan), "sample_weight"), (np.ones(900), "900")],
+)
+def test_bad_weights_are_reported(weight, message):
+    X, y, _ = table()
+    with pytest.raises(ValueError, match=message):
+        spread.PNUAUCBoostClassifier(5).fit(*in_blocks(X, y, (600, 600)), da.from_array(weight, chunks=300))
 
 
 def test_early_stopping_holds_out_the_same_rows_in_any_blocks():
@@ -25,8 +87,8 @@ def test_early_stopping_holds_out_the_same_rows_in_any_blocks():
     assert_same(one, other, X)
     assert 0 < one.n_iter_ < 300
     np.testing.assert_allclose(one.offset_, other.offset_, rtol=1e-6)
-    limits = hold_out(labeled_hashes(X, y, lambda X, y: (X, np.where(y < 0, 0, 2 * y - 1))), 0.3)
-    kept, signs = Without(lambda X, y: (X, np.where(y < 0, 0, 2 * y - 1)), limits)(X, y)
+    limits = hold_out(labeled_hashes(X, y, _read), 0.3)
+    kept, signs, _ = Without(_read, limits)(X, y)
     assert len(kept) < len(X)
     few = np.where(signs == 0, -1, signs > 0)
     rest = fewlabel.PNUAUCBoostClassifier(one.n_iter_, learning_rate=0.5, random_state=0).fit_ranking(kept, few)
@@ -67,11 +129,12 @@ def test_the_prior_is_estimated_from_a_sample():
 
 def test_samples_do_not_depend_on_the_blocks():
     X, y, _ = table()
-    parts = [sample(X[k::3], y[k::3], lambda X, y: (X, np.sign(y)), 50) for k in range(3)]
+    parts = [sample(X[k::3], y[k::3], lambda X, y: (X, np.sign(y), None), 50) for k in range(3)]
     merged = reduce(lambda one, other: merge_samples(one, other, 50), parts)
-    whole = sample(X, y, lambda X, y: (X, np.sign(y)), 50)
-    for one, other in zip(merged, whole):
+    whole = sample(X, y, lambda X, y: (X, np.sign(y), None), 50)
+    for one, other in zip(merged, whole):  # weights are None
         np.testing.assert_array_equal(one, other)
+    assert whole[2] is None
     assert np.unique(whole[1], return_counts=True)[1].tolist() == [50, 50, 50]
 
 

@@ -104,7 +104,7 @@ class CodedRows:
         self.codes, self.bounds, self.threads = codes, bounds, threads
         self.n_features, self.n_rows = codes.shape
         self.weights = np.zeros((2, self.n_rows))
-        self._sample_weight, self._uses, self._start_scores = sample_weight, uses, start_scores
+        self.sample_weight, self._uses, self._start_scores = sample_weight, uses, start_scores
         self._waiting = _NO_STUMP
 
     def scores(self, table):
@@ -132,7 +132,7 @@ class CodedRows:
                     continue
                 of_group -= largest[kind, g]
                 np.exp(of_group, out=of_group)
-                of_group *= self._sample_weight[g]
+                of_group *= self.sample_weight[g]
                 sums[kind, g] = np.sort(of_group).sum()  # sorted: does not depend on the order of the rows
         return sums
 

@@ -22,10 +22,16 @@ class Blocks:
     X, y : Dask collections
     client : distributed.Client or None
         If None, the threads of this process do the work.
+    weight : Dask collection, default=None
+        Weights of the rows. With them the second argument of every pass is a tuple, labels and weights of a block.
     """
 
-    def __init__(self, X, y, client):
-        self._blocks = _delayed_blocks(X, y)
+    def __init__(self, X, y, client, weight=None):
+        self._blocks = _delayed_blocks(X, y, "y")
+        self.weighted = weight is not None
+        if self.weighted:
+            weights = _delayed_blocks(X, weight, "sample_weight")
+            self._blocks = [(X, delayed(_pair)(y, w)) for (X, y), (_, w) in zip(self._blocks, weights)]
         self._client = client
 
     def fold(self, work, merge, *args):
@@ -137,15 +143,19 @@ def _join(found, answers, merge):
     return found + [part for parts in answers for part in parts] if merge is None else reduce(merge, found + answers)
 
 
-def _delayed_blocks(X, y):
-    """Pairs of a block of rows, with all columns, and its labels."""
+def _pair(labels, weight):
+    return labels, weight
+
+
+def _delayed_blocks(X, y, name_of_y):
+    """Pairs of a block of rows, with all columns, and its labels or weights."""
     if hasattr(X, "rechunk"):
         X = X.rechunk({1: -1})
         if hasattr(y, "rechunk") and not any(np.isnan(n) for n in (*X.chunks[0], *y.chunks[0])):
             if sum(X.chunks[0]) != sum(y.chunks[0]):
-                raise ValueError(f"X has {sum(X.chunks[0])} rows and y has {sum(y.chunks[0])}")
+                raise ValueError(f"X has {sum(X.chunks[0])} rows and {name_of_y} has {sum(y.chunks[0])}")
             y = y.rechunk({0: X.chunks[0]})
-    for name, value in (("X", X), ("y", y)):
+    for name, value in (("X", X), (name_of_y, y)):
         if not hasattr(value, "to_delayed"):
             raise TypeError(
                 f"{name} is a {type(value).__name__} and must be a Dask array or DataFrame: for data in memory use the "
@@ -154,5 +164,5 @@ def _delayed_blocks(X, y):
     # Not optimized: the optimizer joins partitions of Parquet files, more of them for y, a single column, than for X.
     rows, labels = (np.ravel(np.asarray(v.to_delayed(optimize_graph=False), dtype=object)).tolist() for v in (X, y))
     if len(rows) != len(labels):
-        raise ValueError(f"X has {len(rows)} partitions and y has {len(labels)}: repartition one of them")
+        raise ValueError(f"X has {len(rows)} partitions and {name_of_y} has {len(labels)}: repartition one of them")
     return list(zip(rows, labels))

@@ -33,11 +33,24 @@ from fewlabel.prior import class_prior
 from fewlabel.threads import RowThreads
 
 
+def _labels_and_weight(y):
+    """Labels of a block, and its weights or None."""
+    labels, weight = y if isinstance(y, tuple) else (y, None)
+    return np.asarray(labels), None if weight is None else np.asarray(weight, dtype=np.float64)
+
+
 def _look(X, y):
-    """The first rows, and the distinct labels."""
+    """The first rows, and the distinct labels of rows that count."""
+    y, weight = _labels_and_weight(y)
     if X.shape[0] != len(y):
         raise ValueError(f"a partition of X has {X.shape[0]} rows and that of y has {len(y)}")
-    return X.iloc[:2] if hasattr(X, "iloc") else X[:2], _distinct(np.asarray(y))
+    if weight is not None:
+        if len(weight) != len(y):
+            raise ValueError(f"a partition of y has {len(y)} rows and that of sample_weight has {len(weight)}")
+        if not (np.isfinite(weight) & (weight >= 0)).all():
+            raise ValueError("sample_weight must hold numbers from 0 on: replace negative, infinite and missing ones")
+        y = y[weight > 0]
+    return X.iloc[:2] if hasattr(X, "iloc") else X[:2], _distinct(y)
 
 
 def _look_at_both(one, other):
@@ -49,7 +62,10 @@ def _distinct(labels):
 
 
 class _Reader:
-    """Rows of a block as floats, and the sign of each by its label; rows with a missing label are unlabeled."""
+    """Rows of a block as floats, the sign of each by its label, and their weights or None.
+
+    Rows with a missing label are unlabeled; rows of weight 0 are left out.
+    """
 
     def __init__(self, known):
         self._known = known
@@ -58,7 +74,11 @@ class _Reader:
         X = X if issparse(X) else np.asarray(X)
         kind = X.dtype if X.dtype == np.float32 else np.float64
         X = X.tocsr().astype(kind) if issparse(X) else np.ascontiguousarray(X, dtype=kind)
-        return X, pd.Series(np.asarray(y)).map(self._known).fillna(0).to_numpy(dtype=np.int8)
+        y, weight = _labels_and_weight(y)
+        signs = pd.Series(y).map(self._known).fillna(0).to_numpy(dtype=np.int8)
+        if weight is None or (weight > 0).all():
+            return X, signs, weight
+        return X[weight > 0], signs[weight > 0], weight[weight > 0]
 
 
 class _DaskModel:
@@ -109,9 +129,9 @@ class _DaskModel:
             self._fit_blocks(blocks, read)
         return self
 
-    def _begin(self, X, y, client):
+    def _begin(self, X, y, client, sample_weight=None):
         """Check what can be checked on few rows, and read the classes; return the blocks, and a reader of blocks."""
-        blocks = Blocks(X, y, _current_client() if client is None else client)
+        blocks = Blocks(X, y, _current_client() if client is None else client, sample_weight)
         head, values = blocks.fold(_look, _look_at_both)
         if not head.shape[0]:
             raise ValueError("X has no rows: every partition is empty")
@@ -122,23 +142,24 @@ class _DaskModel:
         known = {value: sign for value, sign in zip(values.tolist(), signs.tolist()) if not pd.isna(value)}
         return blocks, _Reader(known)
 
-    def _set_threshold_from(self, sketches, blocks, read):
+    def _set_threshold_from(self, sketches, blocks, read, n_labeled):
         """Threshold and calibration from a sketch of the scores of each group; out of fold, from the labeled rows."""
         scores, counts = (np.concatenate(part) for part in zip(*sketches))
         signs = np.repeat(SIGNS, [len(v) for v, _ in sketches])
         self._make_classifier(scores, signs, counts.astype(float))
-        if not self._uses_unlabeled() and counts[signs != 0].sum() <= MOST_OUT_OF_FOLD:
-            self._calibrate_out_of_fold(*blocks.fold(_labeled_rows, _stack_rows, read), None)
+        if not self._uses_unlabeled() and n_labeled <= MOST_OUT_OF_FOLD:
+            self._calibrate_out_of_fold(*blocks.fold(_labeled_rows, _stack_rows, read))
 
 
 def _labeled_rows(X, y, read):
-    X, signs = read(X, y)
-    return X[signs != 0], signs[signs != 0]
+    X, signs, weight = read(X, y)
+    return X[signs != 0], signs[signs != 0], None if weight is None else weight[signs != 0]
 
 
 def _stack_rows(one, other):
     stack = vstack if issparse(one[0]) else np.concatenate
-    return stack([one[0], other[0]]), np.concatenate([one[1], other[1]])
+    weight = None if one[2] is None else np.concatenate([one[2], other[2]])
+    return stack([one[0], other[0]]), np.concatenate([one[1], other[1]]), weight
 
 
 def _current_client():
@@ -167,32 +188,39 @@ def _beside_tasks():
 
 
 def _summarize(X, y, read, uses_unlabeled, identify):
-    """Number of rows of each group; for each column its sketch and number of missing values; with `identify`, a digest
-    of the rows."""
-    X, signs = read(X, y)
+    """Of each group the number of rows and their weight; for each column its sketch and number of missing values; with
+    `identify`, a digest of the rows."""
+    X, signs, weight = read(X, y)
     if np.isinf(X).any():
         raise ValueError("X holds infinite values: replace them by numbers, or by NaN if they are missing")
-    used = X if uses_unlabeled else X[signs != 0]
-    sketches = [sketch(column) for column in used.T]
-    columns = [(values, counts, len(used) - counts.sum()) for values, counts in sketches]
-    known = digest(used, signs if uses_unlabeled else signs[signs != 0]) if identify else np.uint64(0)
-    return np.array([np.count_nonzero(signs == sign) for sign in SIGNS]), columns, np.array([known])
+    if not uses_unlabeled:
+        kept = signs != 0
+        X, signs, weight = X[kept], signs[kept], None if weight is None else weight[kept]
+    sketches = [sketch(column, weight=weight) for column in X.T]
+    columns = [(*of_column, np.count_nonzero(np.isnan(column))) for of_column, column in zip(sketches, X.T)]
+    identified = X if weight is None else np.column_stack([X, weight])
+    known = digest(identified, signs) if identify else np.uint64(0)
+    sizes = np.array([np.count_nonzero(signs == sign) for sign in SIGNS])
+    totals = sizes if weight is None else np.array([weight[signs == sign].sum() for sign in SIGNS])
+    return (sizes, totals), columns, np.array([known])
 
 
 def _merge_summaries(one, other):
     columns = [(*merge_sketches(a[:2], b[:2]), a[2] + b[2]) for a, b in zip(one[1], other[1])]
-    return one[0] + other[0], columns, one[2] + other[2]
+    return tuple(a + b for a, b in zip(one[0], other[0])), columns, one[2] + other[2]
 
 
 class _DaskBooster(_DaskModel):
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, *, client=None, checkpoint=None, checkpoint_every=50, callback=None):
+    def fit(self, X, y, sample_weight=None, *, client=None, checkpoint=None, checkpoint_every=50, callback=None):
         """Fit on a Dask array or DataFrame.
 
         Parameters
         ----------
         X, y, client
             As in `LeastSquaresAUCClassifier.fit`.
+        sample_weight : dask array or Series of shape (n_samples,), default=None
+            Weights of the rows, with the partitions of `X`.
         checkpoint : str or path-like, default=None
             File for the rounds so far. If it exists, the fit continues from it: it must be of the same rows, labels
             and parameters (`n_estimators` may differ), and its seed is used. It is removed when the fit is done.
@@ -210,7 +238,7 @@ class _DaskBooster(_DaskModel):
         if checkpoint is not None and self.early_stopping is True:
             raise ValueError("a checkpoint does not keep the best round of early_stopping=True: leave out one of them")
         with _beside_tasks():
-            blocks, read = self._begin(X, y, client)
+            blocks, read = self._begin(X, y, client, sample_weight)
             self._fit_blocks(blocks, read, checkpoint, checkpoint_every, callback)
         return self
 
@@ -220,14 +248,13 @@ class _DaskBooster(_DaskModel):
         read_all, held_out = read, None
         if self.early_stopping is True:
             read = Without(read, hold_out(blocks.fold(labeled_hashes, merge_hashes, read), self.validation_fraction))
-            held_out = blocks.fold(read_held_out, merge_held_out, read)[:2]
+            held_out = blocks.fold(read_held_out, merge_held_out, read)[:3]
         identify = checkpoint is not None
-        sizes, columns, known = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabeled(), identify)
-        if not self._uses_unlabeled():
-            sizes[1] = 0
+        summary = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabeled(), identify)
+        (sizes, totals), columns, known = summary
         if not sizes[0]:
             raise LabelError("no row is labeled positive")
-        binning = bin_sketches(columns, self.max_bins)
+        binning = bin_sketches(columns, self.max_bins, int(sizes.sum()), blocks.weighted)
         saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, checkpoint_every, self, known[0])
@@ -235,7 +262,7 @@ class _DaskBooster(_DaskModel):
         has_unlabeled = bool(sizes[1])
         rule = self._make_rule(has_unlabeled)
         uses = rule.uses & (sizes > 0)
-        coded = SpreadRows(blocks.keep(code_block, read, binning, sizes, uses, previous))
+        coded = SpreadRows(blocks.keep(code_block, read, binning, totals, uses, previous))
         rows = WeightedRows(binning, coded, uses)
         stopper = self._alarm(rows, rule, has_unlabeled)
         if held_out is not None:
@@ -248,21 +275,22 @@ class _DaskBooster(_DaskModel):
                 callback(t + 1, self.n_estimators, f"round {t + 1}")
 
         self._boost(rows, rule, previous, losses, stopper, note)
-        sketches = coded.score_sketches(binning.table(self.stumps_[len(previous) :]))
+        sketches = coded.score_sketches(binning.table(self.stumps_[len(previous) :]), totals)
         if held_out is not None:
-            scores, signs = score_stumps(self.stumps_, held_out[0]), held_out[1]
-            sketches = merge_scores(sketches, [sketch(scores[signs == sign], SCORE_POINTS) for sign in SIGNS])
-        self._set_threshold_from(sketches, blocks, read_all)
+            scores = score_stumps(self.stumps_, held_out[0])
+            sketches = merge_scores(sketches, _sketch_groups(scores, *held_out[1:]))
+        n_labeled = sizes[0] + sizes[2] + (0 if held_out is None else len(held_out[0]))
+        self._set_threshold_from(sketches, blocks, read_all, n_labeled)
         if saved is not None:
             saved.remove()
 
     def _validation(self, held_out, binning, previous):
         """What stops the fit by the AUC of the held-out rows."""
-        X, signs = held_out
+        X, signs, weight = held_out
         with RowThreads(1) as threads:
             codes = binning.encode(X, np.arange(len(X)), threads)
         start = score_stumps(previous, X) if len(previous) else np.zeros(len(X))
-        return ValidationStop(codes, start, signs, None, self.n_iter_no_change)
+        return ValidationStop(codes, start, signs, weight, self.n_iter_no_change)
 
 
 class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
@@ -329,17 +357,23 @@ class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
         if self.prior is not None:
             self.prior_ = self.prior
         elif not (self.warm_start and hasattr(self, "stumps_")):
-            X, signs, _ = blocks.fold(sample, merge_samples, read)
+            X, signs, weight, _ = blocks.fold(sample, merge_samples, read)
             if not (signs > 0).any():
                 raise LabelError("no row is labeled positive")
             least = 1.0 / (np.count_nonzero(signs == 0) + 1)
             # One seed for all fits: a fit that continues from its checkpoint must have the same prior.
-            self.prior_ = float(np.clip(class_prior(X, signs > 0, random_state=0), least, 1.0 - least))
+            self.prior_ = float(np.clip(class_prior(X, signs > 0, 0, weight), least, 1.0 - least))
         super()._fit_blocks(blocks, read, *options)
 
 
+def _sketch_groups(scores, signs, weight):
+    """Sketch of the scores of each group."""
+    groups = [signs == sign for sign in SIGNS]
+    return [sketch(scores[g], SCORE_POINTS, None if weight is None else weight[g]) for g in groups]
+
+
 def _block_moments(X, y, read):
-    X, signs = read(X, y)
+    X, signs, _ = read(X, y)
     return group_moments(X.astype(np.float64), signs)
 
 
@@ -349,10 +383,9 @@ def _merge_moments(one, other):
 
 def _labeled_scores(X, y, read, coef):
     """Sketch of the scores of each group; unlabeled rows are not scored."""
-    X, signs = read(X, y)
-    scores = np.zeros(len(signs))
-    scores[signs != 0] = X[signs != 0] @ coef
-    return [sketch(scores[(signs == sign) & (signs != 0)], SCORE_POINTS) for sign in SIGNS]
+    X, signs, _ = read(X, y)
+    X, signs = X[signs != 0], signs[signs != 0]
+    return _sketch_groups(X @ coef, signs, None)
 
 
 class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
@@ -381,7 +414,8 @@ class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
         if self.basis != "linear" or "cv" in (self.alpha, self.gamma):
             raise ValueError("with Dask, basis must be 'linear', and alpha and gamma must not be 'cv'")
         self._fit_moments(blocks.fold(_block_moments, _merge_moments, read))
-        self._set_threshold_from(blocks.fold(_labeled_scores, merge_scores, read, self.coef_[0]), blocks, read)
+        sketches = blocks.fold(_labeled_scores, merge_scores, read, self.coef_[0])
+        self._set_threshold_from(sketches, blocks, read, sum(counts.sum() for _, counts in sketches))
 
     def _uses_unlabeled(self):
         return self.risk != "pn"

@@ -13,17 +13,17 @@ SIGNS = (1, 0, -1)  # of the groups of the boosters: positives, unlabeled rows, 
 SCORE_POINTS = 2**16  # of the sketch of a group's scores; exact if there are fewer
 
 
-def code_block(X, y, read, binning, group_sizes, uses, stumps):
+def code_block(X, y, read, binning, totals, uses, stumps):
     """Code a block of rows.
 
     Parameters
     ----------
     X, y : a block and its labels
     read : callable
-        ``read(X, y)`` gives the rows as floats, and their signs.
+        ``read(X, y)`` gives the rows as floats, their signs, and their weights or None.
     binning : Binning
-    group_sizes : ndarray of shape (3,)
-        Number of rows of each group in all blocks; a group without rows is left out.
+    totals : ndarray of shape (3,)
+        Number of rows of each group in all blocks, or their weight; a group without rows is left out.
     uses : ndarray of shape (2, 3), bool
         As in `CodedRows`.
     stumps : ndarray of STUMP
@@ -33,10 +33,10 @@ def code_block(X, y, read, binning, group_sizes, uses, stumps):
     -------
     CodedRows
     """
-    X, signs = read(X, y)
-    groups = [np.flatnonzero(signs == sign) if n else np.empty(0, np.int64) for sign, n in zip(SIGNS, group_sizes)]
+    X, signs, weight = read(X, y)
+    groups = [np.flatnonzero(signs == sign) if n else np.empty(0, np.int64) for sign, n in zip(SIGNS, totals)]
     rows, bounds = np.concatenate(groups), np.cumsum([0, *map(len, groups)])
-    weights = [1.0 / max(n, 1) for n in group_sizes]
+    weights = [(1.0 if weight is None else weight[group]) / (n or 1) for group, n in zip(groups, totals)]
     start = score_stumps(stumps, X)[rows] if len(stumps) else None
     threads = RowThreads(1)  # blocks, not rows of a block, are worked on in parallel
     return CodedRows(binning.encode(X, rows, threads), bounds, weights, uses, threads, start)
@@ -78,9 +78,9 @@ class SpreadRows:
     def side_sums(self, column, fires, scales):
         return self._ask(CodedRows.side_sums, column, fires, scales, merge=np.add)
 
-    def score_sketches(self, table):
-        """Sketch of the scores of each group."""
-        return self._ask(_score_sketches, table, merge=merge_scores)
+    def score_sketches(self, table, totals):
+        """Sketch of the scores of each group, with the number of its rows or their weight, which is in `totals`."""
+        return self._ask(_score_sketches, table, totals, merge=merge_scores)
 
     def _ask(self, *question, merge=None):
         commands, self._commands = self._commands, []
@@ -94,9 +94,11 @@ def _obey_and_answer(rows, commands, question):
     return method(rows, *values)
 
 
-def _score_sketches(rows, table):
-    groups = np.split(rows.scores(table), rows.bounds[1:3])
-    return [sketch(scores, SCORE_POINTS) for scores in groups]
+def _score_sketches(rows, table, totals):
+    found = []
+    for scores, weight, total in zip(np.split(rows.scores(table), rows.bounds[1:3]), rows.sample_weight, totals):
+        found.append(sketch(scores, SCORE_POINTS, weight * total if np.ndim(weight) else None))
+    return found
 
 
 def merge_scores(one, other):

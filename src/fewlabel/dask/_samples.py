@@ -14,29 +14,29 @@ def hash_rows(X):
 
 
 def sample(X, y, read, most=_MOST):
-    """At most `most` rows of each group, those with the lowest hashes: rows, signs and hashes."""
-    X, signs = read(X, y)
-    return _lowest(X.astype(np.float64), signs, hash_rows(X), most)
+    """At most `most` rows of each group, those with the lowest hashes: rows, signs, weights (or None) and hashes."""
+    X, signs, weight = read(X, y)
+    return _lowest(X.astype(np.float64), signs, weight, hash_rows(X), most)
 
 
 def merge_samples(one, other, most=_MOST):
     """Sample of the rows of two samples."""
-    return _lowest(*(np.concatenate(pair) for pair in zip(one, other)), most)
+    return _lowest(*map(_join, one, other), most)
 
 
-def _lowest(X, signs, hashes, most):
-    kept = [rows[np.argsort(hashes[rows], kind="stable")[:most]] for rows in _groups(signs)]
-    kept = np.concatenate(kept)
-    return X[kept], signs[kept], hashes[kept]
+def _join(one, other):
+    return None if one is None else np.concatenate([one, other])
 
 
-def _groups(signs):
-    return [np.flatnonzero(signs == sign) for sign in (1, 0, -1)]
+def _lowest(X, signs, weight, hashes, most):
+    groups = [np.flatnonzero(signs == sign) for sign in (1, 0, -1)]
+    kept = np.concatenate([rows[np.argsort(hashes[rows], kind="stable")[:most]] for rows in groups])
+    return X[kept], signs[kept], None if weight is None else weight[kept], hashes[kept]
 
 
 def labeled_hashes(X, y, read):
     """Hashes of the positives and of the negatives."""
-    X, signs = read(X, y)
+    X, signs, _ = read(X, y)
     return [hash_rows(X[signs == sign]) for sign in (1, -1)]
 
 
@@ -77,7 +77,7 @@ class Without:
     Parameters
     ----------
     read : callable
-        ``read(X, y)`` gives the rows as floats, and their signs.
+        ``read(X, y)`` gives the rows as floats, their signs, and their weights or None.
     limits : dict
         Of `hold_out`.
     """
@@ -86,20 +86,20 @@ class Without:
         self._read, self._limits = read, limits
 
     def __call__(self, X, y):
-        X, signs, held_out = self._split(X, y)
-        return X[~held_out], signs[~held_out]
+        return self._choose(X, y, False)
 
     def held_out(self, X, y):
-        """The held-out rows of a block, their signs and hashes."""
-        X, signs, held_out = self._split(X, y)
-        return X[held_out], signs[held_out], hash_rows(X[held_out])
+        """The held-out rows of a block, their signs, weights and hashes."""
+        X, signs, weight = self._choose(X, y, True)
+        return X, signs, weight, hash_rows(X)
 
-    def _split(self, X, y):
-        X, signs = self._read(X, y)
-        held_out, labeled = np.zeros(len(signs), dtype=np.bool_), np.flatnonzero(signs)
+    def _choose(self, X, y, held_out):
+        X, signs, weight = self._read(X, y)
+        labeled = np.flatnonzero(signs)
         limits = np.where(signs[labeled] > 0, self._limits[1], self._limits[-1])
-        held_out[labeled] = hash_rows(X[labeled]) <= limits
-        return X, signs, held_out
+        chosen = np.full(len(signs), not held_out)
+        chosen[labeled] = (hash_rows(X[labeled]) <= limits) == held_out
+        return X[chosen], signs[chosen], None if weight is None else weight[chosen]
 
 
 def read_held_out(X, y, without):
@@ -109,6 +109,6 @@ def read_held_out(X, y, without):
 
 def merge_held_out(one, other):
     """The held-out rows of two blocks, in the order of their hashes."""
-    X, signs, hashes = (np.concatenate(pair) for pair in zip(one, other))
+    X, signs, weight, hashes = map(_join, one, other)
     order = np.lexsort((signs, hashes))
-    return X[order], signs[order], hashes[order]
+    return X[order], signs[order], None if weight is None else weight[order], hashes[order]

@@ -6,11 +6,10 @@ from fewlabel.boosting.binning import Binning
 from fewlabel.kernels import bins
 
 _POINTS = 2**15  # of a column: each represents 1/128 of the rows of a bin
-_EXPANDED = 1_000_000  # a sketch is expanded to about this many values to choose the cuts
 
 
-def sketch(numbers, points=_POINTS):
-    """Sorted values, and the number of rows above the previous value and at or below it for each.
+def sketch(numbers, points=_POINTS, weight=None):
+    """Sorted values, and the number of rows, or their weight, above the previous value and at or below it for each.
 
     Parameters
     ----------
@@ -18,16 +17,25 @@ def sketch(numbers, points=_POINTS):
         NaN is ignored.
     points : int
         With at most this many distinct numbers the sketch is exact: every number and its count.
+    weight : ndarray, default=None
+        Weights of the rows; every row counts 1 by default.
     """
-    numbers = np.sort(numbers)  # NaN last
-    numbers = numbers[: np.searchsorted(numbers, np.nan)]
+    if weight is None:
+        numbers = np.sort(numbers)  # NaN last
+    else:
+        order = np.lexsort((weight, numbers))
+        numbers, weight = numbers[order], weight[order]
+    n_present = np.searchsorted(numbers, np.nan)
+    numbers = numbers[:n_present]
+    below = np.arange(n_present + 1) if weight is None else np.concatenate([[0.0], np.cumsum(weight[:n_present])])
     if np.count_nonzero(numbers[1:] != numbers[:-1]) < points:
         first = _starts(numbers)
-        return numbers[first], np.diff(first, append=len(numbers))
-    ends = np.ceil(np.linspace(0, len(numbers), points + 1)[1:]).astype(np.int64)
+        return numbers[first], np.diff(below[np.append(first, n_present)]) if n_present else below[1:]
+    # The last row of each of equal parts of the rows, or of their weight.
+    ends = np.searchsorted(below, np.linspace(0, below[-1], points + 1)[1:]).clip(max=n_present)
     values = numbers[ends - 1]
     values = values[_starts(values)]
-    return values, np.diff(np.searchsorted(numbers, values, side="right"), prepend=0)
+    return values, np.diff(below[np.searchsorted(numbers, values, side="right")], prepend=0)
 
 
 def merge_sketches(one, other, points=_POINTS):
@@ -50,27 +58,34 @@ def _starts(numbers):
     return np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)])
 
 
-def bin_sketches(columns, max_bins):
+def bin_sketches(columns, max_bins, n_rows, weighted):
     """Binning of columns by their sketches; the one of all rows if the sketches are exact.
 
     Parameters
     ----------
     columns : list of (values, counts, number of missing values)
+        Sums of weights instead of counts if the rows have weights.
     max_bins : int
+    n_rows : int
+    weighted : bool
 
     Returns
     -------
     Binning
     """
-    _, counts, n_missing = columns[0]
-    binning = Binning(len(columns), max_bins, int(counts.sum() + n_missing))
-    for e, (values, counts, _) in enumerate(columns):
+    binning = Binning(len(columns), max_bins, n_rows)
+    if weighted:
+        binning.heavier_above = np.zeros(binning.below.shape, dtype=np.bool_)
+    for e, (values, counts, n_missing) in enumerate(columns):
+        binning.n_present[e] = n_rows - n_missing
         if len(values):
-            binning.n_present[e] = counts.sum()
             binning.lowest[e], binning.highest[e] = values[0], values[-1]
-            shrink = max(1.0, counts.sum() / _EXPANDED)
-            column = values if len(values) <= max_bins else np.repeat(values, np.ceil(counts / shrink).astype(np.int64))
-            binning.n_cuts[e], _ = bins.find_cuts(column, bins.ROWS, max_bins, binning.cuts[e], binning.below[e])
-            cuts = binning.cuts[e, : binning.n_cuts[e]]
-            binning.below[e, : len(cuts)] = np.cumsum(counts)[np.searchsorted(values, cuts, side="right") - 1]
+            mass = np.concatenate([[0.0], np.cumsum(counts)])
+            n_cuts, _ = bins.find_cuts(values, mass, max_bins, binning.cuts[e], binning.below[e])
+            binning.n_cuts[e] = n_cuts
+            below = mass[binning.below[e, :n_cuts]]
+            if weighted:
+                binning.heavier_above[e, :n_cuts] = 2 * below < mass[-1]
+            else:
+                binning.below[e, :n_cuts] = below
     return binning
