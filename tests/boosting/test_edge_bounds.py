@@ -83,9 +83,18 @@ def test_edges_of_all_columns_are_within_the_bounds(name, table, monkeypatch):
         assert np.mean(shares) < 0.95
 
 
-def test_a_guarded_search_leaves_no_column_out(table, monkeypatch):
-    X, y, _ = table
-    looks = []
-    spy(monkeypatch, lambda learner, columns: looks.append(learner._bounds.limits[1].min()))
-    PUAdaBoostClassifier(20, prior=0.4, random_state=0).fit_ranking(X, np.where(y == 1, 1, -1))
-    assert set(looks) == {np.inf}
+@pytest.mark.parametrize("form", [{}, {"splitter": "random"}, {"non_negative": False, "learning_rate": 1.0}])
+@pytest.mark.parametrize("max_features", [0.5, 1.0])
+def test_a_guarded_search_finds_what_a_search_of_all_drawn_columns_does(form, max_features, table, monkeypatch):
+    X, y, weight = table
+    y = np.where(y == 1, 1, -1)
+    model = PUAdaBoostClassifier(60, prior=0.4, max_features=max_features, random_state=0, **form)
+    bounded = model.fit_ranking(X, y, sample_weight=weight).stumps_
+    searched = []
+    spy(monkeypatch, lambda learner, columns: searched.append(np.isfinite(learner._bounds.limits[1]).all()))
+    np.testing.assert_array_equal(model.fit_ranking(X, y, sample_weight=weight).stumps_, bounded)
+    assert any(searched)
+    spy(monkeypatch, lambda learner, columns: learner._bounds.widen(np.inf))
+    monkeypatch.setattr("fewlabel.boosting._pu_ada._FIRST", len(X.T))
+    np.testing.assert_array_equal(model.fit_ranking(X, y, sample_weight=weight).stumps_, bounded)
+    assert len(bounded) > 5

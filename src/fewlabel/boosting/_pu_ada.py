@@ -9,12 +9,13 @@ import numpy as np
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting.booster import CONSTRAINTS, StumpBooster
 from fewlabel.boosting.loop import Rule
-from fewlabel.kernels.stumps import N_CODES, UNIT, best_guarded_stump
+from fewlabel.kernels.stumps import N_CODES, UNIT, best_guarded_stump, best_stump
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 
 _TOLERANCE = 1e-12  # relative to the sum of all absolute weights; less counts as zero
 _EPSILON = np.finfo(float).eps
+_FIRST = 4  # columns to search first: a kernel works on four at a time
 
 
 class PUAdaRule(Rule):
@@ -62,25 +63,40 @@ class PUAdaRule(Rule):
         return np.array([[up_p, 0.0, 0.0], [down_p, -down_u, 0.0]])
 
     def search(self, rows, coefficients, columns, limits, t):
-        """The best of the stumps that the guard accepts; the largest edge of a column may be one that it rejects."""
-        hist = rows.histogram(coefficients, columns)
+        """The best of the stumps that the guard accepts.
+
+        Columns with the largest bounds are searched first. What they have leaves out most of the others: the guard may
+        reject the largest edge of a column, but accepts none that is larger.
+        """
+        binning, (_, upper, slack), allowed = rows.binning, limits, self._allowed(rows.binning, t)
+        searched = np.sort(columns[np.argsort(-upper[columns], kind="stable")[:_FIRST]])
+        hists = self._histograms(rows, coefficients, searched, limits)
+        best = self._best(binning, searched, hists, allowed)
+        others = np.setdiff1d(columns[upper[columns] >= abs(best[3]) / UNIT - slack], searched)
+        if len(others):
+            more = self._histograms(rows, coefficients, others, limits)
+            searched = np.concatenate([searched, others])
+            order = np.argsort(searched)
+            searched, hists = searched[order], [np.concatenate(pair)[order] for pair in zip(hists, more)]
+            best = self._best(binning, searched, hists, allowed)
+        position, cut, missing_above, edge = best
+        column, sign = int(searched[position]), 1 if edge > 0 else -1
+        return rows.split(column, binning.fires(column, cut, sign, missing_above)), cut, edge / UNIT
+
+    def _histograms(self, rows, coefficients, columns, limits):
+        """Histograms of the signed weights and of the weights as positives; the bounds become the largest edges."""
         as_positives = np.zeros((2, 3))
         as_positives[0, 0] = self._sizes(rows.log_mass)[0]
-        positive = rows.histogram(as_positives, columns)
-        binning = rows.binning
+        hist, positive = rows.histogram(coefficients, columns), rows.histogram(as_positives, columns)
+        (lower, upper, _), sizes = limits, np.empty(len(columns), dtype=np.int64)
+        best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing, sizes)
+        lower[columns] = upper[columns] = sizes / UNIT
+        return hist, positive
+
+    def _best(self, binning, columns, hists, allowed):
         slack = int(_TOLERANCE * UNIT)
-        position, cut, missing_above, edge = best_guarded_stump(
-            hist,
-            positive,
-            columns,
-            binning.n_cuts,
-            binning.has_missing,
-            self._allowed(binning, t),
-            slack,
-            self._non_negative,
-        )
-        column, sign = int(columns[position]), 1 if edge > 0 else -1
-        return rows.split(column, binning.fires(column, cut, sign, missing_above)), cut, edge / UNIT
+        of_columns = columns, binning.n_cuts, binning.has_missing
+        return best_guarded_stump(*hists, *of_columns, allowed, slack, self._non_negative)
 
     def _allowed(self, binning, t):
         """The cuts of round t: for each column, values drawn from its range, each moved up to the next cut."""

@@ -43,8 +43,7 @@ class Rule(ABC):
     def search(self, rows, coefficients, columns, limits, t):
         """The best stump of the columns, its cut and its signed edge, as `Rows.search`.
 
-        A rule with another idea of the best stump has its own search, which leaves the limits as they are if a column
-        with small edges may have it. `t` is None in a last search of everything.
+        A rule with another idea of the best stump has its own search. `t` is None in a last search of everything.
         """
         return rows.search(coefficients, columns, limits)
 
