@@ -279,14 +279,14 @@ class LabelSpreadingClassifier(GraphClassifier):
 def _conjugate_gradients(spread, target, tol, max_iter):
     """Solve (I - spread) F = target, for all columns at once; F, and the number of steps."""
     scores, residual = np.zeros_like(target), target.copy()
-    direction, squares, step = residual.copy(), (residual**2).sum(axis=0), 0
+    direction, squares, step = residual.copy(), _products(residual, residual), 0
     goal = tol**2 * squares
     while step < max_iter and (squares > goal).any():
         moved = direction - spread @ direction
-        length = _ratio(squares, (direction * moved).sum(axis=0))
+        length = _ratio(squares, _products(direction, moved))
         scores += length * direction
         residual -= length * moved
-        before, squares = squares, (residual**2).sum(axis=0)
+        before, squares = squares, _products(residual, residual)
         direction = residual + _ratio(squares, before) * direction
         step += 1
     return scores, step
@@ -321,6 +321,11 @@ def _class_weights(votes, share):
     return _ratio(totals.mean(), totals)
 
 
+def _products(A, B):
+    """Inner products of the columns."""
+    return np.einsum("ij,ij->j", A, B)
+
+
 def _ratio(a, b):
     return np.divide(a, b, out=np.zeros(len(b)), where=b > 0)
 
@@ -332,6 +337,8 @@ def _carry_on(spread, target, scores, error, max_iter):
     is closer to, however far it is.
     """
     sure = scores > _SURE * error
+    if sure.all():
+        return scores
     scores = np.where(sure, scores, 0.0)
     for _ in range(max_iter):
         following = np.where(sure, scores, spread @ scores + target)
