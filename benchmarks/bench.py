@@ -5,7 +5,7 @@ least time counts, so that the ratios hold on a busy machine. Peers that are not
 
     python benchmarks/bench.py [--quick] [--rows 1000000] [--megabytes 200] [--out benchmarks]
 
-`--quick` is for 200,000 rows and 20 MB, about three minutes of two cores.
+`--quick` is for 200,000 rows and 50 MB, about three minutes of two cores.
 
 `history.jsonl` in the folder gets one line per run, `RESULTS.md` the last table, `speed.png` its picture.
 `python benchmarks/compare.py -2 -1` compares the last two runs.
@@ -105,7 +105,7 @@ def prediction(megabytes):
     import predict
 
     return {
-        f"fewlabel predict / Arrow reads the {found['format']}, per row": found["ratio per row, CPU"]
+        f"fewlabel predict, {megabytes} MB / Arrow reads the {found['format']}, per row": found["ratio per row, CPU"]
         for found in predict.table(megabytes, 1)
     }
 
@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     arguments = parser.parse_args()
     rows = arguments.rows or (200_000 if arguments.quick else 1_000_000)
-    megabytes = arguments.megabytes or (20 if arguments.quick else 200)
+    megabytes = arguments.megabytes or (50 if arguments.quick else 200)
     figures = {}
     parts = (lambda: stump_rounds(rows), small_tables, automatic, lambda: prediction(megabytes), waiting)
     for part in parts:

@@ -25,9 +25,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 ROWS_PER_FILE, LABELS = 2_000_000, 500
-_READ = (
-    "import sys, pyarrow.parquet as pq\nfor p in sys.argv[1:]:\n    [None for b in pq.ParquetFile(p).iter_batches()]"
-)
+_READ = """
+import sys, pyarrow.parquet as pq
+for path in sys.argv[1:]:
+    [None for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches()]
+"""
 
 
 def make_rows(n, seed, n_labeled):
