@@ -55,10 +55,10 @@ def measure(sizes, workers, rounds):
         for n, d in sizes:
             X, few = (blocks(n, d, 2 * workers, part).persist() for part in (0, 2))
             wait([X, few])
-            spread.PNUAUCBoostClassifier(2, random_state=0).fit(X, few, client=client)
+            spread.PNUAUCBoostClassifier(2, gamma=0.95, random_state=0).fit(X, few, client=client)
             for R in rounds:
                 seen, before, start = [], sent(), time.perf_counter()
-                spread.PNUAUCBoostClassifier(R, random_state=0, rho=0).fit(
+                spread.PNUAUCBoostClassifier(R, gamma=0.95, random_state=0).fit(
                     X, few, client=client, callback=lambda *step, seen=seen: seen.append(sent())
                 )
                 seconds, total = time.perf_counter() - start, sent() - before
