@@ -51,7 +51,7 @@ def mere_text(text):
 
 @pytest.mark.parametrize("name", SUITES)
 def test_no_sentence_compares_numbers_by_itself(name):
-    assert bool(list(mere_text(get_suite(name).text))) == (name == "bssel")
+    assert list(mere_text(get_suite(name).text)) == []
 
 
 @pytest.mark.parametrize(

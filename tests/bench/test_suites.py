@@ -24,7 +24,7 @@ SMALL = {
         ["PNU-AUCBoost, defaults", "RBAUC", "PNUAUC", "PNUAB", "PNU-AUCBoost, explicit pairs", "gamma 0.9"],
     ),
     "auc-dcd": (["sonar", "svmguide4"], None),
-    "fscrf": (["breast-cancer"], None),
+    "fscrf": (["breast-cancer", "dermatology"], None),
     "cross-training": (["iris"], None),
     "ssmab": (["wine", "car"], None),
     "paths": (["ssl-BCI", "ssl-Digit1", "ssl-g241c", "two-moons"], None),

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fewlabel import hide_labels
@@ -62,6 +64,28 @@ def test_nct_by_hand():
     run = CrossTrainingRun(learner, codes, codes < 0, parts, k=1, shares=None, threshold=None)
     assert order_of(run) == [(6, 0), (8, 1), (9, 1), (7, 1)]
     assert run.iters.tolist() == [0, 0, 0, 0, 0, 0, 1, 2, 1, 1]
+
+
+def test_learning_from_its_own_part_is_self_training_of_the_part():
+    X, y = toy(3)
+    codes, k = y.astype(int), 4
+    parts = deal(codes, np.flatnonzero(codes >= 0), 3, np.random.RandomState(0))
+    free = np.flatnonzero(codes < 0)
+    parts[free] = np.arange(len(free)) % 3
+    base = LogisticRegression(C=0.1)
+    learner = Learner(base, X, np.arange(3), np.random.RandomState(0))
+    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=k, shares=None, threshold=None, own=True)
+    order_of(run)
+    models, expected = run.models(), []
+    for p, model in enumerate(models):
+        part = np.flatnonzero(parts == p)
+        reference = SelfTrainingClassifier(base, criterion="k_best", k_best=k, max_iter=None).fit(X[part], codes[part])
+        np.testing.assert_array_equal(run.given[part], reference.transduction_)
+        np.testing.assert_array_equal(run.iters[part], reference.labeled_iter_)
+        expected.append(reference.predict(X))
+        np.testing.assert_array_equal(model.predict(X), expected[-1])
+    agreed = (np.array(expected) == expected[0]).all(axis=0)
+    np.testing.assert_array_equal(run.predict(models, np.flatnonzero(agreed)), expected[0][agreed])
 
 
 class CountingLearner(Learner):

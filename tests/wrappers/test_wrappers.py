@@ -107,9 +107,9 @@ def test_a_part_is_labeled_with_indirect_knowledge_of_its_own_labels():
     for known in (codes, changed):
         learner = Learner(GaussianNB(), X, np.arange(3), np.random.RandomState(0))
         run = CrossTrainingRun(learner, known, codes < 0, parts, k=5, shares=None, threshold=None)
-        start = run._fit_others(0).theta_
+        start = run._fit_for(0).theta_
         run.turn(1)
-        means.append((start, run._fit_others(0).theta_))
+        means.append((start, run._fit_for(0).theta_))
     np.testing.assert_array_equal(means[0][0], means[1][0])
     assert not np.allclose(means[0][1], means[1][1])
 

@@ -77,6 +77,8 @@ class ResultTable:
 
     def draws_on(self, dataset: str) -> str:
         """Number of repeats on a dataset, as a range where methods differ."""
+        if dataset not in self.counts.index:
+            return "0"
         least, most = self.counts.loc[dataset].min(), self.counts.loc[dataset].max()
         return f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
 

@@ -1,4 +1,4 @@
-"""NC-T and ICT: classifiers on all other parts of the rows label rows of the part left out."""
+"""NC-T and ICT: classifiers on all other parts of the rows label rows of the part left out; Se-T: of their own part."""
 
 import math
 import numbers
@@ -7,20 +7,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fewlabel.base import Interval
+from fewlabel.base import Interval, StrOptions
 from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
-from fewlabel.wrappers._learner import posteriors
+from fewlabel.wrappers._learner import posteriors, take, votes
 from fewlabel.wrappers._loop import Run, deal, most_confident
 from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 
 class CrossTrainingRun(Run):
-    """A classifier fitted to all other parts labels rows of part p, which the next classifier already uses."""
+    """A classifier fitted to all other parts (or to part p itself) labels rows of part p, which the next one uses."""
 
-    def __init__(self, learner, codes, free, parts, *, k, shares, threshold):
+    def __init__(self, learner, codes, free, parts, *, k, shares, threshold, own=False):
         super().__init__(learner, codes, free)
-        self.parts = parts
+        self.parts, self._own = parts, own
         self._n_parts = int(parts.max()) + 1
         self._k, self._shares, self._threshold = k, shares, threshold
 
@@ -29,7 +29,7 @@ class CrossTrainingRun(Run):
 
     def _turn_of_part(self, part, iteration):
         left = np.flatnonzero((self.parts == part) & self.free & (self.given < 0))
-        model = self._fit_others(part) if len(left) else None
+        model = self._fit_for(part) if len(left) else None
         if model is None:  # no row to label, or no row to learn from
             return 0
         codes, confidence = self.learner.read(model, left)
@@ -37,15 +37,20 @@ class CrossTrainingRun(Run):
         self.label(left[chosen], codes[chosen], iteration)
         return len(chosen)
 
-    def _fit_others(self, part):
-        rows = np.flatnonzero((self.parts != part) & (self.given >= 0))
+    def _fit_for(self, part):
+        rows = np.flatnonzero(((self.parts == part) == self._own) & (self.given >= 0))
         return self.learner.fit(rows, self.given[rows]) if len(rows) else None
 
     def models(self):
+        if self._own:
+            found = (self._fit_for(part) for part in range(self._n_parts))
+            return [model for model in found if model is not None]
         rows = np.flatnonzero(self.given >= 0)
         return [self.learner.fit(rows, self.given[rows])]
 
     def predict(self, models, rows):
+        if self._own:
+            return votes(models, take(self.learner.X, rows), self.learner.classes).argmax(axis=1)
         return self.learner.read(models[0], rows)[0]
 
 
@@ -62,6 +67,9 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
 
     where the top k are the rows of :math:`U_p` with the largest posterior (the first ones among ties), which are then
     removed from :math:`U_p`. The final classifier is fitted to all parts, with true and assigned labels.
+
+    With ``learn_from="own"`` it is self-training in parts (Se-T): :math:`h_p` is fitted to :math:`L_p` itself, and the
+    final model is the vote of the classifiers of all parts.
 
     A classifier that labels its own training rows mostly confirms itself. **The guard**, ``stop="out-of-fold"``, runs
     the same rounds three more times, each time without the labels of a third of the labeled rows, which the final
@@ -80,6 +88,8 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         Number of parts. 3 is NC-T; 2 is ICT, in which each classifier is fitted to half of the labels.
     k_best : int, default=10
         Number of rows labeled per part and round.
+    learn_from : {"others", "own"}, default="others"
+        Parts that the classifier of a part learns from: all others, or its own (Se-T).
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
         "out-of-fold": the guard above. "exhausted": continue until every row has a label and use them all, as
         published.
@@ -101,8 +111,8 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    estimators_ : list of one estimator
-        The final classifier.
+    estimators_ : list of estimators
+        The final classifier, or those of the parts with ``learn_from="own"``.
     labeled_iter_ : ndarray of shape (n_samples,)
         Round in which each row got the label that the final model was fitted with: 0 if its class was known, -1 if it
         got none.
@@ -156,6 +166,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         **SelfLabelingClassifier._parameter_constraints,
         "n_parts": [Interval(numbers.Integral, 2, None, closed="left")],
         "k_best": [Interval(numbers.Integral, 1, None, closed="left")],
+        "learn_from": [StrOptions({"others", "own"})],
         "balance": ["boolean"],
         "threshold": [Interval(numbers.Real, 0, None, closed="left"), None],
     }
@@ -166,6 +177,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         n_parts: int = 3,
         k_best: int = 10,
         *,
+        learn_from: Literal["others", "own"] = "others",
         stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
         max_rounds: int | None = 10,
         balance: bool = False,
@@ -176,6 +188,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         self.estimator = estimator
         self.n_parts = n_parts
         self.k_best = k_best
+        self.learn_from = learn_from
         self.stop = stop
         self.max_rounds = max_rounds
         self.balance = balance
@@ -203,10 +216,15 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         largest_part = math.ceil(len(unlabeled) / self.n_parts)
         k = self.k_best if self.max_rounds is None else max(self.k_best, math.ceil(largest_part / self.max_rounds))
         shares = counts / counts.sum() if self.balance else None
-        return CrossTrainingRun(learner, codes, free, parts, k=k, shares=shares, threshold=self.threshold)
+        own = self.learn_from == "own"
+        return CrossTrainingRun(learner, codes, free, parts, k=k, shares=shares, threshold=self.threshold, own=own)
 
     def _combine(self, X):
+        if self.learn_from == "own":
+            return votes(self.estimators_, X, self.classes_)
         return posteriors(self.estimators_[0], X, self.classes_)
 
     def _classes_of(self, X):
+        if self.learn_from == "own":
+            return super()._classes_of(X)
         return self.estimators_[0].predict(X)  # with an SVC this may differ from the class of highest probability

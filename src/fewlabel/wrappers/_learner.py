@@ -82,3 +82,12 @@ def posteriors(model, X, classes):
     else:
         values = softmax(decision, axis=1)
     return align(values, model.classes_, classes)
+
+
+def votes(models, X, classes):
+    """Return shares of the votes: one per model, and their mean posterior, which breaks ties."""
+    each = np.array([posteriors(model, X, classes) for model in models])
+    counts = np.zeros(each.shape[1:])
+    for choice in each.argmax(axis=2):
+        counts[np.arange(len(choice)), choice] += 1
+    return (counts + each.mean(axis=0)) / (len(models) + 1)

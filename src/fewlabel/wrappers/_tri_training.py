@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fewlabel.types import Seed
-from fewlabel.wrappers._learner import posteriors, take
+from fewlabel.wrappers._learner import take, votes
 from fewlabel.wrappers._loop import Run
 from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
@@ -82,15 +82,6 @@ class TriTrainingRun(Run):
         for i in lessons:
             self.iters[self.free & (self.given[i] >= 0)] = iteration
         self.iters[self.free & (self.given < 0).all(axis=0)] = -1
-
-
-def votes(models, X, classes):
-    """Return shares of four votes: one per classifier, and their mean posterior, which breaks ties."""
-    each = np.array([posteriors(model, X, classes) for model in models])
-    counts = np.zeros(each.shape[1:])
-    for choice in each.argmax(axis=2):
-        counts[np.arange(len(choice)), choice] += 1
-    return (counts + each.mean(axis=0)) / (len(models) + 1)
 
 
 class TriTrainingClassifier(SelfLabelingClassifier):

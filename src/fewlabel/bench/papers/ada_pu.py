@@ -102,7 +102,7 @@ class Accuracy(Experiment):
     datasets = _DATASETS
     settings = (Prior(True), Prior(False))
     methods = ("Ada-PU", _OLD, _AS_PUBLISHED, _SEPARATE, *_RISKS, _ON_UNLABELED, _CEILING)
-    compared = tuple((_OLD, other) for other in (_AS_PUBLISHED, "nnPU, MLP", "nnPU, linear", "uPU, linear"))
+    compared = tuple(("Ada-PU", m) for m in (_OLD, _AS_PUBLISHED, "nnPU, MLP", "nnPU, linear", "uPU, linear"))
     needs = dict.fromkeys(_NETWORKS, "torch")
     repeats = published_repeats = 5
     constants = {"first_draw": _FIRST_DRAW, "n_positives": {"default": 1000, **_POSITIVES}, "rounds": _ROUNDS}

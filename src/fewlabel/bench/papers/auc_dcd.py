@@ -1,5 +1,6 @@
 """AUC by dual coordinate descent (Jiang et al., 2014): Table 2, Figures 1 (penalties) and 2 (convergence)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,11 +47,11 @@ class Table2(Experiment):
     """The paper's solvers, the exact optimum, and a penalty that is chosen without the test rows."""
 
     name = "Table 2"
-    covers = ("Table 2", "Figure 1")
-    datasets = ("sonar", "fourclass", "german.numer", "dna", "svmguide4", "vowel", "pendigits", "letter")
-    methods = (*_SOLVERS, _EXACT, _CROSS_VALIDATED)
-    figures = (Figure("Figure 1", "penalty", methods=_SOLVERS, log=True),)
-    compared = ((_EXACT, "sdcd-perm"), ("sdcd", "sdcd-perm"), (_CROSS_VALIDATED, _EXACT))
+    covers: tuple[str, ...] = ("Table 2", "Figure 1")
+    datasets: Sequence[str] = ("sonar", "fourclass", "german.numer", "dna", "svmguide4", "vowel", "pendigits", "letter")
+    methods: Sequence[str] = (*_SOLVERS, _EXACT, _CROSS_VALIDATED)
+    figures: Sequence[Figure] = (Figure("Figure 1", "penalty", methods=_SOLVERS, log=True),)
+    compared: Sequence[tuple[str, str]] = ((_EXACT, "sdcd-perm"), ("sdcd", "sdcd-perm"), (_CROSS_VALIDATED, _EXACT))
     repeats = published_repeats = 20
     constants = {"penalties": tuple(_PENALTIES.values()), "folds": _FOLDS, "passes": 1}
 

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
-from sklearn.semi_supervised import SelfTrainingClassifier
 
 import fewlabel
 from fewlabel.bench.data import as_numbers, multiclass
@@ -41,6 +40,7 @@ class CrossTraining(Experiment):
         *("vote", "wdbc"),
     )
     settings = tuple(Labeled(percent) for percent in (20, 40, 60, 80))
+    own_constants = {"Se-T": {"learn_from": "own"}}
     methods = ("labels only", "vote of 3", "NC-T, guard", "NC-T", "ICT", "Co-T", "Se-T", "tri-training")
     compared = tuple((method, "labels only") for method in methods[1:])
 
@@ -64,12 +64,11 @@ class CrossTraining(Experiment):
         if method in ("labels only", "vote of 3"):
             model = base if method == "labels only" else BaggingClassifier(base, n_estimators=3, random_state=seed)
             return model.fit(rows[problem.known], problem.few[problem.known]).predict(tests)
-        if method == "Se-T":
-            return _three_self_trainers(base, rows, problem.few, tests, seed)
         exhausted = {"stop": "exhausted", "random_state": seed}
         model = {
             "NC-T": lambda: fewlabel.CrossTrainingClassifier(base, **exhausted),
             "ICT": lambda: fewlabel.CrossTrainingClassifier(base, n_parts=2, **exhausted),
+            "Se-T": lambda: fewlabel.CrossTrainingClassifier(base, learn_from="own", **exhausted),
             "Co-T": lambda: fewlabel.CoTrainingClassifier(base, **exhausted),
             "NC-T, guard": lambda: fewlabel.CrossTrainingClassifier(base, random_state=seed),
             "tri-training": lambda: fewlabel.TriTrainingClassifier(base, **exhausted),
@@ -83,16 +82,6 @@ class CrossTraining(Experiment):
         rows, columns = _PUBLISHED[self.base][str(setting.percent)], _PUBLISHED["columns"]
         name = _THESIS_NAMES.get(dataset, dataset)
         return (rows[name][columns.index(method)], np.nan) if method in columns and name in rows else None
-
-
-def _three_self_trainers(base, X, y, tests, seed):
-    """Se-T: three self-trainers on thirds of the labeled and unlabeled rows vote."""
-    votes = []
-    for _, part in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
-        k = max(10, int(np.ceil((y[part] < 0).sum() / 10)))
-        model = SelfTrainingClassifier(clone(base), criterion="k_best", k_best=k, max_iter=None)
-        votes.append(model.fit(X[part], y[part]).predict(tests))
-    return np.array([np.bincount(vote).argmax() for vote in np.array(votes).T])
 
 
 def one_split(column, name, n_rows, shares=(0.2, 0.3)):

@@ -1,10 +1,14 @@
-"""FSCRF (Huang, 2011, chapter 3): subset selection by local relief, with two classifiers (Tables 3.2 to 3.6)."""
+"""FSCRF (Huang, 2011, chapter 3): subset selection by local relief (Tables 3.2 to 3.6, 3.8 and Figure 3.3)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import fewlabel
 from fewlabel.bench.data import as_numbers, multiclass
@@ -16,6 +20,7 @@ _FOLDS = 10
 _SELECTORS = ("CFS", "LVF", "FSCRF")
 _TOP = {"Relief, top 3": 3, "Relief, top 5": 5, "Relief, top 8": 8}
 _SAME = (20, 1)  # sampled rows M and neighbors K of Tables 3.5 and 3.6, for all sets
+_DEMENTIA = (120, 3)  # those of Table 3.8 and Figure 3.3
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,11 @@ class Selection(Experiment):
         Classifier of the selected columns; None: the columns are counted.
     published : str, default=None
         Table of the published file; None: the numbers of columns.
-    same : bool, default=False
-        Whether all sets have the same M and K, rather than those that the thesis chose for each.
+    sample : (int, int), default=None
+        Sampled rows M and neighbors K of all sets; None: those that the thesis chose for each.
     """
 
-    datasets = (
+    datasets: Sequence[str] = (
         *("breast-cancer", "pima", "heart-statlog", "lung-cancer", "mushroom", "optdigits", "promoters", "sonar"),
         *("soybean", "splice", "twonorm", "waveform"),
     )
@@ -74,13 +79,13 @@ class Selection(Experiment):
     settings = (INSIDE, BEFORE)
     repeats = published_repeats = 100
 
-    def __init__(self, name, methods, classify=None, published=None, *, same=False):
+    def __init__(self, name, methods, classify=None, published=None, *, sample=None):
         self.name, self.methods, self.covers = name, tuple(methods), (name,)
-        self.classify, self.published, self.same = classify, published, same
+        self.classify, self.published, self.sample = classify, published, sample
         self.comparable = classify is not None
         self.metric = "columns kept in a fold" if classify is None else "test accuracy in percent"
         self.compared = () if classify is None else (("FSCRF", "Relief"), *((("FSCRF", m)) for m in methods[:2]))
-        self.constants = {"folds": _FOLDS, "sampled_and_neighbors": _SAME if same else "of the thesis"}
+        self.constants = {"folds": _FOLDS, "sampled_and_neighbors": sample or "of the thesis"}
 
     def problem(self, dataset, setting, repeat, data_home=None):
         data, y = multiclass(dataset, data_home)
@@ -91,7 +96,7 @@ class Selection(Experiment):
         return Fold(data, y, train, few, test, name=dataset, seen=seen, seen_classes=y[seen], draw=draw)
 
     def outcome(self, problem, setting, method, seed):
-        n_sampled, n_neighbors = _SAME if self.same else _PUBLISHED["sizes"][problem.name][-2:]
+        n_sampled, n_neighbors = self.sample or _PUBLISHED["sizes"][problem.name][-2:]
         # Columns that all folds share depend on the division into folds only.
         drawn = seed if setting == INSIDE else problem.draw
         kept = _support_of_fold(problem, method, drawn, n_sampled, n_neighbors)
@@ -115,8 +120,17 @@ class Selection(Experiment):
     def paper(self, dataset, setting, method):
         if self.published is None:
             return _PUBLISHED["sizes"][dataset][_SELECTORS.index(method)], np.nan
-        columns = _PUBLISHED["relief" if self.same else "methods"]
+        columns = _PUBLISHED["relief" if self.sample else "methods"]
         return tuple(_PUBLISHED[self.published][dataset][columns.index(method)])
+
+
+class StandIn(Selection):
+    """The chapter's data on dementia are not public: 34 clinical signs of six skin diseases in their place."""
+
+    datasets = ("dermatology",)
+
+    def paper(self, dataset, setting, method):
+        return None
 
 
 _kept: dict[tuple, np.ndarray] = {}  # columns by fold and method: the tables share them
@@ -163,6 +177,10 @@ def _tree(data, y, train, test, seed):
     return _predict(PrunedTree(random_state=seed), data, y, train, test)
 
 
+def _logistic(data, y, train, test, seed):
+    return _predict(make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)), data, y, train, test)
+
+
 def _predict(model, data, y, train, test):
     values = as_numbers(data, train)
     return model.fit(values[train], y).predict(values[test])
@@ -175,8 +193,10 @@ SUITE = Suite(
         Selection("Table 3.2", _SELECTORS),
         Selection("Table 3.3", _PUBLISHED["methods"], naive_bayes, "bayes"),
         Selection("Table 3.4", _PUBLISHED["methods"], _tree, "tree"),
-        Selection("Table 3.5", _PUBLISHED["relief"], naive_bayes, "bayes-relief", same=True),
-        Selection("Table 3.6", _PUBLISHED["relief"], _tree, "tree-relief", same=True),
+        Selection("Table 3.5", _PUBLISHED["relief"], naive_bayes, "bayes-relief", sample=_SAME),
+        Selection("Table 3.6", _PUBLISHED["relief"], _tree, "tree-relief", sample=_SAME),
+        StandIn("Table 3.8", (*_SELECTORS, "Relief"), sample=_DEMENTIA),
+        StandIn("Figure 3.3", _PUBLISHED["methods"], _logistic, sample=_DEMENTIA),
     ),
     "fscrf",
 )
