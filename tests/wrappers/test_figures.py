@@ -20,9 +20,9 @@ def test_text_of_the_page(gaps):
     text = " ".join((DOCS / "methods" / "cross-training.md").read_text("utf-8").split())
     trees = gaps.loc["Tables 4.4 and 4.5"]
     unguarded = gaps[["NC-T", "ICT", "Co-T", "Se-T", "tri-training"]]
-    assert "it can cost 6 points: the network, 20% of the labels" in text
+    assert "it can cost 7 points: the network, 20% of the labels" in text
     assert unguarded.min(axis=1).idxmin() == ("Tables 4.2 and 4.3", "20% labeled")
-    assert round(unguarded.min().min()) == -6
+    assert round(unguarded.min().min()) == -7
     guard = gaps["NC-T, guard"].sort_values()
     assert "within 0.1 points of the black line in seven of the eight tables, and 0.2 below it in one" in text
     assert round(guard.iloc[0], 1) == -0.2
