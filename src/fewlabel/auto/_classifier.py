@@ -277,8 +277,6 @@ class AutoClassifier(RankingClassifier):
             effect = unlabeled_effect(rows, evidence, self.ensemble_weights_, self._n_repeats(rows), self._scorer)
         self._effect = None if effect is None else list(effect)
         self._calibrate(log_odds(out_of_fold), rows, X[kept[codes[kept] < 0]])
-        order = np.argsort(self.labeled_rows_)
-        self.labeled_rows_, self.out_of_fold_ = self.labeled_rows_[order], self.out_of_fold_[order]
         report(total, total, "the chosen members on all rows")
         return self
 
@@ -358,7 +356,8 @@ class AutoClassifier(RankingClassifier):
         else:
             found = [calibrate(scores[:, k], y == k, weight, shrink=True) for k in range(scores.shape[1])]
             self.offset_, log_odds = (np.array(part) for part in zip(*found))
-        decision = scores + self.offset_
+        order = np.argsort(self.labeled_rows_)
+        self.labeled_rows_, decision = self.labeled_rows_[order], (scores + self.offset_)[order]
         self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else normalized(decision, log_odds)
         self.calibration_ = log_odds
 
