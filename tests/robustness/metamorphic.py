@@ -259,6 +259,10 @@ EXCEPTIONS = {
             "LabelSpreadingClassifier": "scale",
         },
     ),
+    permuted_columns: (
+        "order of the columns",
+        {"LabelSpreadingClassifier": "balance == 'auto' or n_neighbors == 'auto'"},
+    ),
     increasing: ("its scale matters", {"PUAdaBoostClassifier": "splitter == 'random'"}),
     scaled_weights: (
         r"scale of\s+the\s+weights",

@@ -54,8 +54,9 @@ class LabelSpreadingClassifier(GraphClassifier):
         does not disappear. "degree": the same total of :math:`\sqrt{D_i}`, so that no class wins because its labeled
         rows happen to be neighbors of many rows, as in tables of many noisy columns. "auto": the one of these two that
         classifies more labeled rows correctly, in five folds of them; if `n_neighbors` is chosen too, 10 neighbors go
-        with "rows" and 50 with "degree". None: as in [1]_, all labeled rows have the same weight. For two classes the
-        ranking is always the same.
+        with "rows" and 50 with "degree". Folds are dealt out in the order of the values, first by the first column, so
+        that the order of the columns matters. None: as in [1]_, all labeled rows have the same weight. For two classes
+        the ranking is always the same.
     scale : bool or {"robust", "range"}, default=True
         Whether to scale each column over all rows. True is "robust": the inner 90% of the distinct values of a column
         get the length 0.9, so that an outlier does not squash the others. "range" scales to [0, 1].
