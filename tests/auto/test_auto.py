@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -48,6 +48,15 @@ def model(cancer):
 
 
 # The choice -------------------------------------------------------------------------------------------------
+
+
+def test_both_graph_methods_may_be_members_and_evidence_decides():
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    graph = ["path neighbors", "label spreading"]
+    few = hide_labels(y, labeled=20, random_state=0)
+    model = AutoClassifier(["logistic regression", *graph], n_repeats=1, random_state=0).fit(X, few)
+    assert all(model.ensemble_weights_[name] > model.ensemble_weights_.get("logistic regression", 0) for name in graph)
+    assert roc_auc_score(y, model.decision_function(X)) > 0.98
 
 
 def test_the_portfolio_covers_the_ground():

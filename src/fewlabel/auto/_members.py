@@ -268,6 +268,12 @@ def _paths(context):
     return PathNeighborsClassifier(scale=False)
 
 
+def _spreading(context):
+    from fewlabel.graph import LabelSpreadingClassifier
+
+    return LabelSpreadingClassifier(scale=False)
+
+
 def _pu_boosting(context):
     from fewlabel.boosting import PUAdaBoostClassifier
 
@@ -312,6 +318,7 @@ PORTFOLIO = (
         needs_unlabeled=True,
     ),
     Member("path neighbors", "graph", "scaled", ALL, _paths, _CLASSES, True, 1500, needs_unlabeled=True),
+    Member("label spreading", "graph", "scaled", ALL, _spreading, _CLASSES, True, 3000, needs_unlabeled=True),
     Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), _CLASSES),
     Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), _CLASSES),
     Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
@@ -332,7 +339,7 @@ TRIED_FIRST = (
 # the mean AUC of the ensemble by less than .001.
 _BY_NAME_ONLY = (
     *("naive Bayes", "RankBoost", "nearest neighbors", "quadratic SVM", "random forest", "extra trees", "XGBoost"),
-    *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT"),
+    *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT", "label spreading"),
 )
 _NOT_FOR_TWO_CLASSES = ("histogram boosting",)  # for these there is the tree booster
 ADDITIVE = ("RankBoost", "PNU-AUCBoost", "Ada-PU")  # sums of step functions, one per column
