@@ -254,7 +254,7 @@ class Suite:
     --------
     >>> from fewlabel.bench import get_suite
     >>> [experiment.name for experiment in get_suite("auc-dcd").experiments]
-    ['Table 2', 'Figure 2']
+    ['Table 2', 'Figure 2', 'Passes']
     """
 
     name: str
