@@ -73,7 +73,7 @@ PARAMETERS = {
         "tol": (1e-8,),
         "max_iter": (2000,),
     },
-    "LinearAUCClassifierCV": {"alphas": ((0.01, 1.0),), "cv": (3,), "tol": (1e-7,), "max_iter": (1000,)},
+    "LinearAUCClassifierCV": {"alphas": ((0.01, 1.0),), "cv": (3,), "tol": (1e-8,), "max_iter": (2000,)},
     "OneVsRestRankingClassifier": {
         "estimator": (fewlabel.LinearAUCClassifier(1e-2, loss="squared_hinge", tol=1e-9, max_iter=2000),)
     },
