@@ -104,11 +104,13 @@ def test_columns_of_parquet_files_keep_their_partitions_together(tmp_path):
 
 def test_prediction_is_lazy_and_keeps_the_blocks():
     X, y, _ = table()
-    rows, labels = in_blocks(X, y, (700, 500))
+    rows, labels = in_blocks(X, y, (700, 0, 500))
     model = spread.PNUAUCBoostClassifier(10, random_state=0).fit(rows, labels)
     for method in ("decision_function", "predict", "predict_proba"):
         lazy = getattr(model, method)(rows)
-        assert lazy.chunks[0] == (700, 500)
+        assert lazy.chunks[0] == (700, 0, 500)
+        frame = dd.from_dask_array(rows)
+        np.testing.assert_array_equal(getattr(model, method)(frame).compute(), getattr(model.model_, method)(X))
         np.testing.assert_array_equal(lazy.compute(), getattr(model.model_, method)(X))
 
 
@@ -331,7 +333,7 @@ def test_two_workers_give_the_model_of_one_machine(client):
 
 
 def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):
-    call, sent = SpreadRows._ask, []
+    call, sent = SpreadRows.ask, []
 
     def weigh(self, *question, merge=None):
         message = self._commands, question
@@ -340,7 +342,7 @@ def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):
             sent.append(len(pickle.dumps(message)) + found.nbytes)
         return found
 
-    monkeypatch.setattr(SpreadRows, "_ask", weigh)
+    monkeypatch.setattr(SpreadRows, "ask", weigh)
     sizes = []
     for n in (500, 5000):
         sent.clear()

@@ -1,5 +1,7 @@
 """Boosters of symmetric trees: the slow version from the equations, limit cases, and what the house rules ask."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from fewlabel import PNUAUCBoostClassifier, PUAdaBoostClassifier, TreeAUCBoostCl
 from fewlabel.boosting import pairs, rounds, tree_booster
 from fewlabel.boosting._tree_pu import PURisk
 from fewlabel.boosting.pairs import PairLoss
+from fewlabel.boosting.tree_rows import TreeRows
 from fewlabel.threads import RowThreads
 from reference import symmetric_trees as reference
 from reference.tables import tables, to_y
@@ -58,6 +61,16 @@ def test_greedy_trees_equal_the_slow_version(table, gamma, loss, max_depth, l2):
             assert values[leaf] == pytest.approx(value, rel=1e-6, abs=1e-9)
 
 
+def derivatives(make_loss, weights, scores):
+    """Derivatives of a loss at rows with these weights and scores, by group; they do not depend on the codes."""
+    bounds = np.cumsum([0, *map(len, weights)])
+    codes = np.zeros((1, len(scores)), dtype=np.uint8)
+    with RowThreads(1) as threads:
+        rows = TreeRows(codes, 3, bounds, weights, None, scores, threads)
+        assert make_loss(rows).set_derivatives()
+    return rows.derivatives
+
+
 @pytest.mark.parametrize("gamma", [1.0, 0.6])
 @pytest.mark.parametrize("loss", ["logistic", "exponential"])
 def test_derivatives_of_pairs(gamma, loss):
@@ -66,8 +79,7 @@ def test_derivatives_of_pairs(gamma, loss):
     weight, f = rng.random(27) + 0.1, 2 * rng.normal(size=27)
     totals = [weight[signs == s].sum() for s in (1, 0, -1)]
     weights = [weight[signs == s] / weight[signs == s].sum() for s in (1, 0, -1)]
-    with RowThreads(1) as threads:
-        found = PairLoss(loss, gamma, np.array([0, 7, 16, 27]), weights, totals, threads).derivatives(f)
+    found = derivatives(lambda rows: PairLoss(loss, gamma, rows, totals), weights, f)
     np.testing.assert_allclose(
         found, reference.derivatives(f, reference.pair_terms(signs, weight, gamma), loss), rtol=1e-9
     )
@@ -79,12 +91,11 @@ def test_derivatives_of_pairs(gamma, loss):
 def test_sums_over_pairs_are_within_1e_6(monkeypatch, spread, most_pairs):
     monkeypatch.setattr(pairs, "MOST_PAIRS", most_pairs)
     rng = np.random.default_rng(2)
-    bounds, signs = np.array([0, 300, 500, 1300]), np.repeat([1, 0, -1], [300, 200, 800])
+    signs = np.repeat([1, 0, -1], [300, 200, 800])
     weight, scores = rng.random(1300), spread * rng.normal(size=1300)
     totals = [weight[signs == s].sum() for s in (1, 0, -1)]
     weights = [weight[signs == s] / total for s, total in zip((1, 0, -1), totals)]
-    with RowThreads(1) as threads:
-        found = PairLoss("logistic", 0.7, bounds, weights, totals, threads).derivatives(scores)
+    found = derivatives(lambda rows: PairLoss("logistic", 0.7, rows, totals), weights, scores)
     expected = reference.derivatives(scores, reference.pair_terms(signs, weight, 0.7), "logistic")
     scale = 0.5 * (totals[0] + totals[2]) * np.concatenate(weights)
     assert (np.abs(found - np.array(expected)) / scale).max() < 1e-6
@@ -305,10 +316,8 @@ def pu_risk(H, positive, prior, correction):
 def test_derivatives_of_the_pu_risk():
     rng = np.random.default_rng(8)
     H, positive = rng.normal(size=12), np.arange(12) < 5
-    risk = PURisk(
-        0.3, 0.7, 0.0, np.array([0, 5, 12, 12]), [np.full(5, 1 / 5), np.full(7, 1 / 7), np.empty(0)], [5, 7, 0]
-    )
-    gradient, bound = risk.derivatives(H)
+    weights = [np.full(5, 1 / 5), np.full(7, 1 / 7), np.empty(0)]
+    gradient, bound = derivatives(lambda rows: PURisk(0.3, 0.7, 0.0, rows, [5, 7, 0]), weights, H)
     size = 2 * 5 * 7 / 12
     for i in range(12):
         up, down = H + 1e-5 * (np.arange(12) == i), H - 1e-5 * (np.arange(12) == i)
@@ -361,10 +370,10 @@ def test_auto_rounds_by_the_out_of_fold_auc(rows, monkeypatch, noisy):
 def test_best_round_stops_at_the_peak():
     class Learner:
         def __init__(self):
-            self.scores = np.zeros(4)
+            self.rows = SimpleNamespace(scores=np.zeros(4))
 
         def round(self, t):  # the two positives (last rows) rise until round 300, then sink
-            self.scores = np.array([0.0, 10.0, 1.0, 11.0]) - 20.0 * (abs(t - 300) > 150) * np.array([0, 0, 1, 1])
+            self.rows.scores = np.array([0.0, 10.0, 1.0, 11.0]) - 20.0 * (abs(t - 300) > 150) * np.array([0, 0, 1, 1])
             return True
 
     positive = np.array([False, False, True, True])

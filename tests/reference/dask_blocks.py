@@ -25,3 +25,12 @@ def assert_same(model, other, X, probabilities=True):
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-9)
     if probabilities:
         np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-9)
+
+
+def assert_same_trees(model, other, X):
+    """Same splits, leaf values to 1e-9, and the same threshold."""
+    for field in ("column", "threshold", "missing_up"):
+        np.testing.assert_array_equal(model.splits_[field], other.splits_[field])
+    np.testing.assert_allclose(model.leaf_values_, other.leaf_values_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.train_loss_, other.train_loss_, rtol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-9)

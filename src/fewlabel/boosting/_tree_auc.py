@@ -218,6 +218,5 @@ class TreeAUCBoostClassifier(TreeBooster):
     def _uses_unlabeled(self):
         return self.gamma < 1
 
-    def _make_loss(self, bounds, weights, totals, threads):
-        has_unlabeled = bounds[2] > bounds[1]
-        return PairLoss(self.loss, self.gamma if has_unlabeled else 1.0, bounds, weights, totals, threads)
+    def _make_loss(self, rows, totals):
+        return PairLoss(self.loss, self.gamma if rows.sizes[1] else 1.0, rows, totals)

@@ -7,7 +7,6 @@ import numpy as np
 
 from fewlabel.base import Interval
 from fewlabel.boosting.booster import CONSTRAINTS
-from fewlabel.boosting.pairs import order_free_sum
 from fewlabel.boosting.tree_booster import TreeBooster
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
@@ -20,47 +19,56 @@ class PURisk:
     ----------
     prior, correction, stop_risk : float
         :math:`\pi`, :math:`\lambda`, and the share of its first value at which the risk of the negatives ends the fit.
-    bounds : ndarray of shape (4,)
-        Rows ``bounds[g]:bounds[g + 1]`` are the positives, the unlabeled rows and the (absent) negatives.
-    weights : list of ndarray
-        Weights of the rows of each group, which sum to one.
+    rows : tree_rows.Rows
+        Positives and unlabeled rows.
     totals : list of float
-        Total weight of each group before that.
+        Total weight of each group.
     """
 
-    def __init__(self, prior, correction, stop_risk, bounds, weights, totals):
-        self._prior, self._correction = prior, correction
+    def __init__(self, prior, correction, stop_risk, rows, totals):
+        self._rows, self._factors = rows, (prior, correction * prior)
         self._least_negative_risk = stop_risk * (1 - prior * correction)
-        self._positives, self._unlabeled = slice(0, bounds[1]), slice(bounds[1], bounds[2])
-        self._weights = weights
         # Of two groups the smaller one limits what is known: the harmonic mean of their sizes.
         self._size = 2 * totals[0] * totals[1] / (totals[0] + totals[1])
+        self._known = None  # what `value` needed: `set_derivatives` needs the same before the next round
 
-    def derivatives(self, scores):
-        r"""Negative gradient and a bound on the second derivative at each row, shape (2, n_rows); None at the end.
+    def set_derivatives(self):
+        r"""Set the negative gradient and a bound on the second derivative of each row; False at the end of the fit.
 
         The second derivative of the term :math:`-\lambda\pi e^{H}` is negative. Its absolute value is taken instead, so
         that a bounded step still decreases the risk: no leaf value exceeds 1.
         """
-        as_positives, as_negatives, copies = self._terms(scores)
-        if order_free_sum(as_negatives) - order_free_sum(copies) <= self._least_negative_risk:
-            return None
-        derivatives = np.empty((2, len(scores)))
-        derivatives[:, self._positives] = as_positives + copies
-        derivatives[0, self._unlabeled] = -as_negatives
-        derivatives[1, self._unlabeled] = as_negatives
-        return derivatives * self._size
+        known, self._known = self._known, None
+        _, as_negatives, copies = self._sums() if known is None else known
+        if as_negatives - copies <= self._least_negative_risk:
+            return False
+        self._rows.tell(_set_slopes, self._factors, self._size)
+        return True
 
-    def value(self, scores):
+    def value(self):
         """The risk."""
-        as_positives, as_negatives, copies = map(order_free_sum, self._terms(scores))
+        as_positives, as_negatives, copies = self._known = self._sums()
         return as_positives + as_negatives - copies
 
-    def _terms(self, scores):
-        """Terms of the risk: of the positives, of the unlabeled rows, and of the positives among these."""
-        as_positives = self._prior * self._weights[0] * np.exp(-scores[self._positives])
-        copies = self._correction * self._prior * self._weights[0] * np.exp(scores[self._positives])
-        return as_positives, self._weights[1] * np.exp(scores[self._unlabeled]), copies
+    def _sums(self):
+        return self._rows.sums(_terms, self._factors)
+
+
+def _terms(rows, factors):
+    """Terms of the risk: of the positives, of the unlabeled rows, and of the positives among these."""
+    (of_positives, of_copies), (positives, unlabeled, _), weights = factors, rows.groups, rows.weights
+    as_positives = of_positives * weights[0] * np.exp(-rows.scores[positives])
+    copies = of_copies * weights[0] * np.exp(rows.scores[positives])
+    return [as_positives, weights[1] * np.exp(rows.scores[unlabeled]), copies]
+
+
+def _set_slopes(rows, factors, size):
+    as_positives, as_negatives, copies = _terms(rows, factors)
+    derivatives = np.zeros((2, len(rows.scores)))
+    derivatives[:, rows.groups[0]] = as_positives + copies
+    derivatives[0, rows.groups[1]] = -as_negatives
+    derivatives[1, rows.groups[1]] = as_negatives
+    rows.derivatives = derivatives * size
 
 
 class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
@@ -218,5 +226,5 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
     def _uses_unlabeled(self):
         return True
 
-    def _make_loss(self, bounds, weights, totals, threads):
-        return PURisk(self.prior_, self.correction, self.stop_risk, bounds, weights, totals)
+    def _make_loss(self, rows, totals):
+        return PURisk(self.prior_, self.correction, self.stop_risk, rows, totals)

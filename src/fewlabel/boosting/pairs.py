@@ -3,14 +3,23 @@
 import numpy as np
 from scipy.special import expit
 
+from fewlabel.boosting.tree_rows import TreeRows
 from fewlabel.kernels import pair_losses
-from fewlabel.kernels.pair_losses import MARGIN, NODES_PER_UNIT, order_free_sum
+from fewlabel.kernels.pair_losses import MARGIN, NODES_PER_UNIT
 
 MOST_PAIRS = 100_000  # with more, sums over pairs are interpolated, to 1e-6 of the weight of the partners
 _MOST_NODES = 65_536  # for a range of scores up to 4,096; nodes are further apart beyond it
 _LARGEST_RANGE = 700.0
 _MASS_UNIT = 2.0**60
 _POSITIVE, _UNLABELED, _NEGATIVE = range(3)
+
+
+def pairs_of(gamma, sizes):
+    """Groups of the better and of the worse rows, and the weight of such pairs; and the number of all pairs."""
+    c = (1 - gamma) / 2
+    pairs = [(_POSITIVE, _NEGATIVE, gamma), (_POSITIVE, _UNLABELED, c), (_UNLABELED, _NEGATIVE, c)]
+    pairs = [pair for pair in pairs if pair[2] > 0]
+    return pairs, sum(int(sizes[a]) * int(sizes[b]) for a, b, _ in pairs)
 
 
 class PairLoss:
@@ -28,136 +37,160 @@ class PairLoss:
     kind : {"logistic", "exponential"}
         :math:`\ell(z) = \log(1 + e^{-z})` or :math:`e^{-z}`.
     gamma : float
-    bounds : ndarray of shape (4,)
-        Rows ``bounds[g]:bounds[g + 1]`` are the positives, the unlabeled rows and the negatives.
-    weights : list of ndarray
-        Weights of the rows of each group, which sum to one.
+    rows : tree_rows.Rows
+        In one part, if there are at most `MOST_PAIRS` pairs.
     totals : list of float
-        Total weight of each group before that; :math:`n` is that of positives and negatives.
-    threads : RowThreads
+        Total weight of each group; :math:`n` is that of positives and negatives.
     """
 
-    def __init__(self, kind, gamma, bounds, weights, totals, threads):
-        self._kind = kind
-        self._groups = [slice(bounds[g], bounds[g + 1]) for g in range(3)]
-        self._weights = weights
-        self._size = totals[_POSITIVE] + totals[_NEGATIVE]
-        self._threads = threads
-        c = (1 - gamma) / 2
-        pairs = [(_POSITIVE, _NEGATIVE, gamma), (_POSITIVE, _UNLABELED, c), (_UNLABELED, _NEGATIVE, c)]
-        self._pairs = [pair for pair in pairs if pair[2] > 0]
-        n_rows = np.diff(bounds)
-        n_pairs = sum(int(n_rows[a]) * int(n_rows[b]) for a, b, _ in self._pairs)
-        self._known = None  # the last scores and their grid
-        if kind == "exponential":
-            self._sums = self._exponential
+    def __init__(self, kind, gamma, rows, totals):
+        self._kind, self._rows = kind, rows
+        self._pairs, n_pairs = pairs_of(gamma, rows.sizes)
+        self._few_pairs = n_pairs <= MOST_PAIRS
+        self._factor = 0.5 * (totals[_POSITIVE] + totals[_NEGATIVE])
+        self._known = None  # what `value` needed: `set_derivatives` needs the same before the next round
+
+    def set_derivatives(self):
+        r"""Set the negative gradient :math:`-\partial J/\partial f_i` and second derivative of each row; True."""
+        known, self._known = self._known, None
+        if self._kind == "exponential":
+            center, up, down = known or self._exponential_sums()
+            terms = [(a, b, coefficient, up[a], down[b]) for a, b, coefficient in self._pairs]
+            self._rows.tell(_exponential_slopes, center, terms, self._factor)
         else:
-            self._sums = self._few_pairs if n_pairs <= MOST_PAIRS else self._interpolated
+            low, high = known[3] if known else _ends(self._rows)
+            if self._few_pairs and high - low < _LARGEST_RANGE:  # powers of e do not overflow
+                self._rows.tell(_exact_slopes, (low, high), self._pairs, self._factor)
+            else:
+                self._interpolate(*(known or self._grid())[:3])
+        return True
 
-    def derivatives(self, scores):
-        r"""Negative gradient :math:`-\partial J/\partial f_i` and second derivative at each row, shape (2, n_rows)."""
-        total = np.zeros((2, len(scores)))
-        for a, b, coefficient, better, worse in self._sums(scores):
-            total[:, self._groups[a]] += coefficient * better
-            total[0, self._groups[b]] -= coefficient * worse[0]
-            total[1, self._groups[b]] += coefficient * worse[1]
-        for group, weights in zip(self._groups, self._weights):
-            total[:, group] *= 0.5 * self._size * weights
-        return total
-
-    def value(self, scores):
+    def value(self):
         r"""The loss of an average pair, :math:`2 J(f) / n`; the logistic one is interpolated, to 1e-6."""
         if self._kind == "exponential":
-            center = _middle(scores)
-            up, down = (
-                [
-                    order_free_sum(w * np.exp(sign * (scores[rows] - center)))
-                    for rows, w in zip(self._groups, self._weights)
-                ]
-                for sign in (-1, 1)
-            )
+            _, up, down = self._known = self._exponential_sums()
             return sum(coefficient * up[a] * down[b] for a, b, coefficient in self._pairs)
-        mass, differences, _ = self._grid(scores)
+        mass, differences, *_ = self._known = self._grid()
         kernel = np.logaddexp(0.0, differences)[None, ::-1]
         return sum(float(mass[a] @ _convolve(mass[b], kernel)[0]) * coefficient for a, b, coefficient in self._pairs)
 
-    def _exponential(self, scores):
-        """Slopes of the exponential loss, which are products: the mean of e^f of the partners times e^-f."""
-        center = _middle(scores)
-        up, down = np.exp(center - scores), np.exp(scores - center)
-        for a, b, coefficient in self._pairs:
-            better, worse = up[self._groups[a]], down[self._groups[b]]
-            of_better = np.broadcast_to(better * order_free_sum(worse * self._weights[b]), (2, len(better)))
-            of_worse = np.broadcast_to(worse * order_free_sum(better * self._weights[a]), (2, len(worse)))
-            yield a, b, coefficient, of_better, of_worse
+    def _exponential_sums(self):
+        """A center of the scores, and the mean of e^-f and of e^f of each group, f being the distance from it."""
+        center = _middle(_ends(self._rows))
+        means = self._rows.sums(_powers, center)
+        return center, means[:3], means[3:]
 
-    def _few_pairs(self, scores):
-        """Sums over all pairs, unless powers of e would overflow."""
-        return self._all_pairs(scores) if np.ptp(scores) < _LARGEST_RANGE else self._interpolated(scores)
+    def _interpolate(self, mass, differences, scale):
+        r"""Slopes by cubic interpolation on a grid of scores.
 
-    def _all_pairs(self, scores):
-        """Exact sums over all pairs. Rows are sorted first, so that sums do not depend on the order of the rows."""
-        center = _middle(scores)
-        orders = [np.lexsort((w, scores[rows])) for rows, w in zip(self._groups, self._weights)]
-        sorted_scores = [scores[rows][order] - center for rows, order in zip(self._groups, orders)]
-        sorted_weights = [w[order] for w, order in zip(self._weights, orders)]
-        for a, b, coefficient in self._pairs:
+        Weights are spread over the nodes and convolved with the logistic function. With nodes :math:`\delta = 1/16`
+        apart each of the two interpolations errs by at most :math:`\frac{3}{128} \delta^4 \max|s^{(4)}|`, less than
+        1e-7 for the slope and 2e-7 for the curvature, of a total weight of one.
+        """
+        wrong = expit(differences)
+        kernels = np.stack([wrong, wrong * (1 - wrong)])
+        terms = [
+            (a, b, coefficient, _convolve(mass[b], kernels[:, ::-1]), _convolve(mass[a], kernels))
+            for a, b, coefficient in self._pairs
+        ]
+        self._rows.tell(_interpolated_slopes, terms, scale, self._factor)
+
+    def _grid(self):
+        """Weights of each group on the nodes of a grid, distances of nodes, their place, and the ends of the scores."""
+        low, high = _ends(self._rows)
+        scale = low, min(NODES_PER_UNIT, _MOST_NODES / max(high - low, 1.0))
+        n_nodes = int((high - low) * scale[1]) + 2 + 2 * MARGIN
+        mass = self._rows.ask(_spread, scale, n_nodes, merge=np.add) / _MASS_UNIT
+        return mass, np.arange(1 - n_nodes, n_nodes) / scale[1], scale, (low, high)
+
+
+def _ends(rows):
+    """Lowest and highest score."""
+    low, high = rows.ask(TreeRows.score_range, merge=np.maximum)
+    return -low, high
+
+
+def _middle(ends):
+    """Half-way between the lowest and the highest score: powers of e stay in range on either side."""
+    return 0.5 * (ends[0] + ends[1])
+
+
+def _powers(rows, center):
+    """Weights times e^-f of the rows of each group, and weights times e^f."""
+    distances = rows.scores - center
+    return [w * np.exp(sign * distances[group]) for sign in (-1, 1) for group, w in zip(rows.groups, rows.weights)]
+
+
+def _set_slopes(rows, slopes, factor):
+    """Set the derivatives from slopes: groups of better and worse rows, coefficient, their slopes and curvatures."""
+    total = np.zeros((2, len(rows.scores)))
+    for a, b, coefficient, better, worse in slopes:
+        total[:, rows.groups[a]] += coefficient * better
+        total[0, rows.groups[b]] -= coefficient * worse[0]
+        total[1, rows.groups[b]] += coefficient * worse[1]
+    for group, weights in zip(rows.groups, rows.weights):
+        total[:, group] *= factor * weights
+    rows.derivatives = total
+
+
+def _exponential_slopes(rows, center, terms, factor):
+    """Slopes of the exponential loss, which are products: the mean of e^f of the partners times e^-f."""
+    up, down = np.exp(center - rows.scores), np.exp(rows.scores - center)
+
+    def slopes():
+        for a, b, coefficient, mean_up, mean_down in terms:
+            better, worse = up[rows.groups[a]] * mean_down, down[rows.groups[b]] * mean_up
+            yield a, b, coefficient, np.broadcast_to(better, (2, len(better))), np.broadcast_to(worse, (2, len(worse)))
+
+    _set_slopes(rows, slopes(), factor)
+
+
+def _exact_slopes(rows, ends, pairs, factor):
+    """Exact sums over all pairs. Rows are sorted first, so that sums do not depend on the order of the rows."""
+    scores, center = rows.scores, _middle(ends)
+    orders = [np.lexsort((w, scores[group])) for group, w in zip(rows.groups, rows.weights)]
+    sorted_scores = [scores[group][order] - center for group, order in zip(rows.groups, orders)]
+    sorted_weights = [w[order] for w, order in zip(rows.weights, orders)]
+
+    def slopes():
+        for a, b, coefficient in pairs:
             sums = [np.zeros((2, len(orders[g]))) for g in (a, b)]
             inverse, direct = np.exp(-sorted_scores[a]), np.exp(sorted_scores[b])
             pair_losses.pair_sums(inverse, direct, sorted_weights[a], sorted_weights[b], *sums)
             better, worse = (_unsort(s, orders[g]) for s, g in zip(sums, (a, b)))
             yield a, b, coefficient, better, worse
 
-    def _interpolated(self, scores):
-        r"""Sums by cubic interpolation on a grid of scores.
+    _set_slopes(rows, slopes(), factor)
 
-        Weights are spread over the nodes and convolved with the logistic function. With nodes :math:`\delta = 1/16`
-        apart each of the two interpolations errs by at most :math:`\frac{3}{128} \delta^4 \max|s^{(4)}|`, less than
-        1e-7 for the slope and 2e-7 for the curvature, of a total weight of one.
-        """
-        mass, differences, scale = self._grid(scores)
-        wrong = expit(differences)
-        kernels = np.stack([wrong, wrong * (1 - wrong)])
-        for a, b, coefficient in self._pairs:
-            better = self._evaluate(scores[self._groups[a]], _convolve(mass[b], kernels[:, ::-1]), scale)
-            worse = self._evaluate(scores[self._groups[b]], _convolve(mass[a], kernels), scale)
-            yield a, b, coefficient, better, worse
 
-    def _grid(self, scores):
-        """Weights of each group on the nodes of a grid, distances between nodes, and the place of the nodes.
+def _interpolated_slopes(rows, terms, scale, factor):
+    slopes = (
+        (a, b, coefficient, _evaluate(rows, a, better, scale), _evaluate(rows, b, worse, scale))
+        for a, b, coefficient, better, worse in terms
+    )
+    _set_slopes(rows, slopes, factor)
 
-        Kept until the scores change: the value of the loss is asked for after a round, the slopes before the next one.
-        """
-        if self._known is None or not np.array_equal(self._known[0], scores):
-            self._known = scores.copy(), self._new_grid(scores)
-        return self._known[1]
 
-    def _new_grid(self, scores):
-        low, reach = scores.min(), np.ptp(scores)
-        scale = low, min(NODES_PER_UNIT, _MOST_NODES / max(reach, 1.0))
-        n_nodes = int(reach * scale[1]) + 2 + 2 * MARGIN
-        mass = [self._spread(scores[rows], w, scale, n_nodes) for rows, w in zip(self._groups, self._weights)]
-        return mass, np.arange(1 - n_nodes, n_nodes) / scale[1], scale
+def _spread(rows, scale, n_nodes):
+    """Weights of each group on the nodes of a grid, in integers."""
+    grid = np.empty(n_nodes, dtype=np.int64)
 
-    def _spread(self, scores, weights, scale, n_nodes):
-        grid = np.empty(n_nodes, dtype=np.int64)
-
+    def spread(scores, weights):
         def work(start, stop):
             return pair_losses.spread(scores, weights, _MASS_UNIT, grid, scale, start, stop)
 
-        return self._threads.over_rows(work, len(scores)) / _MASS_UNIT
+        return rows.threads.over_rows(work, len(scores))
 
-    def _evaluate(self, scores, nodes, scale):
-        values = np.zeros((2, len(scores)))
-        self._threads.over_rows(
-            lambda start, stop: pair_losses.interpolate(scores, nodes, scale, values, start, stop), len(scores)
-        )
-        return values
+    return np.stack([spread(rows.scores[group], w) for group, w in zip(rows.groups, rows.weights)])
 
 
-def _middle(scores):
-    """Half-way between the lowest and the highest score: powers of e stay in range on either side."""
-    return 0.5 * (scores.min() + scores.max())
+def _evaluate(rows, group, nodes, scale):
+    scores = rows.scores[rows.groups[group]]
+    values = np.zeros((2, len(scores)))
+    rows.threads.over_rows(
+        lambda start, stop: pair_losses.interpolate(scores, nodes, scale, values, start, stop), len(scores)
+    )
+    return values
 
 
 def _unsort(values, order):

@@ -23,7 +23,7 @@ def best_round(learners, held_out, positive, weight, most_rounds):
     Parameters
     ----------
     learners : list of TreeLearner
-        One for each fold; ``scores`` holds the scores of all rows.
+        One for each fold; ``rows.scores`` holds the scores of all rows.
     held_out : list of ndarray
         The rows on which each of them is judged.
     positive : ndarray of shape (n_rows,), bool
@@ -51,4 +51,4 @@ def best_round(learners, held_out, positive, weight, most_rounds):
 
 def _auc(learner, rows, positive, weight):
     sample_weight = None if weight is None else weight[rows]
-    return roc_auc_score(positive[rows], learner.scores[rows], sample_weight=sample_weight)
+    return roc_auc_score(positive[rows], learner.rows.scores[rows], sample_weight=sample_weight)

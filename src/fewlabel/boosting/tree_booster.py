@@ -4,6 +4,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Iterator
+from operator import attrgetter
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,9 +16,9 @@ from fewlabel.boosting.binning import Binning
 from fewlabel.boosting.booster import CONSTRAINTS, group_rows, unit_weights
 from fewlabel.boosting.joint import joint_shape_functions
 from fewlabel.boosting.loop import boost
-from fewlabel.boosting.pairs import order_free_sum
 from fewlabel.boosting.rounds import best_round, deal_out
-from fewlabel.boosting.trees import MAX_DEPTH, SPLIT, TreeGrower, TreeLearner, as_stumps, score_trees
+from fewlabel.boosting.tree_rows import TreeRows
+from fewlabel.boosting.trees import MAX_DEPTH, SPLIT, TreeGrower, TreeLearner, as_stumps, n_codes, score_trees
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
@@ -97,27 +98,54 @@ class TreeBooster(RankingClassifier):
             yield scores.copy()
 
     def _fit(self, X, signs, weight):
-        splits, values, losses = self._previous_rounds()
+        previous = self._previous_rounds()
         order, bounds = group_rows(signs, [], self._uses_unlabeled())
         with RowThreads(self.n_jobs) as threads:
             binning = Binning.of_rows(X, np.arange(len(X)), self.max_bins, threads, weight)
-            codes, own_weight = binning.encode(X, order, threads), None if weight is None else weight[order]
-            grower = self._make_grower(binning, codes, signs[order], own_weight, threads)
             weights, totals = _group_weights(order, bounds, weight)
-            n_rounds = fading = self.n_estimators
-            if n_rounds == "auto":
-                n_rounds, fading = self._choose_rounds(grower, bounds, weights, totals, threads), MOST_ROUNDS
-            loss = self._make_loss(bounds, weights, totals, threads)
-            scores = self._score(X)[order] if len(splits) else np.zeros(len(order))
-            learner = TreeLearner(grower, loss, scores, self.learning_rate, fading)
-            new_losses = []
+            rows = TreeRows(
+                binning.encode(X, order, threads),
+                n_codes(binning),
+                bounds,
+                weights,
+                None if weight is None else weight[order],
+                self._score(X)[order] if len(previous[0]) else np.zeros(len(order)),
+                threads,
+            )
+            self._boost(binning, rows, totals, previous)
 
-            def after_round(t, splits, values):
-                new_losses.append(loss.value(scores))
-                if self.verbose:
-                    print(f"round {t + 1}/{n_rounds}: loss {new_losses[-1]:.6g}")
+    def _boost(self, binning, rows, totals, previous, sample=None, note=None):
+        """Run the remaining rounds and set `splits_`, `leaf_values_` and `train_loss_`.
 
-            found = boost(learner, range(len(splits), n_rounds), after_round)
+        Parameters
+        ----------
+        binning : Binning
+        rows : tree_rows.Rows
+        totals : sequence of float
+            Total weight of the rows of each group.
+        previous : tuple
+            Of `_previous_rounds`.
+        sample : (TreeRows, totals), default=None
+            Rows to choose the number of rounds by; `rows` by default, which must then be `TreeRows`.
+        note : callable, default=None
+            ``note(t, n_rounds)`` is called after each round.
+        """
+        splits, values, losses = previous
+        grower = self._make_grower(binning)
+        n_rounds = fading = self.n_estimators
+        if n_rounds == "auto":
+            n_rounds, fading = self._choose_rounds(grower, *(sample or (rows, totals))), MOST_ROUNDS
+        loss, new_losses = self._make_loss(rows, totals), []
+
+        def after_round(t, splits, values):
+            new_losses.append(loss.value())
+            if self.verbose:
+                print(f"round {t + 1}/{n_rounds}: loss {new_losses[-1]:.6g}")
+            if note is not None:
+                note(t, n_rounds)
+
+        learner = TreeLearner(grower, loss, rows, self.learning_rate, fading)
+        found = boost(learner, range(len(splits), n_rounds), after_round)
         self.splits_ = np.concatenate([splits, *(new[None] for new, _ in found)])
         self.leaf_values_ = np.concatenate([values, *(new[None] for _, new in found)])
         self.train_loss_ = np.concatenate([losses, new_losses])
@@ -127,13 +155,9 @@ class TreeBooster(RankingClassifier):
                 stacklevel=caller_level(),
             )
 
-    def _make_grower(self, binning, codes, signs, weight, threads):
+    def _make_grower(self, binning):
         return TreeGrower(
             binning,
-            codes,
-            signs.astype(np.uint64),
-            weight,
-            threads,
             max_depth=self.max_depth,
             l2=self.l2_regularization,
             noise=self.split_noise,
@@ -143,26 +167,24 @@ class TreeBooster(RankingClassifier):
             seed=self._seed,
         )
 
-    def _choose_rounds(self, grower, bounds, weights, totals, threads):
+    def _choose_rounds(self, grower, rows, totals):
         """Rounds for ``n_estimators="auto"``: a fixed number for few labels, else the best one out of fold."""
-        labeled = np.r_[0 : bounds[1], bounds[2] : bounds[3]]
-        if len(labeled) < FEW_LABELS or min(bounds[1], bounds[3] - bounds[2]) < N_FOLDS:
+        n_rows, (positives, _, negatives) = int(rows.sizes.sum()), rows.groups
+        if rows.sizes[0] + rows.sizes[2] < FEW_LABELS or min(rows.sizes[0], rows.sizes[2]) < N_FOLDS:
             return FEW_LABELS_ROUNDS
-        rows_weight = np.concatenate(weights)
-        variates = grower.variates(self._seed)
-        folds = np.full(bounds[3], -1)
-        for group in (slice(0, bounds[1]), slice(bounds[2], bounds[3])):
+        rows_weight, variates = np.concatenate(rows.weights), rows.variates(self._seed)
+        folds = np.full(n_rows, -1)
+        for group in (positives, negatives):
             folds[group] = deal_out(variates[group], rows_weight[group], N_FOLDS)
         learners = []
         for fold in range(N_FOLDS):
-            kept = [w * (folds[bounds[g] : bounds[g + 1]] != fold) for g, w in enumerate(weights)]
-            shares = [order_free_sum(w) for w in kept]
-            training = [w / (share or 1.0) for w, share in zip(kept, shares)]
-            kept_totals = [total * share for total, share in zip(totals, shares)]
-            loss = self._make_loss(bounds, training, kept_totals, threads)
-            learners.append(TreeLearner(grower, loss, np.zeros(bounds[3]), self.learning_rate, MOST_ROUNDS))
+            of_fold = rows.with_weights([w * (folds[g] != fold) for g, w in zip(rows.groups, rows.weights)])
+            shares = of_fold.sums(attrgetter("weights"))
+            of_fold.weights = [w / (share or 1.0) for w, share in zip(of_fold.weights, shares)]
+            loss = self._make_loss(of_fold, [total * share for total, share in zip(totals, shares)])
+            learners.append(TreeLearner(grower, loss, of_fold, self.learning_rate, MOST_ROUNDS))
         held_out = [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]
-        return best_round(learners, held_out, np.arange(bounds[3]) < bounds[1], rows_weight, MOST_ROUNDS)
+        return best_round(learners, held_out, np.arange(n_rows) < rows.sizes[0], rows_weight, MOST_ROUNDS)
 
     def _previous_rounds(self):
         """Trees and losses to continue from; none unless `warm_start`."""

@@ -1,11 +1,11 @@
-"""Symmetric trees: growing them on coded rows, and scores from them."""
+"""Symmetric trees: growing them, and scores from them."""
 
 import numpy as np
 
 from fewlabel.boosting.loop import STUMP
-from fewlabel.boosting.pairs import order_free_sum
+from fewlabel.boosting.tree_rows import TreeRows
 from fewlabel.kernels import symmetric_trees
-from fewlabel.kernels.bins import MISSING, round_down
+from fewlabel.kernels.bins import round_down
 from fewlabel.threads import RowThreads
 
 MAX_DEPTH = 8  # the leaf of a row is a byte
@@ -16,23 +16,16 @@ SPLIT = np.dtype(
 )
 _PACKED_TOTAL = 2.0**30  # of the integers that gradients become in a histogram
 _LEAF_TOTAL = 2.0**52  # of those that give the values of the leaves: floats hold them exactly
-_SAMPLE = 4096  # rows by which the smaller leaf of a pair is found
 _TINY = 1e-200  # gradients that sum to less have nothing left to teach
 _64_BITS = (1 << 64) - 1
 
 
 class TreeGrower:
-    """Grow one symmetric tree after another on the same coded rows.
+    """Grow one symmetric tree after another.
 
     Parameters
     ----------
     binning : Binning
-    codes : ndarray of shape (n_features, n_rows), uint8
-    groups : ndarray of shape (n_rows,), uint64
-        Group of each row (its label); identical rows of a group share their bootstrap weight.
-    weight : ndarray of shape (n_rows,) or None
-        Weight of each row, which the derivatives include.
-    threads : RowThreads
     max_depth : int
     l2 : float
         Penalty on the squares of the values of the leaves.
@@ -48,34 +41,23 @@ class TreeGrower:
     seed : int
     """
 
-    def __init__(
-        self, binning, codes, groups, weight, threads, *, max_depth, l2, noise, one_cut, bootstrap, draw_columns, seed
-    ):
+    def __init__(self, binning, *, max_depth, l2, noise, one_cut, bootstrap, draw_columns, seed):
         self._binning = binning
-        self._threads = threads
         self._max_depth, self._l2 = max_depth, l2
         self._noise, self._one_cut = noise, one_cut
         self._draw_columns, self._seed = draw_columns, seed
-        self._n_codes = binning.below.shape[1] + 2
-        self._codes = np.where(codes == MISSING, np.uint8(self._n_codes - 1), codes)
         self._n_candidates = binning.n_cuts + binning.has_missing
         self._usable = np.flatnonzero(self._n_candidates)
         self._only_cut = np.ones_like(binning.n_cuts)
         self._bootstrap = bootstrap
-        # A row of weight w counts as w rows that have a gradient of g / w each: their squares sum to g^2 / w.
-        self._per_weight = 1.0 if weight is None else 1.0 / np.where(weight > 0, weight, 1.0)
-        self._above = None  # columns and histogram of the level above
-        self._keys = groups.copy()
-        self._run(symmetric_trees.hash_rows, self._codes, self._keys, n_columns=len(codes))
 
-    def grow(self, t, derivatives, fade):
-        """Grow the tree of round t.
+    def grow(self, rows, t, fade):
+        """Grow the tree of round t on the derivatives of the rows.
 
         Parameters
         ----------
+        rows : tree_rows.Rows
         t : int
-        derivatives : ndarray of shape (2, n_rows)
-            Negative gradient and second derivative of each row; changed in place.
         fade : float
             Factor of the noise.
 
@@ -84,105 +66,62 @@ class TreeGrower:
         splits : ndarray of shape (max_depth,) of SPLIT
         values : ndarray of shape (2**max_depth,)
             Of the leaves, before shrinkage.
-        leaf : ndarray of shape (n_rows,)
-            The leaf of each row.
 
         None if no column has a split, or the gradients have vanished.
         """
         round_key = _mix(_mix(self._seed) ^ t)
         if self._bootstrap:
-            derivatives *= self.variates(round_key)
-        totals = [order_free_sum(np.abs(row)) for row in derivatives]
+            rows.tell(TreeRows.bootstrap, round_key)
+        noise = self._noise * fade
+        sums = rows.sums(TreeRows.squares_of_gradients if noise else TreeRows.sizes_of_derivatives)
+        totals = sums[:2]
         if min(totals) < _TINY or len(self._usable) == 0:
             return None
         units = tuple(total / _PACKED_TOTAL for total in totals)
-        packed = self._pack(derivatives, units)
-        noise = self._noise * fade * np.sqrt(order_free_sum(derivatives[0] ** 2 * self._per_weight))
+        rows.tell(TreeRows.plant, units)
         # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
         score_unit = units[0] / np.sqrt(units[1])
+        noise = noise * np.sqrt(sums[2]) / score_unit if noise else 0.0
         rng = np.random.default_rng([self._seed, t])
         columns = self._draw_columns(rng, self._usable, self._max_depth)
         splits = np.zeros(self._max_depth, dtype=SPLIT)
-        leaf = np.zeros(len(packed), dtype=np.uint8)
-        reached = _squared_score(packed.sum(), self._l2 / units[1])
+        reached = None
         for level in range(self._max_depth):
-            terms = self._l2 / units[1], noise / score_unit, np.uint64(_mix(round_key ^ (level + 1))), 1 << level
-            column, cut, missing_up, score = self._search(rng, columns[level], leaf, packed, terms)
-            up = self._split(column, cut, missing_up, leaf)
+            hist, cuts = self._histogram(rng, rows, columns[level], 1 << level)
+            if reached is None:  # each column of the first histogram has all rows
+                reached = _squared_score(hist[0].sum(), self._l2 / units[1])
+            terms = self._l2 / units[1], noise, self._one_cut, np.uint64(_mix(round_key ^ (level + 1)))
+            column, cut, missing_up, score = self._search(hist, columns[level], cuts, terms)
+            up = np.arange(n_codes(self._binning)) > cut
+            up[-1] = self._binning.missing_above(column, cut, missing_up)
+            rows.tell(TreeRows.split, column, up.view(np.uint8))
             gain = (score**2 - reached) * score_unit**2
             splits[level] = column, self._binning.threshold(column, cut), up[-1], gain
             reached = score**2
-        return splits, self._leaf_values(derivatives, totals, leaf), leaf
+        return splits, self._leaf_values(rows, totals)
 
-    def variates(self, key):
-        """A standard exponential variate for each row; rows with the same codes in the same group have the same."""
-        variates = np.empty(len(self._keys))
-        self._run(symmetric_trees.draw_variates, self._keys, np.uint64(key), variates)
-        return variates
+    def _histogram(self, rng, rows, columns, n_leaves):
+        """Sums of the rows for the search of one level, and the cut of each column if only one is tried."""
+        if not self._one_cut:
+            return rows.ask(TreeRows.histogram, columns, n_leaves, merge=np.add), None
+        cuts = rng.integers(0, self._n_candidates[columns])
+        return rows.ask(TreeRows.cut_histogram, columns, cuts, n_leaves, merge=np.add), cuts
 
-    def _pack(self, derivatives, units):
-        packed = np.empty(derivatives.shape[1], dtype=np.int64)
-        self._run(symmetric_trees.pack, derivatives, units, packed)
-        return packed
-
-    def _search(self, rng, columns, leaf, packed, terms):
+    def _search(self, hist, columns, cuts, terms):
         """The best split of one level: column, cut, whether missing values go up, and score."""
-        l2, noise, key, n_leaves = terms
-        n_cuts, has_missing = self._binning.n_cuts, self._binning.has_missing
-        if self._one_cut:  # sums on the sides of one cut per column, as if it were the only one
-            cuts = rng.integers(0, self._n_candidates[columns])
-            kernel, shape = symmetric_trees.cut_histogram, (n_leaves, self._n_codes - 1)
-            hist = self._run(kernel, self._codes, columns, cuts, leaf, shape, packed, n_columns=len(columns))
-            n_cuts = self._only_cut
-        else:
-            hist = self._histogram(columns, leaf, packed, n_leaves).copy()
+        # Sums on the sides of one cut per column are as those of a column that has no other.
+        n_cuts = self._binning.n_cuts if cuts is None else self._only_cut
         position, cut, missing_up, score = symmetric_trees.best_split(
-            hist, columns, n_cuts, has_missing, l2, noise, self._one_cut, key
+            hist, columns, n_cuts, self._binning.has_missing, *terms
         )
-        return int(columns[position]), int(cuts[position]) if self._one_cut else cut, bool(missing_up), score
+        return int(columns[position]), cut if cuts is None else int(cuts[position]), bool(missing_up), score
 
-    def _histogram(self, columns, leaf, packed, n_leaves):
-        """Sums by column, leaf and code.
-
-        If those of the level above are known, rows are only read in the smaller leaf of each pair, and the other leaf
-        has the rest. Sums are integers: the result is the same.
-        """
-        counted, above = np.ones(n_leaves, dtype=np.uint8), self._above
-        known = n_leaves > 1 and above is not None and np.array_equal(above[0], columns)
-        if known:
-            sample = np.bincount(leaf[:: 1 + len(leaf) // _SAMPLE], minlength=n_leaves)
-            counted[0::2] = sample[0::2] <= sample[1::2]
-            counted[1::2] = 1 - counted[0::2]
-        kernel = symmetric_trees.histogram
-        args = self._codes, columns, leaf, counted, self._n_codes, packed
-        hist = self._run(kernel, *args, n_columns=len(columns))
-        if known:
-            rest = above[1] - hist[:, counted == 1]
-            hist[:, counted == 0] = rest
-        self._above = columns, hist
-        return hist
-
-    def _split(self, column, cut, missing_up, leaf):
-        """Send all rows one level on; gives whether each code goes up, that of missing values last."""
-        up = np.arange(self._n_codes) > cut
-        up[-1] = self._binning.missing_above(column, cut, missing_up)
-        self._run(symmetric_trees.split_leaves, self._codes[column], up.view(np.uint8), leaf)
-        return up
-
-    def _leaf_values(self, derivatives, totals, leaf):
+    def _leaf_values(self, rows, totals):
         """G / (H + l2) of each leaf; 0 where no row is."""
         units = tuple(total / _LEAF_TOTAL for total in totals)
-        sums = self._run(symmetric_trees.leaf_sums, derivatives, units, leaf, 1 << self._max_depth)
+        sums = rows.ask(TreeRows.leaf_sums, units, 1 << self._max_depth, merge=np.add)
         gradients, hessians = (of_leaves * unit for of_leaves, unit in zip(sums, units))
         return np.divide(gradients, hessians + self._l2, out=np.zeros_like(gradients), where=hessians > 0)
-
-    def add_values(self, values, leaf, scores):
-        """Add the values of the rows' leaves to their scores, in place."""
-        self._run(symmetric_trees.add_values, values, leaf, scores)
-
-    def _run(self, kernel, *args, n_columns=1):
-        n_rows = self._codes.shape[1]
-        return self._threads.over_rows(lambda start, stop: kernel(*args, start, stop), n_rows, n_columns)
 
 
 class TreeLearner:
@@ -192,29 +131,31 @@ class TreeLearner:
     ----------
     grower : TreeGrower
     loss : object
-        ``derivatives(scores)`` gives the negative gradient and the second derivative at each row, shape (2, n_rows), or
-        None if the fit should end.
-    scores : ndarray of shape (n_rows,)
-        To start from; changed in place.
+        ``set_derivatives()`` sets the derivatives of the rows, and is False if the fit should end.
+    rows : tree_rows.Rows
     learning_rate : float
     n_rounds : int
         The noise on the scores of splits fades linearly to zero over this many rounds.
     """
 
-    def __init__(self, grower, loss, scores, learning_rate, n_rounds):
-        self._grower, self._loss, self.scores = grower, loss, scores
+    def __init__(self, grower, loss, rows, learning_rate, n_rounds):
+        self._grower, self._loss, self.rows = grower, loss, rows
         self._learning_rate, self._n_rounds = learning_rate, n_rounds
 
     def round(self, t):
         """Splits and leaf values of the tree of round t; None if nothing is left to learn."""
-        derivatives = self._loss.derivatives(self.scores)
-        grown = None if derivatives is None else self._grower.grow(t, derivatives, 1.0 - t / self._n_rounds)
+        grown = self._grower.grow(self.rows, t, 1.0 - t / self._n_rounds) if self._loss.set_derivatives() else None
         if grown is None:
             return None
-        splits, values, leaf = grown
+        splits, values = grown
         values *= self._learning_rate
-        self._grower.add_values(values, leaf, self.scores)
+        self.rows.tell(TreeRows.add_values, values)
         return splits, values
+
+
+def n_codes(binning):
+    """Number of codes of trees: those of the bins and, last, that of missing values."""
+    return binning.below.shape[1] + 2
 
 
 def as_stumps(splits, values):

@@ -12,6 +12,7 @@ from fewlabel.dask._estimators import (
     RankBoostClassifier,
 )
 from fewlabel.dask._table_classifier import TableClassifier
+from fewlabel.dask._tree_boosters import TreeAUCBoostClassifier, TreePUBoostClassifier
 
 __all__ = [
     "LeastSquaresAUCClassifier",
@@ -19,4 +20,6 @@ __all__ = [
     "PUAdaBoostClassifier",
     "RankBoostClassifier",
     "TableClassifier",
+    "TreeAUCBoostClassifier",
+    "TreePUBoostClassifier",
 ]

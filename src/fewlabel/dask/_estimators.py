@@ -81,7 +81,7 @@ class _Reader:
         return X[weight > 0], signs[weight > 0], weight[weight > 0]
 
 
-class _DaskModel:
+class DaskModel:
     """Fit on Dask collections, predict lazily on them; the fitted attributes are those of the in-memory model.
 
     The threshold comes from the rows of the fit. Probabilities are calibrated out of fold, as in memory, if a model
@@ -124,7 +124,7 @@ class _DaskModel:
         -------
         self : object
         """
-        with _beside_tasks():
+        with beside_tasks():
             blocks, read = self._begin(X, y, client)
             self._fit_blocks(blocks, read)
         return self
@@ -171,7 +171,7 @@ def _current_client():
 
 
 @contextlib.contextmanager
-def _beside_tasks():
+def beside_tasks():
     """Within a task of a worker, give its place to others: the fit waits for tasks that may need it."""
     try:
         from distributed import get_worker, rejoin, secede
@@ -187,7 +187,7 @@ def _beside_tasks():
         rejoin()
 
 
-def _summarize(X, y, read, uses_unlabeled, identify):
+def summarize(X, y, read, uses_unlabeled, identify):
     """Of each group the number of rows and their weight; for each column its sketch and number of missing values; with
     `identify`, a digest of the rows."""
     X, signs, weight = read(X, y)
@@ -205,12 +205,12 @@ def _summarize(X, y, read, uses_unlabeled, identify):
     return (sizes, totals), columns, np.array([known])
 
 
-def _merge_summaries(one, other):
+def merge_summaries(one, other):
     columns = [(*merge_sketches(a[:2], b[:2]), a[2] + b[2]) for a, b in zip(one[1], other[1])]
     return tuple(a + b for a, b in zip(one[0], other[0])), columns, one[2] + other[2]
 
 
-class _DaskBooster(_DaskModel):
+class _DaskBooster(DaskModel):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, *, client=None, checkpoint=None, checkpoint_every=50, callback=None):
         """Fit on a Dask array or DataFrame.
@@ -237,7 +237,7 @@ class _DaskBooster(_DaskModel):
             raise ValueError(f"checkpoint_every={checkpoint_every} must be at least 1")
         if checkpoint is not None and self.early_stopping is True:
             raise ValueError("a checkpoint does not keep the best round of early_stopping=True: leave out one of them")
-        with _beside_tasks():
+        with beside_tasks():
             blocks, read = self._begin(X, y, client, sample_weight)
             self._fit_blocks(blocks, read, checkpoint, checkpoint_every, callback)
         return self
@@ -250,7 +250,7 @@ class _DaskBooster(_DaskModel):
             read = Without(read, hold_out(blocks.fold(labeled_hashes, merge_hashes, read), self.validation_fraction))
             held_out = blocks.fold(read_held_out, merge_held_out, read)[:3]
         identify = checkpoint is not None
-        summary = blocks.fold(_summarize, _merge_summaries, read, self._uses_unlabeled(), identify)
+        summary = blocks.fold(summarize, merge_summaries, read, self._uses_unlabeled(), identify)
         (sizes, totals), columns, known = summary
         if not sizes[0]:
             raise LabelError("no row is labeled positive")
@@ -354,16 +354,21 @@ class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
     _in_memory = boosting.PUAdaBoostClassifier
 
     def _fit_blocks(self, blocks, read, *options):
-        if self.prior is not None:
-            self.prior_ = self.prior
-        elif not (self.warm_start and hasattr(self, "stumps_")):
-            X, signs, weight, _ = blocks.fold(sample, merge_samples, read)
-            if not (signs > 0).any():
-                raise LabelError("no row is labeled positive")
-            least = 1.0 / (np.count_nonzero(signs == 0) + 1)
-            # One seed for all fits: a fit that continues from its checkpoint must have the same prior.
-            self.prior_ = float(np.clip(class_prior(X, signs > 0, 0, weight), least, 1.0 - least))
+        set_prior(self, blocks, read)
         super()._fit_blocks(blocks, read, *options)
+
+
+def set_prior(model, blocks, read):
+    """Set `prior_` of a positive-unlabeled model: the given one, or an estimate from a sample of the rows."""
+    if model.prior is not None:
+        model.prior_ = model.prior
+    elif not (model.warm_start and hasattr(model, model._continued)):
+        X, signs, weight, _ = blocks.fold(sample, merge_samples, read)
+        if not (signs > 0).any():
+            raise LabelError("no row is labeled positive")
+        least = 1.0 / (np.count_nonzero(signs == 0) + 1)
+        # One seed for all fits: a fit that continues from its checkpoint must have the same prior.
+        model.prior_ = float(np.clip(class_prior(X, signs > 0, 0, weight), least, 1.0 - least))
 
 
 def _sketch_groups(scores, signs, weight):
@@ -388,7 +393,7 @@ def _labeled_scores(X, y, read, coef):
     return _sketch_groups(X @ coef, signs, None)
 
 
-class LeastSquaresAUCClassifier(_DaskModel, linear.LeastSquaresAUCClassifier):
+class LeastSquaresAUCClassifier(DaskModel, linear.LeastSquaresAUCClassifier):
     """Least-squares AUC on Dask collections; as `fewlabel.LeastSquaresAUCClassifier` with ``basis="linear"``.
 
     Probabilities are calibrated out of fold with up to 2,000 labeled rows and ``risk="pn"``; otherwise on the rows of

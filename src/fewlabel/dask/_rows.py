@@ -42,49 +42,60 @@ def code_block(X, y, read, binning, totals, uses, stumps):
     return CodedRows(binning.encode(X, rows, threads), bounds, weights, uses, threads, start)
 
 
-class SpreadRows:
-    """`CodedRows` on workers: a method runs on every block, and the results are merged.
+class Spread:
+    """Objects on workers that are told what to do, and asked for what is merged to one answer.
 
-    Commands wait for the next question and travel with it, so that a round costs two messages per worker.
+    Commands wait for the next question and travel with it.
 
     Parameters
     ----------
     parts : Parts or RemoteParts
-        Of `CodedRows`.
     """
 
     def __init__(self, parts):
         self._parts, self._commands = parts, []
 
+    def tell(self, work, *values):
+        """Call ``work(part, *values)`` for all parts, before they are asked the next time."""
+        self._commands.append((work, *values))
+
+    def ask(self, work, *values, merge=None):
+        """``work(part, *values)`` of all parts, merged in pairs by ``merge(a, b)``; a list of them without it."""
+        commands, self._commands = self._commands, []
+        return self._parts.call(_obey_and_answer, commands, (work, *values), merge=merge)
+
+
+class SpreadRows(Spread):
+    """`CodedRows` on workers: a method runs on every block, and the results are merged.
+
+    A round costs two messages per worker.
+    """
+
     def set_log_weights(self, table):
-        return self._ask(CodedRows.set_log_weights, table, merge=np.maximum)
+        return self.ask(CodedRows.set_log_weights, table, merge=np.maximum)
 
     def exponentiate(self, largest):
-        parts = self._ask(CodedRows.exponentiate, largest)
+        parts = self.ask(CodedRows.exponentiate, largest)
         return np.array([[math.fsum(part[kind, g] for part in parts) for g in range(3)] for kind in range(2)])
 
     def divide(self, sums):
-        self._commands.append((CodedRows.divide, sums))
+        self.tell(CodedRows.divide, sums)
 
     def reweight(self, column, fires, jump):
-        self._commands.append((CodedRows.reweight, column, fires, jump))
+        self.tell(CodedRows.reweight, column, fires, jump)
 
     def search(self, *args):
         return search_parts(self, *args)
 
     def histogram(self, coefficients, columns):
-        return self._ask(CodedRows.histogram, coefficients, columns, merge=np.add)
+        return self.ask(CodedRows.histogram, coefficients, columns, merge=np.add)
 
     def side_sums(self, column, fires, scales):
-        return self._ask(CodedRows.side_sums, column, fires, scales, merge=np.add)
+        return self.ask(CodedRows.side_sums, column, fires, scales, merge=np.add)
 
     def score_sketches(self, table, totals):
         """Sketch of the scores of each group, with the number of its rows or their weight, which is in `totals`."""
-        return self._ask(_score_sketches, table, totals, merge=merge_scores)
-
-    def _ask(self, *question, merge=None):
-        commands, self._commands = self._commands, []
-        return self._parts.call(_obey_and_answer, commands, question, merge=merge)
+        return self.ask(_score_sketches, table, totals, merge=merge_scores)
 
 
 def _obey_and_answer(rows, commands, question):
@@ -95,10 +106,15 @@ def _obey_and_answer(rows, commands, question):
 
 
 def _score_sketches(rows, table, totals):
-    found = []
-    for scores, weight, total in zip(np.split(rows.scores(table), rows.bounds[1:3]), rows.sample_weight, totals):
-        found.append(sketch(scores, SCORE_POINTS, weight * total if np.ndim(weight) else None))
-    return found
+    return sketch_groups(rows.scores(table), rows.bounds, rows.sample_weight, totals)
+
+
+def sketch_groups(scores, bounds, weights, totals):
+    """Sketch of the scores of each group, whose weights sum to one in all blocks, or are the same for all rows."""
+    return [
+        sketch(of_group, SCORE_POINTS, weight * total if np.ndim(weight) else None)
+        for of_group, weight, total in zip(np.split(scores, bounds[1:3]), weights, totals)
+    ]
 
 
 def merge_scores(one, other):

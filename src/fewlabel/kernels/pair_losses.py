@@ -47,11 +47,23 @@ def order_free_sum(values):
         largest = max(largest, values[i])
     if not largest > 0.0:
         return 0.0
-    unit = 2.0 ** (61 - np.ceil(np.log2(values.size))) / largest
+    unit = sum_unit(values.size, largest)
+    return whole_sum(values, unit) / unit
+
+
+@njit(cache=True, nogil=True)
+def sum_unit(n, largest):
+    """Integers per unit, so that `n` numbers up to `largest` have a sum of at most 2**61."""
+    return 2.0 ** (61 - np.ceil(np.log2(n))) / largest
+
+
+@njit(cache=True, nogil=True)
+def whole_sum(values, unit):
+    """Sum of numbers, each times `unit` and rounded to an integer."""
     total = 0
     for i in range(values.size):
         total += np.int64(np.rint(values[i] * unit))
-    return total / unit
+    return total
 
 
 @njit(cache=True, nogil=True)
