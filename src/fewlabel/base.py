@@ -91,9 +91,13 @@ def _forget(estimator):
     if getattr(estimator, "warm_start", False):
         vars(estimator).pop("calibration_", None)
         return
-    for name in vars(estimator).keys() - estimator.get_params(deep=False).keys():
+    parameters = None
+    for name in list(vars(estimator)):
         if name.endswith("_") or (name.startswith("_") and not name.startswith(_SCIKIT_LEARNS)):
-            delattr(estimator, name)
+            if parameters is None:  # they take longer than all the rest, and a first fit has nothing to drop
+                parameters = estimator.get_params(deep=False)
+            if name not in parameters:
+                delattr(estimator, name)
 
 
 class ValidatesByTags:
@@ -211,8 +215,7 @@ class RankingClassifier(LabeledClassifier):
         -------
         self : object
         """
-        X, signs, weight = self._rank(X, y, sample_weight)
-        self._calibrate_out_of_fold(X, signs, weight)
+        self._calibrate_out_of_fold(*self._rank(X, y, sample_weight))
         return self
 
     @available_if(lambda self: hasattr(self, "_fit"))  # AutoClassifier has a fit of its own
@@ -233,12 +236,13 @@ class RankingClassifier(LabeledClassifier):
         return self
 
     def _rank(self, X, y, sample_weight):
-        """Learn, and set the threshold and probabilities from the rows of the fit; the rows as `_fit` took them."""
+        """Learn, and choose threshold and probabilities; the rows of the fit as `_fit` took them, and their scores."""
         X, signs, weight = self._read_rows(X, y, sample_weight)
         self._compare_with_last_fit()
         self._fit(X, signs, weight)
-        self._make_classifier(self._score(X), signs, weight)
-        return X, signs, weight
+        scores = self._score(X)
+        self._make_classifier(scores, signs, weight)
+        return X, signs, weight, scores
 
     def _compare_with_last_fit(self):
         """Refuse a warm start with other columns or classes, warn of one with other parameters."""
@@ -265,14 +269,16 @@ class RankingClassifier(LabeledClassifier):
                 stacklevel=caller_level(),
             )
 
-    def _calibrate_out_of_fold(self, X, signs, weight):
+    def _calibrate_out_of_fold(self, X, signs, weight, scores=None):
         """Replace the slope of the log-odds by one from scores of models that were not fitted to the rows."""
         labeled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
-        decision = self._score(X) + self.offset_
-        folds = score_folds(decision, np.where(labeled, signs, 0), _N_FOLDS)
-        if folds is None or np.count_nonzero(labeled) > MOST_OUT_OF_FOLD:
+        if np.count_nonzero(labeled) > MOST_OUT_OF_FOLD:
             return
-        out_of_fold = np.zeros(len(signs))
+        decision = (self._score(X) if scores is None else scores) + self.offset_
+        folds = score_folds(decision, np.where(labeled, signs, 0), _N_FOLDS)
+        if folds is None:
+            return
+        out_of_fold, decisions = np.zeros(len(signs)), np.zeros(len(signs))
         for fold in range(_N_FOLDS):
             train, test = folds != fold, folds == fold
             model = self._ranker_like_this()
@@ -283,12 +289,12 @@ class RankingClassifier(LabeledClassifier):
             except LabelError:  # too few labels for what the model does with them
                 return
             known = train & labeled
-            scores = model._score(X[known])
-            offset = calibrate(scores, signs[known] > 0, None if weight is None else weight[known]).offset
+            decisions[labeled] = model._score(X[labeled])
+            decisions += calibrate(decisions[known], signs[known] > 0, None if weight is None else weight[known]).offset
             # A model of fewer rows may have scores on another scale.
-            spread, full = (_mean_size(d, weight, known) for d in (scores + offset, decision[known]))
+            spread, full = (_mean_size(d[known], weight, known) for d in (decisions, decision))
             if spread > 1e-9 * full:  # otherwise the model has learned nothing, and its decision is 0
-                out_of_fold[test] = full / spread * (model._score(X[test]) + offset)
+                out_of_fold[test] = full / spread * decisions[test]
         weight = None if weight is None else weight[labeled]
         slope = out_of_fold_slope(out_of_fold[labeled], signs[labeled] > 0, weight)
         self.calibration_[0] = max(slope, _LEAST_SLOPE * self.calibration_[0])
@@ -296,7 +302,9 @@ class RankingClassifier(LabeledClassifier):
     def _ranker_like_this(self):
         """A model with the same parameters, ready for `_fit`."""
         model = clone(self)
-        model.set_params(**{name: value for name, value in _QUIET.items() if name in model.get_params(deep=False)})
+        for name, value in _QUIET.items():
+            if name in vars(model):
+                setattr(model, name, value)
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         return model
 

@@ -85,7 +85,7 @@ class PositiveUnlabeled:
             check_prior_fits(self.prior, X, positive)
         return float(self.prior)
 
-    def _calibrate_out_of_fold(self, X, signs, weight):
+    def _calibrate_out_of_fold(self, X, signs, weight, scores=None):
         """Nothing: the slope is limited by the number of rows, and one class has no labels to test it on."""
 
     def _make_classifier(self, scores, signs, weight):

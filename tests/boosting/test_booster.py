@@ -261,13 +261,13 @@ def test_max_features_draws_columns_for_each_round():
     model = PNUAUCBoostClassifier(max_features=0.3, random_state=0)
     X = np.random.default_rng(0).normal(size=(50, 10))
     model.fit(X, np.arange(50) % 2)
-    draws = [tuple(model._draw_columns(t)) for t in range(30)]
+    draws = list(map(tuple, model._draw_columns(0, 30)))
     assert all(len(set(draw)) == 3 and sorted(draw) == list(draw) for draw in draws)
     assert len(set(draws)) > 10
     model.set_params(max_features=4)
-    assert len(model._draw_columns(0)) == 4
+    assert len(model._draw_columns(0, 1)[0]) == 4
     model.set_params(max_features=0.01)
-    assert len(model._draw_columns(0)) == 1
+    assert len(model._draw_columns(0, 1)[0]) == 1
 
 
 def test_columns_that_hold_nothing_do_not_end_the_fit():

@@ -5,6 +5,7 @@ import pytest
 
 from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier, RankBoostClassifier
 from fewlabel import threads as threads_module
+from fewlabel.boosting import booster as booster_module
 from fewlabel.boosting import rows as rows_module
 from fewlabel.boosting.loop import StumpLearner
 from fewlabel.kernels.stumps import UNIT, best_stump
@@ -30,8 +31,9 @@ def table():
 
 
 def spy(monkeypatch, look):
-    """Call ``look(learner, columns)`` before every search."""
+    """Call ``look(learner, columns)`` before every search, none of which is inside a kernel of many rounds."""
     search = StumpLearner._search
+    monkeypatch.setattr(booster_module, "FEW_CELLS", 0)
 
     def spied(learner, columns, t):
         look(learner, columns)
@@ -54,6 +56,7 @@ def test_models_are_those_of_a_search_of_all_drawn_columns(name, table, monkeypa
 def test_searches_in_one_call_and_step_by_step_are_the_same(name, table, monkeypatch):
     X, y, weight = table
     calls, search_parts = [], rows_module.search_parts
+    monkeypatch.setattr(booster_module, "FEW_CELLS", 0)
     monkeypatch.setattr(rows_module, "search_parts", lambda *args: calls.append(args) or search_parts(*args))
     at_once = MODELS[name].fit_ranking(X, y, sample_weight=weight).stumps_
     assert not calls

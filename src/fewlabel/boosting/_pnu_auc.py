@@ -9,10 +9,9 @@ import numpy as np
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting.booster import StumpBooster
 from fewlabel.boosting.loop import Rule
+from fewlabel.kernels import stumps
 from fewlabel.types import Seed
 
-_LARGEST_EDGE = 1.0 - 1e-6  # keeps the bound step finite
-_LEAST_WRONG = 5e-7  # keeps the exact step finite
 _ROUNDING = 1e-12  # an edge must exceed rho by this: after an exact step a stump's edge is rho itself, up to rounding
 
 
@@ -27,49 +26,24 @@ class PNUAUCRule(Rule):
 
     def __init__(self, gamma, rho, step):
         self.least_edge = rho + _ROUNDING
-        self._rho = rho
-        self._exact = step == "exact"
-        coefficients = gamma, (1 - gamma) / 2, (1 - gamma) / 2
-        self._log_coefficients = [math.log(c) if c > 0 else -math.inf for c in coefficients]
-
-    def _log_pairs(self, log_mass):
-        """Logarithm of the three terms of R: PN, PU, UN."""
-        (up_p, up_u, _), (_, down_u, down_n) = log_mass.tolist()  # Python floats: arrays of three are slower
-        pn, pu, un = self._log_coefficients
-        return pn + up_p + down_n, pu + up_p + down_u, un + up_u + down_n
-
-    def _pair_shares(self, log_mass):
-        pn, pu, un = self._log_pairs(log_mass)
-        largest = max(pn, pu, un)
-        pn, pu, un = math.exp(pn - largest), math.exp(pu - largest), math.exp(un - largest)
-        total = pn + pu + un
-        return pn / total, pu / total, un / total
+        self._rho = float(rho)
+        logs = [math.log(c) if c > 0 else -math.inf for c in (gamma, (1 - gamma) / 2, (1 - gamma) / 2)]
+        self.pairs = *logs, self.least_edge, self._rho, step == "exact"
 
     def coefficients(self, log_mass):
-        pn, pu, un = self._pair_shares(log_mass)
-        return np.array((0.5 * (pn + pu), 0.5 * un, 0.0, 0.0, -0.5 * pu, -0.5 * (pn + un))).reshape(2, 3)
+        coefficients = np.zeros((2, 3))
+        stumps.pair_coefficients(log_mass, self.pairs, coefficients)
+        return coefficients
 
     def step(self, edge, shares, log_mass):
-        rho = self._rho
-        if not self._exact:
-            return math.atanh(min(edge, _LARGEST_EDGE)) - math.atanh(rho)
-        pn, pu, un = self._pair_shares(log_mass)
-        (up_p, up_u, _), (_, down_u, down_n) = shares.tolist()
-        right = pn * up_p[1] * down_n[0] + pu * up_p[1] * down_u[0] + un * up_u[1] * down_n[0]
-        wrong = pn * up_p[0] * down_n[1] + pu * up_p[0] * down_u[1] + un * up_u[0] * down_n[1]
-        tied = max(1.0 - right - wrong, 0.0)
-        wrong = max(wrong, _LEAST_WRONG)
-        root = math.sqrt((rho * tied) ** 2 + 4 * (1 - rho**2) * right * wrong)
-        return math.log(2 * (1 - rho) * right / (rho * tied + root)) if right > 0 else 0.0
+        return stumps.pair_step(edge, shares, log_mass, self.pairs)
 
     def moves(self, step):
         return 0.0, step
 
     def log_objective(self, log_mass, total_step):
-        pn, pu, un = self._log_pairs(log_mass)
-        largest = max(pn, pu, un)
-        total = math.exp(pn - largest) + math.exp(pu - largest) + math.exp(un - largest)
-        return largest + math.log(total) + self._rho * total_step
+        largest, pn, pu, un = stumps.pair_terms(log_mass, self.pairs)
+        return largest + math.log(pn + pu + un) + self._rho * total_step
 
     def overfits(self, log_mass):
         """Whether R_PU + R_UN - R_PN < 1: labeled rows are ranked apart from unlabeled rows of their own class."""

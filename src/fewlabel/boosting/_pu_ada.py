@@ -9,7 +9,8 @@ import numpy as np
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting.booster import CONSTRAINTS, StumpBooster
 from fewlabel.boosting.loop import Rule
-from fewlabel.kernels.stumps import N_CODES, UNIT, best_guarded_stump, best_stump
+from fewlabel.kernels.guarded_stumps import best_guarded_stump
+from fewlabel.kernels.stumps import N_CODES, UNIT, best_stump
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 

@@ -1,5 +1,6 @@
 """A sum of stumps as one step function per column."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -46,18 +47,28 @@ def column_names(model):
 
 def step_functions(stumps):
     """Sum the stumps of each column: {column: (edges, values, value for missing)}, in the order of the columns."""
+    if len(stumps) == 0:
+        return {}
+    stumps = stumps[np.argsort(stumps["column"], kind="stable")]  # stumps of a column are summed in their own order
+    column, threshold, low, high = (stumps[name] for name in ("column", "threshold", "low", "high"))
+    fires_above = stumps["sign"] > 0
+    below, above = np.where(fires_above, low, high), np.where(fires_above, high, low)
+    on_missing = np.where(stumps["on_missing"], high, low)
+    order = np.lexsort((threshold, column))
+    is_new_column = np.concatenate([[True], column[1:] != column[:-1]])
+    is_new = is_new_column | np.concatenate([[True], threshold[order[1:]] != threshold[order[:-1]]])
+    position = np.empty(len(stumps), dtype=np.int64)
+    position[order] = np.cumsum(is_new) - 1
+    edges, jumps = threshold[order[is_new]], np.bincount(position, weights=above - below)
+    ends = np.concatenate([np.flatnonzero(is_new_column), [len(stumps)]])
     functions = {}
-    for column in np.unique(stumps["column"]).tolist():
-        of_column = stumps[stumps["column"] == column]
-        low, high = of_column["low"], of_column["high"]
-        fires_above = of_column["sign"] > 0
-        below, above = np.where(fires_above, low, high), np.where(fires_above, high, low)
-        edges, position = np.unique(of_column["threshold"], return_inverse=True)
-        jumps = np.bincount(position, weights=above - below)
-        values = below.sum() + np.concatenate([[0.0], np.cumsum(jumps)])
-        n_edges = np.count_nonzero(edges < np.inf)  # +inf is the edge of stumps that test for missing values only
-        missing = np.where(of_column["on_missing"], high, low).sum()
-        functions[column] = edges[:n_edges], values[: n_edges + 1], float(missing)
+    for start, stop in pairwise(ends.tolist()):
+        first, last = position[order[start]], position[order[stop - 1]] + 1
+        of_column = edges[first:last]
+        n_edges = last - first - (of_column[-1] == np.inf)  # +inf: stumps that test for missing values only
+        values = below[start:stop].sum() + np.concatenate([[0.0], np.cumsum(jumps[first:last])])
+        missing = float(on_missing[start:stop].sum())
+        functions[int(column[start])] = of_column[:n_edges], values[: n_edges + 1], missing
     return functions
 
 

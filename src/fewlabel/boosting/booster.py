@@ -14,7 +14,7 @@ from fewlabel.base import Interval, RankingClassifier, RealNotInt
 from fewlabel.boosting.additive import column_names, score_stumps, shape_functions
 from fewlabel.boosting.binning import Binning
 from fewlabel.boosting.loop import STUMP, StumpLearner, boost
-from fewlabel.boosting.rows import CodedRows, WeightedRows
+from fewlabel.boosting.rows import FEW_CELLS, CodedRows, FewRows, WeightedRows
 from fewlabel.boosting.stopping import AlarmStop, ValidationStop
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
@@ -104,7 +104,8 @@ class StumpBooster(RankingClassifier):
             binning = Binning.of_rows(X, order, self.max_bins, threads, weight)
             start = None if scores is None else scores[order]
             coded = CodedRows(binning.encode(X, order, threads), bounds, weights, uses, threads, start)
-            rows = WeightedRows(binning, coded, uses)
+            has_few = coded.n_rows * self._n_drawn() <= FEW_CELLS
+            rows = (FewRows if has_few else WeightedRows)(binning, coded, uses)
             stopper = self._alarm(rows, rule, has_unlabeled)
             if len(validation):
                 codes = binning.encode(X, validation, threads)
@@ -132,7 +133,9 @@ class StumpBooster(RankingClassifier):
             return stop
 
         total_step = float(previous["high"].sum())
-        learner = StumpLearner(rows, rule, self._draw_columns, self.learning_rate, total_step)
+        # An alarm depends on the state of the rows after each round.
+        ahead_to = 0 if isinstance(stopper, AlarmStop) else self.n_estimators
+        learner = StumpLearner(rows, rule, self._draw_columns, self.learning_rate, total_step, ahead_to)
         found = boost(learner, range(len(previous), self.n_estimators), after_round)
         kept = found if stopper is None else found[: stopper.kept]
         self.stumps_ = np.concatenate([previous, np.array([stump for stump, *_ in kept], dtype=STUMP)])
@@ -178,14 +181,16 @@ class StumpBooster(RankingClassifier):
             return min(self.n_features_in_, self.max_features)
         return max(1, int(self.max_features * self.n_features_in_))
 
-    def _draw_columns(self, t):
-        """Columns of round t. They depend on the seed and t only, so that a fit that is continued draws the same."""
+    def _draw_columns(self, start, stop):
+        """Columns of each of these rounds. They depend on the seed and the round only, so that a fit that is continued
+        draws the same."""
         d, n_drawn = self.n_features_in_, self._n_drawn()
         if n_drawn == d:
-            return np.arange(d)
+            return np.tile(np.arange(d), (stop - start, 1))
         if d <= MOST_COLUMNS:
-            return draw_columns(self._seed, t, d, n_drawn)
-        return np.sort(np.random.default_rng([self._seed, t]).choice(d, n_drawn, replace=False))
+            return draw_columns(self._seed, (start, stop), d, n_drawn)
+        draws = [np.random.default_rng([self._seed, t]).choice(d, n_drawn, replace=False) for t in range(start, stop)]
+        return np.sort(draws, axis=1)
 
     def _score(self, X):
         return score_stumps(self.stumps_, X, self.n_jobs)

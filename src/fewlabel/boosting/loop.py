@@ -2,11 +2,12 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from typing import Protocol
 
 import numpy as np
 
-from fewlabel.kernels.stumps import MISSING, drift
+from fewlabel.kernels.stumps import MISSING, NO_STEP, VANISHED, drift
 
 # A stump fires above its threshold if `sign` is +1, at or below it if `sign` is -1, and on missing values if
 # `on_missing`. It adds `low` to the score where it is silent and `high` where it fires.
@@ -20,9 +21,8 @@ STUMP = np.dtype(
         ("high", np.float64),
     ]
 )
-_ROUNDING = 1e-12  # a step of at most this length counts as none
 _EDGE_ERROR = 1e-9  # of bounds of edges: weights are rounded to integers, one by one
-_VANISHED = -600.0  # log of an objective that is zero up to rounding: nothing is left to learn
+_AHEAD = 50  # rounds in one call of a kernel, on few rows: some milliseconds
 
 
 class Rule(ABC):
@@ -35,6 +35,7 @@ class Rule(ABC):
     least_edge: float  # a stump must have an edge above this
     uses = np.ones((2, 3), dtype=np.bool_)  # the masses that the rule depends on
     draws_cuts = False  # whether `search` tries only some of the cuts
+    pairs: tuple | None = None  # the rule as `stumps.pair_rounds` takes it, if it is one of pairs
 
     @abstractmethod
     def coefficients(self, log_mass) -> np.ndarray:
@@ -133,15 +134,18 @@ class StumpLearner:
     rows : Rows
     rule : Rule
     draw_columns : callable
-        ``draw_columns(t)`` gives the sorted columns to search in round t.
+        ``draw_columns(start, stop)`` gives the sorted columns to search in each of these rounds.
     learning_rate : float
     total_step : float
         Sum of the steps of earlier rounds.
+    ahead_to : int
+        Rounds before this one may be run before they are asked for.
     """
 
-    def __init__(self, rows, rule, draw_columns, learning_rate, total_step):
+    def __init__(self, rows, rule, draw_columns, learning_rate, total_step, ahead_to):
         self._rows, self._rule = rows, rule
-        self._draw_columns, self._learning_rate, self._total_step = draw_columns, learning_rate, total_step
+        self._ahead, self._ahead_to = deque(), ahead_to if rows.runs and rule.pairs is not None else 0
+        self._draw_columns, self._learning_rate, self._total_step = draw_columns, float(learning_rate), total_step
         self._coefficients = rule.coefficients(rows.log_mass)
         self._bounds = EdgeBounds(rows.binning.n_features)
         self._vanished = False
@@ -149,9 +153,13 @@ class StumpLearner:
     def round(self, t):
         """The stump of round t, whether it fires for each code, and the objective; None if no stump is worth a step."""
         rows, rule = self._rows, self._rule
+        if not self._ahead and not self._vanished and t < self._ahead_to:
+            self._run_ahead(t)
+        if self._ahead:
+            return self._ahead.popleft()
         if self._vanished or rule.finished(rows.log_mass):
             return None
-        columns, n_features = self._draw_columns(t), rows.binning.n_features
+        [columns], n_features = self._draw_columns(t, t + 1), rows.binning.n_features
         found = self._search(columns, t)
         if found is None and (rule.draws_cuts or len(columns) < n_features):
             found = self._search(np.arange(n_features), None)  # before giving up, search what was not drawn
@@ -163,10 +171,19 @@ class StumpLearner:
         self._take_step(split, low, high)
         self._total_step += step
         log_objective = rule.log_objective(rows.log_mass, self._total_step)
-        self._vanished = log_objective < _VANISHED
+        self._vanished = log_objective < VANISHED
         threshold = rows.binning.threshold(split.column, cut)
         stump = (split.column, threshold, sign, split.fires[MISSING], low, high)
         return stump, split.fires, math.exp(log_objective)
+
+    def _run_ahead(self, t):
+        """Run rounds from t on in one call of a kernel, up to the first one that needs more than it does."""
+        drawn = self._draw_columns(t, min(t + _AHEAD, self._ahead_to))
+        rounds, self._total_step = self._rows.run(
+            self._rule.pairs, self._learning_rate, self._total_step, self._coefficients, self._bounds.limits, drawn
+        )
+        self._vanished = bool(rounds) and rounds[-1][2] < VANISHED
+        self._ahead.extend((stump, fires, math.exp(log_objective)) for stump, fires, log_objective in rounds)
 
     def _search(self, columns, t):
         """The best stump of the given columns and its step; None if no stump is worth a step."""
@@ -175,7 +192,7 @@ class StumpLearner:
         if abs(edge) <= rule.least_edge:
             return None
         step = rule.step(abs(edge), split.shares, rows.log_mass)
-        return (split, cut, 1 if edge > 0 else -1, step) if step > _ROUNDING else None
+        return (split, cut, 1 if edge > 0 else -1, step) if step > NO_STEP else None
 
     def _take_step(self, split, low, high):
         self._rows.reweight(split, low, high)

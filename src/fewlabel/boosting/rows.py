@@ -11,10 +11,12 @@ import numpy as np
 
 from fewlabel.boosting.binning import Binning
 from fewlabel.kernels import stumps
-from fewlabel.kernels.stumps import N_CODES, UNIT
+from fewlabel.kernels.step_functions import add_scores
+from fewlabel.kernels.stumps import MISSING, N_CODES, UNIT
 
 _NO_STUMP = -1, np.zeros(N_CODES, dtype=np.uint8), 1.0, 1.0  # column, fires, factors of the two kinds
 _REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
+FEW_CELLS = 250_000  # rows times columns of a round: about a tenth of a millisecond of work
 
 
 class Split(NamedTuple):
@@ -50,11 +52,14 @@ class Rows(Protocol):
         log mean exp(-f) and log mean exp(f) of each group.
     table : ndarray of shape (n_features, 256)
         Sum of the stumps so far, by column and code.
+    runs : bool
+        Whether they have a method `run`, as `FewRows` do.
     """
 
     binning: Binning
     log_mass: np.ndarray
     table: np.ndarray
+    runs: bool
 
     def search(self, coefficients, columns, limits) -> tuple[Split, int, float]:
         """The best stump of the columns, its cut, and its signed edge.
@@ -112,7 +117,7 @@ class CodedRows:
         scores = np.zeros(self.n_rows) if self._start_scores is None else self._start_scores.copy()
         columns = np.flatnonzero(table.any(axis=1))
         self.threads.over_rows(
-            lambda start, stop: stumps.add_scores(self.codes, table, columns, scores, start, stop), self.n_rows
+            lambda start, stop: add_scores(self.codes, table, columns, scores, start, stop), self.n_rows
         )
         return scores
 
@@ -176,9 +181,13 @@ class CodedRows:
         """As `search_parts`, and in one call of a kernel if one thread has all rows: a small table is done by then."""
         if self.threads.n_ranges(self.n_rows, len(columns)) > 1:
             return search_parts(self, coefficients, scales, columns, limits, cuts, uses, split)
+        *rows, _ = self.take_state()
+        return stumps.search(tuple(rows), coefficients, scales, columns, limits, cuts, uses, split)
+
+    def take_state(self):
+        """Codes, weights, bounds, the factors that wait, by which the caller multiplies the weights, and `uses`."""
         waiting, self._waiting = self._waiting, _NO_STUMP
-        rows = self.codes, self.weights, self.bounds, waiting
-        return stumps.search(rows, coefficients, scales, columns, limits, cuts, uses, split)
+        return self.codes, self.weights, self.bounds, waiting, self._uses
 
     def side_sums(self, column, fires, scales):
         """Weight, times ``scales[kind, group]``, where a stump is silent and where it fires, shape (2, 3, 2)."""
@@ -214,6 +223,8 @@ class WeightedRows:
     uses : ndarray of shape (2, 3), bool
         As in `CodedRows`.
     """
+
+    runs = False
 
     def __init__(self, binning, coded, uses):
         self.binning, self._coded, self._uses = binning, coded, uses
@@ -252,6 +263,48 @@ class WeightedRows:
             self._set_weights()
         else:
             self._coded.reweight(column, fires, high - low)
+
+
+class FewRows(WeightedRows):
+    """Rows in memory so few that a round in Python takes longer than its kernels: they run many rounds in one call."""
+
+    runs = True
+
+    def run(self, rule, learning_rate, total_step, coefficients, limits, drawn):
+        """Rounds of a pair rule, as `StumpLearner.round` runs them, up to the first one with anything unusual.
+
+        Parameters
+        ----------
+        rule : tuple
+            As in `stumps.pair_terms`.
+        learning_rate, total_step : float
+        coefficients, limits
+            As in `search`; changed in place.
+        drawn : ndarray of shape (n_rounds, n_drawn)
+            The columns of each round.
+
+        Returns
+        -------
+        list of (tuple, ndarray, float)
+            Stump, whether it fires for each code, and log-objective of each round.
+        float
+            The sum of all steps.
+        """
+        n, coded = len(drawn), self._coded
+        found = np.empty((n, 3), dtype=np.int64), np.empty((n, 2)), np.empty((n, N_CODES), dtype=np.bool_)
+        masses = self.log_mass, self._sums, self.table, coefficients
+        rule = rule, learning_rate, total_step, self._moved, _REFRESH
+        n, waits, total_step, self._moved = stumps.pair_rounds(
+            coded.take_state(), masses, limits, self._cuts, rule, drawn, found
+        )
+        stump, numbers, fires = (part[:n] for part in found)
+        (columns, cuts, signs), (steps, objectives) = stump.T, numbers.T.tolist()
+        if waits:
+            coded.reweight(int(columns[-1]), fires[-1], steps[-1])
+        thresholds = np.where(cuts < self.binning.n_cuts[columns], self.binning.cuts[columns, cuts], np.inf)
+        zeros = [0.0] * n
+        rounds = zip(columns.tolist(), thresholds.tolist(), signs.tolist(), fires[:, MISSING].tolist(), zeros, steps)
+        return list(zip(rounds, fires, objectives)), total_step
 
 
 def search_parts(coded, coefficients, scales, columns, limits, cuts, uses, split):

@@ -17,23 +17,33 @@ MOST_COLUMNS = 10_000  # NumPy draws from more in another way
 
 
 @njit(cache=True, nogil=True)
-def draw_columns(seed, t, n_columns, n_drawn):
-    """The sorted ``default_rng([seed, t]).choice(n_columns, n_drawn, replace=False)`` of NumPy.
+def draw_columns(seed, rounds, n_columns, n_drawn):
+    """The sorted ``default_rng([seed, t]).choice(n_columns, n_drawn, replace=False)`` of NumPy, for each round t.
 
     A permuted congruential generator of 128 bits (O'Neill, HMC-CS-2014-0905), started from a hash of seed and round,
     and Floyd's algorithm (Bentley, Communications of the ACM 30, 1987): no number is drawn twice.
 
     Parameters
     ----------
-    seed, t : int
+    seed : int
         From 0 to 2**32 - 1.
+    rounds : (int, int)
+        The first round, and the one after the last.
     n_columns, n_drawn : int
         At most `MOST_COLUMNS`.
 
     Returns
     -------
-    ndarray of shape (n_drawn,), int64
+    ndarray of shape (n_rounds, n_drawn), int64
     """
+    drawn = np.empty((rounds[1] - rounds[0], n_drawn), dtype=np.int64)
+    for r in range(len(drawn)):
+        drawn[r] = _draw(seed, rounds[0] + r, n_columns, n_drawn)
+    return drawn
+
+
+@njit(cache=True, nogil=True)
+def _draw(seed, t, n_columns, n_drawn):
     state = _start(seed, t)
     is_drawn = np.zeros(n_columns, dtype=np.bool_)
     word, has_word = np.uint64(0), False

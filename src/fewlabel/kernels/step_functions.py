@@ -52,3 +52,12 @@ def score(X, columns, edges, n_edges, values, scores, start, stop):
                     interval[i] += edge < x[i]
             for i in range(n):
                 scores[lo + i] += value[np.uint32(interval[i] if x[i] == x[i] else missing)]
+
+
+@njit(cache=True, nogil=True)
+def add_scores(codes, table, columns, scores, start, stop):
+    """Add ``table[e, code]`` to the scores of rows ``start:stop``, for each of the given columns e."""
+    for j in range(columns.size):
+        code, values = codes[columns[j]], table[columns[j]]
+        for i in range(start, stop):
+            scores[i] += values[code[i]]

@@ -8,6 +8,8 @@ to work on a range of rows, clip the bounds to it. Row i has two kinds of weight
 better member of its pairs and ``weights[1, i]`` ~ exp(f) as the worse one.
 """
 
+import math
+
 import numpy as np
 
 from fewlabel.jit import njit
@@ -17,6 +19,10 @@ N_CODES = 256
 MISSING = 255
 # Edges that differ by less than 1e-12 of all weight are equal, so that rounding never chooses a stump.
 TIE = int(1e-12 * UNIT)
+NO_STEP = 1e-12  # a step of at most this length counts as none
+VANISHED = -600.0  # log of an objective that is zero up to rounding: nothing is left to learn
+_LARGEST_EDGE = 1.0 - 1e-6  # keeps the bound step finite
+_LEAST_WRONG = 5e-7  # keeps the exact step finite
 _BLOCK = 2048  # signed weights of a block (16 KiB) stay in the first-level cache while all columns read them
 
 
@@ -76,11 +82,8 @@ def histogram(codes, weights, bounds, coefficients, columns, uses, last, hist):
     coefficients : ndarray of shape (2, 3)
         Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
     columns : ndarray of int64
-        Columns to make the histogram of.
     hist : ndarray of shape (len(columns), 256), int64
         Changed in place; a kernel that returns an array takes microseconds more.
-    codes, weights, bounds, uses, last
-        As in `reweight`.
     """
     signed, fired = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint8)
     for g in range(3):
@@ -133,16 +136,11 @@ def side_sums(code, fires, weights, bounds, uses, scales, sums):
 
     Parameters
     ----------
-    code : ndarray of shape (n_rows,), uint8
-        Codes of the stump's column.
-    fires : ndarray of shape (256,), uint8
-        1 for the codes on which the stump fires.
+    code, fires : ndarray of uint8, of shape (n_rows,) and (256,)
     scales : ndarray of shape (2, 3)
         Factors that make the weights of each kind and group sum to about `UNIT`.
     sums : ndarray of shape (2, 3, 2), int64
         Indexed by kind, group, and side (does not fire, fires), in units of 1 / `UNIT`. Changed in place.
-    weights, bounds, uses
-        As in `reweight`.
     """
     fired = np.empty(_BLOCK, dtype=np.uint8)
     for g in range(3):
@@ -182,15 +180,12 @@ def take_step(fires, shares, totals, moves, log_mass, sums, of_column):
 
     Parameters
     ----------
-    fires : ndarray of shape (256,), bool
-    shares, totals : ndarray
-        Of `side_shares`. Totals are measured in units of the sums: repeated multiplication drifts.
+    fires, shares, totals : ndarray
+        Of `search`. Totals are measured in units of the sums: repeated multiplication drifts.
     moves : (float, float)
         What the stump adds to the scores where it is silent and where it fires.
-    log_mass, sums : ndarray of shape (2, 3)
-        Changed in place.
-    of_column : ndarray of shape (256,)
-        Sum of the stumps of its column by code, changed in place.
+    log_mass, sums, of_column : ndarray of shape (2, 3), (2, 3), (256,)
+        Changed in place; the last one is the sum of the stumps of the column by code.
     """
     low, high = moves
     for kind in range(2):
@@ -210,12 +205,11 @@ def drift(shares, jump, before, after):
 
     Parameters
     ----------
-    shares : ndarray of shape (2, 3, 2)
-        Of `side_shares`, before the step.
+    shares : ndarray of shape (2, 3, 2), before the step
     jump : float
-        What the step adds to the scores where it fires, less what it adds elsewhere.
+        What it adds to the scores where it fires, less what it adds elsewhere.
     before, after : ndarray of shape (2, 3)
-        Coefficients of the kinds and groups, whose weights sum to one, before and after the step.
+        Coefficients of the kinds and groups, whose weights sum to one.
     """
     total = 0.0
     for kind in range(2):
@@ -306,8 +300,8 @@ def choose(hist, columns, limits, cuts, fires):
 
     Parameters
     ----------
-    hist : ndarray of shape (len(columns), 256), int64
-    columns : ndarray of int64
+    hist, columns
+        As in `best_stump`.
     limits : (ndarray, ndarray, float)
         `lower`, `upper` and `slack`, as in `candidates`.
     cuts : (ndarray, ndarray, ndarray)
@@ -340,10 +334,8 @@ def search(rows, coefficients, scales, columns, limits, cuts, uses, split):
     ----------
     rows : tuple
         `codes`, `weights`, `bounds` and `last`, as in `histogram`.
-    coefficients, scales : ndarray of shape (2, 3)
-        As in `histogram` and in `side_sums`.
-    columns, limits, cuts, uses
-        As in `candidates`, `choose` and `histogram`.
+    coefficients, scales, columns, limits, cuts, uses
+        As in `histogram`, `side_sums`, `candidates` and `choose`.
     split : (ndarray, ndarray, ndarray)
         `fires`, as in `choose`, `totals` and `shares`, as in `side_shares`; written.
 
@@ -363,75 +355,95 @@ def search(rows, coefficients, scales, columns, limits, cuts, uses, split):
 
 
 @njit(cache=True, nogil=True)
-def best_guarded_stump(hist, positive, columns, n_cuts, has_missing, allowed, slack, guard):
-    """The stump with the largest edge among those whose error, and whose error on negatives, are not negative.
+def pair_terms(log_mass, rule):
+    """Log of the largest term of the pair risk, and its terms PN, PU and UN divided by that one.
 
-    With signed weights an error can be negative: such a stump fits the noise of the negative weights. `hist` holds the
-    weight of a row as a positive minus its weight as a negative, so the weights as negatives are ``positive - hist``.
+    `rule` has the logarithms of their coefficients, the least edge, rho, and whether steps are exact.
+    """
+    pn = rule[0] + log_mass[0, 0] + log_mass[1, 2]
+    pu = rule[1] + log_mass[0, 0] + log_mass[1, 1]
+    un = rule[2] + log_mass[0, 1] + log_mass[1, 2]
+    largest = max(pn, pu, un)
+    return largest, math.exp(pn - largest), math.exp(pu - largest), math.exp(un - largest)
+
+
+@njit(cache=True, nogil=True)
+def _pair_shares(log_mass, rule):
+    _, pn, pu, un = pair_terms(log_mass, rule)
+    total = pn + pu + un
+    return pn / total, pu / total, un / total
+
+
+@njit(cache=True, nogil=True)
+def pair_coefficients(log_mass, rule, coefficients):
+    """Write the signed weight of each mass, shape (2, 3); the absolute values sum to one."""
+    pn, pu, un = _pair_shares(log_mass, rule)
+    coefficients[0, 0], coefficients[0, 1] = 0.5 * (pn + pu), 0.5 * un
+    coefficients[1, 1], coefficients[1, 2] = -0.5 * pu, -0.5 * (pn + un)
+
+
+@njit(cache=True, nogil=True)
+def pair_step(edge, shares, log_mass, rule):
+    """Length of the step: the minimizer of the pair risk along a stump, or of the bound on it; `edge` is positive."""
+    rho = rule[4]
+    if not rule[5]:  # the bound
+        return math.atanh(min(edge, _LARGEST_EDGE)) - math.atanh(rho)
+    pn, pu, un = _pair_shares(log_mass, rule)
+    up_p, up_u, down_u, down_n = shares[0, 0], shares[0, 1], shares[1, 1], shares[1, 2]
+    right = pn * up_p[1] * down_n[0] + pu * up_p[1] * down_u[0] + un * up_u[1] * down_n[0]
+    wrong = pn * up_p[0] * down_n[1] + pu * up_p[0] * down_u[1] + un * up_u[0] * down_n[1]
+    tied = max(1.0 - right - wrong, 0.0)
+    wrong = max(wrong, _LEAST_WRONG)
+    root = math.sqrt((rho * tied) ** 2 + 4 * (1 - rho**2) * right * wrong)
+    return math.log(2 * (1 - rho) * right / (rho * tied + root)) if right > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def pair_rounds(rows, masses, limits, cuts, rule, drawn, found):
+    """Rounds of a pair rule in one call; ends before a round with anything unusual, which the caller then runs.
 
     Parameters
     ----------
-    hist, positive : ndarray of shape (len(columns), 256), int64
-        Histograms of the signed weights, and of the weights as positives alone.
-    allowed : ndarray of shape (n_features, 256), uint8
-        The cuts to try. A stump that tests whether the value is missing is always allowed.
-    slack : int
-        Errors below this count as zero, and edges must exceed twice as much.
-    guard : bool
-        Whether to check the error on negatives.
+    rows : tuple
+        `codes`, `weights`, `bounds` and `last`, as in `search`, and `uses`.
+    masses : tuple
+        `log_mass`, `sums` and `table`, as in `take_step`, and the coefficients; changed in place.
+    rule : tuple
+        That of `pair_terms`, the learning rate, the sum of the steps so far, that since the weights were computed from
+        the scores, and the most that it may be.
+    drawn : ndarray of shape (n_rounds, n_drawn), int64
+    found : (ndarray, ndarray, ndarray)
+        Written: column, cut and sign (int64), step and log-objective, and `fires` of each round.
+    limits, cuts
+        As in `search`.
 
     Returns
     -------
-    position, cut, missing, edge : int
-        As in `best_stump`; edge 0 if no stump qualifies.
+    n_rounds, waits, total_step, moved
+        `waits`: the weights are still to be multiplied by the last step.
     """
-    sizes = np.empty(columns.size, dtype=np.int64)
-    for j in range(columns.size):
-        e = columns[j]
-        found = _guarded_scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, np.inf)
-        sizes[j] = abs(found[2])
-    target = sizes.max() - TIE
-    for j in range(columns.size):
-        if sizes[j] > 0 and sizes[j] >= target:  # the first column that ties with the best, and its first cut that does
-            e = columns[j]
-            return j, *_guarded_scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed[e], slack, guard, target)
-    return 0, 0, 0, 0
-
-
-@njit(cache=True, nogil=True)
-def _guarded_scan(hist, positive, n_cuts, has_missing, allowed, slack, guard, target):
-    absent, above = _absent_and_present(hist, n_cuts, has_missing)
-    absent_positive, above_positive = _absent_and_present(positive, n_cuts, has_missing)
-    total, total_positive = absent + above, absent_positive + above_positive
-    normalizer = 2 * total_positive - total  # all weights as positives and as negatives
-    best_cut, best_missing, best_edge, best_size = 0, 0, 0, 2 * slack
-    for k in range(n_cuts + has_missing):
-        above -= hist[k]
-        above_positive -= positive[k]
-        only_missing = 1 if k == n_cuts else 0
-        if not (only_missing or allowed[k]):
-            continue
-        for missing in range(only_missing, 1 + has_missing):
-            fired = above + missing * absent
-            fired_positive = above_positive + missing * absent_positive
-            edge = 2 * fired - total
-            size = abs(edge)
-            if size <= best_size or size >= normalizer - 2 * slack:
-                continue
-            if edge < 0:  # the other polarity
-                fired, fired_positive = total - fired, total_positive - fired_positive
-            if guard and fired_positive - fired < -slack:
-                continue
-            best_cut, best_missing, best_edge, best_size = k, missing, edge, size
-            if size >= target:
-                return best_cut, best_missing, best_edge
-    return best_cut, best_missing, best_edge
-
-
-@njit(cache=True, nogil=True)
-def add_scores(codes, table, columns, scores, start, stop):
-    """Add ``table[e, code]`` to the scores of rows ``start:stop``, for each of the given columns e."""
-    for j in range(columns.size):
-        code, values = codes[columns[j]], table[columns[j]]
-        for i in range(start, stop):
-            scores[i] += values[code[i]]
+    (codes, weights, bounds, last, uses), (log_mass, sums, table, coefficients) = rows, masses
+    (pairs, learning_rate, total_step, moved, most), (stumps, steps, fires) = rule, found
+    totals, shares = np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2))
+    for r in range(len(drawn)):
+        scales, split, now = UNIT / sums, (fires[r], totals, shares), (codes, weights, bounds, last)
+        column, cut, edge = search(now, coefficients * scales, scales, drawn[r], limits, cuts, uses, split)
+        size = abs(edge / UNIT)
+        step = pair_step(size, shares, log_mass, pairs) if size > pairs[3] else 0.0
+        jump = step * learning_rate
+        if step <= NO_STEP or moved + jump > most:
+            return r, False, total_step, moved
+        take_step(fires[r], shares, totals, (0.0, jump), log_mass, sums, table[column])
+        before = coefficients.copy()
+        pair_coefficients(log_mass, pairs, coefficients)
+        change = drift(shares, jump, before, coefficients)
+        limits[0][:] -= change
+        limits[1][:] += change
+        moved, total_step = moved + jump, total_step + jump
+        largest, pn, pu, un = pair_terms(log_mass, pairs)
+        steps[r, 0], steps[r, 1] = jump, largest + math.log(pn + pu + un) + pairs[4] * total_step
+        stumps[r, 0], stumps[r, 1], stumps[r, 2] = column, cut, 1 if edge > 0 else -1
+        last = column, fires[r].view(np.uint8), math.exp(-jump), math.exp(jump)
+        if steps[r, 1] < VANISHED:
+            return r + 1, True, total_step, moved
+    return len(drawn), True, total_step, moved
