@@ -28,7 +28,7 @@ class Ours:
 
     def __init__(self, X, y, threads, **parameters):
         self.X, self.y = X, y
-        greedy = dict(splitter="best", max_features=1.0, bootstrap=False)
+        greedy = dict(splitter="best", split_noise=0.0, max_features=1.0, bootstrap=False)
         self.form = dict(max_depth=DEPTH, max_bins=BINS, n_jobs=threads, random_state=0) | greedy | parameters
 
     def fit(self, rounds):
@@ -36,7 +36,7 @@ class Ours:
 
 
 class Defaults(Ours):
-    name = "fewlabel TreeAUCBoostClassifier, random cuts (default)"
+    name = "fewlabel TreeAUCBoostClassifier, defaults"
 
     def __init__(self, X, y, threads):
         super().__init__(X, y, threads, splitter="random", max_features="sqrt", bootstrap=True)

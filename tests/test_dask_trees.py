@@ -21,7 +21,7 @@ from reference.dask_blocks import assert_same_trees, in_blocks, table
 SPLITS = [(1200,), (1, 300, 0, 499, 100, 200, 100)]
 FORMS = [
     ("TreeAUCBoostClassifier", {}),
-    ("TreeAUCBoostClassifier", {"gamma": 0.8, "split_noise": 0.3}),
+    ("TreeAUCBoostClassifier", {"gamma": 0.8, "splitter": "mixed", "split_noise": 0.3}),
     ("TreeAUCBoostClassifier", {"gamma": 0.8, "loss": "exponential", "splitter": "best", "max_features": 1.0}),
     ("TreePUBoostClassifier", {"prior": 0.4}),
 ]
@@ -92,7 +92,7 @@ def test_few_pairs_are_summed_exactly_even_if_there_are_many_columns(monkeypatch
 def test_a_warm_start_goes_on(on_workers):
     X, y, _ = table()
     blocks = in_blocks(X, y, (500, 700))
-    form = dict(gamma=0.8, max_depth=3, random_state=0)
+    form = dict(gamma=0.8, max_depth=3, splitter="random", random_state=0)  # noise would fade over other rounds
     whole = spread.TreeAUCBoostClassifier(10, **form).fit(*blocks)
     parts = spread.TreeAUCBoostClassifier(4, warm_start=True, **form).fit(*blocks)
     assert_same_trees(whole, parts.set_params(n_estimators=10).fit(*blocks), X)
@@ -109,7 +109,7 @@ def test_the_number_of_rounds_is_that_of_one_machine():
 def test_the_number_of_rounds_from_a_sample(on_workers, monkeypatch):
     monkeypatch.setattr(_tree_boosters, "_CHOOSING", 600)
     X, _, true = table(1500)
-    form = dict(learning_rate=0.3, max_depth=3, random_state=0)
+    form = dict(learning_rate=0.3, max_depth=3, splitter="random", random_state=0)
     one, other = (spread.TreeAUCBoostClassifier(**form).fit(*in_blocks(X, true, s)) for s in ((1500,), (1000, 0, 500)))
     assert_same_trees(one, other, X)
     assert 0 < one.n_iter_ < 1000
@@ -142,6 +142,6 @@ def test_probabilities_are_calibrated_out_of_fold():
 
 def test_plain_stumps_are_those_of_another_class():
     X, y, _ = table()
-    form = dict(max_depth=1, loss="exponential", splitter="best", bootstrap=False, l2_regularization=0)
+    form = dict(max_depth=1, loss="exponential", splitter="best", split_noise=0, bootstrap=False, l2_regularization=0)
     with pytest.raises(ValueError, match="PNUAUCBoostClassifier"):
         spread.TreeAUCBoostClassifier(5, **form).fit(*in_blocks(X, y, (600, 600)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from fewlabel import PNUAUCBoostClassifier, PUAdaBoostClassifier, TreeAUCBoostClassifier, TreePUBoostClassifier
 from fewlabel.boosting import pairs, rounds, tree_booster
@@ -16,7 +17,7 @@ from fewlabel.threads import RowThreads
 from reference import symmetric_trees as reference
 from reference.tables import tables, to_y
 
-GREEDY = dict(splitter="best", bootstrap=False, max_features=1.0)
+GREEDY = dict(splitter="best", split_noise=0.0, bootstrap=False, max_features=1.0)
 STUMPS = dict(**GREEDY, max_depth=1, loss="exponential", l2_regularization=0.0, max_bins=255)
 
 
@@ -207,7 +208,7 @@ def test_trees_learn_an_interaction_that_stumps_cannot(rows):
 
 def test_continued_fit(rows):
     X, few, _ = rows
-    settings = dict(random_state=0, warm_start=True)
+    settings = dict(splitter="random", random_state=0, warm_start=True)  # noise would fade over other rounds
     model = TreeAUCBoostClassifier(15, **settings).fit(X, few).set_params(n_estimators=40).fit(X, few)
     once = TreeAUCBoostClassifier(40, **settings).fit(X, few)
     np.testing.assert_array_equal(model.decision_function(X), once.decision_function(X))
@@ -217,11 +218,38 @@ def test_continued_fit(rows):
         model.set_params(n_estimators=50, max_depth=3).fit(X, few)
 
 
+@pytest.mark.parametrize("splitter", ["mixed", "random", "best"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_tree_grown_at_once_is_the_tree_grown_level_by_level(rows, monkeypatch, splitter, weighted):
+    X, few, _ = rows
+    weight = np.random.default_rng(1).integers(1, 4, len(X)).astype(float) if weighted else None
+    model = TreeAUCBoostClassifier(20, splitter=splitter, gamma=0.9, random_state=0)
+    at_once = clone(model).fit_ranking(X, few, weight)
+    monkeypatch.setattr(TreeRows, "grow", lambda *args: None)
+    by_levels = clone(model).fit_ranking(X, few, weight)
+    np.testing.assert_array_equal(at_once.splits_, by_levels.splits_)
+    np.testing.assert_array_equal(at_once.leaf_values_, by_levels.leaf_values_)
+
+
+def test_mixed_trees_try_all_cuts_and_one_cut_in_turn(rows):
+    X, few, _ = rows
+
+    def splits(splitter, n_trees, **settings):
+        # Steps of almost no length: every tree sees the gradients at 0, and depends on its own draws only.
+        model = TreeAUCBoostClassifier(n_trees, splitter=splitter, learning_rate=1e-12, random_state=0, **settings)
+        return model.fit_ranking(X, few).splits_[["column", "threshold", "missing_up"]]
+
+    mixed, random, best = (splits(splitter, 4) for splitter in ("mixed", "random", "best"))
+    np.testing.assert_array_equal(mixed[0::2], best[0::2])
+    np.testing.assert_array_equal(mixed[1::2], random[1::2])
+    np.testing.assert_array_equal(random, splits("random", 4, split_noise=5.0))  # noise is for all cuts only
+
+
 def test_noise_fades_and_is_off_at_zero(rows):
     X, few, _ = rows
     greedy = TreeAUCBoostClassifier(1, random_state=0, **GREEDY).fit(X, few)
     other_seed = TreeAUCBoostClassifier(1, random_state=1, **GREEDY).fit(X, few)
-    noisy = TreeAUCBoostClassifier(1, random_state=0, split_noise=2.0, **GREEDY).fit(X, few)
+    noisy = TreeAUCBoostClassifier(1, random_state=0, **GREEDY | dict(split_noise=2.0)).fit(X, few)
     np.testing.assert_array_equal(greedy.splits_, other_seed.splits_)
     assert not np.array_equal(greedy.splits_, noisy.splits_)
 
@@ -233,7 +261,7 @@ def test_float32_rows_score_as_their_float64_values(rows):
     np.testing.assert_array_equal(model.decision_function(X32), model.decision_function(X32.astype(float)))
 
 
-@pytest.mark.parametrize("splitter", ["random", "best"])
+@pytest.mark.parametrize("splitter", ["mixed", "random", "best"])
 def test_a_column_that_matters_only_by_its_gaps(splitter):
     rng = np.random.default_rng(3)
     y = np.tile([0, 1], 50)

@@ -24,7 +24,7 @@ _TREES = {
     "max_depth": (1, 3, 6),
     "learning_rate": (0.02, 0.3),
     "l2_regularization": (0.0, 0.5, 3.0),
-    "splitter": ("random", "best"),
+    "splitter": ("mixed", "random", "best"),
     "split_noise": (0.0, 1.0),
     "bootstrap": (True, False),
     "max_bins": (16, 64),

@@ -30,9 +30,9 @@ class TreeAUCBoostClassifier(TreeBooster):
     All leaves of a level share one split (symmetric or oblivious trees). With the sums :math:`G` of the negative
     gradients and :math:`H` of the diagonal second derivatives of the rows in a leaf, a split maximizes
     :math:`\sqrt{\sum G^2 / (H + \lambda)}` over the leaves that it makes, and the value of a leaf is
-    :math:`G / (H + \lambda)`. By default a level looks at one random cut of each of :math:`\sqrt{d}` random columns,
-    and every tree reweights the rows at random: with few labels, the average of many such trees ranks better than
-    greedy ones.
+    :math:`G / (H + \lambda)`. A level looks at :math:`\sqrt{d}` random columns. Every second tree tries one random cut
+    of each, the others all of them, with noise on their scores, and every tree reweights the rows at random: with few
+    labels, the average of many such trees ranks better than greedy ones.
 
     Parameters
     ----------
@@ -52,15 +52,17 @@ class TreeAUCBoostClassifier(TreeBooster):
         Penalty :math:`\lambda` on the squares of the leaf values, in labeled rows times the second derivative of the
         loss (1/4 for a logistic pair at 0). A row of weight 2 counts as two rows, so that the scale of the weights
         matters: larger weights mean a smaller penalty.
-    splitter : {"random", "best"}, default="random"
-        "random": try one random cut per column at each level; "best": all of them.
-    split_noise : float, default=0.0
+    splitter : {"mixed", "random", "best"}, default="mixed"
+        Cuts that a tree tries at each level: one random cut per column ("random"), all of them ("best"), or the one and
+        the other in turn, tree by tree ("mixed").
+    split_noise : float, default=0.5
         Standard deviation of the noise on the scores of splits in the first round, in units of the norm of the
-        gradient; it fades linearly to zero. Use about 0.5 with ``splitter="best"``.
+        gradient; it fades linearly to zero over `n_estimators` rounds ("auto": 2,000). Only for trees that try all
+        cuts.
     bootstrap : bool, default=True
         Multiply the weight of each row by an exponential variate, drawn for each tree (Bayesian bootstrap). Rows with
         the same label and the same bins get the same variate.
-    max_bins : int, default=64
+    max_bins : int, default=32
         Maximum number of bins per column, 2 to 255, from the quantiles of all rows, labeled or not.
     max_features : int, float or "sqrt", default="sqrt"
         Columns drawn at random for each level, as a number (int), a fraction (float), or the square root.
@@ -154,10 +156,10 @@ class TreeAUCBoostClassifier(TreeBooster):
         max_depth: int = 6,
         learning_rate: float = 0.02,
         l2_regularization: float = 0.5,
-        splitter: Literal["random", "best"] = "random",
-        split_noise: float = 0.0,
+        splitter: Literal["mixed", "random", "best"] = "mixed",
+        split_noise: float = 0.5,
         bootstrap: bool = True,
-        max_bins: int = 64,
+        max_bins: int = 32,
         max_features: float | Literal["sqrt"] = "sqrt",
         n_jobs: int | None = None,
         random_state: Seed = None,

@@ -105,11 +105,13 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
     l2_regularization : float, default=0.5
         Penalty on the squares of the leaf values, in rows. A row of weight 2 counts as two rows, so that the scale of
         the weights matters: larger weights mean a smaller penalty.
-    splitter : {"random", "best"}, default="random"
-        "random": try one random cut per column at each level; "best": all of them.
+    splitter : {"mixed", "random", "best"}, default="random"
+        Cuts that a tree tries at each level: one random cut per column ("random"), all of them ("best"), or the one and
+        the other in turn, tree by tree ("mixed").
     split_noise : float, default=0.0
         Standard deviation of the noise on the scores of splits in the first round, in units of the norm of the
-        gradient; it fades linearly to zero.
+        gradient; it fades linearly to zero over `n_estimators` rounds ("auto": 2,000). Only for trees that try all
+        cuts.
     bootstrap : bool, default=True
         Multiply the weight of each row by an exponential variate, drawn for each tree (Bayesian bootstrap).
     max_bins : int, default=64
@@ -190,7 +192,7 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
         max_depth: int = 6,
         learning_rate: float = 0.02,
         l2_regularization: float = 0.5,
-        splitter: Literal["random", "best"] = "random",
+        splitter: Literal["mixed", "random", "best"] = "random",
         split_noise: float = 0.0,
         bootstrap: bool = True,
         max_bins: int = 64,

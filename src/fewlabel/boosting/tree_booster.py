@@ -38,7 +38,7 @@ class TreeBooster(RankingClassifier):
         "max_features": [*CONSTRAINTS["max_features"], StrOptions({"sqrt"})],
         "max_depth": [Interval(numbers.Integral, 1, MAX_DEPTH, closed="both")],
         "l2_regularization": [Interval(numbers.Real, 0, None, closed="left")],
-        "splitter": [StrOptions({"random", "best"})],
+        "splitter": [StrOptions({"mixed", "random", "best"})],
         "split_noise": [Interval(numbers.Real, 0, None, closed="left")],
         "bootstrap": ["boolean"],
     }
@@ -161,7 +161,7 @@ class TreeBooster(RankingClassifier):
             max_depth=self.max_depth,
             l2=self.l2_regularization,
             noise=self.split_noise,
-            one_cut=self.splitter == "random",
+            splitter=self.splitter,
             bootstrap=self.bootstrap,
             draw_columns=self._draw_columns,
             seed=self._seed,

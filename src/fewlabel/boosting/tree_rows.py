@@ -10,6 +10,7 @@ from fewlabel.kernels.bins import MISSING
 from fewlabel.kernels.pair_losses import order_free_sum
 
 _SAMPLE = 4096  # rows by which the smaller leaf of a pair is found
+_AT_ONCE = 250_000  # codes of a level; with more, threads and histograms of the level above save more than calls cost
 
 
 class Rows(Protocol):
@@ -22,6 +23,9 @@ class Rows(Protocol):
     """
 
     sizes: np.ndarray
+
+    def grow(self, columns, cuts, tried, terms):
+        """Grow all levels of a tree at once, as `symmetric_trees.grow`; None if the rows are too many or apart."""
 
     def ask(self, work, *values, merge):
         """``work(part, *values)`` of all parts, merged in pairs by ``merge(a, b)``."""
@@ -117,6 +121,11 @@ class TreeRows:
         self._packed = np.empty(len(self.scores), dtype=np.int64)
         self._leaf = np.zeros(len(self.scores), dtype=np.uint8)
         self._run(symmetric_trees.pack, self.derivatives, units, self._packed)
+
+    def grow(self, columns, cuts, tried, terms):
+        if len(self.scores) * columns.shape[1] > _AT_ONCE:
+            return None
+        return symmetric_trees.grow(self._codes, self._n_codes, columns, cuts, tried, self._packed, self._leaf, terms)
 
     def cut_histogram(self, columns, cuts, n_leaves):
         """Sums by column, leaf, and side of one cut per column."""

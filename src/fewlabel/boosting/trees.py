@@ -30,10 +30,10 @@ class TreeGrower:
     l2 : float
         Penalty on the squares of the values of the leaves.
     noise : float
-        Standard deviation of the noise on the scores of splits, in units of the norm of the gradient of rows of
-        weight 1.
-    one_cut : bool
-        Whether to try one random cut per column instead of all.
+        Standard deviation of the noise on the scores of splits where all cuts are tried, in units of the norm of the
+        gradient of rows of weight 1.
+    splitter : {"mixed", "random", "best"}
+        "best": try all cuts; "random": one random cut per column; "mixed": all in rounds 0, 2, 4, one in the others.
     bootstrap : bool
         Whether a tree multiplies the weight of each row by an exponential variate.
     draw_columns : callable
@@ -41,10 +41,10 @@ class TreeGrower:
     seed : int
     """
 
-    def __init__(self, binning, *, max_depth, l2, noise, one_cut, bootstrap, draw_columns, seed):
+    def __init__(self, binning, *, max_depth, l2, noise, splitter, bootstrap, draw_columns, seed):
         self._binning = binning
         self._max_depth, self._l2 = max_depth, l2
-        self._noise, self._one_cut = noise, one_cut
+        self._noise, self._splitter = noise, splitter
         self._draw_columns, self._seed = draw_columns, seed
         self._n_candidates = binning.n_cuts + binning.has_missing
         self._usable = np.flatnonzero(self._n_candidates)
@@ -72,7 +72,8 @@ class TreeGrower:
         round_key = _mix(_mix(self._seed) ^ t)
         if self._bootstrap:
             rows.tell(TreeRows.bootstrap, round_key)
-        noise = self._noise * fade
+        one_cut = self._splitter == "random" or (self._splitter == "mixed" and t % 2 == 1)
+        noise = 0.0 if one_cut else self._noise * fade
         sums = rows.sums(TreeRows.squares_of_gradients if noise else TreeRows.sizes_of_derivatives)
         totals = sums[:2]
         if min(totals) < _TINY or len(self._usable) == 0:
@@ -83,38 +84,42 @@ class TreeGrower:
         score_unit = units[0] / np.sqrt(units[1])
         noise = noise * np.sqrt(sums[2]) / score_unit if noise else 0.0
         rng = np.random.default_rng([self._seed, t])
-        columns = self._draw_columns(rng, self._usable, self._max_depth)
+        columns = np.asarray(self._draw_columns(rng, self._usable, self._max_depth))
+        cuts = rng.integers(0, self._n_candidates[columns]) if one_cut else columns[:, :0]
+        keys = np.array([_mix(round_key ^ (level + 1)) for level in range(self._max_depth)], dtype=np.uint64)
+        terms = self._l2 / units[1], noise, keys
+        levels = rows.grow(columns, cuts, (self._binning.n_cuts, self._binning.has_missing), terms)
+        total, found, scores = levels or self._by_levels(rows, columns, cuts, terms)
         splits = np.zeros(self._max_depth, dtype=SPLIT)
-        reached = None
-        for level in range(self._max_depth):
-            hist, cuts = self._histogram(rng, rows, columns[level], 1 << level)
-            if reached is None:  # each column of the first histogram has all rows
-                reached = _squared_score(hist[0].sum(), self._l2 / units[1])
-            terms = self._l2 / units[1], noise, self._one_cut, np.uint64(_mix(round_key ^ (level + 1)))
-            column, cut, missing_up, score = self._search(hist, columns[level], cuts, terms)
-            up = np.arange(n_codes(self._binning)) > cut
-            up[-1] = self._binning.missing_above(column, cut, missing_up)
-            rows.tell(TreeRows.split, column, up.view(np.uint8))
-            gain = (score**2 - reached) * score_unit**2
-            splits[level] = column, self._binning.threshold(column, cut), up[-1], gain
-            reached = score**2
+        splits["column"] = found[:, 0]
+        splits["threshold"] = [self._binning.threshold(column, cut) for column, cut, _ in found]
+        splits["missing_up"] = [self._binning.missing_above(*split) for split in found]
+        splits["gain"] = np.diff(scores**2, prepend=_squared_score(total, self._l2 / units[1])) * score_unit**2
         return splits, self._leaf_values(rows, totals)
 
-    def _histogram(self, rng, rows, columns, n_leaves):
-        """Sums of the rows for the search of one level, and the cut of each column if only one is tried."""
-        if not self._one_cut:
-            return rows.ask(TreeRows.histogram, columns, n_leaves, merge=np.add), None
-        cuts = rng.integers(0, self._n_candidates[columns])
-        return rows.ask(TreeRows.cut_histogram, columns, cuts, n_leaves, merge=np.add), cuts
-
-    def _search(self, hist, columns, cuts, terms):
-        """The best split of one level: column, cut, whether missing values go up, and score."""
+    def _by_levels(self, rows, columns, cuts, terms):
+        """As `symmetric_trees.grow`, level by level: rows may be in several parts."""
+        l2, noise, keys = terms
+        one_cut, has_missing = cuts.shape[1] > 0, self._binning.has_missing
         # Sums on the sides of one cut per column are as those of a column that has no other.
-        n_cuts = self._binning.n_cuts if cuts is None else self._only_cut
-        position, cut, missing_up, score = symmetric_trees.best_split(
-            hist, columns, n_cuts, self._binning.has_missing, *terms
-        )
-        return int(columns[position]), cut if cuts is None else int(cuts[position]), bool(missing_up), score
+        n_cuts = self._only_cut if one_cut else self._binning.n_cuts
+        found, scores = np.zeros((len(columns), 3), dtype=np.int64), np.zeros(len(columns))
+        for level, drawn in enumerate(columns):
+            if one_cut:
+                hist = rows.ask(TreeRows.cut_histogram, drawn, cuts[level], 1 << level, merge=np.add)
+            else:
+                hist = rows.ask(TreeRows.histogram, drawn, 1 << level, merge=np.add)
+            if level == 0:
+                total = hist[0].sum()  # each column of the first histogram has all rows
+            j, cut, missing_up, scores[level] = symmetric_trees.best_split(
+                hist, drawn, n_cuts, has_missing, l2, noise, one_cut, keys[level]
+            )
+            cut = cuts[level, j] if one_cut else cut
+            found[level] = drawn[j], cut, missing_up
+            up = np.arange(n_codes(self._binning)) > cut
+            up[-1] = self._binning.missing_above(*found[level])
+            rows.tell(TreeRows.split, int(drawn[j]), up.view(np.uint8))
+        return total, found, scores
 
     def _leaf_values(self, rows, totals):
         """G / (H + l2) of each leaf; 0 where no row is."""

@@ -26,6 +26,9 @@ class SpreadTreeRows(Spread):
         super().__init__(parts)
         self.sizes = sizes
 
+    def grow(self, columns, cuts, tried, terms):
+        return None
+
     def sums(self, terms, *values):
         """As `TreeRows.sums`, to the last bit: the parts agree on a unit, and then add integers."""
         sizes, largest = self.ask(_size_up, terms, *values, merge=_merge_sizes)

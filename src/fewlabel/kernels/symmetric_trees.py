@@ -275,6 +275,59 @@ def split_leaves(code, up, leaf, start, stop):
 
 
 @njit(cache=True, nogil=True)
+def grow(codes, n_codes, columns, cuts, tried, packed, leaf, terms):
+    """Grow all levels of a tree: the same splits as by `cut_histogram` or `histogram`, `best_split`, `split_leaves`.
+
+    Few rows take less time than the calls from Python between two levels.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_rows), uint8
+    n_codes : int
+    columns : ndarray of shape (n_levels, n_drawn), int64
+        The columns to search at each level.
+    cuts : ndarray of shape (n_levels, n_drawn) or (n_levels, 0), int64
+        The one cut to try of each column; without any, all of them are tried.
+    tried : (ndarray, ndarray)
+        `n_cuts` and `has_missing` of `best_split`.
+    packed : ndarray of shape (n_rows,), int64
+    leaf : ndarray of shape (n_rows,), uint8
+        Zeros; becomes the leaf of each row.
+    terms : (float, float, ndarray)
+        `l2` and `noise` of `best_split`, and its `key` for each level.
+
+    Returns
+    -------
+    total : int
+        Sum of `packed`.
+    found : ndarray of shape (n_levels, 3), int64
+        Column, cut, and whether missing values go up.
+    scores : ndarray of shape (n_levels,)
+    """
+    (n_cuts, has_missing), (l2, noise, keys) = tried, terms
+    n_levels, n_rows, one_cut = columns.shape[0], packed.size, cuts.shape[1] > 0
+    found, scores = np.zeros((n_levels, 3), dtype=np.int64), np.zeros(n_levels)
+    only_cut, up = np.ones_like(n_cuts), np.zeros(n_codes, dtype=np.uint8)
+    for level in range(n_levels):
+        drawn, n_leaves = columns[level], 1 << level
+        if one_cut:
+            hist = cut_histogram(codes, drawn, cuts[level], leaf, (n_leaves, n_codes - 1), packed, 0, n_rows)
+            n_tried = only_cut
+        else:
+            counted = np.ones(n_leaves, dtype=np.uint8)
+            hist = histogram(codes, drawn, leaf, counted, n_codes, packed, 0, n_rows)
+            n_tried = n_cuts
+        j, cut, missing_up, score = best_split(hist, drawn, n_tried, has_missing, l2, noise, one_cut, keys[level])
+        cut = cuts[level, j] if one_cut else cut
+        found[level, 0], found[level, 1], found[level, 2], scores[level] = drawn[j], cut, missing_up, score
+        for code in range(n_codes):
+            up[code] = code > cut
+        up[n_codes - 1] = missing_up
+        split_leaves(codes[drawn[j]], up, leaf, 0, n_rows)
+    return packed.sum(), found, scores
+
+
+@njit(cache=True, nogil=True)
 def leaf_sums(derivatives, units, leaf, n_leaves, start, stop):
     """Sums of the gradients and Hessians of rows ``start:stop`` by leaf, in multiples of `units`, shape (2, n_leaves).
 
