@@ -36,10 +36,10 @@ class Ours:
 
 
 class Defaults(Ours):
-    name = "fewlabel TreeAUCBoostClassifier, defaults"
+    name = "fewlabel TreeAUCBoostClassifier, defaults but for the bins"
 
     def __init__(self, X, y, threads):
-        super().__init__(X, y, threads, splitter="random", max_features="sqrt", bootstrap=True)
+        super().__init__(X, y, threads, splitter="mixed", split_noise=0.5, max_features="sqrt", bootstrap=True)
 
 
 class CatBoost:
