@@ -99,6 +99,7 @@ class Accuracy(Experiment):
     """Ada-PU, uPU, nnPU, and what a supervised booster would reach."""
 
     name = "Accuracy"
+    covers = ("Table 2",)
     metric = _METRIC
     digits = ".1f"
     datasets = _DATASETS
