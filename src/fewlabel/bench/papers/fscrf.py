@@ -76,7 +76,7 @@ class Selection(Experiment):
         *("soybean", "splice", "twonorm", "waveform"),
     )
     digits = ".1f"
-    settings = (INSIDE, BEFORE)
+    settings: Sequence[Setting] = (INSIDE, BEFORE)
     repeats = published_repeats = 100
 
     def __init__(self, name, methods, classify=None, published=None, *, sample=None):
