@@ -240,3 +240,14 @@ def test_autogluon_runs_in_its_own_environment(tmp_path, monkeypatch):
     assert BesideAutoGluon().why_not("AutoGluon") is None
     X = np.random.default_rng(0).normal(size=(6, 2))
     np.testing.assert_array_equal(AutoGluon().fit(X[:4], [0, 1, 0, 1]).decision_function(X[4:]), X[4:, 0])
+
+
+def test_gaps_are_columns_in_the_reduced_protocol_of_bssel_only(monkeypatch):
+    """Indicators of gaps would be half of the generator's columns, and ruin naive Bayes."""
+    monkeypatch.setattr(bssel, "_load", lambda dataset, data_home: credit())
+    bssel._draw.cache_clear()
+    drawn = [get_suite("bssel")[name].problem for name in ("Simulation, as printed", "Simulation")]
+    n_columns = [make("generator", bssel.Ratio(0), 0).X.shape[1] for make in drawn]
+    bssel._draw.cache_clear()
+    bssel._bagging.cache_clear()
+    assert n_columns == [40, 80]

@@ -1,7 +1,11 @@
 """What the pages say about the thesis's own numbers."""
 
+import re
+
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
 
 from fewlabel.bench import get_suite
 from fewlabel.bench.papers import fscrf
@@ -56,3 +60,30 @@ def test_llgc_is_the_limit_of_its_iteration():
     for _ in range(5000):
         scores = 0.99 * spread @ scores + 0.01 * known
     np.testing.assert_array_equal(LocalAndGlobalConsistency().fit(X, y).transduction_, scores.argmax(axis=1))
+
+
+def test_the_largest_expression_is_the_most_probable_class(monkeypatch):
+    """Equations 3.8 and 3.9, from the expressions as they are printed: columns of noise are not in them."""
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 3
+    grades = np.column_stack([2 * (y == 0), 2 * (y == 1), np.zeros(150)]) + rng.integers(0, 2, (150, 3))
+    table = pd.DataFrame(grades, columns=["itching", "scaling", "noise"]).astype(str).astype("category")
+    monkeypatch.setattr(fscrf, "multiclass", lambda name, data_home: (table, y))
+    experiment = get_suite("fscrf")["Equations 3.4 to 3.9"]
+    problem = experiment.problem("dermatology", experiment.settings[0], 0)
+    record = experiment.measure(problem, None, experiment.outcome(problem, None, "FSCRF", 0))
+    found = []
+    for k, line in enumerate(record["text"].splitlines()):
+        start, expression = line.split(" = ")
+        constant, *terms = re.split(r" (?=[+-] )", expression)
+        value = np.full(150, float(constant))
+        for sign, size, name in (re.fullmatch(r"([+-]) ([\d.]+) \[(\w+)\]", term).groups() for term in terms):
+            value += float(sign + size) * grades[:, table.columns.get_loc(name)]
+        assert start == f"- F_{k + 1}(x)"
+        assert "[noise]" not in line
+        found.append(value)
+    likely = softmax(np.array(found), axis=0).argmax(axis=0)
+    assert 100 * np.mean(likely == y) == record["score"] > 95
+    values = table[["itching", "scaling"]].astype(float)
+    model = LogisticRegression(l1_ratio=1.0, solver="saga", max_iter=10_000).fit(values, y)
+    np.testing.assert_array_equal(likely, model.predict(values))

@@ -184,3 +184,23 @@ def test_lemma_9_fails_as_printed_and_holds_with_its_factor():
     error = maxima.std() / np.sqrt(len(maxima))
     assert maxima.mean() - 5 * error > printed
     assert maxima.mean() < np.sqrt(n_groups) * printed
+
+
+def test_theorems_2_and_3_fail_as_printed_and_hold_with_their_factor():
+    """For very many rows: the theorems hold for all f, so for the mean of 255 stumps on two overlapping classes too."""
+    rng, gamma, rho, delta, n_cuts = np.random.default_rng(0), 0.9, 1e-3, 0.05, 255
+    p, n = rng.normal(1, 1, 4000), rng.normal(0, 1, 4000)
+    u = rng.permutation(np.r_[rng.normal(1, 1, 2000), rng.normal(0, 1, 2000)])
+    cuts = np.linspace(-3, 4, n_cuts)
+    p, n, u = (2 * np.searchsorted(cuts, x) / n_cuts - 1 for x in (p, n, u))
+
+    def share(above, below, margin):
+        return np.mean(above[:, None] - below <= margin)
+
+    margins = gamma * share(p, n, rho) + (1 - gamma) / 2 * (share(p, u, rho) + share(u, n, rho))
+    chi = 3 / 1e15  # the shares above are those of so many rows up to 0.01
+    slack = (8 * np.sqrt(2 * 3 * np.log(2 * n_cuts) * chi) + np.sqrt(np.log(2 / delta) * chi)) / rho
+    assert slack < 0.01
+    error = share(p, n, -1e-12)  # without ties
+    assert error > (margins + slack) / (1 + gamma) + 0.05
+    assert error <= 2 * (margins + slack) / (1 + gamma)

@@ -70,3 +70,14 @@ def test_prior_and_select_read_once_too(calls, command):
     assert run([command, "rows.csv", "--target", "outcome", "--drop", "only_bad"]) == 0
     assert calls["as_kind"] == 3
     assert calls["encode"] == (command == "prior")
+
+
+def test_the_labels_are_reported_before_the_table_is_encoded(calls, monkeypatch, capsys):
+    """Encoding imports what takes a second: until then the user should have seen a line."""
+
+    def encode(*_, **__):
+        raise ValueError("stop here")
+
+    monkeypatch.setattr("fewlabel.tables.TableClassifier.encode", encode)
+    assert run(["fit", "rows.csv", "--target", "outcome"]) == 1
+    assert "note: labels: 'bad'" in capsys.readouterr().err

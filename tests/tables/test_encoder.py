@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 import fewlabel
 from fewlabel import TableEncoder
 from fewlabel.exceptions import TableError
+from fewlabel.tables import kinds
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +57,31 @@ def test_fit_transform_is_transform(table):
 def test_pieces_that_share_a_memo(table, monkeypatch, most):
     """The features of a value do not depend on the pieces before, nor on whether it is given as a category."""
     monkeypatch.setattr("fewlabel.tables.encoder._MEMO", most)
+    monkeypatch.setattr("fewlabel.tables.kinds._MOST_KEPT", most)
     encoder = TableEncoder(random_state=0).fit(table)
     new = table.assign(since=table["since"].astype(str), city=table["city"].replace("Rome", "Lima"))
     new.loc[::7, ["city", "since"]] = None
-    expected, memo = encoder.transform(new), {}
+    expected, memo, read_memo = encoder.transform(new), {}, {}
     for start in (0, 20, 40, 0):
         piece = new[start : start + 20].astype(dict.fromkeys(["city", "since"], "category"))
-        converted = encoder.read(piece, keep_categories=True)
+        converted = encoder.read(piece, keep_categories=True, memo=read_memo)
         assert isinstance(converted["since"].dtype, pd.CategoricalDtype)
         np.testing.assert_array_equal(encoder.encode(converted, memo), expected[start : start + 20])
+        pd.testing.assert_frame_equal(encoder.read(piece, memo=read_memo), encoder.read(piece))
     assert set(memo) <= {"city", "since", "note"}
-    assert all(len(known.values) <= most for known in memo.values())
+    assert all(len(known.values) <= most for known in [*memo.values(), *read_memo.values()])
+
+
+def test_a_value_is_converted_once_in_all_pieces(monkeypatch):
+    parsed, parse = [], kinds.parse_dates
+    monkeypatch.setattr(kinds, "parse_dates", lambda texts, notation: parsed.extend(texts) or parse(texts, notation))
+    pieces = [["2024-01-31", "x"], ["x", "2024-02-01", "2024-01-31"], ["2024-02-01", None]]
+    columns, memo = [pd.Series(days, dtype="category", name="day") for days in pieces], {}
+    found = [kinds.as_kind(column, kinds.DATE, memo=memo) for column in columns]
+    assert sorted(parsed) == ["2024-01-31", "2024-02-01", "x"]
+    for values, column in zip(found, columns):
+        expected = kinds.as_kind(column.astype(object), kinds.DATE)
+        pd.testing.assert_series_equal(values, expected, check_names=False)
 
 
 def test_new_rows_may_have_other_columns_in_another_order(table):

@@ -50,12 +50,17 @@ class ScaledView:
         return self._compressed(self._filled(X))
 
     def _compressed(self, filled, columns=slice(None)):
-        z = (filled - self.mean[columns]) / self.spread[columns]
-        return z / np.sqrt(1.0 + (z / _SOFT_LIMIT) ** 2)
+        z = filled - self.mean[columns]
+        z /= self.spread[columns]
+        size = z / _SOFT_LIMIT
+        size *= size
+        size += 1.0
+        z /= np.sqrt(size, out=size)
+        return z
 
     def _filled(self, X):
         gaps = np.isnan(X)
-        filled = np.where(gaps, self.fill, X)
+        filled = np.where(gaps, self.fill, X) if gaps.any() else X
         return np.hstack([filled, gaps[:, self.gappy]]) if len(self.gappy) else filled
 
 

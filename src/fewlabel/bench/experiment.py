@@ -198,7 +198,8 @@ class Experiment(ABC):
 
     @abstractmethod
     def measure(self, problem: Any, setting: Any, outcome: Any) -> dict[str, Any]:
-        """Numbers of a cell: `score`, or `grid` if parameters are chosen over the repeats; `curves`, and others.
+        """Numbers of a cell: `score`, or `grid` if parameters are chosen over the repeats; `curves`, and others. What
+        it has as `text` (Markdown) stands below the table.
 
         `grid` maps a name of parameters to the pair of its validation score and its test score.
         """

@@ -204,7 +204,7 @@ class _Page:
                 title = f"### {table.setting}\n\n" if str(table.setting) else ""
                 metric = experiment.metric[0].upper() + experiment.metric[1:]
                 parts.append(f"{title}{metric}, {table.draws}.\n\n{table.markdown()}")
-                parts.append(self._picture(f"ranks {table.title}", "Critical differences"))
+                parts += [table.text, self._picture(f"ranks {table.title}", "Critical differences")]
         parts += [self._picture(figure.name, figure.name) for figure in experiment.figures]
         return "\n\n".join(part for part in parts if part) or "No results here."
 

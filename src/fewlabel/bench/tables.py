@@ -83,6 +83,11 @@ class ResultTable:
         return f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
 
     @property
+    def text(self) -> str:
+        """What the cells record as `text`, such as the equations of a model."""
+        return "\n\n".join(self._cells["text"].dropna().unique()) if "text" in self._cells else ""
+
+    @property
     def n_sets(self) -> int:
         """Number of datasets."""
         return len(self.mean_scores)

@@ -49,14 +49,15 @@ def fit_rows(
     """
     estimator = _new_estimator(options)
     X, column, notes = label_rows(rows, options.reading)
+    _say_notes(notes, options.quiet)  # the first line, before dates and texts are encoded
     X, sampled_by = _split_by(options, X)
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
     encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
+    n_said = len(notes)
     notes += [found.note for found in suspicions(X, column.labels.codes) if found.column not in model.leaks_]
     notes += repeated_rows(pd.DataFrame(encoded.features), column.labels.codes).notes
-    for note in [*notes, *report.table_notes(model)]:
-        say(f"note: {note}", options.quiet)
+    _say_notes([*notes[n_said:], *report.table_notes(model)], options.quiet)
     n_said = len(notes)
     with progress(options.quiet) as tell:
         model.fit_encoded(encoded, callback=tell)
@@ -66,8 +67,7 @@ def fit_rows(
             return False
         notes.append(checked)
     notes += _table_note(rows, model, encoded)
-    for note in [*notes[n_said:], *report.method_notes(model)]:
-        say(f"note: {note}", options.quiet)
+    _say_notes([*notes[n_said:], *report.method_notes(model)], options.quiet)
     decision = _choose_cut(options, model, encoded)
     say("writing the report", options.quiet)
     query = report.rows_to_label(model, encoded, seed=options.seed)
@@ -90,6 +90,11 @@ def fit_rows(
         show(summary)
         print(f"\nModel:   {options.out / MODEL}\nReport:  {options.out / REPORT}\nMetrics: {options.out / METRICS}")
     return True
+
+
+def _say_notes(notes: list[str], quiet: bool) -> None:
+    for note in notes:
+        say(f"note: {note}", quiet)
 
 
 def _table_note(rows: TableRows, model: TableClassifier, encoded: EncodedTable) -> list[str]:

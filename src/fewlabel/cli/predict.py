@@ -216,13 +216,14 @@ def score_file(
     # A column may look like numbers in one piece and text in another: the model knows which it is.
     text = {name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_} | {*keep}
     numbers = {*encoder.columns_} - text
-    memo: dict[str, Any] = {}  # of all pieces
+    read_memo: dict[str, Any] = {}  # of all pieces
+    encode_memo: dict[str, Any] = {}
 
     def encode(read: Any) -> tuple[_Piece, Drift]:
         rows = read()
-        found, converted = Drift(watch.profile), encoder.read(rows, keep_categories=not n_reasons)
+        found, converted = Drift(watch.profile), encoder.read(rows, keep_categories=not n_reasons, memo=read_memo)
         found.update(rows, converted)
-        return _Piece(encoder.encode(converted, memo), rows[list(keep)], converted if n_reasons else None), found
+        return _Piece(encoder.encode(converted, encode_memo), rows[list(keep)], converted if n_reasons else None), found
 
     def pieces() -> Iterator[_Piece]:
         readers = read_pieces(table, auto.BLOCK, numbers, text, **form)

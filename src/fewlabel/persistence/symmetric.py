@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fewlabel.kernels.symmetric_trees import score
-
 _TYPES = {"columns": np.int64, "thresholds": np.float32, "missing_up": np.uint8, "values": np.float64}
 _MAX_DEPTH = 16  # a leaf is a 16-bit number in the kernel
 
@@ -65,12 +63,14 @@ class FrozenSymmetricTrees:
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
+        from fewlabel.kernels import symmetric_trees  # its compiled code is read with it
+
         X = np.asarray(X, dtype=np.float32)
         if X.ndim != 2 or X.shape[1] != self.n_columns:
             raise ValueError(f"the trees were grown on {self.n_columns} columns, got an array of shape {X.shape}")
         total = np.repeat(self.start[:, None], len(X), axis=1)
         for scores, values in zip(total, self.values):
-            score(X, self.columns, self.thresholds, self.missing_up, values, scores, 0, len(X))
+            symmetric_trees.score(X, self.columns, self.thresholds, self.missing_up, values, scores, 0, len(X))
         return total[0] if len(total) == 1 else np.ascontiguousarray(total.T)
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import fit_context
 from fewlabel.exceptions import TableError
-from fewlabel.tables.kinds import DATE, TEXT, as_kind, factorized, read_columns
+from fewlabel.tables.kinds import DATE, TEXT, Converted, as_kind, factorized, read_columns
 from fewlabel.tables.profile import profile_columns
 from fewlabel.text import did_you_mean, distinct, short
 from fewlabel.warning_filters import keep_filters
@@ -163,7 +163,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         return self.encode(self.read(X))
 
-    def read(self, X: Any, *, keep_categories: bool = False) -> pd.DataFrame:
+    def read(self, X: Any, *, keep_categories: bool = False, memo: dict[str, Converted] | None = None) -> pd.DataFrame:
         """Convert the columns in use to their kinds, the first half of `transform`.
 
         Parameters
@@ -171,6 +171,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : DataFrame or array-like of shape (n_samples, n_columns)
         keep_categories : bool, default=False
             Whether to return dates and texts as categories where `X` has them as such, which is faster.
+        memo : dict, default=None
+            Empty at first, then passed again with further rows: categories in it are not converted again. Threads may
+            share it.
 
         Returns
         -------
@@ -188,7 +191,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             table = table.set_axis(_numbered_names(table.shape[1]), axis=1)
         self.require_columns(list(table.columns))
         converted = {
-            name: as_kind(table[name], kind, self.notations_.get(name, ""), keep_categories=keep_categories)
+            name: as_kind(table[name], kind, self.notations_.get(name, ""), keep_categories=keep_categories, memo=memo)
             for name, kind in self.columns_.items()
         }
         return pd.DataFrame(converted, index=table.index, copy=False)

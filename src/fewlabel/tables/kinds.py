@@ -17,6 +17,7 @@ TRUE_WORDS, FALSE_WORDS = _TRUE | _ONE, _FALSE | _ZERO
 ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|rowid|row_number)$|^unnamed: ?\d+$", re.IGNORECASE)
 _LEAST_ID_ROWS = 20
 IDENTIFIER = "looks like an identifier"
+_MOST_KEPT = 50_000  # distinct values of a column whose conversion is kept
 
 
 class Columns(NamedTuple):
@@ -150,14 +151,30 @@ def _kind_of_dtype(column: pd.Series) -> str | None:
     return NUMBER if column.isna().all() else None
 
 
-def as_kind(column: pd.Series, kind: str, notation: str = "", *, keep_categories: bool = False) -> pd.Series:
+class Converted(NamedTuple):
+    """Categories of a column as they were given, and converted to its kind."""
+
+    given: pd.Index
+    values: pd.Series
+
+
+def as_kind(
+    column: pd.Series,
+    kind: str,
+    notation: str = "",
+    *,
+    keep_categories: bool = False,
+    memo: dict[str, Converted] | None = None,
+) -> pd.Series:
     """Convert a column of any dtype to floats (numbers, booleans), dates or text; what does not fit becomes missing.
 
     `notation` is how texts write numbers or dates, see `fewlabel.tables.notations`. With `keep_categories`, dates and
-    texts that were given as categories are returned as such.
+    texts that were given as categories are returned as such. `memo` is empty at first and passed again with further
+    rows of the table: categories in it are not converted again. Threads may share it.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return _each_category(column, kind, notation, keep_categories and kind in (DATE, TEXT))
+        converted = _convert_categories(column, kind, notation, {} if memo is None else memo)
+        return _each_category(column, converted, keep_categories and kind in (DATE, TEXT))
     if kind == NUMBER:
         if not pd.api.types.is_numeric_dtype(column.dtype):
             column = parse_numbers(column.astype(object), notation or PLAIN)
@@ -173,10 +190,26 @@ def as_kind(column: pd.Series, kind: str, notation: str = "", *, keep_categories
     return column.astype(object).map(str, na_action="ignore").astype(object).where(column.notna(), None)
 
 
-def _each_category(column: pd.Series, kind: str, notation: str, keep_categories: bool) -> pd.Series:
-    """`as_kind` of a column of categories: each category is converted once."""
-    categories = column.cat.categories
-    converted = as_kind(pd.Series(categories, dtype=categories.dtype), kind, notation)
+def _convert_categories(column: pd.Series, kind: str, notation: str, memo: dict[str, Converted]) -> pd.Series:
+    """The categories of a column, converted to its kind."""
+    categories, known = column.cat.categories, memo.get(str(column.name))
+    if known is None or known.given.dtype != categories.dtype:
+        known = Converted(categories, as_kind(pd.Series(categories, dtype=categories.dtype), kind, notation))
+        places = np.arange(len(categories))
+    else:
+        places = known.given.get_indexer(categories)
+        new = categories[places < 0]
+        if len(new):
+            values = as_kind(pd.Series(new, dtype=new.dtype), kind, notation)
+            known = Converted(known.given.append(new), pd.concat([known.values, values], ignore_index=True))
+            places[places < 0] = np.arange(len(known.given) - len(new), len(known.given))
+    if len(known.given) <= _MOST_KEPT:
+        memo[str(column.name)] = known
+    return known.values.take(places).reset_index(drop=True)
+
+
+def _each_category(column: pd.Series, converted: pd.Series, keep_categories: bool) -> pd.Series:
+    """A column of categories, each of them replaced by what it was converted to."""
     if not keep_categories:
         return converted.reindex(column.cat.codes).set_axis(column.index)
     numbers, values = pd.factorize(converted)

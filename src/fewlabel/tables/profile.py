@@ -246,12 +246,13 @@ class _Tally:
 
     def add(self, raw: pd.Series, values: pd.Series) -> None:
         """Count the values of a chunk: as they were given, and converted."""
-        missing = raw.isna().to_numpy()
-        failed = values.isna().to_numpy() & ~missing
+        missing, absent = raw.isna().to_numpy(), values.isna().to_numpy()
+        n_missing = int(np.count_nonzero(missing))
         self.rows += len(raw)
-        self.missing += int(missing.sum())
-        self.unparseable += int(failed.sum())
-        if failed.any():
+        self.missing += n_missing
+        if np.count_nonzero(absent) > n_missing:  # what is missing stays so
+            failed = absent & ~missing
+            self.unparseable += int(np.count_nonzero(failed))
             self._keep_examples(raw[failed].unique())
         if "categories" in self.column:
             codes, found = factorized(values)

@@ -22,8 +22,10 @@ _LATE_ROUNDS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 100, 140, 200, 280, 4
 _PASSES, _PASSES_SMALL, _LARGE = (1, 3, 10, 30), (1, 3, 10, 30, 100), 5000
 _AS_PUBLISHED, _SEPARATE = "Ada-PU, as published", "Ada-PU, normalized separately"
 _ON_UNLABELED, _CEILING = "AdaBoost, P against U", "supervised (ceiling)"
-_RISKS = {"uPU, linear": "upu", "nnPU, linear": "nnpu", "uPU, MLP": "upu", "nnPU, MLP": "nnpu"}
+_DEEP = "nnPU, six layers"
+_RISKS = {"uPU, linear": "upu", "nnPU, linear": "nnpu", "uPU, MLP": "upu", "nnPU, MLP": "nnpu", _DEEP: "nnpu"}
 _NETWORKS = ("uPU, MLP", "nnPU, MLP")
+_SIX_LAYERS = {"hidden_layer_sizes": [300] * 4, "batch_norm": True, "max_iter": 100}  # input and output are layers too
 _FEW_OF_BOTH = ("AdaBoost, few of both", "GBDT, few of both", "XGBoost, few of both")
 _SEPARATELY: dict[str, dict] = {_SEPARATE: {"normalization": "separate"}}
 _CUTS: dict[str, dict] = {"Ada-PU, one random cut": {"n_thresholds": 1}, "Ada-PU, all cuts": {"splitter": "best"}}
@@ -97,19 +99,20 @@ class Accuracy(Experiment):
     """Ada-PU, uPU, nnPU, and what a supervised booster would reach."""
 
     name = "Accuracy"
+    covers = ("Table 2",)
     metric = _METRIC
     digits = ".1f"
     datasets = _DATASETS
     settings = (Prior(True), Prior(False))
     methods = ("Ada-PU", _OLD, _AS_PUBLISHED, _SEPARATE, *_RISKS, _ON_UNLABELED, _CEILING)
     compared = tuple(("Ada-PU", m) for m in (_OLD, _AS_PUBLISHED, "nnPU, MLP", "nnPU, linear", "uPU, linear"))
-    needs = dict.fromkeys(_NETWORKS, "torch")
+    needs = dict.fromkeys((*_NETWORKS, _DEEP), "torch")
     repeats = published_repeats = 5
     constants = {"first_draw": _FIRST_DRAW, "n_positives": {"default": 1000, **_POSITIVES}, "rounds": _ROUNDS}
-    own_constants = _OF_OURS
+    own_constants = {**_OF_OURS, _DEEP: _SIX_LAYERS}
 
     def has(self, dataset, setting, method):
-        return setting.known or method not in (_SEPARATE, _ON_UNLABELED, _CEILING)
+        return setting.known or method not in (_SEPARATE, _DEEP, _ON_UNLABELED, _CEILING)
 
     def problem(self, dataset, setting, repeat, data_home=None):
         return _draw(dataset, repeat, data_home)
@@ -280,7 +283,8 @@ def _positive_unlabeled(method, prior, n_rows, seed):
         return fewlabel.PUAdaBoostClassifier(prior=prior, random_state=seed, **_FORMS[method])
     if method in (_AS_PUBLISHED, _SEPARATE):
         return fewlabel.PUAdaBoostClassifier.paper(prior=prior, random_state=seed, **_SEPARATELY.get(method, {}))
-    if method in _NETWORKS:
+    if method in (*_NETWORKS, _DEEP):
         passes = _PASSES_SMALL[-1] if n_rows < _LARGE else _PASSES[-1]
-        return fewlabel.NeuralPUClassifier(_RISKS[method], prior=prior, max_iter=passes, random_state=seed)
+        form = _SIX_LAYERS if method == _DEEP else {"max_iter": passes}
+        return fewlabel.NeuralPUClassifier(_RISKS[method], prior=prior, random_state=seed, **form)
     return fewlabel.LinearPUClassifier(_RISKS[method], prior=prior, random_state=seed)

@@ -1,4 +1,4 @@
-"""FSCRF (Huang, 2011, chapter 3): subset selection by local relief (Tables 3.2 to 3.6, 3.8 and Figure 3.3)."""
+"""FSCRF (Huang, 2011, chapter 3): subset selection by local relief (Tables 3.2 to 3.6, 3.8, Figure 3.3, a model)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class Selection(Experiment):
         *("soybean", "splice", "twonorm", "waveform"),
     )
     digits = ".1f"
-    settings = (INSIDE, BEFORE)
+    settings: Sequence[Setting] = (INSIDE, BEFORE)
     repeats = published_repeats = 100
 
     def __init__(self, name, methods, classify=None, published=None, *, sample=None):
@@ -131,6 +131,45 @@ class StandIn(Selection):
 
     def paper(self, dataset, setting, method):
         return None
+
+
+class Expressions(StandIn):
+    """A logistic regression of all rows on the columns of FSCRF, as one expression per class (equations 3.4 to 3.9)."""
+
+    settings = (BEFORE,)
+    repeats = published_repeats = 1
+
+    def __init__(self):
+        super().__init__("Equations 3.4 to 3.9", ("FSCRF",), sample=_DEMENTIA)
+        self.metric, self.comparable = "accuracy in percent on the rows of the fit", False
+        self.constants = {"sampled_and_neighbors": _DEMENTIA, "penalty": "l1"}
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        data, y = multiclass(dataset, data_home)
+        rows = np.arange(len(y))
+        return Fold(data, y, rows, y, rows, name=dataset, seen=rows, seen_classes=y)
+
+    def outcome(self, problem, setting, method, seed):
+        """The columns kept, the coefficients and the constant of each class, and all expressions at all rows."""
+        kept = _support_of_fold(problem, method, seed, *self.sample)
+        values = problem.X.loc[:, kept].apply(lambda c: c.cat.codes if c.dtype == "category" else c).astype(float)
+        values = values.fillna(values.median())  # grades are numbers
+        model = LogisticRegression(l1_ratio=1.0, solver="saga", max_iter=10_000, random_state=seed)
+        model.fit(values, problem.few)
+        return list(values.columns), model.coef_, model.intercept_, model.decision_function(values)
+
+    def measure(self, problem, setting, outcome):
+        names, coefficients, constants, expressions = outcome
+        printed = [_expression(names, *of_class) for of_class in zip(coefficients, constants)]
+        lines = [f"- F_{k}(x) = {expression}" for k, expression in enumerate(printed, 1)]
+        largest = expressions.argmax(axis=1)  # equation 3.9
+        return {"score": 100 * float(np.mean(largest == problem.y)), "text": "\n".join(lines)}
+
+
+def _expression(names, coefficients, constant):
+    """An expression as the thesis prints it; coefficients that are 0 to two digits are left out."""
+    terms = [f"{'-' if b < 0 else '+'} {abs(b):.2f} [{name}]" for name, b in zip(names, coefficients)]
+    return " ".join([f"{constant:.2f}", *(term for term in terms if " 0.00 " not in term)])
 
 
 _kept: dict[tuple, np.ndarray] = {}  # columns by fold and method: the tables share them
@@ -197,6 +236,7 @@ SUITE = Suite(
         Selection("Table 3.6", _PUBLISHED["relief"], _tree, "tree-relief", sample=_SAME),
         StandIn("Table 3.8", (*_SELECTORS, "Relief"), sample=_DEMENTIA),
         StandIn("Figure 3.3", _PUBLISHED["methods"], _logistic, sample=_DEMENTIA),
+        Expressions(),
     ),
     "fscrf",
 )
