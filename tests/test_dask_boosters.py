@@ -1,5 +1,7 @@
 """Dask boosters: what they choose by hashes of rows, and how workers pass questions on."""
 
+import operator
+import pickle
 from functools import reduce
 
 import numpy as np
@@ -143,8 +145,8 @@ def test_eight_workers_answer_through_at_most_four(monkeypatch):
 
     workers, start = [], _blocks.RemoteParts.__init__
 
-    def counted(parts, client, futures):
-        start(parts, client, futures)
+    def counted(parts, client, futures, addresses):
+        start(parts, client, futures, addresses)
         workers.append((len(futures), len(parts._actors)))
 
     monkeypatch.setattr(_blocks.RemoteParts, "__init__", counted)
@@ -175,16 +177,52 @@ def test_workers_are_asked_in_a_tree():
         def adopt(self, others):
             return Answer(self.parts.adopt(others))
 
-        def call(self, *args, **options):
+        def answer(self, message):
             self.asked += 1
-            return Answer(self.parts.call(*args, **options))
+            return Answer(self.parts.answer(message))
 
     actors = [Actor(number) for number in range(30)]
     first = _blocks._plant(actors)
     assert len(first) == 4
-    total = sum(actor.call(lambda number: number, merge=lambda a, b: a + b).result() for actor in first)
-    assert total == sum(range(30))
-    every = [number for actor in first for number in actor.call(lambda number: number).result()]
+    total, every = (
+        [pickle.loads(actor.answer(pickle.dumps((int, (), merge))).result()) for actor in first]
+        for merge in (operator.add, None)
+    )
+    assert sum(total) == sum(range(30))
+    every = [number for numbers in every for number in numbers]
     assert sorted(every) == list(range(30))
     assert {actor.asked for actor in actors} == {2}
     assert max(len(actor.parts._others) for actor in actors) <= 4
+
+
+def test_workers_that_the_client_cannot_reach_are_asked_by_the_scheduler(monkeypatch):
+    from distributed import Client, LocalCluster
+    from distributed.actor import ProxyRPC
+
+    asked, start = [], ProxyRPC.__init__
+
+    def counted(*args):
+        asked.append(1)
+        start(*args)
+
+    monkeypatch.setattr(ProxyRPC, "__init__", counted)
+    X, y, _ = table()
+    local = fewlabel.PNUAUCBoostClassifier(3, random_state=0).fit(X, y)
+    blocks = in_blocks(X, y, (600, 600))
+    options = dict(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    with LocalCluster(**options) as cluster:
+        with Client(cluster) as client:
+            assert_same(local, spread.PNUAUCBoostClassifier(3, random_state=0).fit(*blocks, client=client), X)
+            assert not asked
+            assert not client.direct_to_workers  # as it was
+        with Client(cluster) as client:
+            connect, scheduler = client.rpc.connect, client.scheduler.address
+
+            async def refuse_workers(address, *args, **options):
+                if address != scheduler:
+                    raise OSError("no route to host")
+                return await connect(address, *args, **options)
+
+            monkeypatch.setattr(client.rpc, "connect", refuse_workers)
+            assert_same(local, spread.PNUAUCBoostClassifier(3, random_state=0).fit(*blocks, client=client), X)
+            assert asked

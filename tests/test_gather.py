@@ -73,6 +73,89 @@ def test_a_sample_is_uniform():
     np.testing.assert_allclose(shares, 0.1, atol=0.015)
 
 
+@pytest.mark.parametrize("start", [0, 30])
+def test_sums_of_a_weighted_sample_are_unbiased(start):
+    rng = np.random.default_rng(0)
+    n, size = 600, 60
+    weight = rng.exponential(size=n) ** 3
+    weight[::10] = 0.0
+    value = np.arange(n) % 7 + weight
+    rows = pa.table({"row": np.arange(n), "y": np.full(n, np.nan), "w": weight})
+    errors, drawn = [], np.zeros(n)
+    for seed in range(300):
+        pool = gather([rows[:200], rows[200:]], lambda part: [part], "y", weight="w", most=start + size, seed=seed)
+        assert pool.counts == {None: 540}
+        found = pool.rows([None], start, start + size)
+        assert len(found) == size
+        first = pool.rows([None], 0, start)["row"].to_numpy()
+        chosen = found["row"].to_numpy()
+        assert not {*first} & {*chosen}
+        drawn[chosen] += 1
+        rest = (weight * value).sum() - (weight * value)[first].sum()
+        errors.append((found["w"].to_numpy() * value[chosen]).sum() / rest - 1)
+    assert abs(np.mean(errors)) < 3.5 * np.std(errors) / len(errors) ** 0.5
+    assert np.std(errors) < 0.2
+    assert drawn[weight == 0].sum() == 0
+    if start == 0:  # small weights are drawn in proportion to them
+        small = (weight > 0) & (weight < 0.5)
+        assert np.corrcoef(drawn[small], weight[small])[0, 1] > 0.7
+
+
+def test_a_weighted_sample_does_not_depend_on_the_order_of_merging():
+    made = [Pool("y", 40, weight="w") for _ in range(6)]
+    for k, pool in enumerate(made):
+        part = pa.table({"row": np.arange(k * 100, k * 100 + 100), "y": [None] * 100, "w": np.arange(1.0, 101.0)})
+        pool.add(part, np.random.default_rng([7, k]))
+    left = made[0]
+    for other in made[1:]:
+        left = _merged(left, other)
+    right = _merged(_merged(made[5], made[3]), _merged(_merged(made[1], made[0]), _merged(made[4], made[2])))
+    assert left.rows([None], 0, 30).equals(right.rows([None], 0, 30))
+    assert left.rows([None], 0, 30)["w"].to_numpy().sum() == pytest.approx(6 * 5050, rel=0.35)
+
+
+def test_rows_that_are_all_taken_keep_their_weights():
+    rows = pa.table({"y": ["a", "b", "a", None], "w": [1.0, 2.0, 3.0, 0.0]})
+    pool = gather([rows], lambda part: [part], "y", weight="w")
+    assert sorted(pool.rows(["a", "b"])["w"].to_pylist()) == [1.0, 2.0, 3.0]
+    assert pool.counts == {"a": 2, "b": 1}
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="sample_weight"):
+            gather([pa.table({"y": ["a"], "w": [wrong]})], lambda part: [part], "y", weight="w")
+
+
+def test_weights_of_a_dask_dataframe():
+    """Weights that are all 1 change nothing but which rows are drawn; rows of weight 0 are not there."""
+    dd = pytest.importorskip("dask.dataframe")
+    from fewlabel import PNUAUCBoostClassifier
+    from fewlabel.dask import TableClassifier
+
+    class Seen(PNUAUCBoostClassifier):
+        def fit(self, X, y, sample_weight=None):
+            self.seen = sample_weight
+            return super().fit(X, y, sample_weight)
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=1200), "weight": rng.choice(["x", "y"], 1200)})
+    y = pd.Series(np.where(np.arange(1200) % 10 == 0, np.where(X["a"] > 0, "bad", "good"), None), name="outcome")
+    weight = pd.Series(np.where(np.arange(1200) % 10 == 0, 2.0, np.where(X["a"] > 1, 0.0, 1.0)))
+    table, labels, weights = (dd.from_pandas(part, npartitions=3) for part in (X, y, weight))
+    model = TableClassifier(Seen(20, random_state=0), n_unlabeled=100, check_sample=False, random_state=0)
+    model.fit(table, labels, weights)
+    seen = model.estimator_.seen
+    assert model.n_rows_["unlabeled"] == (weight == 1).sum()
+    assert len(seen) == 220
+    assert seen[:120].tolist() == [2.0] * 120  # labeled rows are first
+    np.testing.assert_allclose(seen[120:], seen[120])
+    assert seen[120:].sum() == pytest.approx(100, rel=0.35)
+    assert "weight" in model.encoder_.columns_
+    assert TableClassifier(Seen(20), n_unlabeled=100, random_state=0).fit(table, labels, weights).agreement_ > 0.9
+    with pytest.raises(ValueError, match="sample_weight has 2"):
+        model.fit(table, labels, weights.repartition(npartitions=2))
+    with pytest.raises(TypeError, match="sample_weight is a Series"):
+        model.fit(table, labels, weight)
+
+
 def test_statistics_of_files_tell_how_many_rows_to_keep(tmp_path):
     """Fewer rows are taken than without them, but as many as asked for, and the same ones."""
     labels = np.where(np.arange(40_000) % 400 == 0, "bad", None)

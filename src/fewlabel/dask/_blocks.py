@@ -1,5 +1,7 @@
 """Passes over blocks of rows and labels, on the workers of a client or in threads of this process."""
 
+import asyncio
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
@@ -9,6 +11,7 @@ from dask import delayed
 from joblib import effective_n_jobs
 
 _FAN_OUT = 4  # workers that the client, or a worker, talks to
+_PATIENCE = 5.0  # seconds in which a worker must answer, or messages go by the scheduler
 
 
 class Blocks:
@@ -70,6 +73,7 @@ class Blocks:
                 self._client.submit(Parts, parts, workers[name]["nthreads"], workers=[name], actor=True, pure=False)
                 for name, parts in by_worker.items()
             ],
+            list(by_worker),
         )
 
     def _tasks(self, work, args):
@@ -96,46 +100,77 @@ class Parts:
 
     def call(self, work, *values, merge=None):
         """List of ``work(part, *values)`` of each object; or, with `merge`, all of them merged in pairs."""
-        asked = [other.call(work, *values, merge=merge) for other in self._others]
+        return self._answer(pickle.dumps((work, values, merge))) if self._others else self._own(work, values, merge, [])
+
+    def answer(self, message):
+        """`call` with pickled arguments, for those of other processes, and a pickled result.
+
+        Dask would pickle the arguments one by one, again for each worker, and search them for what it knows of: a
+        round of boosting has so little to do that this took most of its time.
+        """
+        return pickle.dumps(self._answer(message))
+
+    def _answer(self, message):
+        asked = [other.answer(message) for other in self._others]
+        return self._own(*pickle.loads(message), asked)
+
+    def _own(self, work, values, merge, asked):
         found = list(self._map(lambda part: work(part, *values), self._parts))
-        return _join(found, [answer.result() for answer in asked], merge)
+        return _join(found, [pickle.loads(answer.result()) for answer in asked], merge)
 
 
 class RemoteParts:
     """`Parts` on the workers of a cluster.
 
     The client talks to a few workers, each of these to a few others, and so on: a question reaches all of them, and the
-    answers are merged on the way back, in a time that grows with the logarithm of their number.
+    answers are merged on the way back, in a time that grows with the logarithm of their number. If the client can
+    reach the workers, it talks to them without a detour by the scheduler.
 
     Parameters
     ----------
     client : distributed.Client
     parts : list of futures
         Actors, one per worker that has parts. They live as long as these futures.
+    addresses : list of str
+        Of their workers.
     """
 
-    def __init__(self, client, parts):
-        self._futures, self._actors = parts, _plant(client.gather(parts))
+    def __init__(self, client, parts, addresses):
+        self._client, self._futures, self._actors = client, parts, _plant(client.gather(parts))
+        self._direct = client.sync(_reaches, client, addresses[:_FAN_OUT])
 
     def call(self, work, *values, merge=None):
         """As `Parts.call`, with the parts of all workers."""
+        message = pickle.dumps((work, values, merge))
+        way, self._client.direct_to_workers = self._client.direct_to_workers, self._direct
         try:
-            asked = [actor.call(work, *values, merge=merge) for actor in self._actors]
-            return _join([], [answer.result() for answer in asked], merge)
+            asked = [actor.answer(message) for actor in self._actors]
+            return _join([], [pickle.loads(answer.result()) for answer in asked], merge)
         except Exception as error:
             raise RuntimeError(
                 f"a worker was lost or failed while fitting ({type(error).__name__}: {error}): its rows are gone, so "
                 "the fit cannot continue. Run it again; with checkpoint= it continues from the last checkpoint"
             ) from error
+        finally:
+            self._client.direct_to_workers = way
+
+
+async def _reaches(client, addresses):
+    """Whether the client can connect to these workers."""
+    try:
+        await asyncio.wait_for(asyncio.gather(*(client.rpc(address).identity() for address in addresses)), _PATIENCE)
+    except (OSError, TimeoutError):
+        return False
+    return True
 
 
 def _plant(actors):
     """The actors to ask, at most `_FAN_OUT`; each of them asks the others of its branch."""
-    branches = [actors[k::_FAN_OUT] for k in range(min(_FAN_OUT, len(actors)))]
-    for first, *others in branches:
+    for k, first in enumerate(actors[:_FAN_OUT]):
+        others = actors[k + _FAN_OUT :: _FAN_OUT]
         if others:
             first.adopt(_plant(others)).result()
-    return [branch[0] for branch in branches]
+    return actors[:_FAN_OUT]
 
 
 def _join(found, answers, merge):

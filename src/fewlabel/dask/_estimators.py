@@ -26,7 +26,7 @@ from fewlabel.dask._samples import (
     read_held_out,
     sample,
 )
-from fewlabel.dask._sketch import bin_sketches, merge_sketches, sketch
+from fewlabel.dask._sketch import bin_sketches, merge_sketches, sketch, sketch_columns
 from fewlabel.exceptions import LabelError
 from fewlabel.linear.moments import group_moments
 from fewlabel.prior import class_prior
@@ -196,8 +196,7 @@ def summarize(X, y, read, uses_unlabeled, identify):
     if not uses_unlabeled:
         kept = signs != 0
         X, signs, weight = X[kept], signs[kept], None if weight is None else weight[kept]
-    sketches = [sketch(column, weight=weight) for column in X.T]
-    columns = [(*of_column, np.count_nonzero(np.isnan(column))) for of_column, column in zip(sketches, X.T)]
+    columns = sketch_columns(X, weight)
     identified = X if weight is None else np.column_stack([X, weight])
     known = digest(identified, signs) if identify else np.uint64(0)
     sizes = np.array([np.count_nonzero(signs == sign) for sign in SIGNS])

@@ -3,9 +3,10 @@
 import numpy as np
 
 from fewlabel.boosting.binning import Binning
-from fewlabel.kernels import bins
+from fewlabel.kernels import bins, sketches
 
 _POINTS = 2**15  # of a column: each represents 1/128 of the rows of a bin
+_TOGETHER = 16  # columns that are copied from a table at once: 16 floats of a row are one line of the cache
 
 
 def sketch(numbers, points=_POINTS, weight=None):
@@ -21,41 +22,34 @@ def sketch(numbers, points=_POINTS, weight=None):
         Weights of the rows; every row counts 1 by default.
     """
     if weight is None:
-        numbers = np.sort(numbers)  # NaN last
-    else:
-        order = np.lexsort((weight, numbers))
-        numbers, weight = numbers[order], weight[order]
+        return _sketch_sorted(np.sort(numbers), points)[:2]  # NaN last
+    order = np.lexsort((weight, numbers))
+    return _sketch_sorted(numbers[order], points, weight[order])[:2]
+
+
+def _sketch_sorted(numbers, points, weight=None):
+    """The sketch of sorted numbers, and how many of them are missing."""
     n_present = np.searchsorted(numbers, np.nan)
-    numbers = numbers[:n_present]
-    below = np.arange(n_present + 1) if weight is None else np.concatenate([[0.0], np.cumsum(weight[:n_present])])
-    if np.count_nonzero(numbers[1:] != numbers[:-1]) < points:
-        first = _starts(numbers)
-        return numbers[first], np.diff(below[np.append(first, n_present)]) if n_present else below[1:]
-    # The last row of each of equal parts of the rows, or of their weight.
-    ends = np.searchsorted(below, np.linspace(0, below[-1], points + 1)[1:]).clip(max=n_present)
-    values = numbers[ends - 1]
-    values = values[_starts(values)]
-    return values, np.diff(below[np.searchsorted(numbers, values, side="right")], prepend=0)
+    weight = sketches.ROWS if weight is None else weight[:n_present]
+    return *sketches.compress(numbers[:n_present], weight, points), len(numbers) - n_present
+
+
+def sketch_columns(X, weight=None):
+    """Sketch of each column, and its number of missing values."""
+    if weight is not None:
+        return [(*sketch(column, weight=weight), np.count_nonzero(np.isnan(column))) for column in X.T]
+    found, buffer = [], np.empty((_TOGETHER, len(X)), X.dtype)
+    for first in range(0, X.shape[1], _TOGETHER):
+        columns = buffer[: X.shape[1] - first]
+        sketches.take_columns(X, first, columns)
+        columns.sort(axis=1)
+        found += [_sketch_sorted(column, _POINTS) for column in columns]
+    return found
 
 
 def merge_sketches(one, other, points=_POINTS):
     """Sketch of the rows of two sketches; exact while it is small, else off by at most half a point per number."""
-    values, counts = (np.concatenate(pair) for pair in zip(one, other))
-    order = np.argsort(values, kind="stable")  # merges two sorted halves in one pass
-    values = values[order]
-    first = _starts(values)
-    values, counts = values[first], np.add.reduceat(counts[order], first) if len(first) else counts
-    if len(values) <= points:
-        return values, counts
-    ends = np.cumsum(counts)
-    kept = np.searchsorted(ends, np.linspace(0, ends[-1], points + 1)[1:]).clip(max=len(ends) - 1)
-    kept = kept[_starts(kept)]
-    return values[kept], np.diff(ends[kept], prepend=0)
-
-
-def _starts(numbers):
-    """Positions where runs of equal numbers begin."""
-    return np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)])
+    return sketches.compress(*sketches.interleave(*one, *other), points)
 
 
 def bin_sketches(columns, max_bins, n_rows, weighted):

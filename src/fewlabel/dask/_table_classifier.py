@@ -75,7 +75,7 @@ class TableClassifier(tables.TableClassifier):
         self.n_unlabeled = n_unlabeled
         self.check_sample = check_sample
 
-    def fit(self, X, y, *, callback=None):
+    def fit(self, X, y, sample_weight=None, *, callback=None):
         """Gather the labeled rows and a sample of the others, and fit the model to them.
 
         Parameters
@@ -83,6 +83,11 @@ class TableClassifier(tables.TableClassifier):
         X : dask DataFrame
         y : dask Series
             As in `fewlabel.TableClassifier.fit`, with the partitions of `X`.
+        sample_weight : dask Series, default=None
+            Weights of the rows, with the partitions of `X`, for estimators that take weights. The next unlabeled row
+            to be drawn is each one with a probability proportional to its weight, and those drawn count as their weight
+            divided by the probability to be drawn: up to a factor, sums of the sample are unbiased estimates of those
+            of all rows.
         callback : callable, default=None
             As in `fewlabel.TableClassifier.fit`.
 
@@ -90,35 +95,48 @@ class TableClassifier(tables.TableClassifier):
         -------
         self : object
         """
-        for name, value in (("X", X), ("y", y)):
-            if not hasattr(value, "to_delayed"):
+        for name, value in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            if not hasattr(value, "to_delayed") and not (name == "sample_weight" and value is None):
                 raise TypeError(
                     f"{name} is a {type(value).__name__} and must be a Dask DataFrame or Series: for a table in memory "
                     "use fewlabel.TableClassifier"
                 )
         target = str(y.name or "label")
         column = target if target not in X.columns else f"{target} (label)"
+        weight = "weight"
+        while weight in (*X.columns, column):
+            weight += "_"
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        pool = gather_frame(X, y, column, seed=seed)
+        pool = gather_frame(X, y, column, sample_weight=sample_weight, weight=weight, seed=seed)
         values = pd.Series(list(pool.counts), dtype=object).infer_objects()
         known = labels.read_positive(values, self.positive).codes >= 0
         labeled, others = ([v for v, k in zip(pool.counts, known) if k == kind] for kind in (True, False))
         counted = [sum(pool.counts[v] for v in kind) for kind in (labeled, others)]
 
         def sample(start, stop):
-            """The labeled rows and some unlabeled ones: columns and labels, and the number of the latter."""
+            """The labeled rows and some unlabeled ones: columns, labels and weights, and the number of the latter."""
             parts = [pool.rows(labeled), pool.rows(others, start, stop)]
             rows = pa.concat_tables(parts, promote_options="permissive").to_pandas()
-            return rows.drop(columns=column), rows[column].rename(target), len(parts[1])
+            X, y, n_drawn = (
+                rows.drop(columns=[column, weight], errors="ignore"),
+                rows[column].rename(target),
+                len(parts[1]),
+            )
+            if sample_weight is None:
+                return X, y, None, n_drawn
+            # A row stands for many: a sample counts as much as its number of rows, as without weights.
+            shares = [len(part) / max(n, 1) for part, n in zip(parts, (counted[0], counted[1] - start))]
+            return X, y, rows[weight].to_numpy() * np.repeat(shares, [len(part) for part in parts]), n_drawn
 
         n = self.n_unlabeled
         while True:
             *rows, n_drawn = sample(0, n)
             super().fit(*rows, callback=callback)
-            further = pool.rows(others, 2 * n, 2 * n + other_samples.JUDGED).to_pandas().drop(columns=column)
+            further = pool.rows(others, 2 * n, 2 * n + other_samples.JUDGED).to_pandas()
+            further = further.drop(columns=[column, weight], errors="ignore")
             self.agreement_ = None
             if self.check_sample and len(further) >= other_samples.LEAST_JUDGED:
-                self.agreement_ = self._agreement(*sample(n, 2 * n)[:2], further)
+                self.agreement_ = self._agreement(*sample(n, 2 * n)[:3], further)
             is_same = self.agreement_ is None or self.agreement_ >= other_samples.AGREE
             if is_same or 2 * n > min(other_samples.LARGEST, counted[1]):
                 break
@@ -126,7 +144,7 @@ class TableClassifier(tables.TableClassifier):
         self.n_rows_ = {"labeled": counted[0], "unlabeled": counted[1], "drawn": n_drawn}
         return self
 
-    def _agreement(self, X, y, further):
+    def _agreement(self, X, y, sample_weight, further):
         """How alike this model and one fitted to other rows rank further ones."""
         again = tables.TableClassifier(
             other_samples.same_methods(self.estimator_),
@@ -134,7 +152,7 @@ class TableClassifier(tables.TableClassifier):
             dayfirst=self.dayfirst,
             random_state=self.random_state,
         )
-        again.fit(X, y)
+        again.fit(X, y, sample_weight)
         return other_samples.rank_agreement(super().decision_function(further), again.decision_function(further))
 
     def decision_function(self, X):

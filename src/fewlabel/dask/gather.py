@@ -1,6 +1,7 @@
 """All labeled rows of a table of any size, and a random sample of the others, in one pass over its parts."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -86,10 +87,11 @@ def _files_of(path: Path) -> list[Path]:
 
 
 class Pool:
-    """For each value of the label column its number of rows, and a uniform random sample of them.
+    """For each value of the label column its number of rows, and a random sample of them.
 
     Every row draws a random key, and the rows with the smallest keys are kept. So pools of parts can be merged, and the
-    result does not depend on who read which part when.
+    result does not depend on who read which part when. The keys are uniform; with weights they are exponential of rate
+    w, so that the next row to be drawn is each one with a probability proportional to its weight [1]_.
 
     Parameters
     ----------
@@ -97,22 +99,32 @@ class Pool:
         Name of the label column.
     most : int
         Rows to keep of each value.
-    share : float, default=1.0
-        Of rows without a label only this share is kept, for a table that is known to have many of them.
+    share : float, default=infinite
+        Of rows without a label only this share is kept, for a table without weights that is known to have many of them.
+    weight : str, default=None
+        Name of the column of weights; rows of weight 0 are left out.
+
+    References
+    ----------
+    .. [1] E. Cohen, H. Kaplan. Summarizing Data Using Bottom-k Sketches. Principles of Distributed Computing, 2007.
+       Keys, and the weights of the rows that were drawn.
     """
 
-    def __init__(self, target: str, most: int = MOST, share: float = 1.0) -> None:
-        self.target, self.most = target, most
+    def __init__(self, target: str, most: int = MOST, share: float = math.inf, weight: str | None = None) -> None:
+        self.target, self.most, self.weight = target, most, weight
         self.counts: dict[Any, int] = {}
         self._kept: dict[Any, list[tuple[np.ndarray, pa.Table]]] = {}
         self._limits: dict[Any, float] = {None: share}  # keys of this size are not kept any more
 
     def add(self, rows: pa.Table, rng: np.random.Generator) -> None:
         """Draw from new rows."""
+        keys = rng.random(len(rows))
+        if self.weight is not None:
+            weights = _read_weights(rows[self.weight])
+            rows, keys = rows.filter(pa.array(weights > 0)), -np.log1p(-keys[weights > 0]) / weights[weights > 0]
         codes, found = pd.factorize(rows[self.target].to_pandas(), use_na_sentinel=False)
         values = [None if pd.isna(value) else value for value in found.tolist()]
-        keys = rng.random(len(rows))
-        limits = np.array([self._limits.get(value, 1.0) for value in values])
+        limits = np.array([self._limits.get(value, math.inf) for value in values])
         chosen = np.flatnonzero(keys < limits[codes])
         taken = rows.take(pa.array(chosen))
         for k, (value, count) in enumerate(zip(values, np.bincount(codes, minlength=len(values)).tolist())):
@@ -127,11 +139,11 @@ class Pool:
     def merge(self, other: "Pool") -> "Pool":
         """Add the rows of another pool; returns this one."""
         for value, limit in other._limits.items():
-            self._limits[value] = min(self._limits.get(value, 1.0), limit)
+            self._limits[value] = min(self._limits.get(value, math.inf), limit)
         for value, count in other.counts.items():
             self.counts[value] = self.counts.get(value, 0) + count
             for keys, rows in other._kept.get(value, ()):
-                below = keys < self._limits.get(value, 1.0)
+                below = keys < self._limits.get(value, math.inf)
                 self._keep(value, keys[below], rows.filter(pa.array(below)))
         return self
 
@@ -143,7 +155,7 @@ class Pool:
 
     def _smallest(self, value: Any, n: int) -> tuple[np.ndarray, pa.Table]:
         """Keys and rows of a value, those with the `n` smallest keys; the limit moves to the largest of them."""
-        limit = self._limits.get(value, 1.0)
+        limit = self._limits.get(value, math.inf)
         keys = np.concatenate([of_part for of_part, _ in self._kept[value]])
         rows = pa.concat_tables([table for _, table in self._kept[value]], promote_options="permissive")
         order = np.flatnonzero(keys < limit)
@@ -153,7 +165,11 @@ class Pool:
         return keys[order], rows.take(pa.array(order))
 
     def rows(self, values: Iterable[Any], start: int = 0, stop: int | None = None) -> pa.Table:
-        """A uniform sample, without replacement, of all rows with one of these labels, in the order of their keys.
+        """A sample, without replacement, of all rows with one of these labels, in the order of their keys.
+
+        With weights, the weight of a row that was drawn is divided by its probability to be drawn, given the other
+        rows: sums of the sample, by these weights, are unbiased estimates of those of all rows, or of all but the
+        `start` first ones.
 
         Parameters
         ----------
@@ -169,11 +185,27 @@ class Pool:
         found = [self._smallest(value, self.most) for value in values if value in self._kept]
         if not found:
             return next(iter(self._kept.values()))[0][1][:0]
-        limit = min(self._limits.get(value, 1.0) for value in values)  # below it, no row of any value was lost
+        limit = min(self._limits.get(value, math.inf) for value in values)  # below it, no row of any value was lost
         keys = np.concatenate([of_value for of_value, _ in found])
         order = np.argsort(keys, kind="stable")
-        order = order[keys[order] < limit][start:stop]
-        return pa.concat_tables([table for _, table in found], promote_options="permissive").take(pa.array(order))
+        order = order[keys[order] < limit]
+        chosen = order[start:stop]
+        rows = pa.concat_tables([table for _, table in found], promote_options="permissive").take(pa.array(chosen))
+        if self.weight is None:
+            return rows
+        # What an exponential key is above that of the last row before is exponential again, of the same rate.
+        before = keys[order[start - 1]] if 0 < start <= len(order) else 0.0
+        behind = keys[order[stop]] if stop is not None and stop < len(order) else limit
+        weights = _read_weights(rows[self.weight])
+        weights = weights / -np.expm1(-weights * (behind - before))
+        return rows.set_column(rows.column_names.index(self.weight), self.weight, pa.array(weights))
+
+
+def _read_weights(column: pa.ChunkedArray) -> np.ndarray:
+    weights = column.to_numpy().astype(np.float64)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError("sample_weight must hold numbers from 0 on: replace negative, infinite and missing ones")
+    return weights
 
 
 def gather(
@@ -182,7 +214,8 @@ def gather(
     target: str,
     *,
     most: int = MOST,
-    share: float = 1.0,
+    share: float = math.inf,
+    weight: str | None = None,
     seed: int = 0,
 ) -> Pool:
     """The pool of all parts of a table, by Dask's current scheduler.
@@ -194,7 +227,7 @@ def gather(
     read : callable
         ``read(part)`` gives its rows, batch by batch.
     target : str
-    most, share : int, float
+    most, share, weight
         As in `Pool`.
     seed : int
         Keys depend on the seed and on the positions of part, batch and row only.
@@ -203,7 +236,9 @@ def gather(
     -------
     Pool
     """
-    pools = [delayed(_pool_of)(part, read, Pool(target, most, share), (seed, k)) for k, part in enumerate(parts)]
+    pools = [
+        delayed(_pool_of)(part, read, Pool(target, most, share, weight), (seed, k)) for k, part in enumerate(parts)
+    ]
     if not pools:
         raise TableError("the table has no rows")
     while len(pools) > 1:
@@ -214,11 +249,11 @@ def gather(
 
 def _merged(one: Pool, other: Pool) -> Pool:
     """A new pool: a task may be run again, so it leaves its arguments as they are."""
-    return Pool(one.target, one.most).merge(one).merge(other)
+    return Pool(one.target, one.most, weight=one.weight).merge(one).merge(other)
 
 
 def _pool_of(part: Any, read: Callable, empty: Pool, seed: tuple[int, int]) -> Pool:
-    pool = Pool(empty.target, empty.most).merge(empty)
+    pool = Pool(empty.target, empty.most, weight=empty.weight).merge(empty)
     for k, rows in enumerate(read(part)):
         pool.add(rows, np.random.default_rng([*seed, k]))
     return pool
@@ -250,19 +285,38 @@ def _share_to_keep(sources: list[Source], target: str, most: int) -> float:
     return min(1.0, (most + 5 * most**0.5) / max(n_missing, 1))
 
 
-def gather_frame(X: Any, y: Any, target: str, *, most: int = MOST, seed: int = 0) -> Pool:
-    """The pool of a Dask DataFrame and its labels, a Dask Series with the same partitions."""
-    rows, labels = X.to_delayed(optimize_graph=False), y.to_delayed(optimize_graph=False)
-    if len(rows) != len(labels):
-        raise ValueError(f"X has {len(rows)} partitions and y has {len(labels)}: repartition one of them")
-    parts = [delayed(_labeled_frame)(part, of_part, target) for part, of_part in zip(rows, labels)]
-    return gather(parts, _as_batches, target, most=most, seed=seed)
+def gather_frame(
+    X: Any,
+    y: Any,
+    target: str,
+    *,
+    sample_weight: Any = None,
+    weight: str | None = None,
+    most: int = MOST,
+    seed: int = 0,
+) -> Pool:
+    """The pool of a Dask DataFrame, its labels, and weights or None: Dask Series with the same partitions.
+
+    `target` and `weight` are what their columns are called in the pool.
+    """
+    columns = {target: y} if sample_weight is None else {target: y, weight: sample_weight}
+    rows = X.to_delayed(optimize_graph=False)
+    beside = {name: column.to_delayed(optimize_graph=False) for name, column in columns.items()}
+    for what, found in zip(("y", "sample_weight"), beside.values()):
+        if len(rows) != len(found):
+            raise ValueError(f"X has {len(rows)} partitions and {what} has {len(found)}: repartition one of them")
+    parts = [
+        delayed(_with_columns)(part, {name: found[k] for name, found in beside.items()}) for k, part in enumerate(rows)
+    ]
+    weight = None if sample_weight is None else weight
+    return gather(parts, _as_batches, target, most=most, weight=weight, seed=seed)
 
 
-def _labeled_frame(X: pd.DataFrame, y: pd.Series, target: str) -> pd.DataFrame:
-    if len(X) != len(y):
-        raise ValueError(f"a partition of X has {len(X)} rows and that of y has {len(y)}")
-    return X.set_axis(X.columns.map(str), axis=1).assign(**{target: y.to_numpy()})
+def _with_columns(X: pd.DataFrame, columns: dict[str, pd.Series]) -> pd.DataFrame:
+    for what, column in zip(("y", "sample_weight"), columns.values()):
+        if len(X) != len(column):
+            raise ValueError(f"a partition of X has {len(X)} rows and that of {what} has {len(column)}")
+    return X.set_axis(X.columns.map(str), axis=1).assign(**{k: c.to_numpy() for k, c in columns.items()})
 
 
 def _as_batches(frame: pd.DataFrame) -> list[pa.Table]:
