@@ -3,11 +3,11 @@
     python benchmarks/big_table.py make FOLDER [--rows 100000000]
     python benchmarks/big_table.py fit FOLDER
     python benchmarks/big_table.py predict FOLDER [--files 2]
-    python benchmarks/big_table.py agree FOLDER [--rows 1000000]
+    python benchmarks/big_table.py agree FOLDER --rows 1000000 [--judged 200000]
 
 The table has 19 numbers and a category, as Parquet files of two million rows. `fit` and `predict` first read it once
 with Arrow; memory is the most of any process. `agree` fits the same methods to the labels and many more unlabeled rows
-in memory, and gives the Spearman correlation of both rankings of as many other rows.
+in memory, and gives the Spearman correlation of both rankings of other rows.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def measure(job, folder, n_files):
     print(found.told)
 
 
-def agree(folder, n):
+def agree(folder, n, n_judged):
     """Spearman correlation of the ranking with that of the same methods on `n` unlabeled rows."""
     from scipy.stats import spearmanr
 
@@ -122,7 +122,7 @@ def agree(folder, n):
 
     model = fewlabel.load(folder / "result" / "model.skops")
     labeled = [pq.read_table(path, filters=pc.field("y").is_valid()) for path in sorted(folder.glob("*.parquet"))]
-    unlabeled, other = (pq.read_table(folder / f"part00{k}.parquet")[:n] for k in (0, 1))
+    unlabeled, other = (pq.read_table(folder / f"part00{k}.parquet")[:m] for k, m in ((0, n), (1, n_judged)))
     rows = pa.concat_tables([*labeled, unlabeled.filter(pc.field("y").is_null())]).to_pandas()
     inner = model.estimator_
     again = fewlabel.TableClassifier(
@@ -131,7 +131,16 @@ def agree(folder, n):
     ).fit(rows.drop(columns="y"), rows["y"])
     new = other.to_pandas().drop(columns="y")
     scores = [fitted.decision_function(new) for fitted in (model, again)]
-    print(json.dumps({"rows": len(rows), "methods": inner.ensemble_weights_, "spearman": spearmanr(*scores)[0]}))
+    print(
+        json.dumps(
+            {
+                "rows": len(rows),
+                "judged": len(new),
+                "methods": inner.ensemble_weights_,
+                "spearman": spearmanr(*scores)[0],
+            }
+        )
+    )
 
 
 def main():
@@ -140,11 +149,12 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--files", type=int)
+    parser.add_argument("--judged", type=int, default=200_000)
     arguments = parser.parse_args()
     if arguments.job == "make":
         make(arguments.folder, arguments.rows)
     elif arguments.job == "agree":
-        agree(arguments.folder, min(arguments.rows, ROWS_PER_FILE))
+        agree(arguments.folder, min(arguments.rows, ROWS_PER_FILE), min(arguments.judged, ROWS_PER_FILE))
     else:
         measure(arguments.job, arguments.folder, arguments.files)
 
