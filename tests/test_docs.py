@@ -88,8 +88,9 @@ def test_the_figures_of_auto_are_those_of_its_cells():
     columns = [*aucs.groupby(cells["share"]).mean().to_numpy(), aucs.mean().to_numpy()]
     ranks = aucs.rank(axis=1, ascending=False).mean()
     found = 0
+    first_table = page[: page.index("## How it chooses")]
     for k, name in enumerate(aucs):
-        row = re.search(rf"^\| {re.escape(name)} \| (.*) \|$", page, re.MULTILINE)
+        row = re.search(rf"^\| {re.escape(name)} \| (.*) \|$", first_table, re.MULTILINE)
         if row:
             found += 1
             shown = row[1].replace("*", "").split(" | ")
