@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fewlabel.kernels import pair_losses, symmetric_trees
+from fewlabel.kernels import symmetric_trees
 
 N_ROWS, MISSING = 9000, 16
 
@@ -58,7 +58,7 @@ def test_packed_and_summed_derivatives(rows):
 
 def test_order_free_sum():
     values = np.random.default_rng(0).exponential(size=1001) ** 9
-    total = pair_losses.order_free_sum(values)
+    total = symmetric_trees.order_free_sum(values)
     assert total == pytest.approx(values.sum(), rel=1e-15)
-    assert total == pair_losses.order_free_sum(np.sort(values)[::-1].copy())
-    assert pair_losses.order_free_sum(np.zeros(3)) == pair_losses.order_free_sum(np.empty(0)) == 0.0
+    assert total == symmetric_trees.order_free_sum(np.sort(values)[::-1].copy())
+    assert symmetric_trees.order_free_sum(np.zeros(3)) == symmetric_trees.order_free_sum(np.empty(0)) == 0.0

@@ -1,6 +1,5 @@
 """Cuts of the columns, and codes of the rows by them."""
 
-import math
 from functools import cached_property
 
 import numpy as np
@@ -85,8 +84,8 @@ class Binning:
         return codes
 
     def threshold(self, column, cut):
-        """Value of a cut; +inf for the stump that tests whether the value is missing."""
-        return self.cuts[column, cut] if cut < self.n_cuts[column] else math.inf
+        """Value of a cut, or of several; +inf for the one that tests whether the value is missing."""
+        return self.cuts[column, cut]
 
     def fires(self, column, cut, sign, missing_above):
         """Whether a stump fires, for each code.

@@ -5,12 +5,12 @@ from scipy.special import expit
 
 from fewlabel.boosting.tree_rows import TreeRows
 from fewlabel.kernels import pair_losses
-from fewlabel.kernels.pair_losses import MARGIN, NODES_PER_UNIT
+from fewlabel.kernels.pair_losses import MARGIN, MASS_UNIT, NODES_PER_UNIT
 
 MOST_PAIRS = 100_000  # with more, sums over pairs are interpolated, to 1e-6 of the weight of the partners
 _MOST_NODES = 65_536  # for a range of scores up to 4,096; nodes are further apart beyond it
+_FEW_NODES = 512  # with more, Fourier transforms take less time than all pairs of nodes
 _LARGEST_RANGE = 700.0
-_MASS_UNIT = 2.0**60
 _POSITIVE, _UNLABELED, _NEGATIVE = range(3)
 
 
@@ -58,11 +58,11 @@ class PairLoss:
             terms = [(a, b, coefficient, up[a], down[b]) for a, b, coefficient in self._pairs]
             self._rows.tell(_exponential_slopes, center, terms, self._factor)
         else:
-            low, high = known[3] if known else _ends(self._rows)
-            if self._few_pairs and high - low < _LARGEST_RANGE:  # powers of e do not overflow
-                self._rows.tell(_exact_slopes, (low, high), self._pairs, self._factor)
+            ends, grid = known or (_ends(self._rows), None)
+            if self._few_pairs and ends[1] - ends[0] < _LARGEST_RANGE:  # powers of e do not overflow
+                self._rows.tell(_exact_slopes, _middle(ends), self._pairs, self._factor)
             else:
-                self._interpolate(*(known or self._grid())[:3])
+                self._interpolate(*(grid or self._grid(*_nodes(ends))))
         return True
 
     def value(self):
@@ -70,7 +70,13 @@ class PairLoss:
         if self._kind == "exponential":
             _, up, down = self._known = self._exponential_sums()
             return sum(coefficient * up[a] * down[b] for a, b, coefficient in self._pairs)
-        mass, differences, *_ = self._known = self._grid()
+        ends = _ends(self._rows)
+        scale, n_nodes = _nodes(ends)
+        if self._few_pairs and n_nodes <= _FEW_NODES:
+            self._known = ends, None
+            return self._rows.ask(_loss_on_grid, scale, n_nodes, self._pairs)
+        mass, differences, _ = grid = self._grid(scale, n_nodes)
+        self._known = ends, grid
         kernel = np.logaddexp(0.0, differences)[None, ::-1]
         return sum(float(mass[a] @ _convolve(mass[b], kernel)[0]) * coefficient for a, b, coefficient in self._pairs)
 
@@ -95,13 +101,17 @@ class PairLoss:
         ]
         self._rows.tell(_interpolated_slopes, terms, scale, self._factor)
 
-    def _grid(self):
-        """Weights of each group on the nodes of a grid, distances of nodes, their place, and the ends of the scores."""
-        low, high = _ends(self._rows)
-        scale = low, min(NODES_PER_UNIT, _MOST_NODES / max(high - low, 1.0))
-        n_nodes = int((high - low) * scale[1]) + 2 + 2 * MARGIN
-        mass = self._rows.ask(_spread, scale, n_nodes, merge=np.add) / _MASS_UNIT
-        return mass, np.arange(1 - n_nodes, n_nodes) / scale[1], scale, (low, high)
+    def _grid(self, scale, n_nodes):
+        """Weights of each group on the nodes of a grid, distances of nodes, and their place."""
+        mass = self._rows.ask(_spread, scale, n_nodes, merge=np.add) / MASS_UNIT
+        return mass, np.arange(1 - n_nodes, n_nodes) / scale[1], scale
+
+
+def _nodes(ends):
+    """First score and nodes per unit of a grid for scores between two ends, and the number of nodes."""
+    low, high = ends
+    scale = low, min(NODES_PER_UNIT, _MOST_NODES / max(high - low, 1.0))
+    return scale, int((high - low) * scale[1]) + 2 + 2 * MARGIN
 
 
 def _ends(rows):
@@ -145,22 +155,19 @@ def _exponential_slopes(rows, center, terms, factor):
     _set_slopes(rows, slopes(), factor)
 
 
-def _exact_slopes(rows, ends, pairs, factor):
-    """Exact sums over all pairs. Rows are sorted first, so that sums do not depend on the order of the rows."""
-    scores, center = rows.scores, _middle(ends)
-    orders = [np.lexsort((w, scores[group])) for group, w in zip(rows.groups, rows.weights)]
-    sorted_scores = [scores[group][order] - center for group, order in zip(rows.groups, orders)]
-    sorted_weights = [w[order] for w, order in zip(rows.weights, orders)]
+def _exact_slopes(rows, center, pairs, factor):
+    """Exact sums over all pairs."""
+    distances, weights = rows.scores - center, np.concatenate(rows.weights)
+    powers = np.stack([np.exp(-distances), np.exp(distances)])
+    rows.derivatives = pair_losses.exact_slopes(
+        rows.scores, powers, weights, factor * weights, rows.bounds, np.array(pairs)
+    )
 
-    def slopes():
-        for a, b, coefficient in pairs:
-            sums = [np.zeros((2, len(orders[g]))) for g in (a, b)]
-            inverse, direct = np.exp(-sorted_scores[a]), np.exp(sorted_scores[b])
-            pair_losses.pair_sums(inverse, direct, sorted_weights[a], sorted_weights[b], *sums)
-            better, worse = (_unsort(s, orders[g]) for s, g in zip(sums, (a, b)))
-            yield a, b, coefficient, better, worse
 
-    _set_slopes(rows, slopes(), factor)
+def _loss_on_grid(rows, scale, n_nodes, pairs):
+    return pair_losses.loss_on_grid(
+        rows.scores, np.concatenate(rows.weights), rows.bounds, np.array(pairs), scale, n_nodes
+    )
 
 
 def _interpolated_slopes(rows, terms, scale, factor):
@@ -177,7 +184,7 @@ def _spread(rows, scale, n_nodes):
 
     def spread(scores, weights):
         def work(start, stop):
-            return pair_losses.spread(scores, weights, _MASS_UNIT, grid, scale, start, stop)
+            return pair_losses.spread(scores, weights, MASS_UNIT, grid, scale, start, stop)
 
         return rows.threads.over_rows(work, len(scores))
 
@@ -191,13 +198,6 @@ def _evaluate(rows, group, nodes, scale):
         lambda start, stop: pair_losses.interpolate(scores, nodes, scale, values, start, stop), len(scores)
     )
     return values
-
-
-def _unsort(values, order):
-    """Undo ``values[:, order]``."""
-    unsorted = np.empty_like(values)
-    unsorted[:, order] = values
-    return unsorted
 
 
 def _convolve(mass, kernels):

@@ -137,7 +137,7 @@ class TreeBooster(RankingClassifier):
             n_rounds, fading = self._choose_rounds(grower, *(sample or (rows, totals))), MOST_ROUNDS
         loss, new_losses = self._make_loss(rows, totals), []
 
-        def after_round(t, splits, values):
+        def after_round(t, *tree):
             new_losses.append(loss.value())
             if self.verbose:
                 print(f"round {t + 1}/{n_rounds}: loss {new_losses[-1]:.6g}")
@@ -145,9 +145,11 @@ class TreeBooster(RankingClassifier):
                 note(t, n_rounds)
 
         learner = TreeLearner(grower, loss, rows, self.learning_rate, fading)
-        found = boost(learner, range(len(splits), n_rounds), after_round)
-        self.splits_ = np.concatenate([splits, *(new[None] for new, _ in found)])
-        self.leaf_values_ = np.concatenate([values, *(new[None] for _, new in found)])
+        trees = boost(learner, range(len(splits), n_rounds), after_round)
+        if trees:
+            splits = np.concatenate([splits, grower.as_splits([found for found, _ in trees])])
+            values = np.concatenate([values, [new for _, new in trees]])
+        self.splits_, self.leaf_values_ = splits, values
         self.train_loss_ = np.concatenate([losses, new_losses])
         if len(self.splits_) == 0:
             warnings.warn(

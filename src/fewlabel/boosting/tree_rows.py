@@ -7,7 +7,7 @@ import numpy as np
 
 from fewlabel.kernels import symmetric_trees
 from fewlabel.kernels.bins import MISSING
-from fewlabel.kernels.pair_losses import order_free_sum
+from fewlabel.kernels.symmetric_trees import order_free_sum
 
 _SAMPLE = 4096  # rows by which the smaller leaf of a pair is found
 _AT_ONCE = 250_000  # codes of a level; with more, threads and histograms of the level above save more than calls cost
@@ -24,8 +24,8 @@ class Rows(Protocol):
 
     sizes: np.ndarray
 
-    def grow(self, columns, cuts, tried, terms):
-        """Grow all levels of a tree at once, as `symmetric_trees.grow`; None if the rows are too many or apart."""
+    def grow(self, draws, tried, terms):
+        """Splits, gains and leaf values of a tree, as `symmetric_trees.grow`; None if the rows are many or apart."""
 
     def ask(self, work, *values, merge):
         """``work(part, *values)`` of all parts, merged in pairs by ``merge(a, b)``."""
@@ -72,7 +72,8 @@ class TreeRows:
         self._n_codes = n_codes
         self._codes = np.where(codes == MISSING, np.uint8(n_codes - 1), codes)
         # A row of weight w counts as w rows that have a gradient of g / w each: their squares sum to g^2 / w.
-        self._per_weight = 1.0 if sample_weight is None else 1.0 / np.where(sample_weight > 0, sample_weight, 1.0)
+        given = np.ones(len(scores)) if sample_weight is None else sample_weight
+        self._per_weight = 1.0 / np.where(given > 0, given, 1.0)
         self._leaf = self._packed = None
         self._above = None  # columns and histogram of the level above
         # Identical rows with the same label share their bootstrap weight.
@@ -122,10 +123,13 @@ class TreeRows:
         self._leaf = np.zeros(len(self.scores), dtype=np.uint8)
         self._run(symmetric_trees.pack, self.derivatives, units, self._packed)
 
-    def grow(self, columns, cuts, tried, terms):
-        if len(self.scores) * columns.shape[1] > _AT_ONCE:
+    def grow(self, draws, tried, terms):
+        if len(self.scores) * draws[0].shape[1] > _AT_ONCE:
             return None
-        return symmetric_trees.grow(self._codes, self._n_codes, columns, cuts, tried, self._packed, self._leaf, terms)
+        *grown, self._leaf = symmetric_trees.grow(
+            self._codes, self._n_codes, self._keys, self._per_weight, self.derivatives, draws, tried, terms
+        )
+        return grown
 
     def cut_histogram(self, columns, cuts, n_leaves):
         """Sums by column, leaf, and side of one cut per column."""

@@ -1,11 +1,14 @@
 """Symmetric trees: growing them, and scores from them."""
 
+import math
+
 import numpy as np
 
 from fewlabel.boosting.loop import STUMP
 from fewlabel.boosting.tree_rows import TreeRows
 from fewlabel.kernels import symmetric_trees
 from fewlabel.kernels.bins import round_down
+from fewlabel.kernels.symmetric_trees import LEAF_TOTAL, PACKED_TOTAL, TINY
 from fewlabel.threads import RowThreads
 
 MAX_DEPTH = 8  # the leaf of a row is a byte
@@ -14,9 +17,6 @@ MAX_DEPTH = 8  # the leaf of a row is a byte
 SPLIT = np.dtype(
     [("column", np.int64), ("threshold", np.float64), ("missing_up", np.bool_), ("gain", np.float64)],
 )
-_PACKED_TOTAL = 2.0**30  # of the integers that gradients become in a histogram
-_LEAF_TOTAL = 2.0**52  # of those that give the values of the leaves: floats hold them exactly
-_TINY = 1e-200  # gradients that sum to less have nothing left to teach
 _64_BITS = (1 << 64) - 1
 
 
@@ -63,47 +63,54 @@ class TreeGrower:
 
         Returns
         -------
-        splits : ndarray of shape (max_depth,) of SPLIT
+        found : tuple
+            Splits, for `as_splits`.
         values : ndarray of shape (2**max_depth,)
             Of the leaves, before shrinkage.
 
         None if no column has a split, or the gradients have vanished.
         """
-        round_key = _mix(_mix(self._seed) ^ t)
-        if self._bootstrap:
-            rows.tell(TreeRows.bootstrap, round_key)
-        one_cut = self._splitter == "random" or (self._splitter == "mixed" and t % 2 == 1)
-        noise = 0.0 if one_cut else self._noise * fade
-        sums = rows.sums(TreeRows.squares_of_gradients if noise else TreeRows.sizes_of_derivatives)
-        totals = sums[:2]
-        if min(totals) < _TINY or len(self._usable) == 0:
+        if len(self._usable) == 0:
             return None
-        units = tuple(total / _PACKED_TOTAL for total in totals)
-        rows.tell(TreeRows.plant, units)
-        # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
-        score_unit = units[0] / np.sqrt(units[1])
-        noise = noise * np.sqrt(sums[2]) / score_unit if noise else 0.0
+        round_key = _mix(_mix(self._seed) ^ t)
+        one_cut = self._splitter == "random" or (self._splitter == "mixed" and t % 2 == 1)
         rng = np.random.default_rng([self._seed, t])
         columns = np.asarray(self._draw_columns(rng, self._usable, self._max_depth))
         cuts = rng.integers(0, self._n_candidates[columns]) if one_cut else columns[:, :0]
-        keys = np.array([_mix(round_key ^ (level + 1)) for level in range(self._max_depth)], dtype=np.uint64)
-        terms = self._l2 / units[1], noise, keys
-        levels = rows.grow(columns, cuts, (self._binning.n_cuts, self._binning.has_missing), terms)
-        total, found, scores = levels or self._by_levels(rows, columns, cuts, terms)
-        splits = np.zeros(self._max_depth, dtype=SPLIT)
-        splits["column"] = found[:, 0]
-        splits["threshold"] = [self._binning.threshold(column, cut) for column, cut, _ in found]
-        splits["missing_up"] = [self._binning.missing_above(*split) for split in found]
-        splits["gain"] = np.diff(scores**2, prepend=_squared_score(total, self._l2 / units[1])) * score_unit**2
-        return splits, self._leaf_values(rows, totals)
+        terms = self._l2, 0.0 if one_cut else self._noise * fade, np.uint64(round_key), self._bootstrap
+        tried = self._binning.n_cuts, self._binning.has_missing
+        grown = rows.grow((columns, cuts), tried, terms) or self._by_levels(rows, (columns, cuts), tried, terms)
+        found, gains, values = grown
+        return ((found, gains), values) if len(found) else None
 
-    def _by_levels(self, rows, columns, cuts, terms):
+    def as_splits(self, trees):
+        """The splits of trees that `grow` found, shape (n_trees, max_depth) of SPLIT."""
+        found, gains = (np.stack(of_trees) for of_trees in zip(*trees))
+        column, cut, missing_up = np.moveaxis(found, 2, 0)
+        binning = self._binning
+        chosen = binning.has_missing[column]  # where training had no missing values, they go with most rows
+        splits = np.empty(column.shape, dtype=SPLIT)
+        splits["column"], splits["threshold"], splits["gain"] = column, binning.threshold(column, cut), gains
+        splits["missing_up"] = np.where(chosen, missing_up, binning.goes_above[column, np.where(chosen, 0, cut)])
+        return splits
+
+    def _by_levels(self, rows, draws, tried, terms):
         """As `symmetric_trees.grow`, level by level: rows may be in several parts."""
-        l2, noise, keys = terms
-        one_cut, has_missing = cuts.shape[1] > 0, self._binning.has_missing
+        (columns, cuts), (n_cuts, has_missing), (l2, noise, round_key, draws_rows) = draws, tried, terms
+        if draws_rows:
+            rows.tell(TreeRows.bootstrap, round_key)
+        sums = rows.sums(TreeRows.squares_of_gradients if noise else TreeRows.sizes_of_derivatives)
+        totals, found, scores = sums[:2], np.zeros((len(columns), 3), dtype=np.int64), np.zeros(len(columns))
+        if min(totals) < TINY:
+            return found[:0], scores[:0], scores[:0]
+        units = tuple(total / PACKED_TOTAL for total in totals)
+        rows.tell(TreeRows.plant, units)
+        # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
+        score_unit, packed_l2 = units[0] / math.sqrt(units[1]), l2 / units[1]
+        noise = noise * math.sqrt(sums[2]) / score_unit if noise else 0.0
+        one_cut = cuts.shape[1] > 0
         # Sums on the sides of one cut per column are as those of a column that has no other.
-        n_cuts = self._only_cut if one_cut else self._binning.n_cuts
-        found, scores = np.zeros((len(columns), 3), dtype=np.int64), np.zeros(len(columns))
+        n_tried = self._only_cut if one_cut else n_cuts
         for level, drawn in enumerate(columns):
             if one_cut:
                 hist = rows.ask(TreeRows.cut_histogram, drawn, cuts[level], 1 << level, merge=np.add)
@@ -111,22 +118,19 @@ class TreeGrower:
                 hist = rows.ask(TreeRows.histogram, drawn, 1 << level, merge=np.add)
             if level == 0:
                 total = hist[0].sum()  # each column of the first histogram has all rows
+            key = np.uint64(_mix(int(round_key) ^ (level + 1)))
             j, cut, missing_up, scores[level] = symmetric_trees.best_split(
-                hist, drawn, n_cuts, has_missing, l2, noise, one_cut, keys[level]
+                hist, drawn, n_tried, has_missing, packed_l2, noise, one_cut, key
             )
             cut = cuts[level, j] if one_cut else cut
             found[level] = drawn[j], cut, missing_up
             up = np.arange(n_codes(self._binning)) > cut
             up[-1] = self._binning.missing_above(*found[level])
             rows.tell(TreeRows.split, int(drawn[j]), up.view(np.uint8))
-        return total, found, scores
-
-    def _leaf_values(self, rows, totals):
-        """G / (H + l2) of each leaf; 0 where no row is."""
-        units = tuple(total / _LEAF_TOTAL for total in totals)
-        sums = rows.ask(TreeRows.leaf_sums, units, 1 << self._max_depth, merge=np.add)
-        gradients, hessians = (of_leaves * unit for of_leaves, unit in zip(sums, units))
-        return np.divide(gradients, hessians + self._l2, out=np.zeros_like(gradients), where=hessians > 0)
+        units = tuple(total / LEAF_TOTAL for total in totals)
+        sums = rows.ask(TreeRows.leaf_sums, units, 1 << len(columns), merge=np.add)
+        gains = symmetric_trees.split_gains(total, scores, packed_l2, score_unit)
+        return found, gains, symmetric_trees.leaf_values(sums, units, l2)
 
 
 class TreeLearner:
@@ -148,14 +152,14 @@ class TreeLearner:
         self._learning_rate, self._n_rounds = learning_rate, n_rounds
 
     def round(self, t):
-        """Splits and leaf values of the tree of round t; None if nothing is left to learn."""
+        """The tree of round t, as of `TreeGrower.grow`, its values shrunk; None if nothing is left to learn."""
         grown = self._grower.grow(self.rows, t, 1.0 - t / self._n_rounds) if self._loss.set_derivatives() else None
         if grown is None:
             return None
-        splits, values = grown
+        found, values = grown
         values *= self._learning_rate
         self.rows.tell(TreeRows.add_values, values)
-        return splits, values
+        return found, values
 
 
 def n_codes(binning):
@@ -210,11 +214,6 @@ def score_trees(splits, values, X, n_jobs=None):
             columns.size,
         )
     return scores
-
-
-def _squared_score(packed, l2):
-    gradient, hessian = int(packed) >> 32, int(packed) & 0xFFFFFFFF
-    return gradient**2 / (hessian + l2)
 
 
 def _mix(x):

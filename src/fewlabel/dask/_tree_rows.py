@@ -7,7 +7,7 @@ import numpy as np
 from fewlabel.boosting.tree_rows import TreeRows
 from fewlabel.boosting.trees import score_trees
 from fewlabel.dask._rows import SIGNS, Spread, merge_scores, sketch_groups
-from fewlabel.kernels.pair_losses import sum_unit, whole_sum
+from fewlabel.kernels.symmetric_trees import sum_unit, whole_sum
 from fewlabel.threads import RowThreads
 
 
@@ -26,7 +26,7 @@ class SpreadTreeRows(Spread):
         super().__init__(parts)
         self.sizes = sizes
 
-    def grow(self, columns, cuts, tried, terms):
+    def grow(self, draws, tried, terms):
         return None
 
     def sums(self, terms, *values):

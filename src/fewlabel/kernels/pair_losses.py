@@ -5,6 +5,7 @@ import numpy as np
 from fewlabel.jit import njit
 
 NODES_PER_UNIT = 16  # spacing of the grid, in units of the score
+MASS_UNIT = 2.0**60  # integers per unit of weight on the grid
 MARGIN = 2  # nodes of the grid below the lowest and above the highest score
 
 
@@ -40,30 +41,46 @@ def pair_sums(inverse, direct, better_weights, worse_weights, better, worse):
 
 
 @njit(cache=True, nogil=True)
-def order_free_sum(values):
-    """Sum of non-negative numbers by way of integers: the same in any order."""
-    largest = 0.0
-    for i in range(values.size):
-        largest = max(largest, values[i])
-    if not largest > 0.0:
-        return 0.0
-    unit = sum_unit(values.size, largest)
-    return whole_sum(values, unit) / unit
+def exact_slopes(scores, powers, weights, factors, bounds, pairs):
+    """Negative gradient and Hessian of the logistic loss at each row, summed over all pairs.
 
+    The rows of a group are visited in the order of their scores, so that sums do not depend on the order of the rows.
 
-@njit(cache=True, nogil=True)
-def sum_unit(n, largest):
-    """Integers per unit, so that `n` numbers up to `largest` have a sum of at most 2**61."""
-    return 2.0 ** (61 - np.ceil(np.log2(n))) / largest
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+    powers : ndarray of shape (2, n_rows)
+        :math:`e^{-f}` and :math:`e^f` of each row, f being the distance of its score from a center.
+    weights, factors : ndarray of shape (n_rows,)
+        Weight of each row as a partner, and the factor of its own derivatives.
+    bounds : ndarray of shape (4,), int64
+        Rows ``bounds[g]:bounds[g + 1]`` are group g.
+    pairs : ndarray of shape (n_pairs, 3)
+        Group of the better rows, group of the worse ones, and weight of their pairs.
 
-
-@njit(cache=True, nogil=True)
-def whole_sum(values, unit):
-    """Sum of numbers, each times `unit` and rounded to an integer."""
-    total = 0
-    for i in range(values.size):
-        total += np.int64(np.rint(values[i] * unit))
-    return total
+    Returns
+    -------
+    ndarray of shape (2, n_rows)
+    """
+    order, derivatives = np.empty(scores.size, dtype=np.int64), np.zeros((2, scores.size))
+    for g in range(3):
+        lo, hi = bounds[g], bounds[g + 1]
+        by_weight = np.argsort(weights[lo:hi], kind="mergesort")
+        by_score = np.argsort(scores[lo:hi][by_weight], kind="mergesort")
+        order[lo:hi] = lo + by_weight[by_score]
+    for p in range(pairs.shape[0]):
+        a, b, coefficient = np.int64(pairs[p, 0]), np.int64(pairs[p, 1]), pairs[p, 2]
+        of_a, of_b = order[bounds[a] : bounds[a + 1]], order[bounds[b] : bounds[b + 1]]
+        better, worse = np.zeros((2, of_a.size)), np.zeros((2, of_b.size))
+        pair_sums(powers[0][of_a], powers[1][of_b], weights[of_a], weights[of_b], better, worse)
+        for k in range(of_a.size):
+            derivatives[0, of_a[k]] += coefficient * better[0, k]
+            derivatives[1, of_a[k]] += coefficient * better[1, k]
+        for k in range(of_b.size):
+            derivatives[0, of_b[k]] -= coefficient * worse[0, k]
+            derivatives[1, of_b[k]] += coefficient * worse[1, k]
+    derivatives *= factors
+    return derivatives
 
 
 @njit(cache=True, nogil=True)
@@ -92,6 +109,48 @@ def spread(scores, weights, unit, grid, scale, start, stop):
         for m in range(4):
             mass[k + m] += np.int64(np.rint(unit * weights[i] * basis[m]))
     return mass
+
+
+@njit(cache=True, nogil=True)
+def loss_on_grid(scores, weights, bounds, pairs, scale, n_nodes):
+    """Mean logistic loss of all pairs, the weights of the rows being spread over the nodes of a grid.
+
+    Parameters
+    ----------
+    scores, weights, bounds, pairs
+        As in `exact_slopes`.
+    scale : (float, float)
+        As in `spread`.
+    n_nodes : int
+        The work grows with its square.
+
+    Returns
+    -------
+    float
+    """
+    mass, loss = np.empty((3, n_nodes)), np.empty(2 * n_nodes - 1)
+    grid = np.empty(n_nodes, dtype=np.int64)
+    for g in range(3):
+        lo, hi = bounds[g], bounds[g + 1]
+        mass[g] = spread(scores[lo:hi], weights[lo:hi], MASS_UNIT, grid, scale, 0, hi - lo) / MASS_UNIT
+    for k in range(loss.size):
+        distance = (k + 1 - n_nodes) / scale[1]
+        loss[k] = max(distance, 0.0) + np.log1p(np.exp(-abs(distance)))
+    total = 0.0
+    for p in range(pairs.shape[0]):
+        better, worse = mass[np.int64(pairs[p, 0])], mass[np.int64(pairs[p, 1])]
+        for k in range(n_nodes):
+            if better[k] != 0.0:
+                total += pairs[p, 2] * better[k] * _dot(worse, loss[n_nodes - 1 - k :])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _dot(a, b):
+    total = 0.0
+    for k in range(a.size):
+        total += a[k] * b[k]
+    return total
 
 
 @njit(cache=True, nogil=True)

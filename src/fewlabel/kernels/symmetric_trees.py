@@ -12,6 +12,9 @@ from fewlabel.jit import njit
 
 _BLOCK = 4096  # gradients of a block (32 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
+PACKED_TOTAL = 2.0**30  # of the integers that gradients become in a histogram
+LEAF_TOTAL = 2.0**52  # of those that give the values of the leaves: floats hold them exactly
+TINY = 1e-200  # gradients that sum to less have nothing left to teach
 _TIE = 1e-7  # scores that differ by less, relatively, are equal: rounding does not choose a split
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
@@ -51,6 +54,33 @@ def draw_variates(keys, round_key, variates, start, stop):
     for i in range(start, stop):
         bits = _mix(keys[i] ^ round_key) >> np.uint64(11)
         variates[i] = -np.log((np.float64(bits) + 0.5) * 2.0**-53)
+
+
+@njit(cache=True, nogil=True)
+def order_free_sum(values):
+    """Sum of non-negative numbers by way of integers: the same in any order."""
+    largest = 0.0
+    for i in range(values.size):
+        largest = max(largest, values[i])
+    if not largest > 0.0:
+        return 0.0
+    unit = sum_unit(values.size, largest)
+    return whole_sum(values, unit) / unit
+
+
+@njit(cache=True, nogil=True)
+def sum_unit(n, largest):
+    """Integers per unit, so that `n` numbers up to `largest` have a sum of at most 2**61."""
+    return 2.0 ** (61 - np.ceil(np.log2(n))) / largest
+
+
+@njit(cache=True, nogil=True)
+def whole_sum(values, unit):
+    """Sum of numbers, each times `unit` and rounded to an integer."""
+    total = 0
+    for i in range(values.size):
+        total += np.int64(np.rint(values[i] * unit))
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -275,59 +305,6 @@ def split_leaves(code, up, leaf, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def grow(codes, n_codes, columns, cuts, tried, packed, leaf, terms):
-    """Grow all levels of a tree: the same splits as by `cut_histogram` or `histogram`, `best_split`, `split_leaves`.
-
-    Few rows take less time than the calls from Python between two levels.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_features, n_rows), uint8
-    n_codes : int
-    columns : ndarray of shape (n_levels, n_drawn), int64
-        The columns to search at each level.
-    cuts : ndarray of shape (n_levels, n_drawn) or (n_levels, 0), int64
-        The one cut to try of each column; without any, all of them are tried.
-    tried : (ndarray, ndarray)
-        `n_cuts` and `has_missing` of `best_split`.
-    packed : ndarray of shape (n_rows,), int64
-    leaf : ndarray of shape (n_rows,), uint8
-        Zeros; becomes the leaf of each row.
-    terms : (float, float, ndarray)
-        `l2` and `noise` of `best_split`, and its `key` for each level.
-
-    Returns
-    -------
-    total : int
-        Sum of `packed`.
-    found : ndarray of shape (n_levels, 3), int64
-        Column, cut, and whether missing values go up.
-    scores : ndarray of shape (n_levels,)
-    """
-    (n_cuts, has_missing), (l2, noise, keys) = tried, terms
-    n_levels, n_rows, one_cut = columns.shape[0], packed.size, cuts.shape[1] > 0
-    found, scores = np.zeros((n_levels, 3), dtype=np.int64), np.zeros(n_levels)
-    only_cut, up = np.ones_like(n_cuts), np.zeros(n_codes, dtype=np.uint8)
-    for level in range(n_levels):
-        drawn, n_leaves = columns[level], 1 << level
-        if one_cut:
-            hist = cut_histogram(codes, drawn, cuts[level], leaf, (n_leaves, n_codes - 1), packed, 0, n_rows)
-            n_tried = only_cut
-        else:
-            counted = np.ones(n_leaves, dtype=np.uint8)
-            hist = histogram(codes, drawn, leaf, counted, n_codes, packed, 0, n_rows)
-            n_tried = n_cuts
-        j, cut, missing_up, score = best_split(hist, drawn, n_tried, has_missing, l2, noise, one_cut, keys[level])
-        cut = cuts[level, j] if one_cut else cut
-        found[level, 0], found[level, 1], found[level, 2], scores[level] = drawn[j], cut, missing_up, score
-        for code in range(n_codes):
-            up[code] = code > cut
-        up[n_codes - 1] = missing_up
-        split_leaves(codes[drawn[j]], up, leaf, 0, n_rows)
-    return packed.sum(), found, scores
-
-
-@njit(cache=True, nogil=True)
 def leaf_sums(derivatives, units, leaf, n_leaves, start, stop):
     """Sums of the gradients and Hessians of rows ``start:stop`` by leaf, in multiples of `units`, shape (2, n_leaves).
 
@@ -339,6 +316,96 @@ def leaf_sums(derivatives, units, leaf, n_leaves, start, stop):
         sums[0, leaf[i]] += np.int64(np.rint(gradient[i] / units[0]))
         sums[1, leaf[i]] += np.int64(np.rint(hessian[i] / units[1]))
     return sums
+
+
+@njit(cache=True, nogil=True)
+def leaf_values(sums, units, l2):
+    """G / (H + l2) of each leaf from its `leaf_sums`; 0 where no row is."""
+    values = np.zeros(sums.shape[1])
+    for k in range(values.size):
+        if sums[1, k] > 0:
+            values[k] = sums[0, k] * units[0] / (sums[1, k] * units[1] + l2)
+    return values
+
+
+@njit(cache=True, nogil=True)
+def split_gains(total, scores, l2, score_unit):
+    """What each split of a tree added to the squared score, that of all rows in one leaf being the first."""
+    gains, before = np.empty(scores.size), _gain(total, l2)
+    for level in range(scores.size):
+        square = scores[level] * scores[level]
+        gains[level] = (square - before) * (score_unit * score_unit)
+        before = square
+    return gains
+
+
+@njit(cache=True, nogil=True)
+def grow(codes, n_codes, keys, per_weight, derivatives, draws, tried, terms):
+    """Grow a tree in one call, as by the functions above: few rows take less time than the calls from Python.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_rows), uint8
+    n_codes : int
+    keys : ndarray of shape (n_rows,), uint64
+        What `hash_rows` wrote.
+    per_weight : ndarray of shape (n_rows,)
+        Factor of the squared gradient of each row.
+    derivatives : ndarray of shape (2, n_rows)
+        Multiplied by `draw_variates` in place, if rows are drawn.
+    draws : (ndarray of shape (n_levels, n_drawn), ndarray of shape (n_levels, n_drawn) or (n_levels, 0)), int64
+        The columns to search at each level, and the one cut to try of each; without cuts, all of them are tried.
+    tried : (ndarray, ndarray)
+        `n_cuts` and `has_missing` of `best_split`.
+    terms : (float, float, uint64, bool)
+        Penalty on the squares of the values, noise on the scores of splits in units of the norm of the gradient, key of
+        the round, and whether rows are drawn.
+
+    Returns
+    -------
+    found : ndarray of shape (n_levels, 3), int64
+        Column, cut, and whether missing values go up; no level if the gradients have vanished.
+    gains : ndarray of shape (n_levels,)
+    values : ndarray of shape (2**n_levels,)
+    leaf : ndarray of shape (n_rows,), uint8
+    """
+    (columns, cuts), (n_cuts, has_missing), (l2, noise, round_key, draws_rows) = draws, tried, terms
+    n_levels, n_rows, one_cut = columns.shape[0], keys.size, cuts.shape[1] > 0
+    found, scores = np.zeros((n_levels, 3), dtype=np.int64), np.zeros(n_levels)
+    leaf, packed = np.zeros(n_rows, dtype=np.uint8), np.empty(n_rows, dtype=np.int64)
+    if draws_rows:
+        variates = np.empty(n_rows)
+        draw_variates(keys, round_key, variates, 0, n_rows)
+        derivatives *= variates
+    totals = order_free_sum(np.abs(derivatives[0])), order_free_sum(np.abs(derivatives[1]))
+    if min(totals) < TINY:
+        return found[:0], scores[:0], scores[:0], leaf
+    units = totals[0] / PACKED_TOTAL, totals[1] / PACKED_TOTAL
+    pack(derivatives, units, packed, 0, n_rows)
+    score_unit, packed_l2 = units[0] / np.sqrt(units[1]), l2 / units[1]
+    if noise > 0.0:
+        noise = noise * np.sqrt(order_free_sum(derivatives[0] * derivatives[0] * per_weight)) / score_unit
+    only_cut, up = np.ones_like(n_cuts), np.zeros(n_codes, dtype=np.uint8)
+    for level in range(n_levels):
+        drawn, n_leaves = columns[level], 1 << level
+        if one_cut:
+            hist = cut_histogram(codes, drawn, cuts[level], leaf, (n_leaves, n_codes - 1), packed, 0, n_rows)
+            n_tried = only_cut
+        else:
+            counted = np.ones(n_leaves, dtype=np.uint8)
+            hist = histogram(codes, drawn, leaf, counted, n_codes, packed, 0, n_rows)
+            n_tried = n_cuts
+        key = _mix(round_key ^ np.uint64(level + 1))
+        j, cut, missing_up, score = best_split(hist, drawn, n_tried, has_missing, packed_l2, noise, one_cut, key)
+        cut = cuts[level, j] if one_cut else cut
+        found[level, 0], found[level, 1], found[level, 2], scores[level] = drawn[j], cut, missing_up, score
+        for code in range(n_codes):
+            up[code] = code > cut
+        up[n_codes - 1] = missing_up
+        split_leaves(codes[drawn[j]], up, leaf, 0, n_rows)
+    units = totals[0] / LEAF_TOTAL, totals[1] / LEAF_TOTAL
+    values = leaf_values(leaf_sums(derivatives, units, leaf, 1 << n_levels, 0, n_rows), units, l2)
+    return found, split_gains(packed.sum(), scores, packed_l2, score_unit), values, leaf
 
 
 @njit(cache=True, nogil=True)
