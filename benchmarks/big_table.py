@@ -91,10 +91,13 @@ class Usage:
 
 
 def _children(pid):
-    try:
-        found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+    """Processes that any thread of a process, or of its children, has started: Dask starts workers in a thread."""
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += [int(child) for child in path.read_text().split()]
+        except OSError:  # the thread has ended
+            continue
     return found + [further for child in found for further in _children(child)]
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,18 @@ def test_the_large_table_is_the_same_every_time():
     labels = rows["y"].to_pandas()
     assert labels.notna().sum() == 50
     assert set(labels.dropna()) == {"bad", "good"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are counted by /proc")
+def test_usage_counts_processes_that_a_thread_has_started():
+    """As Dask starts its workers."""
+    big = script("big_table")
+    child = "import time; held = bytearray(200 << 20); time.sleep(2)"
+    code = (
+        "import subprocess, sys, threading\n"
+        f"start = threading.Thread(target=subprocess.run, args=([sys.executable, '-c', {child!r}],))\n"
+        "start.start(); start.join()"
+    )
+    found = big.Usage([sys.executable, "-c", code])
+    assert "one of 2 processes" in str(found)
+    assert max(found._peaks.values()) > 0.19

@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
 
-from fewlabel.dask.gather import Pool, _merged, find_sources, gather, gather_files, gather_frame
+from fewlabel.dask.gather import Pool, _merged, gather, gather_frame
+from fewlabel.dask.sources import Weights, find_sources, gather_files, split_sources
 from fewlabel.exceptions import TableError
 
 
@@ -224,3 +225,38 @@ def test_a_second_sample_decides_how_many_rows_are_drawn(monkeypatch):
     assert (model.n_rows_["drawn"], answers) == (400, [])
     assert model.set_params(check_sample=False).fit(table, labels).agreement_ is None
     assert model.n_rows_["drawn"] == 100
+
+
+def test_weights_of_files(tmp_path):
+    """As they are written in text files, with a decimal comma, too, and beside the column that they are read from."""
+    rows = pa.table(
+        {"row": np.arange(200), "y": np.where(np.arange(200) % 20, "", "bad"), "weight": ["2,5", "0"] * 100}
+    )
+    rows.to_pandas().to_csv(tmp_path / "rows.csv", index=False, sep=";")
+    names = ["row", "y", "weight"]
+    pool = gather_files(find_sources([tmp_path]), "y", names, weights=Weights("weight", ","), most=50)
+    assert pool.counts == {"bad": 10, "": 90}
+    labeled, others = pool.sample(["bad"], [""], 0, 30)
+    assert labeled["weight"].to_pylist() == ["2,5"] * 10
+    assert labeled[pool.weight].to_pylist() == [2.5] * 10
+    np.testing.assert_allclose(others[pool.weight].to_numpy(), others[pool.weight][0].as_py())
+    assert pa.compute.sum(others[pool.weight]).as_py() == pytest.approx(30 * 2.5, rel=0.5)
+    with pytest.raises(TableError, match=r"rows.csv: column 'weight' has weights that are not numbers from 0 on"):
+        gather_files(find_sources([tmp_path]), "y", names, weights=Weights("weight"))
+
+
+def test_parts_to_encode_hold_all_rows_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("fewlabel.dask.sources._ENCODED_ROWS", 1000)
+    rows = pa.table({"row": np.arange(9000), "y": np.where(np.arange(9000) % 20, None, "bad")})
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=300)
+    parts = split_sources(find_sources([tmp_path]))
+    found = [pd.concat(part.frames({"row"}, {"y"})) for part in parts]
+    assert pd.concat(found)["row"].tolist() == list(range(9000))
+    assert max(map(len, found)) <= 1200
+    rows.to_pandas().to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(TableError, match=r"rows.csv is a text file and .*rows.parquet is not"):
+        find_sources([tmp_path])
+    (part,) = split_sources(find_sources([tmp_path / "rows.csv"]))
+    frame = pd.concat(part.frames({"row"}, {"y"}))
+    assert frame["row"].tolist() == list(range(9000))
+    assert frame["y"].notna().sum() == 450

@@ -138,6 +138,23 @@ def has_rows(path: AnyPath) -> bool:
         return _arrow_table(path, kind).num_rows > 0
 
 
+def files_of(path: AnyPath) -> list[Path]:
+    """The text and Parquet files of a folder, by name; of a file, the file itself.
+
+    Raises
+    ------
+    TableError
+        If a folder has no such file.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.suffix.lower() in (*_PARQUET, *_TEXT, ".gz"))
+    if not found:
+        raise TableError(f"{path} has no .parquet, .csv or .tsv file: name another folder, or the files")
+    return found
+
+
 def separator_of(path: AnyPath, *, encoding: str | None = None) -> str:
     """Return the separator of a text file; `encoding` as in :func:`read_table`."""
     path = Path(path)

@@ -336,6 +336,23 @@ def test_memory_of_predict_does_not_grow_with_the_table(table, tmp_path):
     assert peaks[1] < 800
 
 
+def test_a_command_imports_no_package_that_only_others_ask_for(table):
+    """skrub's plots and datasets, and the optional packages of skrub and scikit-learn."""
+    assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
+    code = (
+        "import sys; from fewlabel.cli.main import main\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n"
+        "    print(end.code, *(name for name in ('polars', 'pytest') if name in sys.modules))\n"
+        "    later = [sys.modules[name] for name in ('matplotlib.pyplot', 'requests')]\n"
+        "    print(*(type(module).__name__ for module in later), 'skrub' in sys.modules)\n"
+        "    print(later[0].figure.__name__, type(later[0]).__name__)"
+    )
+    command = [sys.executable, "-c", code, "predict", "model.skops", "rows.csv", "--out", "x.csv", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["0", "_LazyModule _LazyModule True", "figure module"]
+
+
 def test_a_refit_that_fails_leaves_the_old_set(table, tmp_path, monkeypatch):
     """The report is written after the model: without a set, the folder would hold files of two fits."""
     assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0

@@ -61,7 +61,7 @@ def test_later_rows(visits, tmp_path, capsys):
         "Invalid value for --groups: there is no column 'patients'; did you mean 'patient'?" in capsys.readouterr().err
     )
     assert run(["fit", str(visits), "-t", "ill", "--time", "day", "--keep", "a"]) == 2
-    assert "Invalid value for --keep: 'a' is not the column of --groups or --time" in capsys.readouterr().err
+    assert "Invalid value for --keep: 'a' is not the column of --groups, --time or --weights" in capsys.readouterr().err
 
 
 def test_a_column_that_is_filled_for_labeled_frauds_only(tmp_path, capsys):

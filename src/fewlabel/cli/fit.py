@@ -76,9 +76,15 @@ class FitOptions:
     ] = Path(".")
     groups: Groups = None
     time: Time = None
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights", metavar="COLUMN", help="How much each row counts, for instance how many it stands for."
+        ),
+    ] = None
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="COLUMN", help="Use the column of --groups or --time as a feature too."),
+        typer.Option("--keep", metavar="COLUMN", help="Use this column of --groups, --time or --weights as a feature."),
     ] = None
     prior: Annotated[
         float | None,
@@ -105,7 +111,7 @@ class FitOptions:
     ] = "memory"
     all_rows: Annotated[
         bool,
-        typer.Option("--all-rows", help="With --engine dask: a booster that learns from every row of Parquet files."),
+        typer.Option("--all-rows", help="With --engine dask: a booster that learns from every row."),
     ] = False
     scheduler: Annotated[
         str | None,

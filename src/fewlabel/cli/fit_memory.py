@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -48,13 +49,18 @@ def fit_rows(
         written, and the result is False.
     """
     estimator = _new_estimator(options)
-    X, column, notes = label_rows(rows, options.reading)
+    _, column, notes = label_rows(rows, options.reading)
     _say_notes(notes, options.quiet)  # the first line, before dates and texts are encoded
-    X, sampled_by = _split_by(options, X)
+    X, sampled_by = split_by(options, rows)
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
     encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
     n_said = len(notes)
+    if options.weights is not None:
+        notes.append(
+            f"rows count by column {short(options.weights)!r} in the fit of the methods that take weights, in the "
+            "scores and in the cut; curves and histograms count rows"
+        )
     notes += [found.note for found in suspicions(X, column.labels.codes) if found.column not in model.leaks_]
     notes += repeated_rows(pd.DataFrame(encoded.features), column.labels.codes).notes
     _say_notes([*notes[n_said:], *report.table_notes(model)], options.quiet)
@@ -112,18 +118,34 @@ def _table_note(rows: TableRows, model: TableClassifier, encoded: EncodedTable) 
     ]
 
 
-def _split_by(options: FitOptions, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, pd.Series]]:
-    """The columns to learn from, and those that say how to validate."""
-    found = {}
-    for option, name in (("groups", options.groups), ("time", options.time)):
-        if name is not None:
-            require_column(name, list(X.columns), f"--{option}")
-            found[option] = X[name]
-    names = {str(column.name) for column in found.values()}
+def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The columns to learn from, and those that say how to validate and how much a row counts."""
+    X = rows.table
+    columns = {"groups": options.groups, "time": options.time, "weights": options.weights}
+    given = {option: name for option, name in columns.items() if name is not None}
+    for option, name in given.items():
+        require_column(name, list(X.columns), f"--{option}")
     for name in options.keep or ():
-        if name not in names:
-            raise typer.BadParameter(f"{short(name)!r} is not the column of --groups or --time", param_hint="--keep")
-    return X.drop(columns=sorted(names - set(options.keep or ()))), found
+        if name not in given.values():
+            wrong = f"{short(name)!r} is not the column of --groups, --time or --weights"
+            raise typer.BadParameter(wrong, param_hint="--keep")
+    found = {option: X[name] for option, name in given.items()}
+    if "weights" in found:
+        written = _read_weights(found.pop("weights"))
+        found["sample_weight"] = written if rows.weights is None else rows.weights
+    return X.drop(columns=sorted({*given.values()} - set(options.keep or ()))), found
+
+
+def _read_weights(column: pd.Series) -> pd.Series:
+    weights = pd.to_numeric(column, errors="coerce").astype(float)
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        raise typer.BadParameter(
+            f"column {short(str(column.name))!r} has {int(wrong.sum())} values that are not numbers from 0 on, such as "
+            f"{short(str(column[wrong].iloc[0]))!r}: replace them",
+            param_hint="--weights",
+        )
+    return weights
 
 
 def _only_file(options: FitOptions) -> Path:
@@ -169,6 +191,7 @@ def _command(options: FitOptions) -> str:
     for option, value, default in (
         ("--groups", options.groups, None),
         ("--time", options.time, None),
+        ("--weights", options.weights, None),
         *(("--keep", name, None) for name in options.keep or ()),
         ("--method", options.method, "auto"),
         ("--prior", options.prior, None),

@@ -13,6 +13,7 @@ from fewlabel.cli.bench import bench
 from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.fit import fit
+from fewlabel.cli.imports import spare_imports
 from fewlabel.cli.label import label
 from fewlabel.cli.methods import methods
 from fewlabel.cli.next import next_rows
@@ -38,6 +39,7 @@ def main() -> None:
     """Run the command line; errors are one line on stderr."""
     received = _interrupt_on("SIGTERM", "SIGHUP")
     _show_warnings_as_notes()
+    spare_imports()
     code = run(sys.argv[1:])
     if code == INTERRUPTED:  # at once: the interpreter would wait for the methods that are still being fitted
         sys.stdout.flush()

@@ -23,9 +23,9 @@ TableFiles = Annotated[
     list[Path],
     typer.Argument(
         exists=True,
-        dir_okay=False,
         metavar="TABLE",
-        help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; several with --engine dask.",
+        help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; with --engine dask several files, or a "
+        "folder of them.",
     ),
 ]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]

@@ -81,9 +81,11 @@ def predict(
     form: dict[str, Any] = {"encoding": encoding, "decimal": decimal}
     if engine == "dask":
         from fewlabel.cli.predict_dask import predict_files
+        from fewlabel.files import files_of
 
         if reasons or strict:
             raise typer.BadParameter("is for --engine memory", param_hint="--reasons" if reasons else "--strict")
+        tables = [file for path in tables for file in files_of(path)]
         found = predict_files(model, tables, out, keep or (), scheduler, quiet=quiet, **form)
         _report_drift(found, drift, f"{len(tables)} files", strict, quiet)
         return
@@ -120,9 +122,12 @@ def predict(
 def _only_table(tables: list[Path], engine: str) -> Path:
     if engine != "memory":
         raise typer.BadParameter(f"{engine!r} is not memory or dask", param_hint="--engine")
-    if len(tables) > 1:
-        raise typer.BadParameter(f"{tables[1]}: only --engine dask reads several files; name one")
-    return tables[0]
+    first, *others = tables
+    if others or first.is_dir():
+        raise typer.BadParameter(
+            f"{others[0] if others else first}: only --engine dask reads several files or a folder; name one file"
+        )
+    return first
 
 
 def check_table(model: Any, table: Path, keep: Sequence[str], encoding: str | None, quiet: bool) -> None:
@@ -208,13 +213,13 @@ def score_file(
     model scores the whole table.
     """
     from fewlabel import auto
-    from fewlabel.tables import NUMBER, Drift
+    from fewlabel.tables import Drift
     from fewlabel.tables.pieces import read_pieces
     from fewlabel.threads import map_ahead
 
     encoder = model.encoder_
     # A column may look like numbers in one piece and text in another: the model knows which it is.
-    text = {name for name, kind in encoder.columns_.items() if kind != NUMBER or name in encoder.notations_} | {*keep}
+    text = ({*encoder.columns_} - encoder.plain_numbers()) | {*keep}
     numbers = {*encoder.columns_} - text
     read_memo: dict[str, Any] = {}  # of all pieces
     encode_memo: dict[str, Any] = {}

@@ -33,6 +33,12 @@ def predict_files(
     twice = next((stem for stem in stems if stems.count(stem) > 1), None)
     if twice is not None:
         raise typer.BadParameter(f"two tables are called {twice}, and so would be their results: score them apart")
+    results = [out / f"{stem}.parquet" for stem in stems]
+    for table, result in zip(tables, results):
+        if table.resolve() == result.resolve():
+            raise typer.BadParameter(
+                f"{table} would be replaced by its result: name another folder", param_hint="--out"
+            )
     writable_folder(out)
     fitted = load_model(model)
     check_table(fitted, tables[0], keep, form["encoding"], quiet)
@@ -40,7 +46,7 @@ def predict_files(
     watch, n_rows = Drift(fitted.profile_), 0
     with cluster_client(scheduler) as client, progress(quiet) as report:
         say(f"dashboard: {client.dashboard_link}", quiet)
-        places = [(table.resolve(), (out / f"{stem}.parquet").resolve()) for table, stem in zip(tables, stems)]
+        places = [(table.resolve(), result.resolve()) for table, result in zip(tables, results)]
         work = functools.partial(_score, model.resolve(), keep=tuple(keep), **form)
         for k, future in enumerate(client.map(work, *zip(*places), pure=False)):
             n, found = future.result()

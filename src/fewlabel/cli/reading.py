@@ -24,6 +24,7 @@ from fewlabel.cli.paths import check_columns
 from fewlabel.text import did_you_mean, short
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from fewlabel.active.answers import Merged
@@ -116,6 +117,8 @@ class TableRows(NamedTuple):
     merged : Merged or None
         The answers in the label column, if there are any.
     notes : list of str
+    weights : ndarray or None
+        Weights of rows that were drawn by those in the table.
     """
 
     table: "pd.DataFrame"
@@ -124,6 +127,7 @@ class TableRows(NamedTuple):
     keys: list[str]
     merged: "Merged | None"
     notes: list[str]
+    weights: "np.ndarray | None" = None
 
 
 def read_labeled(path: Path, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":

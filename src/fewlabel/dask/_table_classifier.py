@@ -115,18 +115,10 @@ class TableClassifier(tables.TableClassifier):
 
         def sample(start, stop):
             """The labeled rows and some unlabeled ones: columns, labels and weights, and the number of the latter."""
-            parts = [pool.rows(labeled), pool.rows(others, start, stop)]
+            parts = pool.sample(labeled, others, start, stop)
             rows = pa.concat_tables(parts, promote_options="permissive").to_pandas()
-            X, y, n_drawn = (
-                rows.drop(columns=[column, weight], errors="ignore"),
-                rows[column].rename(target),
-                len(parts[1]),
-            )
-            if sample_weight is None:
-                return X, y, None, n_drawn
-            # A row stands for many: a sample counts as much as its number of rows, as without weights.
-            shares = [len(part) / max(n, 1) for part, n in zip(parts, (counted[0], counted[1] - start))]
-            return X, y, rows[weight].to_numpy() * np.repeat(shares, [len(part) for part in parts]), n_drawn
+            X, y = rows.drop(columns=[column, weight], errors="ignore"), rows[column].rename(target)
+            return X, y, None if sample_weight is None else rows[weight].to_numpy(), len(parts[1])
 
         n = self.n_unlabeled
         while True:

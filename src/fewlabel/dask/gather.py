@@ -1,11 +1,8 @@
 """All labeled rows of a table of any size, and a random sample of the others, in one pass over its parts."""
 
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import dask
 import numpy as np
@@ -13,77 +10,11 @@ import pandas as pd
 import pyarrow as pa
 from dask import delayed
 
-from fewlabel import files
 from fewlabel.exceptions import TableError
 
 MOST = 100_000  # rows that are kept of each label, and of the rows without one
 _MOST_LABELS = 1000
-_BATCH_ROWS = 2**16
-_GROUPS = 8  # row groups of a Parquet file that one task reads
-
-
-class Source(NamedTuple):
-    """A part of a table that one task reads: a text file, or some row groups of a Parquet file."""
-
-    path: Path
-    groups: tuple[int, ...] | None
-
-    def batches(self, names: list[str]) -> Iterator[pa.Table]:
-        """The rows, batch by batch; the cells of a text file as they are written."""
-        if self.groups is None:
-            yield from _text_batches(self.path, names)
-            return
-        import pyarrow.parquet as pq
-
-        with files.readable_errors(self.path), pq.ParquetFile(self.path, pre_buffer=False) as file:
-            for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=list(self.groups), columns=names):
-                yield pa.Table.from_batches([batch])
-
-
-def _text_batches(path: Path, names: list[str]) -> Iterator[pa.Table]:
-    from pyarrow import csv
-
-    with files.readable_errors(path):
-        reader = csv.open_csv(
-            path,
-            csv.ReadOptions(block_size=2**23),
-            csv.ParseOptions(delimiter=files.separator_of(path), newlines_in_values=True),
-            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=names),
-        )
-        with reader:
-            for batch in reader:
-                yield pa.Table.from_batches([batch])
-
-
-def find_sources(paths: Iterable[Path]) -> list[Source]:
-    """The parts of text and Parquet files; a folder stands for the files in it, by name.
-
-    Raises
-    ------
-    TableError
-        If a folder has no such file, or a file is of another kind.
-    """
-    import pyarrow.parquet as pq
-
-    found = []
-    for path in itertools.chain.from_iterable(map(_files_of, paths)):
-        if files.is_text_file(path):
-            found.append(Source(path, None))
-            continue
-        with files.readable_errors(path):
-            n_groups = pq.read_metadata(path).num_row_groups
-        found += [Source(path, tuple(range(k, min(k + _GROUPS, n_groups)))) for k in range(0, n_groups, _GROUPS)]
-    return found
-
-
-def _files_of(path: Path) -> list[Path]:
-    path = Path(path)
-    if not path.is_dir():
-        return [path]
-    found = sorted(file for file in path.iterdir() if file.suffix.lower() in (".parquet", ".pq", ".csv", ".tsv", ".gz"))
-    if not found:
-        raise TableError(f"{path} has no .parquet, .csv or .tsv file: name another folder, or the files")
-    return found
+_STREAM = 1  # not the random numbers of the bare seed, of which a generated table may be made
 
 
 class Pool:
@@ -198,7 +129,29 @@ class Pool:
         behind = keys[order[stop]] if stop is not None and stop < len(order) else limit
         weights = _read_weights(rows[self.weight])
         weights = weights / -np.expm1(-weights * (behind - before))
-        return rows.set_column(rows.column_names.index(self.weight), self.weight, pa.array(weights))
+        return _with_weights(rows, self.weight, weights)
+
+    def sample(
+        self, labeled: list[Any], others: list[Any], start: int, stop: int, most_labeled: int | None = None
+    ) -> tuple[pa.Table, pa.Table]:
+        """The rows of labels, and some of the other rows, see `rows`.
+
+        With weights, those of either are scaled to the mean weight of the rows they were drawn from: a sample counts as
+        much as its number of rows, as without weights.
+        """
+        found = self.rows(labeled, 0, most_labeled), self.rows(others, start, stop)
+        if self.weight is None:
+            return found
+        n_labeled, n_others = (sum(self.counts[value] for value in values) for values in (labeled, others))
+        one, other = (
+            _with_weights(part, self.weight, part[self.weight].to_numpy() * (len(part) / max(n, 1)))
+            for part, n in zip(found, (n_labeled, n_others - start))
+        )
+        return one, other
+
+
+def _with_weights(rows: pa.Table, name: str, weights: np.ndarray) -> pa.Table:
+    return rows.set_column(rows.column_names.index(name), name, pa.array(weights))
 
 
 def _read_weights(column: pa.ChunkedArray) -> np.ndarray:
@@ -255,34 +208,8 @@ def _merged(one: Pool, other: Pool) -> Pool:
 def _pool_of(part: Any, read: Callable, empty: Pool, seed: tuple[int, int]) -> Pool:
     pool = Pool(empty.target, empty.most, weight=empty.weight).merge(empty)
     for k, rows in enumerate(read(part)):
-        pool.add(rows, np.random.default_rng([*seed, k]))
+        pool.add(rows, np.random.default_rng([*seed, k, _STREAM]))
     return pool
-
-
-def gather_files(sources: list[Source], target: str, names: list[str], *, most: int = MOST, seed: int = 0) -> Pool:
-    """The pool of the given columns of text and Parquet files, see `find_sources`."""
-    share = _share_to_keep(sources, target, most)
-    return gather(sources, partial(Source.batches, names=names), target, most=most, share=share, seed=seed)
-
-
-def _share_to_keep(sources: list[Source], target: str, most: int) -> float:
-    """The share of rows without a label that leaves at least `most` of them, by the statistics of Parquet files."""
-    import pyarrow.parquet as pq
-
-    n_missing = 0
-    for path in {source.path for source in sources}:
-        if files.is_text_file(path):
-            return 1.0
-        with files.readable_errors(path):
-            found = pq.read_metadata(path)
-        if target not in found.schema.names:
-            return 1.0
-        at = found.schema.names.index(target)
-        for k in range(found.num_row_groups):
-            counted = found.row_group(k).column(at).statistics
-            n_missing += counted.null_count if counted is not None and counted.has_null_count else 0
-    # The number of keys below the share varies by chance: it is five standard deviations larger than needed.
-    return min(1.0, (most + 5 * most**0.5) / max(n_missing, 1))
 
 
 def gather_frame(

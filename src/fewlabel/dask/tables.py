@@ -1,17 +1,20 @@
-"""Boosters on a Dask DataFrame with columns of any kind: encoded by what a sample of the rows shows."""
+"""Boosters on every row of files with columns of any kind: encoded by what a sample of the rows shows."""
 
 import time
+from typing import Any, NamedTuple
 
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from dask import delayed
 from sklearn.base import clone
 
 from fewlabel.dask._estimators import PNUAUCBoostClassifier, PUAdaBoostClassifier, RankBoostClassifier
+from fewlabel.dask._samples import hash_rows
+from fewlabel.dask.sources import split_sources
 from fewlabel.exceptions import TableError
-from fewlabel.labels import read_column, read_positive
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.prior import estimate_class_prior
 from fewlabel.tables import TableClassifier, TableEncoder, suspected_leaks
@@ -21,36 +24,52 @@ METHODS = {
     "rankboost": RankBoostClassifier,
     "ada-pu": PUAdaBoostClassifier,
 }
-_SAMPLE = 20_000  # labeled rows, and as many unlabeled ones, that the encoder is fitted on
+SAMPLE = 20_000  # labeled rows, and as many unlabeled ones, that the encoder is fitted on
 _HELD_OUT = 0.2  # fraction of the labeled rows that is held out for the score
 
 
 def fit_table(
-    table,
-    target,
+    sources,
+    sample,
+    labels,
+    known,
+    counts,
     *,
+    target,
+    weights=None,
+    decimal=".",
     method="auto",
-    read_labels=read_column,
     dayfirst=None,
     random_state=0,
     checkpoint=None,
     callback=None,
 ):
-    """Fit a booster on a Dask DataFrame with text, dates, categories and missing values.
+    """Fit a booster on every row of text or Parquet files with text, dates, categories and missing values.
 
-    The encoder is fitted on a sample of the rows. Then blocks are read and encoded one by one; Dask keeps the encoded
+    The encoder is fitted on a sample of the rows. Then parts are read and encoded one by one; Dask keeps the encoded
     blocks, on disk if they do not fit into memory. The returned model is fitted on all labeled rows. The metrics are
     those of a second model, which is fitted without a fifth of the labeled rows and scored on these.
 
     Parameters
     ----------
-    table : dask DataFrame
+    sources : list of Source
+        The parts of the table.
+    sample : Rows
+        Labeled and unlabeled rows.
+    labels : Labels
+        The classes, two of them.
+    known : dict
+        Code of each label, as it is in the files.
+    counts : sequence of int
+        Number of rows of each class, and of unlabeled rows.
     target : str
         Name of the label column.
+    weights : Weights, default=None
+        Weights of the rows.
+    decimal : str, default="."
+        Decimal separator of text files.
     method : {"auto", "pnu-aucboost", "rankboost", "ada-pu"}, default="auto"
         "auto" is PNU-AUCBoost, or Ada-PU if only one class is labeled.
-    read_labels : callable, default=fewlabel.labels.read_column
-        Reads the distinct values of the label column, and ``repeats``, the number of rows of each.
     dayfirst : bool, default=None
         As in `TableEncoder`.
     random_state : int, default=0
@@ -66,133 +85,152 @@ def fit_table(
     metrics : dict
     """
     start = time.perf_counter()
-    parts = table.to_delayed()
-    labels, known = _read_labels(table[target], read_labels)
-    sample = pd.concat(dask.compute(*[delayed(_sample)(p, target, known, len(parts), k) for k, p in enumerate(parts)]))
-    codes = _codes(sample, target, known)
+    if len(labels.classes) > 2:
+        raise TableError(
+            f"the label column has {len(labels.classes)} classes, and the boosters on Dask are binary: name the class "
+            "to find with --positive"
+        )
     encoder = TableEncoder(dayfirst=dayfirst, random_state=random_state)
-    encoded = np.asarray(encoder.fit_transform(sample.drop(columns=target)))
-    blocks = dask.persist(*[delayed(_encode)(part, encoder, target, known) for part in parts])
-    counts = np.sum(dask.compute(*[delayed(_count)(block) for block in blocks]), axis=0)
+    encoded = np.asarray(encoder.fit_transform(sample.X))
+    parts = split_sources(sources)
+    how = delayed(_Encoding(encoder, target, known, weights, decimal), traverse=False, pure=False)
+    blocks = dask.persist(*[delayed(_encode)(part, how) for part in parts])
     name = method if method != "auto" else "pnu-aucboost" if counts[0] else "ada-pu"
     booster = METHODS[name](random_state=random_state)
     prior = None
     if name == "ada-pu":
-        prior = estimate_class_prior(encoded, np.where(codes == 1, 1, -1), random_state=random_state).prior
+        is_positive = np.where(sample.codes == 1, 1, -1)
+        found = estimate_class_prior(encoded, is_positive, sample_weight=sample.weights, random_state=random_state)
+        prior = found.prior
         booster.set_params(prior=prior)
 
-    fitted = _fit(booster, blocks, len(encoder.features_), checkpoint, callback, name)
+    n_features, weighted = len(encoder.features_), weights is not None
+    fitted = _fit(booster, blocks, n_features, checkpoint, callback, name, weighted=weighted)
     model = TableClassifier(clone(fitted), positive=labels.classes.tolist()[1], random_state=random_state)
-    leaks = suspected_leaks(encoded, codes, encoder.sources_)
+    leaks = suspected_leaks(encoded, sample.codes, encoder.sources_)
     model.set_parts(encoder, labels, leaks=leaks, estimator=fitted, target=target)
 
-    training = [delayed(_without_held_out, nout=2)(block, random_state, k) for k, block in enumerate(blocks)]
+    training = [delayed(_without_held_out)(block, random_state) for block in blocks]
     second = None if checkpoint is None else f"{checkpoint}.trial"
-    trial = _fit(booster, training, len(encoder.features_), second, callback, f"{name}, a fifth held out")
-    held_out = _auc(*_held_out_scores(blocks, trial, random_state), prior)
+    trial_name = f"{name}, a fifth held out"
+    trial = _fit(booster, training, n_features, second, callback, trial_name, weighted=weighted)
     metrics = {
         "method": name,
         "target": target,
         "classes": [str(c) for c in labels.classes],
-        "rows": int(counts.sum()),
+        "rows": int(sum(counts)),
         "labeled_by_class": {str(c): int(n) for c, n in zip(labels.classes, counts)},
         "unlabeled": int(counts[2]),
+        "weights": None if weights is None else weights.column,
         "partitions": len(parts),
         "columns": len(encoder.columns_),
         "dropped": encoder.dropped_,
         "leaks": list(model.leaks_),
         "prior": prior,
         "rounds": len(fitted.stumps_),
-        "held_out": held_out,
+        "held_out": _auc(_held_out_scores(blocks, trial, random_state), prior),
         "importances": _importances(fitted, encoder),
         "seconds": time.perf_counter() - start,
     }
     return model, metrics
 
 
-def _read_labels(column, read_labels):
-    """Classes of the label column, and the code of each of its labels."""
-    counts = column.value_counts(dropna=False).compute()
-    distinct = counts.index.to_series(name=column.name)
-    found = read_labels(distinct, repeats=counts)
-    labels = read_positive(found.labels, found.positive)
-    if len(labels.classes) > 2:
-        raise TableError(
-            f"the label column has {len(labels.classes)} classes, and the boosters on Dask are binary: name the class "
-            "to find with --positive"
-        )
-    return labels, {value: code for value, code in zip(distinct.tolist(), labels.codes.tolist()) if code >= 0}
+class Rows(NamedTuple):
+    """Rows of a table: their columns or features, the code of each row's class (-1 if unlabeled), and weights."""
+
+    X: Any
+    codes: np.ndarray
+    weights: np.ndarray | None = None
+
+    def take(self, rows):
+        """Some of the rows."""
+        return Rows(self.X[rows], self.codes[rows], None if self.weights is None else self.weights[rows])
 
 
-def _fit(booster, blocks, n_features, checkpoint, callback, name):
-    """In-memory model of a booster that is fitted on delayed pairs of encoded rows and codes."""
-    shapes, kinds = ((np.nan, n_features), (np.nan,)), (np.float64, np.int64)
-    X, y = (
+def read_codes(labels, known):
+    """Class of each row as a number, -1 if unlabeled."""
+    return labels.astype(object).map(known).fillna(-1).to_numpy(dtype=np.int64)
+
+
+class _Encoding(NamedTuple):
+    """How to read and encode a part of a table."""
+
+    encoder: TableEncoder
+    target: str
+    known: dict
+    weights: Any
+    decimal: str
+
+
+def _encode(source, how):
+    """The rows of a part, encoded."""
+    encoder = how.encoder
+    texts = {*encoder.columns_, how.target} - encoder.plain_numbers()
+    numbers = {*encoder.columns_} - texts
+    if how.weights is not None and how.weights.column not in texts:
+        numbers.add(how.weights.column)
+    converted, encoded = {}, {}  # of all frames
+    found = []
+    for frame in source.frames(numbers, texts, how.decimal):
+        X = encoder.encode(encoder.read(frame, keep_categories=True, memo=converted), encoded)
+        weights = None
+        if how.weights is not None:
+            weights = how.weights.read(pa.Table.from_pandas(frame[[how.weights.column]]), source.path)
+        found.append(Rows(X, read_codes(frame[how.target], how.known), weights))
+    if not found:
+        nothing = np.zeros(0)
+        weights = None if how.weights is None else nothing
+        found = [Rows(np.zeros((0, len(encoder.features_))), nothing.astype(int), weights)]
+    rows = Rows(*(None if column[0] is None else np.concatenate(column) for column in zip(*found)))
+    return rows if rows.weights is None else rows.take(rows.weights > 0)
+
+
+def _fit(booster, blocks, n_features, checkpoint, callback, name, *, weighted):
+    """In-memory model of a booster that is fitted on delayed blocks of encoded rows."""
+    shapes, kinds = ((np.nan, n_features), (np.nan,), (np.nan,)), (np.float64, np.int64, np.float64)
+    columns = [
         da.concatenate(
             [da.from_delayed(block[k], shapes[k], kinds[k]) for block in blocks], allow_unknown_chunksizes=True
         )
-        for k in range(2)
-    )
+        for k in range(3 if weighted else 2)
+    ]
     progress = None if callback is None else lambda done, total, _: callback(done, total, name)
-    return clone(booster).fit(X, y, checkpoint=checkpoint, callback=progress).model_
+    return clone(booster).fit(*columns, checkpoint=checkpoint, callback=progress).model_
 
 
-def _codes(part, target, known):
-    """Class of each row as a number, -1 if unlabeled."""
-    return part[target].astype(object).map(known).fillna(-1).to_numpy(dtype=np.int64)
+def _held_out(block, seed):
+    """Whether each row is held out for the score: a fifth of the labeled rows, by a hash of their features."""
+    chosen = block.codes >= 0
+    hashes = hash_rows(np.column_stack([block.X[chosen], np.full(chosen.sum(), seed)]))
+    chosen[chosen] = hashes < _HELD_OUT * 2.0**64
+    return chosen
 
 
-def _sample(part, target, known, n_parts, seed):
-    """Labeled and unlabeled rows of a partition, at most its share of the sample of each."""
-    rng = np.random.default_rng(seed)
-    labeled = _codes(part, target, known) >= 0
-    most = -(-_SAMPLE // n_parts)
-    chosen = [rng.permutation(np.flatnonzero(which))[:most] for which in (labeled, ~labeled)]
-    return part.iloc[np.sort(np.concatenate(chosen))]
-
-
-def _encode(part, encoder, target, known):
-    return np.asarray(encoder.transform(part)), _codes(part, target, known)
-
-
-def _count(block):
-    """Number of rows of each class, and of unlabeled rows."""
-    return np.bincount(block[1] % 3, minlength=3)  # -1 % 3 is 2
-
-
-def _held_out(codes, seed, k):
-    """Whether each row is held out for the score: a fifth of the labeled rows, the same in every pass."""
-    return (np.random.default_rng([seed, k]).random(len(codes)) < _HELD_OUT) & (codes >= 0)
-
-
-def _without_held_out(block, seed, k):
-    X, codes = block
-    kept = ~_held_out(codes, seed, k)
-    return X[kept], codes[kept]
+def _without_held_out(block, seed):
+    return block.take(~_held_out(block, seed))
 
 
 def _held_out_scores(blocks, model, seed):
-    """Scores and codes of the rows that were held out, of all blocks."""
-    scored = dask.compute(*[delayed(_score_held_out)(block, model, seed, k) for k, block in enumerate(blocks)])
-    return (np.concatenate(both) for both in zip(*scored))
+    """Scores of the rows that were held out, of all blocks, as features; with their codes and weights."""
+    scored = dask.compute(*[delayed(_score_held_out)(block, model, seed) for block in blocks])
+    return Rows(*(None if column[0] is None else np.concatenate(column) for column in zip(*scored)))
 
 
-def _score_held_out(block, trial, seed, k):
-    """Scores and codes of the held-out rows, and of some unlabeled rows, in case there are no labeled negatives."""
-    X, codes = block
-    rows = _held_out(codes, seed, k)
-    rows[np.flatnonzero(codes < 0)[: rows.sum() + 100]] = True
-    return trial.decision_function(X[rows]) if rows.any() else np.zeros(0), codes[rows]
+def _score_held_out(block, trial, seed):
+    """Scores of the held-out rows, and of some unlabeled rows, in case there are no labeled negatives."""
+    rows = _held_out(block, seed)
+    rows[np.flatnonzero(block.codes < 0)[: rows.sum() + 100]] = True
+    chosen = block.take(rows)
+    return chosen._replace(X=trial.decision_function(chosen.X) if rows.any() else np.zeros(0))
 
 
-def _auc(scores, truth, prior):
+def _auc(scored, prior):
     """AUC on the held-out rows and its interval; with a prior, that of positives against unlabeled rows, corrected."""
-    kept = truth >= 0 if prior is None else truth != 0
-    scores, truth = scores[kept], truth[kept]
+    scores, truth, weights = scored.take(scored.codes >= 0 if prior is None else scored.codes != 0)
     if len(np.unique(truth)) < 2:
         return None
     pairs = {} if prior is None else {"pairs": "pu", "prior": prior}
-    found = auc_confidence_interval(truth, scores, **pairs)
+    found = auc_confidence_interval(truth, scores, sample_weight=weights, **pairs)
     return {"rows": int((truth >= 0).sum()), "auc": found.auc, "low": found.low, "high": found.high}
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import fit_context
 from fewlabel.exceptions import TableError
-from fewlabel.tables.kinds import DATE, TEXT, Converted, as_kind, factorized, read_columns
+from fewlabel.tables.kinds import DATE, NUMBER, TEXT, Converted, as_kind, factorized, read_columns
 from fewlabel.tables.profile import profile_columns
 from fewlabel.text import did_you_mean, distinct, short
 from fewlabel.warning_filters import keep_filters
@@ -195,6 +195,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for name, kind in self.columns_.items()
         }
         return pd.DataFrame(converted, index=table.index, copy=False)
+
+    def plain_numbers(self) -> set[str]:
+        """The columns in use to read as floats from a text file; the others are text, whatever they look like there."""
+        return {name for name, kind in self.columns_.items() if kind == NUMBER and name not in self.notations_}
 
     def require_columns(self, names: list[str]) -> None:
         """Raise a `TableError` that suggests names if a table with these columns lacks columns of the fit.

@@ -1,0 +1,174 @@
+"""Parts of a table that is spread over text or Parquet files."""
+
+import itertools
+import math
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from fewlabel import files
+from fewlabel.dask.gather import MOST, Pool, gather
+from fewlabel.exceptions import TableError
+from fewlabel.tables.pieces import read_pieces
+from fewlabel.text import short
+
+_BATCH_ROWS = 2**16
+_GROUPS = 8  # row groups of a Parquet file that one task reads
+_ENCODED_ROWS = 2**18  # rows of a Parquet file that one task encodes, unless a row group has more
+
+
+class Weights(NamedTuple):
+    """A column of weights in the files, and its decimal separator there."""
+
+    column: str
+    decimal: str = "."
+
+    def read(self, rows: pa.Table, path: Path) -> np.ndarray:
+        """The weights as floats; an error if they are not."""
+        column = rows[self.column]
+        try:
+            if self.decimal != "." and pa.types.is_string(column.type):
+                column = pa.compute.replace_substring(column, self.decimal, ".")
+            weights = column.cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:
+            weights = np.array([np.nan])
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise TableError(
+                f"{path}: column {short(self.column)!r} has weights that are not numbers from 0 on: replace negative, "
+                "infinite and missing ones"
+            )
+        return weights
+
+
+class Source(NamedTuple):
+    """A part of a table that one task reads: a text file, or some row groups of a Parquet file."""
+
+    path: Path
+    groups: tuple[int, ...] | None
+
+    def batches(self, names: list[str]) -> Iterator[pa.Table]:
+        """The rows, batch by batch; the cells of a text file as they are written."""
+        if self.groups is None:
+            yield from _text_batches(self.path, names)
+            return
+        import pyarrow.parquet as pq
+
+        with files.readable_errors(self.path), pq.ParquetFile(self.path, pre_buffer=False) as file:
+            for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=list(self.groups), columns=names):
+                yield pa.Table.from_batches([batch])
+
+    def weighted(self, names: list[str], weights: Weights, name: str) -> Iterator[pa.Table]:
+        """The same, with the weights as a further column of that name."""
+        for rows in self.batches(names):
+            yield rows.append_column(name, pa.array(weights.read(rows, self.path)))
+
+    def frames(self, numbers: Collection[str], texts: Collection[str], decimal: str = ".") -> Iterator[pd.DataFrame]:
+        """The rows, batch by batch, with floats and texts in the columns of a text file."""
+        if self.groups is None:
+            for read in read_pieces(self.path, _BATCH_ROWS, numbers, texts, decimal=decimal):
+                yield read()
+        else:
+            yield from map(files.as_frame, self.batches([*numbers, *texts]))
+
+
+def _text_batches(path: Path, names: list[str]) -> Iterator[pa.Table]:
+    from pyarrow import csv
+
+    with files.readable_errors(path):
+        reader = csv.open_csv(
+            path,
+            csv.ReadOptions(block_size=2**23),
+            csv.ParseOptions(delimiter=files.separator_of(path), newlines_in_values=True),
+            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=names),
+        )
+        with reader:
+            for batch in reader:
+                yield pa.Table.from_batches([batch])
+
+
+def find_sources(paths: Iterable[Path]) -> list[Source]:
+    """The parts of text or Parquet files; a folder stands for the files in it, by name.
+
+    Raises
+    ------
+    TableError
+        If a folder has no such file, a file is of another kind, or there are both kinds.
+    """
+    import pyarrow.parquet as pq
+
+    found = []
+    for path in itertools.chain.from_iterable(map(files.files_of, paths)):
+        if files.is_text_file(path):
+            found.append(Source(path, None))
+            continue
+        with files.readable_errors(path):
+            n_groups = pq.read_metadata(path).num_row_groups
+        found += [Source(path, tuple(range(k, min(k + _GROUPS, n_groups)))) for k in range(0, n_groups, _GROUPS)]
+    kinds = {source.groups is None: source.path for source in found}
+    if len(kinds) > 1:
+        raise TableError(
+            f"{kinds[True]} is a text file and {kinds[False]} is not: name files of one kind, as the types of columns "
+            "are read from text, and stored in Parquet files"
+        )
+    return found
+
+
+def split_sources(sources: list[Source]) -> list[Source]:
+    """The same rows in parts that are small enough to be encoded at once: whole text files, or fewer row groups."""
+    import pyarrow.parquet as pq
+
+    found = []
+    for source in sources:
+        if source.groups is None:
+            found.append(source)
+            continue
+        metadata = pq.read_metadata(source.path)
+        ends = np.cumsum([metadata.row_group(k).num_rows for k in source.groups])
+        parts = (ends - 1) // _ENCODED_ROWS  # the part that the last row of a group is in
+        found += [Source(source.path, tuple(np.array(source.groups)[parts == k].tolist())) for k in np.unique(parts)]
+    return found
+
+
+def gather_files(
+    sources: list[Source],
+    target: str,
+    names: list[str],
+    *,
+    weights: Weights | None = None,
+    most: int = MOST,
+    seed: int = 0,
+) -> Pool:
+    """The pool of the given columns of text or Parquet files, see `find_sources`; with weights it has them, too."""
+    if weights is None:
+        share = _share_to_keep(sources, target, most)
+        return gather(sources, partial(Source.batches, names=names), target, most=most, share=share, seed=seed)
+    name = "weight"
+    while name in names:
+        name += "_"
+    read = partial(Source.weighted, names=names, weights=weights, name=name)
+    return gather(sources, read, target, most=most, weight=name, seed=seed)
+
+
+def _share_to_keep(sources: list[Source], target: str, most: int) -> float:
+    """The share of rows without a label that leaves at least `most` of them, by the statistics of Parquet files."""
+    import pyarrow.parquet as pq
+
+    n_missing = 0
+    for path in {source.path for source in sources}:
+        if files.is_text_file(path):
+            return math.inf
+        with files.readable_errors(path):
+            found = pq.read_metadata(path)
+        if target not in found.schema.names:
+            return math.inf
+        at = found.schema.names.index(target)
+        for k in range(found.num_row_groups):
+            counted = found.row_group(k).column(at).statistics
+            n_missing += counted.null_count if counted is not None and counted.has_null_count else 0
+    # The number of keys below the share varies by chance: it is five standard deviations larger than needed.
+    return min(1.0, (most + 5 * most**0.5) / max(n_missing, 1))
