@@ -46,6 +46,30 @@ def test_selectors_see_test_labels_only_where_the_page_says_so(monkeypatch):
         assert fold.draw == 1
 
 
+def test_relief_takes_as_many_columns_as_fscrf_whose_search_is_not_repeated(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    table = pd.DataFrame(rng.normal(size=(60, 6)) + y[:, None] * (np.arange(6) < 3))
+    monkeypatch.setattr(fscrf, "multiclass", lambda name, data_home: (table, y))
+    monkeypatch.setattr(fscrf, "_kept", {})
+    experiment = get_suite("fscrf")["Table 3.3"]
+    setting = experiment.settings[0]
+    fold = experiment.problem("pima", setting, 3)
+    alone = fscrf.support(table.iloc[fold.seen], fold.seen_classes, "Relief", 3, max_samples=20, n_neighbors=1)
+    selectors = []
+    inner = fscrf.support
+
+    def counted(X, y, method, *args, **kwargs):
+        selectors.append(method)
+        return inner(X, y, method, *args, **kwargs)
+
+    monkeypatch.setattr(fscrf, "support", counted)
+    kept = {m: fscrf._support_of_fold(fold, m, 3, 20, 1) for m in ("FSCRF", "Relief")}
+    np.testing.assert_array_equal(kept["Relief"], alone)
+    assert kept["Relief"].sum() == kept["FSCRF"].sum() > 0
+    assert selectors == ["FSCRF", "Relief"]
+
+
 def test_llgc_is_the_limit_of_its_iteration():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 4]) / 8

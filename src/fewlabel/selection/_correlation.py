@@ -178,8 +178,8 @@ def symmetric_uncertainty(codes, other, has_gaps=None, other_has_gaps=False):
     """
     result = np.zeros(len(codes))
     for j, column in enumerate(codes):
-        counts = np.zeros((column.max() + 1, other.max() + 1))
-        np.add.at(counts, (column, other), 1)
+        shape = int(column.max()) + 1, int(other.max()) + 1
+        counts = np.bincount(column * shape[1] + other, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
         if has_gaps is not None:
             counts = distribute_gaps(counts, int(has_gaps[j]), int(other_has_gaps))
         h, h_other = entropy(counts.sum(axis=1)), entropy(counts.sum(axis=0))

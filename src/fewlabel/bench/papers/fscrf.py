@@ -180,12 +180,17 @@ def _support_of_fold(problem, method, seed, n_sampled, n_neighbors):
     key = (problem.name, method, seed, n_sampled, n_neighbors, told)
     if key not in _kept:
         options = dict(max_samples=n_sampled, n_neighbors=n_neighbors)
+        if method == "Relief":
+            options["n_columns"] = _support_of_fold(problem, "FSCRF", seed, n_sampled, n_neighbors).sum()
         _kept[key] = support(problem.X.iloc[problem.seen], problem.seen_classes, method, seed, **options)
     return _kept[key]
 
 
-def support(X, y, method, seed, **sample):
-    """Mask of the columns that a method keeps; `sample` holds the parameters of FSCRF and ReliefF."""
+def support(X, y, method, seed, n_columns=None, **sample):
+    """Mask of the columns that a method keeps; `sample` holds the parameters of FSCRF and ReliefF.
+
+    `n_columns` is the number of those that FSCRF keeps, which Relief keeps too; None: found here.
+    """
     text = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])]
     nominal = np.array(text, dtype=object) if text else "auto"
     options = dict(nominal_features=nominal, random_state=seed, **sample)
@@ -195,9 +200,9 @@ def support(X, y, method, seed, **sample):
         selector = fewlabel.CorrelationSubsetSelector(rules="weka", nominal_features=nominal)
     elif method == "LVF":
         selector = fewlabel.ConsistencySubsetSelector(nominal_features=nominal)
-    elif method == "Relief":  # as many columns as FSCRF
-        n_columns = max(support(X, y, "FSCRF", seed, **sample).sum(), 1)
-        selector = fewlabel.ReliefFSelector(int(n_columns), **options)
+    elif method == "Relief":
+        n_columns = support(X, y, "FSCRF", seed, **sample).sum() if n_columns is None else n_columns
+        selector = fewlabel.ReliefFSelector(max(int(n_columns), 1), **options)
     elif method in _TOP:
         selector = fewlabel.ReliefFSelector(min(_TOP[method], X.shape[1]), **options)
     else:
