@@ -18,10 +18,10 @@ def rows():
     return scores, weights
 
 
-def _exact_slopes(scores, weights, factors, bounds=BOUNDS, pairs=PAIRS):
-    return pair_losses.exact_slopes(
-        scores, np.stack([np.exp(-scores), np.exp(scores)]), weights, factors, bounds, pairs
-    )
+def _exact_slopes(scores, weights, bounds=BOUNDS):
+    order = np.lexsort((weights, scores, np.searchsorted(bounds, np.arange(28), side="right")))
+    powers = np.stack([np.exp(-scores), np.exp(scores)])
+    return pair_losses.exact_slopes(order, powers, weights, 2.0, bounds, PAIRS)
 
 
 def test_slopes_are_the_sums_over_pairs(rows):
@@ -33,22 +33,21 @@ def test_slopes_are_the_sums_over_pairs(rows):
                 wrong = 1 / (1 + np.exp(scores[i] - scores[j]))
                 expected[:, i] += coefficient * weights[j] * np.array([wrong, wrong * (1 - wrong)])
                 expected[:, j] += coefficient * weights[i] * np.array([-wrong, wrong * (1 - wrong)])
-    factors = np.linspace(1, 2, 28)
-    np.testing.assert_allclose(_exact_slopes(scores, weights, factors), expected * factors, rtol=1e-13)
+    np.testing.assert_allclose(_exact_slopes(scores, weights), 2 * weights * expected, rtol=1e-13)
 
 
 def test_slopes_do_not_depend_on_the_order_of_the_rows(rows):
     scores, weights = rows
-    rng, slopes = np.random.default_rng(1), _exact_slopes(scores, weights, weights)
+    rng, slopes = np.random.default_rng(1), _exact_slopes(scores, weights)
     for _ in range(5):
         order = np.concatenate([rng.permutation(np.arange(lo, hi)) for lo, hi in pairwise(BOUNDS)])
-        again = _exact_slopes(scores[order], weights[order], weights[order])
+        again = _exact_slopes(scores[order], weights[order])
         np.testing.assert_array_equal(again, slopes[:, order])
 
 
 def test_slopes_without_partners(rows):
     scores, weights = rows
-    assert not _exact_slopes(scores, weights, weights, np.array([0, 28, 28, 28])).any()
+    assert not _exact_slopes(scores, weights, np.array([0, 28, 28, 28])).any()
 
 
 @pytest.mark.parametrize("spread", [0.01, 1, 10])

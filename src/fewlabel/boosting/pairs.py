@@ -156,12 +156,11 @@ def _exponential_slopes(rows, center, terms, factor):
 
 
 def _exact_slopes(rows, center, pairs, factor):
-    """Exact sums over all pairs."""
+    """Exact sums over all pairs, in the order of the scores, so that they do not depend on the order of the rows."""
     distances, weights = rows.scores - center, np.concatenate(rows.weights)
+    order = np.lexsort((weights, rows.scores, np.repeat(np.arange(3), rows.sizes)))
     powers = np.stack([np.exp(-distances), np.exp(distances)])
-    rows.derivatives = pair_losses.exact_slopes(
-        rows.scores, powers, weights, factor * weights, rows.bounds, np.array(pairs)
-    )
+    rows.derivatives = pair_losses.exact_slopes(order, powers, weights, factor, rows.bounds, np.array(pairs))
 
 
 def _loss_on_grid(rows, scale, n_nodes, pairs):

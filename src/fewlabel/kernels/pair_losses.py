@@ -41,18 +41,18 @@ def pair_sums(inverse, direct, better_weights, worse_weights, better, worse):
 
 
 @njit(cache=True, nogil=True)
-def exact_slopes(scores, powers, weights, factors, bounds, pairs):
+def exact_slopes(order, powers, weights, factor, bounds, pairs):
     """Negative gradient and Hessian of the logistic loss at each row, summed over all pairs.
-
-    The rows of a group are visited in the order of their scores, so that sums do not depend on the order of the rows.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_rows,)
+    order : ndarray of shape (n_rows,), int64
+        The rows of each group in the order in which they are summed.
     powers : ndarray of shape (2, n_rows)
         :math:`e^{-f}` and :math:`e^f` of each row, f being the distance of its score from a center.
-    weights, factors : ndarray of shape (n_rows,)
-        Weight of each row as a partner, and the factor of its own derivatives.
+    weights : ndarray of shape (n_rows,)
+    factor : float
+        Of the derivatives.
     bounds : ndarray of shape (4,), int64
         Rows ``bounds[g]:bounds[g + 1]`` are group g.
     pairs : ndarray of shape (n_pairs, 3)
@@ -62,24 +62,25 @@ def exact_slopes(scores, powers, weights, factors, bounds, pairs):
     -------
     ndarray of shape (2, n_rows)
     """
-    order, derivatives = np.empty(scores.size, dtype=np.int64), np.zeros((2, scores.size))
-    for g in range(3):
-        lo, hi = bounds[g], bounds[g + 1]
-        by_weight = np.argsort(weights[lo:hi], kind="mergesort")
-        by_score = np.argsort(scores[lo:hi][by_weight], kind="mergesort")
-        order[lo:hi] = lo + by_weight[by_score]
+    n = order.size
+    inverse, direct, ordered_weights, derivatives = np.empty(n), np.empty(n), np.empty(n), np.zeros((2, n))
+    for k in range(n):
+        i = order[k]
+        inverse[k], direct[k], ordered_weights[k] = powers[0, i], powers[1, i], weights[i]
     for p in range(pairs.shape[0]):
-        a, b, coefficient = np.int64(pairs[p, 0]), np.int64(pairs[p, 1]), pairs[p, 2]
-        of_a, of_b = order[bounds[a] : bounds[a + 1]], order[bounds[b] : bounds[b + 1]]
-        better, worse = np.zeros((2, of_a.size)), np.zeros((2, of_b.size))
-        pair_sums(powers[0][of_a], powers[1][of_b], weights[of_a], weights[of_b], better, worse)
-        for k in range(of_a.size):
-            derivatives[0, of_a[k]] += coefficient * better[0, k]
-            derivatives[1, of_a[k]] += coefficient * better[1, k]
-        for k in range(of_b.size):
-            derivatives[0, of_b[k]] -= coefficient * worse[0, k]
-            derivatives[1, of_b[k]] += coefficient * worse[1, k]
-    derivatives *= factors
+        g, h = np.int64(pairs[p, 0]), np.int64(pairs[p, 1])
+        a, b = slice(bounds[g], bounds[g + 1]), slice(bounds[h], bounds[h + 1])
+        sums = np.zeros((2, n))
+        pair_sums(inverse[a], direct[b], ordered_weights[a], ordered_weights[b], sums[:, a], sums[:, b])
+        for k in range(bounds[g], bounds[g + 1]):
+            derivatives[0, order[k]] += pairs[p, 2] * sums[0, k]
+            derivatives[1, order[k]] += pairs[p, 2] * sums[1, k]
+        for k in range(bounds[h], bounds[h + 1]):
+            derivatives[0, order[k]] -= pairs[p, 2] * sums[0, k]
+            derivatives[1, order[k]] += pairs[p, 2] * sums[1, k]
+    for i in range(n):
+        for r in range(2):
+            derivatives[r, i] *= factor * weights[i]
     return derivatives
 
 
@@ -131,8 +132,9 @@ def loss_on_grid(scores, weights, bounds, pairs, scale, n_nodes):
     mass, loss = np.empty((3, n_nodes)), np.empty(2 * n_nodes - 1)
     grid = np.empty(n_nodes, dtype=np.int64)
     for g in range(3):
-        lo, hi = bounds[g], bounds[g + 1]
-        mass[g] = spread(scores[lo:hi], weights[lo:hi], MASS_UNIT, grid, scale, 0, hi - lo) / MASS_UNIT
+        of_group = spread(scores, weights, MASS_UNIT, grid, scale, bounds[g], bounds[g + 1])
+        for k in range(n_nodes):
+            mass[g, k] = of_group[k] / MASS_UNIT
     for k in range(loss.size):
         distance = (k + 1 - n_nodes) / scale[1]
         loss[k] = max(distance, 0.0) + np.log1p(np.exp(-abs(distance)))

@@ -373,18 +373,22 @@ def grow(codes, n_codes, keys, per_weight, derivatives, draws, tried, terms):
     n_levels, n_rows, one_cut = columns.shape[0], keys.size, cuts.shape[1] > 0
     found, scores = np.zeros((n_levels, 3), dtype=np.int64), np.zeros(n_levels)
     leaf, packed = np.zeros(n_rows, dtype=np.uint8), np.empty(n_rows, dtype=np.int64)
+    factors, sizes = np.ones(n_rows), np.empty((3, n_rows))
     if draws_rows:
-        variates = np.empty(n_rows)
-        draw_variates(keys, round_key, variates, 0, n_rows)
-        derivatives *= variates
-    totals = order_free_sum(np.abs(derivatives[0])), order_free_sum(np.abs(derivatives[1]))
+        draw_variates(keys, round_key, factors, 0, n_rows)
+    for i in range(n_rows):
+        for r in range(2):
+            derivatives[r, i] *= factors[i]
+            sizes[r, i] = abs(derivatives[r, i])
+        sizes[2, i] = derivatives[0, i] * derivatives[0, i] * per_weight[i]
+    totals = order_free_sum(sizes[0]), order_free_sum(sizes[1])
     if min(totals) < TINY:
         return found[:0], scores[:0], scores[:0], leaf
     units = totals[0] / PACKED_TOTAL, totals[1] / PACKED_TOTAL
     pack(derivatives, units, packed, 0, n_rows)
     score_unit, packed_l2 = units[0] / np.sqrt(units[1]), l2 / units[1]
     if noise > 0.0:
-        noise = noise * np.sqrt(order_free_sum(derivatives[0] * derivatives[0] * per_weight)) / score_unit
+        noise = noise * np.sqrt(order_free_sum(sizes[2])) / score_unit
     only_cut, up = np.ones_like(n_cuts), np.zeros(n_codes, dtype=np.uint8)
     for level in range(n_levels):
         drawn, n_leaves = columns[level], 1 << level
