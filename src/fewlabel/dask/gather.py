@@ -53,13 +53,14 @@ class Pool:
         if self.weight is not None:
             weights = _read_weights(rows[self.weight])
             rows, keys = rows.filter(pa.array(weights > 0)), -np.log1p(-keys[weights > 0]) / weights[weights > 0]
-        codes, found = pd.factorize(rows[self.target].to_pandas(), use_na_sentinel=False)
-        values = [None if pd.isna(value) else value for value in found.tolist()]
+        codes, values = _factorize(rows[self.target])
         limits = np.array([self._limits.get(value, math.inf) for value in values])
         chosen = np.flatnonzero(keys < limits[codes])
         taken = rows.take(pa.array(chosen))
-        for k, (value, count) in enumerate(zip(values, np.bincount(codes, minlength=len(values)).tolist())):
-            self.counts[value] = self.counts.get(value, 0) + count
+        counts = np.bincount(codes, minlength=len(values))
+        for k in np.flatnonzero(counts):
+            value = values[k]
+            self.counts[value] = self.counts.get(value, 0) + int(counts[k])
             of_value = codes[chosen] == k
             self._keep(value, keys[chosen][of_value], taken.filter(pa.array(of_value)))
         if len(self.counts) > _MOST_LABELS:
@@ -148,6 +149,19 @@ class Pool:
             for part, n in zip(found, (n_labeled, n_others - start))
         )
         return one, other
+
+
+def _factorize(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
+    """The distinct values of a column, None for missing ones, and the position of each row's value among them.
+
+    Arrow encodes a column of few values, most of them missing, several times as fast as pandas makes objects of it.
+    """
+    encoded = column.combine_chunks().dictionary_encode()
+    values = [None if pd.isna(value) else value for value in encoded.dictionary.to_pandas().tolist()]
+    places = {value: k for k, value in enumerate(dict.fromkeys([*values, None]))}
+    codes = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    codes = np.array([places[value] for value in [*values, None]])[codes]
+    return codes, list(places)
 
 
 def _with_weights(rows: pa.Table, name: str, weights: np.ndarray) -> pa.Table:
