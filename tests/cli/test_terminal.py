@@ -6,12 +6,14 @@ import signal
 import struct
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fewlabel.cli.fit import FILES
+from fewlabel.cli.terminal import progress
 
 pty = pytest.importorskip("pty", reason="pseudo-terminals are a matter of Unix")
 fcntl = pytest.importorskip("fcntl")
@@ -77,6 +79,19 @@ def test_a_narrow_window():
     code, shown = on_a_terminal(["methods"], columns=40)
     assert code == 0, shown
     assert max(len(line) for line in plain(shown).splitlines()) <= 40
+
+
+def test_a_ctrl_c_that_python_dropped_is_raised_again():
+    before, found = signal.getsignal(signal.SIGINT), []
+    with suppress(KeyboardInterrupt), progress(quiet=True) as report:
+        report(1, 3, "first")
+        with suppress(KeyboardInterrupt):  # as in a callback of the garbage collector
+            signal.raise_signal(signal.SIGINT)
+        found.append("lost")
+        report(2, 3, "second")
+        found.append("went on")
+    assert found == ["lost"]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_leaves_no_file():
