@@ -1,11 +1,12 @@
 """Experience: what members achieved elsewhere, and what their out-of-fold scores add to it."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from fewlabel.auto import Experience, Trial, portfolio
+from fewlabel.auto import Experience, Trial, portfolio, use_experience
 from fewlabel.auto._experience import experience, from_angle, to_angle
 
 NAMES = ["a", "b", "c"]
@@ -96,3 +97,11 @@ def test_the_experience_of_the_package_is_about_its_members():
     for matrix in (found.covariance, found.noise):
         np.testing.assert_array_equal(matrix, matrix.T)
         assert np.linalg.eigvalsh(matrix).min() > 0
+
+
+def test_another_experience_is_used_in_its_block_and_thread_only(learned):
+    usual = experience()
+    with use_experience(learned), ThreadPoolExecutor(1) as pool:
+        assert experience() is learned
+        assert pool.submit(experience).result() is usual
+    assert experience() is usual

@@ -1,13 +1,17 @@
 """`fewlabel bench experience`: cells that are kept, a data file, and figures on tables left out."""
 
 import json
+from importlib import resources
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
-from fewlabel.auto import Experience
-from fewlabel.bench import experience
+from fewlabel.auto import Experience, Trial
+from fewlabel.auto._experience import experience as auto_experience
+from fewlabel.bench import experience, get_suite
+from fewlabel.bench.papers import few_labels
 from fewlabel.cli.main import app
 
 NAMES = ["logistic regression", "naive Bayes"]
@@ -77,3 +81,51 @@ def test_the_labels_of_a_table_do_not_reach_its_own_experience(folder, monkeypat
 def test_a_folder_without_cells_is_named(tmp_path):
     with pytest.raises(ValueError, match="has no cells"):
         experience.read_cells(tmp_path)
+
+
+def test_the_experience_of_the_package_comes_from_its_trials():
+    shipped = json.loads(resources.files("fewlabel.auto").joinpath("experience.json").read_text())
+    learned = experience.experience_without("no table").state
+    assert learned["members"] == shipped["members"]
+    assert learned["rule"] == shipped["rule"]
+    for name in ("mean", "slope", "bias", "covariance", "noise"):
+        np.testing.assert_allclose(learned[name], shipped[name], atol=1e-4)
+
+
+def test_a_table_left_out_takes_those_with_its_rows_along():
+    trials = [Trial(name, 9, np.ones(2), np.ones(2)) for name in ("dna", "splice", "sonar", "sick")]
+    assert [trial.table for trial in experience.without(trials, "splice")] == ["sonar", "sick"]
+    assert [trial.table for trial in experience.without(trials, "hypothyroid")] == ["dna", "splice", "sonar"]
+    assert experience.without(trials, "wine") == trials
+
+
+def test_a_written_trial_is_read_again(folder, monkeypatch):
+    names, cells = experience.read_cells(folder)
+    rule = json.loads((folder / "experience.json").read_text())["rule"]
+    monkeypatch.setattr(experience.resources, "files", lambda package: folder)
+    expected = Experience.learn([cell.trial for cell in cells if cell.about["table"] != "wine"], names, rule)
+    np.testing.assert_allclose(experience.experience_without("wine").mean, expected.mean, atol=1e-5)
+
+
+def test_few_labels_leaves_the_table_out_of_the_experience(monkeypatch):
+    suite, asked, used = get_suite("few-labels"), [], []
+    ranking = next(one for one in suite.experiments if one.name == "All methods")
+
+    class Spy(LogisticRegression):
+        def fit(self, X, y):
+            used.append(auto_experience())
+            return super().fit(X, y)
+
+    def ask(name):
+        asked.append(name)
+        return found
+
+    found = experience.experience_without("wdbc")
+    monkeypatch.setattr(few_labels, "experience_without", ask)
+    monkeypatch.setattr(few_labels.fewlabel, "AutoClassifier", lambda random_state: Spy())
+    problem = ranking.problem("wdbc", ranking.settings[2], 0)
+    for method in ("AutoClassifier, table left out", "AutoClassifier"):
+        ranking.outcome(problem, ranking.settings[2], method, 0)
+    assert asked == ["wdbc"]
+    assert used[0] is found
+    assert used[1] is not found

@@ -3,7 +3,7 @@
 from fewlabel.auto._board import AdditiveChoice
 from fewlabel.auto._classifier import BLOCK, AutoClassifier
 from fewlabel.auto._effect import UnlabeledEffect
-from fewlabel.auto._experience import Experience, Trial
+from fewlabel.auto._experience import Experience, Trial, use_experience
 from fewlabel.auto._fitted import RANK_EDGE
 from fewlabel.auto._learning_curve import LearningCurve, learning_curve
 from fewlabel.auto._members import default_members, portfolio
@@ -25,5 +25,6 @@ __all__ = [
     "learning_curve",
     "observe_members",
     "portfolio",
+    "use_experience",
     "weigh_members",
 ]

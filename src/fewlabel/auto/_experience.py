@@ -2,6 +2,8 @@
 
 import functools
 import json
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import resources
 from typing import NamedTuple
 
@@ -212,10 +214,32 @@ class Experience:
         return weights / weights.sum()
 
 
-@functools.cache
+_of_the_caller: ContextVar[Experience | None] = ContextVar("experience", default=None)
+
+
 def experience():
-    """The experience that comes with the package."""
+    """The experience that comes with the package, or that of `use_experience`."""
+    return _of_the_caller.get() or _of_the_package()
+
+
+@functools.cache
+def _of_the_package():
     return Experience(json.loads(resources.files("fewlabel.auto").joinpath("experience.json").read_text("utf-8")))
+
+
+@contextmanager
+def use_experience(found):
+    """Let fits of `AutoClassifier` in this block, and in this thread, start from another experience.
+
+    Parameters
+    ----------
+    found : Experience
+    """
+    token = _of_the_caller.set(found)
+    try:
+        yield
+    finally:
+        _of_the_caller.reset(token)
 
 
 def to_angle(auc):

@@ -7,6 +7,7 @@ of its rule, and figures of the choice on tables that neither was learned from.
 import itertools
 import json
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,8 @@ LEFT_OUT = (
     *("ring", "german.numer", "glass", "creditcard-fraud", "ssl-Text", "text1-macwin", "lung-cancer", "iris"),
     *("phoneme", "vehicle2"),
 )
+# Tables with the same rows, some with other labels or columns: the experience of one knows something of the others.
+SAME_ROWS = ({"credit-g", "german.numer"}, {"hypothyroid", "sick"}, {"dna", "splice"}, {"ring", "ringnorm"})
 # Positive class where the registry names none and not the rarest: a table of several classes is one against the rest.
 POSITIVE = {
     "letter": "U",
@@ -187,7 +190,7 @@ def leave_one_table_out(names: list[str], cells: list[Cell]) -> tuple[dict[str, 
     of_table = np.array([cell.about["table"] for cell in cells])
     found = np.zeros((len(rules), len(cells)))
     for name in np.unique(of_table):
-        others = [trial for trial in trials if trial.table != name]
+        others = without(trials, name)
         for r, rule in enumerate(rules):
             learned = Experience.learn(others, names, rule)
             for place in np.flatnonzero(of_table == name):
@@ -198,6 +201,52 @@ def leave_one_table_out(names: list[str], cells: list[Cell]) -> tuple[dict[str, 
         about = {key: cell.about[key] for key in ("table", "share", "draw")}
         rows.append({**about, **dict(zip(names, cell.about["auc"])), ENSEMBLE: found[best, k]})
     return rules[int(np.argmax(found.mean(axis=1)))], pd.DataFrame(rows)
+
+
+def without(trials: list[Trial], name: str) -> list[Trial]:
+    """The trials that know nothing of a table."""
+    related = {name}.union(*(same for same in SAME_ROWS if name in same))
+    return [trial for trial in trials if trial.table not in related]
+
+
+def experience_without(name: str) -> Experience:
+    """The experience of the package, as if it had been learned without a table.
+
+    Parameters
+    ----------
+    name : str
+        Of the registry.
+
+    Returns
+    -------
+    Experience
+
+    Examples
+    --------
+    >>> from fewlabel.bench.experience import experience_without
+    >>> experience_without("sonar").members[:2]
+    ['logistic regression', 'linear discriminant']
+    """
+    stored = json.loads(resources.files("fewlabel.bench").joinpath("trials.json").read_text("utf-8"))
+    trials = [
+        Trial(one["table"], one["n_rarest"], np.array(one["auc"]), np.array(one["out_of_fold"], dtype=float))
+        for one in stored["trials"]
+    ]
+    return Experience.learn(without(trials, name), stored["members"], stored["rule"])
+
+
+def _stored(names, rule, trials):
+    """The trials as text, one per line: AUCs with six digits, null where there is none."""
+
+    def numbers(values):
+        return [round(float(value), 6) if np.isfinite(value) else None for value in values]
+
+    lines = [
+        json.dumps(trial._asdict() | {"auc": numbers(trial.auc), "out_of_fold": numbers(trial.out_of_fold)})
+        for trial in trials
+    ]
+    head = json.dumps({"members": names, "rule": rule})[:-1]
+    return head + ', "trials": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
 def _ensemble_auc(cell, experience):
@@ -236,7 +285,9 @@ def figures(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def write(folder: Path) -> pd.DataFrame:
-    """Write experience.json, the data file of the package, and figures.csv into a folder of cells.
+    """Write the data files of the package and figures.csv into a folder of cells.
+
+    experience.json is for `fewlabel.auto`; trials.json, from which it is learned, for `fewlabel.bench`.
 
     Parameters
     ----------
@@ -249,9 +300,11 @@ def write(folder: Path) -> pd.DataFrame:
     """
     names, cells = read_cells(folder)
     rule, scores = leave_one_table_out(names, cells)
-    learned = Experience.learn([cell.trial for cell in cells], names, rule)
+    trials = [cell.trial for cell in cells]
     with atomic_write(folder / "experience.json") as file:
-        file.write(learned.to_json().encode())
+        file.write(Experience.learn(trials, names, rule).to_json().encode())
+    with atomic_write(folder / "trials.json") as file:
+        file.write(_stored(names, rule, trials).encode())
     found = figures(scores)
     scores.to_csv(folder / "scores.csv", index=False)
     found.to_csv(folder / "figures.csv")

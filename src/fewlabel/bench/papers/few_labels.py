@@ -19,12 +19,15 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 import fewlabel
+from fewlabel.auto import use_experience
 from fewlabel.bench.data import as_numbers, binary
+from fewlabel.bench.experience import experience_without
 from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite
 
 _MOST_ROWS = 3000  # of a training and of a test part: label spreading keeps a matrix of all pairs of rows
 _LEAST = 5  # labels of each class
 _AUTO, _PNU, _TREES = "AutoClassifier", "PNU-AUCBoost", "tree AUC boosting"
+_LEFT_OUT = "AutoClassifier, table left out"  # of the experience that it starts from
 _COMPONENTS = "extra trees + components"
 _AUTOGLUON, _AUTOGLUON_PYTHON, _AUTOGLUON_SECONDS = "AutoGluon", "FEWLABEL_AUTOGLUON", 60
 _NEEDS = {"XGBoost": "xgboost", "LightGBM": "lightgbm", "CatBoost": "catboost"}
@@ -46,6 +49,9 @@ class Ranking(Experiment):
     needs = _NEEDS
 
     def outcome(self, problem, setting, method, seed):
+        if method == _LEFT_OUT:
+            with use_experience(experience_without(problem.name)):
+                return self.outcome(problem, setting, _AUTO, seed)
         model, uses_all = self.make(method, seed)
         part = slice(None) if uses_all else problem.known
         model.fit(problem.X[problem.train][part], problem.few[part])
@@ -74,11 +80,11 @@ class AllMethods(Ranking):
         *(_PNU, "RankBoost", "PNUAB", "linear AUC", "LS-AUC (SAMULT)", "SSMAB", "ASSEMBLE", "path neighbors"),
         *("cross-training", "tri-training", "logistic regression", "random forest", "extra trees"),
         *("histogram boosting", "XGBoost", "LightGBM", "CatBoost", "self-training", "label spreading"),
-        *(_COMPONENTS, _TREES, _AUTO),
+        *(_COMPONENTS, _TREES, _AUTO, _LEFT_OUT),
     )
     figures: Sequence[Figure] = (Figure("Learning curves", "labels kept, percent", "percent", mean=True, log=True),)
     compared: Sequence[tuple[str, str]] = (
-        *((_AUTO, other) for other in ("CatBoost", "extra trees", _COMPONENTS, _TREES)),
+        *((one, other) for one in (_AUTO, _LEFT_OUT) for other in ("CatBoost", "extra trees", _COMPONENTS, _TREES)),
         *((_TREES, "CatBoost"), (_TREES, "extra trees"), (_TREES, _PNU), (_PNU, "extra trees"), (_PNU, "RankBoost")),
     )
     repeats = 5
