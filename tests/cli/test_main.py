@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import warnings
@@ -169,34 +168,6 @@ def test_a_write_that_fails_half_way_leaves_the_old_report(quick, capsys, monkey
     assert run(["demo", "--quiet"]) == 130
     assert os.listdir(tmp_path) == ["report.html"]
     assert (tmp_path / "report.html").read_text() == "old"
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no SIGHUP on this system")
-@pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGHUP", None), signal.SIGINT])
-def test_signals_leave_no_temporary_file(number, tmp_path):
-    code = """if True:
-        import signal, sys, time
-        from fewlabel.cli import main
-        from fewlabel.files import atomic_write
-
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever runs the tests may ignore it, as nohup does
-
-        @main.app.command()
-        def hang():
-            with atomic_write("result.csv") as file:
-                file.write(b"half")
-                print("writing", flush=True)
-                time.sleep(100)
-
-        sys.argv = ["fewlabel", "hang"]
-        main.main()
-    """
-    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE) as process:
-        assert process.stdout.readline() == b"writing\n"
-        assert len(os.listdir(tmp_path)) == 1
-        process.send_signal(number)
-        assert process.wait(60) == 128 + number
-    assert os.listdir(tmp_path) == []
 
 
 # The demo ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The command line. The commands import heavy packages themselves, which keeps ``--help`` fast."""
 
 import os
-import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.fit import fit
 from fewlabel.cli.imports import spare_imports
+from fewlabel.cli.interrupts import raise_on_signals, signal_that_came
 from fewlabel.cli.label import label
 from fewlabel.cli.methods import methods
 from fewlabel.cli.next import next_rows
@@ -37,14 +37,14 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; errors are one line on stderr."""
-    received = _interrupt_on("SIGTERM", "SIGHUP")
+    raise_on_signals()
     _show_warnings_as_notes()
     spare_imports()
     code = run(sys.argv[1:])
     if code == INTERRUPTED:  # at once: the interpreter would wait for the methods that are still being fitted
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(128 + received[0] if received else code)
+        os._exit(128 + signal_that_came())
     sys.exit(code)
 
 
@@ -62,21 +62,6 @@ def _show_warnings_as_notes() -> None:
             usual(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show
-
-
-def _interrupt_on(*names: str) -> list[int]:
-    """Treat these signals like Ctrl-C; the list will hold the one that came. A second one ends the process."""
-    received: list[int] = []
-
-    def interrupt(number: int, frame: Any) -> None:
-        received.append(number)
-        signal.signal(number, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    for number in [getattr(signal, name) for name in names if hasattr(signal, name)]:
-        if signal.getsignal(number) is signal.SIG_DFL:  # `nohup` ignores SIGHUP, and so does the command
-            signal.signal(number, interrupt)
-    return received
 
 
 def run(arguments: list[str]) -> int:

@@ -1,12 +1,11 @@
 """What the commands print: results on stdout; notes and progress on stderr."""
 
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fewlabel.cli.interrupts import stop_if_interrupted
 from fewlabel.text import printable, short
 
 Reporter = Callable[[int, int | None, str], None]
@@ -35,38 +34,14 @@ def progress(quiet: bool, lines: bool = True) -> Iterator[Reporter]:
     lines : bool, default=True
         Whether to print lines in a pipe. The total may be None if it is not known.
     """
-    with _no_lost_interrupt() as repeat, _reporter(quiet, lines) as report:
+    with _reporter(quiet, lines) as report:
 
         def report_or_stop(done: int, total: int | None, name: str) -> None:
-            repeat()
+            stop_if_interrupted()
             report(done, total, name)
 
         yield report_or_stop
-
-
-@contextmanager
-def _no_lost_interrupt() -> Iterator[Callable[[], None]]:
-    """A function that raises Ctrl-C again, if it came: Python drops it in a callback of the garbage collector."""
-    came: list[int] = []
-
-    def interrupt(number: int, frame: Any) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
-    def repeat() -> None:
-        if came:
-            raise KeyboardInterrupt
-
-    usual = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT)
-    if usual is not signal.default_int_handler:  # the program that runs the command has its own
-        yield repeat
-        return
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield repeat
-        repeat()
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        stop_if_interrupted()
 
 
 @contextmanager
