@@ -16,7 +16,7 @@ from fewlabel.kernels.stumps import MISSING, N_CODES, UNIT
 
 _NO_STUMP = -1, np.zeros(N_CODES, dtype=np.uint8), 1.0, 1.0  # column, fires, factors of the two kinds
 _REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
-FEW_CELLS = 250_000  # rows times columns of a round: about a tenth of a millisecond of work
+FEW_CELLS = 250_000  # rows times columns of a round, or of a level: about a tenth of a millisecond of work
 
 
 class Split(NamedTuple):

@@ -5,12 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
+from fewlabel.boosting.rows import FEW_CELLS
 from fewlabel.kernels import symmetric_trees
 from fewlabel.kernels.bins import MISSING
 from fewlabel.kernels.symmetric_trees import order_free_sum
 
 _SAMPLE = 4096  # rows by which the smaller leaf of a pair is found
-_AT_ONCE = 250_000  # codes of a level; with more, threads and histograms of the level above save more than calls cost
 
 
 class Rows(Protocol):
@@ -124,7 +124,7 @@ class TreeRows:
         self._run(symmetric_trees.pack, self.derivatives, units, self._packed)
 
     def grow(self, draws, tried, terms):
-        if len(self.scores) * draws[0].shape[1] > _AT_ONCE:
+        if len(self.scores) * draws[0].shape[1] > FEW_CELLS:  # threads and kept histograms save more than calls cost
             return None
         *grown, self._leaf = symmetric_trees.grow(
             self._codes, self._n_codes, self._keys, self._per_weight, self.derivatives, draws, tried, terms
