@@ -385,6 +385,7 @@ def test_learning_curve(cancer):
     X, _, few = cancer
     model = AutoClassifier(["logistic regression"], **QUICK).fit(X, few)
     curve = learning_curve(model, X, few)
+    assert learning_curve(model.set_params(n_jobs=2), X, few) == curve
     assert curve.labels == sorted(curve.labels)
     assert all(low <= s <= high for low, s, high in zip(curve.low, curve.scores, curve.high))
     assert curve._replace(slope=0.5, error=0.1).needed(0.05, 100) == 300

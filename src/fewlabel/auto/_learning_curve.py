@@ -11,6 +11,7 @@ from fewlabel.auto._intervals import interval
 from fewlabel.auto._members import PORTFOLIO
 from fewlabel.auto._weights import combine
 from fewlabel.folds import INDEPENDENT
+from fewlabel.threads import map_in_threads
 
 _SHARES = (0.3, 0.45, 0.67, 1.0)
 _MOST_MEMBERS = 2  # the heaviest members stand for the ensemble
@@ -76,7 +77,8 @@ def learning_curve(model, X, codes, *, sampling=INDEPENDENT, seed=0):
     rows = TrainingRows(X[kept], codes[kept], model.task_, members, seed, model.prior_, sampling.take(kept))
     ranks, weights = [], []
     for member, (_, weight) in zip(members, chosen):
-        found = [attempt(crossfit_with_fewer, rows, member, share) for share in _SHARES]
+        jobs = [(crossfit_with_fewer, rows, member, share) for share in reversed(_SHARES)]  # the longest one first
+        found = list(map_in_threads(lambda job: attempt(*job), jobs, model.n_jobs))[::-1]
         if not any(isinstance(one, Exception) for one in found):
             ranks.append(found)
             weights.append(weight)
