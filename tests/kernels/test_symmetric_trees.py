@@ -32,14 +32,16 @@ def test_cut_histogram_of_the_deepest_level(rows):
         np.testing.assert_array_equal(of_column, sums_by(packed, leaf, side, shape=(128, 3)))
 
 
-def test_histogram_of_counted_leaves(rows):
+@pytest.mark.parametrize("n_leaves", [1, 2, 128])  # columns in pairs in the first two cases: there are enough rows
+@pytest.mark.parametrize("n_columns", [1, 2, 7, 8, 9])
+def test_histogram_of_pairs_and_of_single_columns(rows, n_leaves, n_columns):
     codes, leaf, packed = rows
-    columns, counted = np.arange(9), (np.arange(128) % 3 > 0).astype(np.uint8)
-    hist = symmetric_trees.histogram(codes, columns, leaf, counted, MISSING + 1, packed, 0, N_ROWS)
-    kept = counted[leaf] == 1
-    for of_column, code in zip(hist, codes):
-        expected = sums_by(packed[kept], leaf[kept], code[kept], shape=(128, MISSING + 1))
-        np.testing.assert_array_equal(of_column, expected)
+    columns, leaf = np.random.default_rng(n_columns).permutation(9)[:n_columns], leaf % n_leaves
+    args = codes, columns, leaf, n_leaves, MISSING + 1, packed
+    parts = sum(symmetric_trees.histogram(*args, a, b) for a, b in [(0, 3), (3, 4097), (4097, N_ROWS)])
+    for hist in (parts, symmetric_trees.histogram(*args, 0, N_ROWS)):
+        for of_column, code in zip(hist, codes[columns]):
+            np.testing.assert_array_equal(of_column, sums_by(packed, leaf, code, shape=(n_leaves, MISSING + 1)))
 
 
 def test_packed_and_summed_derivatives(rows):

@@ -10,8 +10,6 @@ from fewlabel.kernels import symmetric_trees
 from fewlabel.kernels.bins import MISSING
 from fewlabel.kernels.symmetric_trees import order_free_sum
 
-_SAMPLE = 4096  # rows by which the smaller leaf of a pair is found
-
 
 class Rows(Protocol):
     """Rows in one part or in several, each a `TreeRows`.
@@ -75,7 +73,6 @@ class TreeRows:
         given = np.ones(len(scores)) if sample_weight is None else sample_weight
         self._per_weight = 1.0 / np.where(given > 0, given, 1.0)
         self._leaf = self._packed = None
-        self._above = None  # columns and histogram of the level above
         # Identical rows with the same label share their bootstrap weight.
         self._keys = np.repeat(np.array([1, 0, -1]).astype(np.uint64), self.sizes)
         self._run(symmetric_trees.hash_rows, self._codes, self._keys, n_columns=len(codes))
@@ -137,25 +134,9 @@ class TreeRows:
         return self._run(kernel, self._codes, columns, cuts, self._leaf, shape, self._packed, n_columns=len(columns))
 
     def histogram(self, columns, n_leaves):
-        """Sums by column, leaf and code.
-
-        If those of the level above are known, rows are only read in the smaller leaf of each pair, and the other leaf
-        has the rest. Sums are integers: the result is the same.
-        """
-        counted, above, leaf = np.ones(n_leaves, dtype=np.uint8), self._above, self._leaf
-        known = n_leaves > 1 and above is not None and np.array_equal(above[0], columns)
-        if known:
-            sample = np.bincount(leaf[:: 1 + len(leaf) // _SAMPLE], minlength=n_leaves)
-            counted[0::2] = sample[0::2] <= sample[1::2]
-            counted[1::2] = 1 - counted[0::2]
-        kernel = symmetric_trees.histogram
-        args = self._codes, columns, leaf, counted, self._n_codes, self._packed
-        hist = self._run(kernel, *args, n_columns=len(columns))
-        if known:
-            rest = above[1] - hist[:, counted == 1]
-            hist[:, counted == 0] = rest
-        self._above = columns, hist
-        return hist.copy()
+        """Sums by column, leaf and code."""
+        args = self._codes, columns, self._leaf, n_leaves, self._n_codes, self._packed
+        return self._run(symmetric_trees.histogram, *args, n_columns=len(columns))
 
     def split(self, column, up):
         """Send all rows one level on, up where `up` of their code is 1."""

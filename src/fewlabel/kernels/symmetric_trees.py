@@ -12,6 +12,7 @@ from fewlabel.jit import njit
 
 _BLOCK = 4096  # gradients of a block (32 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
+_MOST_JOINT = 5000  # leaves and codes of two columns: four such histograms stay in the second-level cache
 PACKED_TOTAL = 2.0**30  # of the integers that gradients become in a histogram
 LEAF_TOTAL = 2.0**52  # of those that give the values of the leaves: floats hold them exactly
 TINY = 1e-200  # gradients that sum to less have nothing left to teach
@@ -97,7 +98,7 @@ def pack(derivatives, units, packed, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def histogram(codes, columns, leaf, counted, n_codes, packed, start, stop):
+def histogram(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
     """Sum the packed gradients of rows ``start:stop`` by column, leaf and code.
 
     Parameters
@@ -107,9 +108,7 @@ def histogram(codes, columns, leaf, counted, n_codes, packed, start, stop):
     columns : ndarray of int64
         Columns to make the histogram of.
     leaf : ndarray of shape (n_rows,), uint8
-    counted : ndarray of shape (n_leaves,), uint8
-        1 for the leaves whose rows are summed; the sums of the others are 0.
-    n_codes : int
+    n_leaves, n_codes : int
     packed : ndarray of shape (n_rows,), int64
         What `pack` wrote.
 
@@ -117,34 +116,76 @@ def histogram(codes, columns, leaf, counted, n_codes, packed, start, stop):
     -------
     ndarray of shape (len(columns), n_leaves, n_codes), int64
     """
-    hist = np.zeros((columns.size, counted.size * n_codes), dtype=np.int64)
-    rows, base = np.empty(_BLOCK, dtype=np.uint16), np.empty(_BLOCK, dtype=np.uint16)
-    weights = np.empty(_BLOCK, dtype=np.int64)
+    joint = n_leaves * n_codes * n_codes
+    if joint > _MOST_JOINT or stop - start < 8 * joint:
+        hist = _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop)
+    else:
+        hist = _of_pairs(codes, columns, leaf, n_leaves, n_codes, packed, start, stop)
+    return hist.reshape((columns.size, n_leaves, n_codes))
+
+
+@njit(cache=True, nogil=True)
+def _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
+    """Find the places of a block's rows in a loop of their own, which is vectorized."""
+    hist = np.zeros((columns.size, n_leaves * n_codes), dtype=np.int64)
+    base, at = np.empty(_BLOCK, dtype=np.uint16), np.empty((4, _BLOCK), dtype=np.uint16)
     for lo in range(start, stop, _BLOCK):
-        hi, n = min(lo + _BLOCK, stop), 0
-        for i in range(lo, hi):
-            rows[n], base[n], weights[n] = i - lo, np.uint16(leaf[i]) * np.uint16(n_codes), packed[i]
-            n += counted[leaf[i]]  # a row that does not count is overwritten by the next one
-        quads = columns.size - columns.size % 4
-        for j in range(0, quads, 4):  # four columns per pass: a gradient is loaded once for four additions
-            c0, c1, c2, c3 = (
-                codes[columns[j], lo:hi],
-                codes[columns[j + 1], lo:hi],
-                codes[columns[j + 2], lo:hi],
-                codes[columns[j + 3], lo:hi],
-            )
-            h0, h1, h2, h3 = hist[j], hist[j + 1], hist[j + 2], hist[j + 3]
-            for k in range(n):
-                w, at, i = weights[k], np.uint64(base[k]), np.uint64(rows[k])
-                h0[at + np.uint64(c0[i])] += w
-                h1[at + np.uint64(c1[i])] += w
-                h2[at + np.uint64(c2[i])] += w
-                h3[at + np.uint64(c3[i])] += w
-        for j in range(quads, columns.size):
-            c0, h0 = codes[columns[j], lo:hi], hist[j]
-            for k in range(n):
-                h0[np.uint64(base[k]) + np.uint64(c0[np.uint64(rows[k])])] += weights[k]
-    return hist.reshape((columns.size, counted.size, n_codes))
+        n = min(lo + _BLOCK, stop) - lo
+        for i in range(n):
+            base[i] = np.uint16(leaf[lo + i]) * np.uint16(n_codes)
+        for j in range(0, columns.size, 4):
+            n_columns = min(4, columns.size - j)
+            for k in range(n_columns):
+                code = codes[columns[j + k], lo : lo + n]
+                for i in range(n):
+                    at[k, i] = base[i] + np.uint16(code[i])
+            _add(hist[j : j + n_columns], at, packed[lo : lo + n])
+    return hist
+
+
+@njit(cache=True, nogil=True)
+def _of_pairs(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
+    """As `_of_columns`, with one addition for two columns, by both of their codes. The last column may be alone."""
+    n_pairs, n_joint = (columns.size + 1) // 2, n_codes * n_codes
+    joint = np.zeros((n_pairs, n_leaves * n_joint), dtype=np.int64)
+    base, at = np.empty(_BLOCK, dtype=np.uint16), np.empty((4, _BLOCK), dtype=np.uint16)
+    for lo in range(start, stop, _BLOCK):
+        n = min(lo + _BLOCK, stop) - lo
+        for i in range(n):
+            base[i] = np.uint16(leaf[lo + i]) * np.uint16(n_joint)
+        for j in range(0, n_pairs, 4):
+            for k in range(min(4, n_pairs - j)):
+                first = 2 * (j + k)
+                one = codes[columns[first], lo : lo + n]
+                other = codes[columns[min(first + 1, columns.size - 1)], lo : lo + n]
+                for i in range(n):
+                    at[k, i] = base[i] + np.uint16(one[i]) * np.uint16(n_codes) + np.uint16(other[i])
+            _add(joint[j : j + 4], at, packed[lo : lo + n])
+    hist = np.zeros((columns.size, n_leaves * n_codes), dtype=np.int64)
+    for j in range(columns.size):
+        for place in range(n_leaves * n_codes):
+            of_leaf = place // n_codes * n_joint
+            for k in range(n_codes):
+                within = place % n_codes * n_codes + k if j % 2 == 0 else k * n_codes + place % n_codes
+                hist[j, place] += joint[j // 2, of_leaf + within]
+    return hist
+
+
+@njit(cache=True, nogil=True)
+def _add(hist, at, weights):
+    """Add the weights to up to four histograms at once: their additions do not wait for each other."""
+    if len(hist) == 4:
+        h0, h1, h2, h3 = hist[0], hist[1], hist[2], hist[3]
+        for i in range(weights.size):
+            h0[at[0, i]] += weights[i]
+            h1[at[1, i]] += weights[i]
+            h2[at[2, i]] += weights[i]
+            h3[at[3, i]] += weights[i]
+    else:
+        for k in range(len(hist)):
+            h0 = hist[k]
+            for i in range(weights.size):
+                h0[at[k, i]] += weights[i]
 
 
 @njit(cache=True, nogil=True)
@@ -179,18 +220,7 @@ def cut_histogram(codes, columns, cuts, leaf, shape, packed, start, stop):
             n_columns = min(4, columns.size - j)
             for k in range(n_columns):
                 _place(codes[columns[j + k], lo : lo + n], np.uint8(cuts[j + k]), np.uint8(missing), base, at[k])
-            if n_columns == 4:
-                h0, h1, h2, h3 = hist[j], hist[j + 1], hist[j + 2], hist[j + 3]
-                for i in range(n):
-                    h0[at[0, i]] += weights[i]
-                    h1[at[1, i]] += weights[i]
-                    h2[at[2, i]] += weights[i]
-                    h3[at[3, i]] += weights[i]
-            else:
-                for k in range(n_columns):
-                    h0 = hist[j + k]
-                    for i in range(n):
-                        h0[at[k, i]] += weights[i]
+            _add(hist[j : j + n_columns], at, weights)
     return hist.reshape((columns.size, n_leaves, 3))
 
 
@@ -396,8 +426,7 @@ def grow(codes, n_codes, keys, per_weight, derivatives, draws, tried, terms):
             hist = cut_histogram(codes, drawn, cuts[level], leaf, (n_leaves, n_codes - 1), packed, 0, n_rows)
             n_tried = only_cut
         else:
-            counted = np.ones(n_leaves, dtype=np.uint8)
-            hist = histogram(codes, drawn, leaf, counted, n_codes, packed, 0, n_rows)
+            hist = histogram(codes, drawn, leaf, n_leaves, n_codes, packed, 0, n_rows)
             n_tried = n_cuts
         key = _mix(round_key ^ np.uint64(level + 1))
         j, cut, missing_up, score = best_split(hist, drawn, n_tried, has_missing, packed_l2, noise, one_cut, key)
