@@ -128,6 +128,9 @@ def test_the_table_of_the_readme_is_that_of_the_results():
         scores = means.loc[f"{percent}% labeled"].mean()
         assert shown == [f"{score:.3f}"[1:] for score in scores]
         assert scores.idxmax() == "AutoClassifier"
+    left_out = cells.query("method == 'AutoClassifier, table left out'").groupby("setting")["score"].mean()
+    shown = [f"{left_out[f'{percent}% labeled']:.3f}"[1:] for percent in (1, 5, 15)]
+    assert "with each left out it has {}, {} and {}".format(*shown) in text
     more = means.loc["15% labeled"]["AutoClassifier"] - means.loc["15% labeled"]["CatBoost"]
     assert abs(more.mean()) < 2 * more.sem()  # level
     n_tables, draws = len(means.loc["15% labeled"]), by_draw.index.get_level_values("repeat").nunique()
