@@ -70,6 +70,14 @@ def test_relief_takes_as_many_columns_as_fscrf_whose_search_is_not_repeated(monk
     assert selectors == ["FSCRF", "Relief"]
 
 
+def test_a_fold_that_keeps_no_column_predicts_the_largest_class():
+    data, train, test = pd.DataFrame(index=range(10)), np.arange(7), np.arange(7, 10)
+    y = np.array([0, 1, 1, 2, 1, 0, 1])
+    for table in ("Table 3.3", "Table 3.4"):
+        predicted = get_suite("fscrf")[table].classify(data, y, train, test, 0)
+        np.testing.assert_array_equal(predicted, [1, 1, 1])
+
+
 def test_llgc_is_the_limit_of_its_iteration():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 4]) / 8

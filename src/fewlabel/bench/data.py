@@ -32,6 +32,8 @@ def multiclass(name: str, data_home: str | None = None) -> tuple[pd.DataFrame, n
 
 def as_numbers(data: pd.DataFrame, train: np.ndarray, *, fill: bool = True) -> np.ndarray:
     """One-hot categories; gaps filled by the median of the training rows."""
+    if data.shape[1] == 0:  # a selector may keep no column
+        return np.empty((len(data), 0))
     values = pd.get_dummies(data, dtype=float).to_numpy(dtype=float)
     if not fill or not np.isnan(values).any():
         return values
