@@ -79,9 +79,16 @@ class RowSpace:
         """Weighted sum of the views at all rows."""
         total = np.zeros((self.n_rows, coefficients[0].shape[1]))
         for v, (c, of_view) in enumerate(zip(view_weights, coefficients)):
-            for part in gen_batches(self.n_rows, 1000):
-                K = self.kernels[v](self.views[v][part], self.views[v]) if self._kept is None else self._kept[v][part]
-                total[part] += K @ (c * of_view)
+            if self._kept is not None:
+                total += self._kept[v] @ (c * of_view)
+                continue
+            X, parts = self.views[v], list(gen_batches(self.n_rows, 1000))
+            for i, rows in enumerate(parts):
+                for others in parts[i:]:  # a kernel is symmetric: each value is computed once, for both of its rows
+                    K = self.kernels[v](X[rows], X[others])
+                    total[rows] += K @ (c * of_view[others])
+                    if others is not rows:
+                        total[others] += K.T @ (c * of_view[rows])
         return total
 
     def coefficients(self, found):
