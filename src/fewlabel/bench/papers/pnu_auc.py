@@ -156,7 +156,7 @@ class Gammas(Experiment):
     settings = (Labeled(5), Labeled(15))
     methods = tuple(f"gamma {gamma:g}" for gamma in (1.0, 0.99, 0.98, 0.95, 0.9, 0.8))
     compared = tuple((method, "gamma 1") for method in methods[1:])
-    repeats = 5
+    repeats = 15
 
     def problem(self, dataset, setting, repeat, data_home=None):
         return AllMethods().problem(dataset, setting, repeat, data_home)
