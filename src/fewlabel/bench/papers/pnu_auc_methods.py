@@ -12,27 +12,26 @@ from sklearn.preprocessing import StandardScaler
 import fewlabel
 from fewlabel.linear.moments import group_moments, solve
 
-ROUNDS = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 750, 1000)  # at full steps
-SMALL_STEPS = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500)
+ROUNDS = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
+SMALL_STEPS = ROUNDS[:-2]  # of our step
 GAMMAS = (0.0, 0.5, 0.9, 0.95, 1.0)  # 1: labeled rows only
 RHOS = (0.0, 0.05)
 OUR_GAMMAS, OUR_RHOS = (0.5, 0.8, 0.9, 0.95, 0.98, 1.0), (0.0, 0.02, 0.05)
-ADA_GAMMAS = (0.1, 0.3, 0.5, 0.7, 0.9)
-SAMULT_GAMMAS = (0.5, 0.8, 0.9, 0.95, 0.98, 1.0)
+ADA_GAMMAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0)
+SAMULT_GAMMAS = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 1.0)
 PNU_GAMMAS = (-1.0, -0.8, -0.5, -0.2, 0.0, 0.2, 0.5, 0.8, 1.0)  # 0: labeled rows only; above 0: PU, below: NU
-FEW_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
-ALPHAS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+ALPHAS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 N_COMPONENTS = 200
-LEAST_SQUARES: dict[str, tuple[str, tuple, tuple]] = {  # risk, gammas, penalties
-    "PNUAUC": ("pnu", PNU_GAMMAS, ALPHAS),
-    "Samult": ("samult", SAMULT_GAMMAS, FEW_ALPHAS),
-    "LSAUC": ("pn", (1.0,), FEW_ALPHAS),
+LEAST_SQUARES: dict[str, tuple[str, tuple]] = {  # risk, gammas
+    "PNUAUC": ("pnu", PNU_GAMMAS),
+    "Samult": ("samult", SAMULT_GAMMAS),
+    "LSAUC": ("pn", (1.0,)),
 }
 _OURS = fewlabel.PNUAUCBoostClassifier
 BOOSTERS: dict[str, tuple[Any, tuple, dict]] = {  # how to make one, rounds, and the values of other parameters
     "PNU-AUCBoost": (_OURS.paper, ROUNDS, {"gamma": GAMMAS, "rho": RHOS}),
     "RBAUC": (_OURS.paper, ROUNDS, {"gamma": (1.0,), "rho": (0.0,)}),
-    "PNUAB": (fewlabel.PNUAdaBoostClassifier, SMALL_STEPS, {"gamma": ADA_GAMMAS}),
+    "PNUAB": (fewlabel.PNUAdaBoostClassifier, ROUNDS, {"gamma": ADA_GAMMAS}),
     "PNU-AUCBoost, our step": (_OURS, SMALL_STEPS, {"gamma": OUR_GAMMAS, "rho": OUR_RHOS}),
     "RBAUC, our step": (_OURS, SMALL_STEPS, {"gamma": (1.0,), "rho": OUR_RHOS}),
 }
@@ -41,7 +40,7 @@ BOOSTERS: dict[str, tuple[Any, tuple, dict]] = {  # how to make one, rounds, and
 def grids() -> dict[str, dict[str, tuple]]:
     """The values of the parameters of each tuned method."""
     boosters = {method: {"rounds": rounds, **grid} for method, (_, rounds, grid) in BOOSTERS.items()}
-    return boosters | {m: {"gamma": gammas, "alpha": alphas} for m, (_, gammas, alphas) in LEAST_SQUARES.items()}
+    return boosters | {m: {"gamma": gammas, "alpha": ALPHAS} for m, (_, gammas) in LEAST_SQUARES.items()}
 
 
 def all_scores(
@@ -83,9 +82,7 @@ def _boosters(make: Any, tried: tuple, grid: dict[str, tuple], rows: Any, few: A
             yield f"{chosen}rounds {rounds}", stages[min(rounds, len(stages)) - 1]
 
 
-def _least_squares(
-    risk: str, gammas: tuple, alphas: tuple, rows: Any, few: Any, new: Any, prior: float, seed: int
-) -> Iterator:
+def _least_squares(risk: str, gammas: tuple, rows: Any, few: Any, new: Any, prior: float, seed: int) -> Iterator:
     """`LeastSquaresAUCClassifier` with Gaussian functions of scaled columns; their moments serve all parameters."""
     scaler = StandardScaler().fit(rows)
     rows, new = scaler.transform(rows), scaler.transform(new)
@@ -93,9 +90,9 @@ def _least_squares(
     F = basis.fit_transform(rows)
     moments, tests = group_moments(F, np.select([few == 1, few == 0], [1, -1])), basis.transform(new)
     for gamma in gammas:
-        coefs, _ = solve(risk, moments, gamma, prior, alphas)
+        coefs, _ = solve(risk, moments, gamma, prior, ALPHAS)
         chosen = f"gamma {gamma:g}, " if len(gammas) > 1 else ""
-        for alpha, coef in zip(alphas, coefs):
+        for alpha, coef in zip(ALPHAS, coefs):
             yield f"{chosen}alpha {alpha:g}", tests @ coef
 
 
