@@ -83,7 +83,8 @@ def small_cells(name, home):
 def shrink(suite, patch):
     """Fewer rows and rounds where a suite makes its own data, or needs many rows."""
     patch.setattr(pnu_auc, "_least_time", lambda fit, *data: (fit(*data), 0.0))  # times differ anyway
-    patch.setattr(pnu_auc_methods, "ROUNDS", (3, 10))
+    few_rounds = {method: (make, (3, 10), grid) for method, (make, _, grid) in pnu_auc_methods.BOOSTERS.items()}
+    patch.setattr(pnu_auc_methods, "BOOSTERS", few_rounds)
     patch.setattr(ada_pu, "_POSITIVES", {"wdbc": 30})
     patch.setattr(ada_pu, "_ROUNDS", 10)
     patch.setattr(ada_pu, "_LATE_ROUNDS", (1, 3))
