@@ -17,12 +17,13 @@ def test_equals_the_exponential_to_two_units_in_the_last_place(values):
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(0.0, 1.0), (-0.0, 1.0), (-1e-300, 1.0), (-709.0, 0.0), (-1e300, 0.0), (-np.inf, 0.0)]
+    ("value", "expected"),
+    [(0.0, 1.0), (-0.0, 1.0), (-1e-300, 1.0), (-709.0, 0.0), (-1e300, 0.0), (-np.inf, 0.0), (np.nan, np.nan)],
 )
 def test_the_ends_of_the_range(value, expected):
     found = np.array([value])
     exp_in_place(found)
-    assert found[0] == expected
+    np.testing.assert_equal(found[0], expected)
 
 
 def test_chunks_do_not_touch_each_other():

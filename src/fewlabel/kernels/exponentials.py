@@ -22,7 +22,7 @@ def exp_in_place(values):
     Parameters
     ----------
     values : ndarray of float64, contiguous
-        Numbers of at most 700; changed in place.
+        Numbers of at most 700, or NaN, which stays; changed in place.
     """
     shifted, bits, power = np.empty(_CHUNK), np.empty(_CHUNK, np.int64), np.empty(_CHUNK)
     integers, scale = shifted.view(np.int64), bits.view(np.float64)
@@ -49,4 +49,7 @@ def exp_in_place(values):
         for i in range(len(part)):
             bits[i] = (integers[i] + _BIAS) << 52
         for i in range(len(part)):
-            part[i] = power[i] * scale[i] if part[i] >= _LEAST else 0.0
+            if part[i] >= _LEAST:
+                part[i] = power[i] * scale[i]
+            elif part[i] < _LEAST:  # NaN stays
+                part[i] = 0.0

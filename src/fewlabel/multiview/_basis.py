@@ -62,7 +62,7 @@ class ViewKernel:
 
 
 def _gaussian(X, Y, gamma):
-    r""":math:`\exp(-\gamma |x - y|^2)` of all rows; three times as fast as the kernel of scikit-learn."""
+    r""":math:`\exp(-\gamma |x - y|^2)` of all rows, in less than half of the time of scikit-learn's kernel."""
     center = Y.mean(axis=0)  # squares far from it would cancel
     X, Y = X - center, Y - center
     ones = np.ones((max(len(X), len(Y)), 1))
