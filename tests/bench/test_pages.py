@@ -121,6 +121,14 @@ def test_an_experiment_of_a_run_replaces_the_stored_one_as_a_whole(curves, tmp_p
     assert counts.to_dict() == {"Table 1": 8, "Table 2": 3}
 
 
+@pytest.mark.parametrize("name", SUITES)
+def test_stored_parameters_are_chosen_once_for_all_draws(pytestconfig, name):
+    """Draws of several runs, each with a choice of its own, would not be what the page says."""
+    stored = pd.read_parquet(pytestconfig.rootpath / "docs" / "results" / name / "results.parquet")
+    keys = ["experiment", "dataset", "setting", "method"]
+    assert "chosen" not in stored or stored.groupby(keys)["chosen"].nunique().max() <= 1
+
+
 def test_numbers_of_a_table():
     experiment = get_suite("paths")["Tables 6.2 to 6.6"]  # errors: lower is better
     scores = {"NMSNN": {"ssl-USPS": [1.0, 3.0], "ssl-COIL": [4.0]}, "1-NN": {"ssl-USPS": [5.0, 5.0], "ssl-COIL": [2.0]}}

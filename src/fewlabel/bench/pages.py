@@ -92,7 +92,7 @@ def add_results(suite: Suite, folder: Path, run: Path) -> None:
         Folder of the stored results.
     run : Path
         Folder of the run. What it has of a method on a dataset, in a setting of an experiment, replaces all stored
-        repeats of it; the rest stays.
+        repeats of it, as parameters are chosen over all of them; the rest stays.
     """
     new, _ = read_results(suite, run)
     if (folder / "results.parquet").exists():
