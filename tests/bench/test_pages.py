@@ -197,6 +197,7 @@ def test_stored_results_of_all_suites_make_their_pages(pytestconfig, tmp_path, m
         made = (tmp_path / page).read_text()
         assert made == (stored / page).read_text(), f"{page} is not what the stored results give"
         assert "(not run)" not in made
+        assert "No results here" not in made
         assert "Not supported by these results" not in made
 
 

@@ -75,12 +75,22 @@ def test_neighbors_by_kernel_values_are_those_by_distance():
     np.testing.assert_array_equal(neighbor_graph(X, 5, far).toarray(), expected)
 
 
+def test_the_rbf_kernel_is_that_of_scikit_learn(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(23, 4)), rng.normal(size=(11, 4))
+    monkeypatch.setattr("fewlabel.multiview._basis._VALUES", 50)  # four rows at a time
+    kernel = ViewKernel("rbf", 1.7, 3, 1.0)
+    np.testing.assert_allclose(kernel(X, Y), rbf_kernel(X, Y, gamma=0.5 / 1.7**2), rtol=1e-13)
+    np.testing.assert_allclose(kernel(X + 1e6, Y + 1e6), kernel(X, Y), rtol=1e-8)  # rows far from the origin
+
+
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_kernels_that_are_kept_are_those_that_are_computed(loss, monkeypatch):
     X, y, _ = skewed()
     model = BalancedMultiviewClassifier(loss, views=VIEWS, initial=LogisticRegression(), random_state=0)
     kept = clone(model).fit(X, y)
     monkeypatch.setattr(_spaces, "_CELLS_KEPT", 0)
+    monkeypatch.setattr(_spaces, "_BLOCK", 30)  # four parts of 100 rows, the last one smaller
     computed = clone(model).fit(X, y)
     np.testing.assert_allclose(kept.decision_function(X), computed.decision_function(X), atol=1e-9)
     assert [entry["n_changed"] for entry in kept.history_] == [entry["n_changed"] for entry in computed.history_]

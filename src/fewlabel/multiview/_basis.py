@@ -6,6 +6,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 
 from fewlabel.kernels.exponentials import exp_in_place
 
@@ -65,10 +66,9 @@ def _gaussian(X, Y, gamma):
     r""":math:`\exp(-\gamma |x - y|^2)` of all rows, in less than half of the time of scikit-learn's kernel."""
     center = Y.mean(axis=0)  # squares far from it would cancel
     X, Y = X - center, Y - center
-    ones = np.ones((max(len(X), len(Y)), 1))
     # One product of matrices gives -gamma (|x|^2 - 2 x'y + |y|^2).
-    left = np.hstack([2 * gamma * X, -gamma * (X * X).sum(axis=1, keepdims=True), -ones[: len(X)]])
-    right = np.hstack([Y, ones[: len(Y)], gamma * (Y * Y).sum(axis=1, keepdims=True)]).T
+    left = np.column_stack([2 * gamma * X, -gamma * row_norms(X, squared=True), np.full(len(X), -1.0)])
+    right = np.column_stack([Y, np.ones(len(Y)), gamma * row_norms(Y, squared=True)]).T
     values = np.empty((len(X), len(Y)))
     for part in gen_batches(len(X), max(1, _VALUES // len(Y))):
         np.matmul(left[part], right, out=values[part])

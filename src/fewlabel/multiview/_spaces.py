@@ -8,6 +8,7 @@ from fewlabel.multiview._exact import ExactSystem
 from fewlabel.multiview._system import MOST_COLUMNS, System
 
 _BATCH = 10_000  # rows
+_BLOCK = 1000  # rows and columns of a part of a kernel matrix that is not kept
 _CELLS_KEPT = 64_000_000  # kernel values of all views that are kept between the rounds: 0.5 GB
 
 
@@ -82,7 +83,7 @@ class RowSpace:
             if self._kept is not None:
                 total += self._kept[v] @ (c * of_view)
                 continue
-            X, parts = self.views[v], list(gen_batches(self.n_rows, 1000))
+            X, parts = self.views[v], list(gen_batches(self.n_rows, _BLOCK))
             for i, rows in enumerate(parts):
                 for others in parts[i:]:  # a kernel is symmetric: each value is computed once, for both of its rows
                     K = self.kernels[v](X[rows], X[others])

@@ -177,7 +177,6 @@ class AllLabels(Experiment):
     name = "All labels"
     datasets = ("insurance-30pct",)
     methods = ("histogram boosting",)
-    tables = False
     repeats = 15
 
     def problem(self, dataset, setting, repeat, data_home=None):
