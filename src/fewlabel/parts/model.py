@@ -1,0 +1,361 @@
+"""FittedModel: a formula of scores, and what turns scores into classes and probabilities."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fewlabel.parts.part import Encoder, Floats, Formula, Ints, Json, Part, Table, Texts
+from fewlabel.thread_limits import one_thread
+
+BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
+_CLASS_TYPES = {
+    "object": object,
+    "str": np.str_,
+    "bool": np.bool_,
+    "int": np.int64,
+    "float": np.float64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoids(Part):
+    r"""Probabilities by one sigmoid per output.
+
+    The decision function is the score plus `offset`, so that 0 is the threshold, and the log-odds are
+    :math:`a \cdot decision + b`. With several outputs the probabilities are divided by their sum.
+
+    Attributes
+    ----------
+    offset, slope, intercept : ndarray of shape (n_outputs,)
+    """
+
+    kind: ClassVar[str] = "sigmoids"
+    offset: Floats
+    slope: Floats
+    intercept: Floats
+
+    def check(self):
+        n_outputs = len(self.offset)
+        self.require(n_outputs > 0, "it has no outputs")
+        self.require(len(self.slope) == len(self.intercept) == n_outputs, "its outputs differ in number")
+
+    @property
+    def n_inputs(self):
+        return len(self.offset)
+
+    def decisions(self, scores):
+        """Decision function of each output; with several, the logarithm of the probability of each class."""
+        decision = scores + self.offset
+        if self.n_inputs == 1:
+            return decision
+        probability = expit(self.slope * decision + self.intercept)
+        return np.log(probability / probability.sum(axis=1, keepdims=True))
+
+    def probabilities(self, decision):
+        """Probability of each class, by the decision function: of two classes the second is the positive one."""
+        if self.n_inputs > 1:
+            return np.exp(decision)
+        margin = self.slope * decision + self.intercept
+        return np.hstack([expit(-margin), expit(margin)])
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax(Part):
+    """Probabilities by the softmax of scores, one per class.
+
+    Attributes
+    ----------
+    slope : float
+        The scores are multiplied by it.
+    n_inputs : int
+        Number of classes.
+    """
+
+    kind: ClassVar[str] = "softmax"
+    slope: float
+    n_inputs: int
+
+    def check(self):
+        self.require(self.n_inputs > 1, "it is for two classes or more")
+
+    def decisions(self, scores):
+        """The scores."""
+        return scores
+
+    def probabilities(self, decision):
+        """Probability of each class."""
+        scaled = self.slope * decision
+        scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        return scaled / scaled.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes(Part):
+    """The classes, in their order.
+
+    Attributes
+    ----------
+    names : list of str, int, float or bool
+    type : {"object", "str", "bool", "int", "float"}
+        Type of the array of classes.
+    """
+
+    kind: ClassVar[str] = "classes"
+    names: Json
+    type: str
+
+    @classmethod
+    def of(cls, classes):
+        """The classes of an array."""
+        classes = np.asarray(classes)
+        kinds = {"O": "object", "U": "str", "b": "bool", "i": "int", "u": "int", "f": "float"}
+        return cls(classes.tolist(), kinds[classes.dtype.kind])
+
+    def check(self):
+        self.require(self.type in _CLASS_TYPES, f"its type is {self.type!r}")
+        self.require(isinstance(self.names, list) and len(self.names) > 1, "there are fewer than two")
+        for name in self.names:
+            self.require(isinstance(name, (str, int, float)), f"a {type(name).__name__} is not a class")
+        self.array()  # NumPy refuses names that are not of the type
+
+    def array(self):
+        """The classes as an array."""
+        return np.array(self.names, dtype=_CLASS_TYPES[self.type])
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence(Part):
+    """What is known of the rows of the fit.
+
+    Attributes
+    ----------
+    out_of_fold : ndarray of shape (n_tested, n_outputs)
+        Decision function of rows by models that were not fitted to them.
+    labeled_rows : ndarray of int of shape (n_tested,)
+        Positions of these rows in the table of the fit.
+    reference : ndarray of shape (n_reference, n_columns) or None
+        Encoded rows of the fit that `explain` compares others with.
+    """
+
+    kind: ClassVar[str] = "evidence"
+    out_of_fold: Table | None = None
+    labeled_rows: Ints | None = None
+    reference: Table | None = None
+
+    def check(self):
+        if self.labeled_rows is not None:
+            self.require(self.out_of_fold is not None, "rows without scores")
+            self.require(len(self.out_of_fold) == len(self.labeled_rows), "there is not one score per labeled row")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel(Part):
+    """A fitted classifier as data: what predicts is what is saved.
+
+    Attributes
+    ----------
+    score : Formula
+        Numbers to one score (two classes: higher means more likely positive) or one per class.
+    link : Sigmoids or Softmax
+        Scores to decision function and probabilities.
+    classes : Classes
+        Sorted.
+    positive : int or None
+        Position of the positive class; None with three classes or more.
+    encoder : Encoder or None
+        Table to numbers; None if the input is the numbers.
+    names : list of str or None
+        Names of the input columns, if they had any.
+    evidence : Evidence
+    cut : float or None
+        Rows whose score for the positive class is above it are positive, in place of 0.
+    target : str
+        Name of the label column.
+    prior : float or None
+        Share of positives that the model was fitted for.
+    about : dict
+        JSON for people: leaderboard, headline, profile, parameters, the rule of the cut.
+    """
+
+    kind: ClassVar[str] = "model"
+    score: Formula
+    link: Sigmoids | Softmax
+    classes: Classes
+    positive: int | None
+    encoder: Encoder | None = None
+    names: Texts | None = None
+    evidence: Evidence = field(default_factory=Evidence)
+    cut: float | None = None
+    target: str = "label"
+    prior: float | None = None
+    about: Json = field(default_factory=dict)
+
+    def check(self):
+        n_classes = len(self.classes.names)
+        n_outputs = self.score.n_outputs
+        self.require(n_outputs == self.link.n_inputs, "the scores do not fit their probabilities")
+        self.require(n_outputs == n_classes or (n_outputs == 1 and n_classes == 2), "the scores do not fit the classes")
+        self.require(self.positive in (0, 1) if n_outputs == 1 else True, "the positive class is neither 0 nor 1")
+        self.require(self.positive is None or 0 <= self.positive < n_classes, "the positive class is not a class")
+        if self.encoder is not None:
+            self.require(self.encoder.n_outputs == self.score.n_inputs, "the encoder does not fit the scores")
+        elif self.names is not None:
+            self.require(len(self.names) == self.score.n_inputs, "there is not one name per column")
+        self.require(isinstance(self.about, dict), "about is not a JSON object")
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self.classes.array()
+
+    @property
+    def positive_(self) -> int | None:
+        return self.positive
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        names = self.names if self.encoder is None else self.encoder.names
+        if names is None:
+            raise AttributeError("the model was fitted to a table without names")
+        return np.array(names, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        return self.score.n_inputs if self.encoder is None else len(self.encoder.names)
+
+    @property
+    def headline_(self) -> dict[str, float]:
+        return self.about["headline"]
+
+    @property
+    def leaderboard_(self) -> Any:
+        """The methods that were compared, as a DataFrame."""
+        import pandas as pd
+
+        board = pd.DataFrame(self.about["leaderboard"])
+        empty = [name for name in board if board[name].isna().all()]
+        return board.astype(dict.fromkeys(empty, float))
+
+    def features(self, X: Any) -> np.ndarray:
+        """The numbers of each row."""
+        return np.asarray(X, dtype=np.float64) if self.encoder is None else self.encoder(X)
+
+    def scores_of(self, features: np.ndarray) -> np.ndarray:
+        """Score of each encoded row, one column per output, before the offset; in blocks, each with one thread."""
+        starts = range(0, max(len(features), 1), BLOCK)
+        with one_thread():  # sums then have one order
+            blocks = [self.score(features[start : start + BLOCK]) for start in starts]
+        return np.vstack(blocks)
+
+    def decision_of(self, features: np.ndarray) -> np.ndarray:
+        """As `decision_function`, of encoded rows."""
+        decision = self.link.decisions(self.scores_of(features))
+        if decision.shape[1] > 1:
+            return decision
+        return -decision[:, 0] if self.positive == 0 else decision[:, 0]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of each row; higher means more confident.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes positive where `predict` gives ``classes_[1]``. With more, the logarithm of the probability
+            of each class.
+        """
+        return self.decision_of(self.features(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self.probabilities_at(self.decision_function(X))
+
+    def probabilities_at(self, decision: np.ndarray) -> np.ndarray:
+        """Probability of each class, by the decision function: what `predict_proba` returns, if scores are known."""
+        if decision.ndim == 2:
+            return self.link.probabilities(decision)
+        if self.positive == 0:
+            return self.link.probabilities(-decision[:, None])[:, ::-1]
+        return self.link.probabilities(decision[:, None])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.classes_at(self.decision_function(X))
+
+    def classes_at(self, decision: np.ndarray) -> np.ndarray:
+        """Class of each row, by its decision function: what `predict` returns, if scores are known."""
+        classes = self.classes_
+        if decision.ndim == 2:
+            return classes[decision.argmax(axis=1)]
+        if self.cut is None:
+            return classes[(decision > 0).astype(np.intp)]
+        is_positive = (-decision if self.positive == 0 else decision) > self.cut
+        return classes[np.where(is_positive, self.positive, 1 - self.positive)]
+
+    def positive_proba(self, X: Any) -> np.ndarray:
+        """Probability of the positive class.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if self.positive is None:
+            raise ValueError(f"there are {len(self.classes_)} classes and none is the positive one: use predict_proba")
+        return self.predict_proba(X)[:, self.positive]
+
+    def rank(self, X: Any) -> np.ndarray:
+        """Positions of the rows, the most likely of the positive class first.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of int of shape (n_samples,)
+        """
+        if self.positive is None:
+            raise ValueError(f"there are {len(self.classes_)} classes and none is the positive one: use predict_proba")
+        decision = self.decision_function(X)
+        towards = decision[:, self.positive] if decision.ndim == 2 else decision * (1 if self.positive else -1)
+        return np.argsort(-towards, kind="stable")
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        inputs = InputTags(allow_nan=True, string=self.encoder is not None)
+        return Tags("classifier", TargetTags(required=True), None, ClassifierTags(), None, input_tags=inputs)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+def expit(x):
+    """The logistic function."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1.0, small) / (1.0 + small)

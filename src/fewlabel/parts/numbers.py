@@ -1,0 +1,243 @@
+"""Formulas that combine other formulas, and the simplest ones: columns, linear, ranks, log-odds."""
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fewlabel.parts.part import Floats, Formula, Ints, Table
+
+RANK_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
+_HUGE = 1e300  # differences of two scores of at most this size do not overflow
+_MOST_LEVELS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Chain(Formula):
+    """Formulas one after the other, each at the values of the one before.
+
+    Attributes
+    ----------
+    steps : list of Formula
+    """
+
+    kind: ClassVar[str] = "chain"
+    steps: list[Formula]
+
+    def check(self):
+        self.require(self.steps, "it has no steps")
+        for one, following in itertools.pairwise(self.steps):
+            self.require(one.n_outputs == following.n_inputs, f"{one.kind} and {following.kind} do not fit each other")
+
+    @property
+    def n_inputs(self):
+        return self.steps[0].n_inputs
+
+    @property
+    def n_outputs(self):
+        return self.steps[-1].n_outputs
+
+    def values_at(self, X):
+        for step in self.steps:
+            X = step(X)
+        return X
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSum(Formula):
+    """Formulas of the same rows, weighted and added in their order.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_terms,)
+    terms : list of Formula
+    """
+
+    kind: ClassVar[str] = "sum"
+    weights: Floats
+    terms: list[Formula]
+
+    def check(self):
+        self.require(self.terms, "it has no terms")
+        self.require(len(self.weights) == len(self.terms), "there is not one weight per term")
+        self.require_finite("weights")
+        shapes = {(term.n_inputs, term.n_outputs) for term in self.terms}
+        self.require(len(shapes) == 1, "its terms differ in the number of columns")
+
+    @property
+    def n_inputs(self):
+        return self.terms[0].n_inputs
+
+    @property
+    def n_outputs(self):
+        return self.terms[0].n_outputs
+
+    def values_at(self, X):
+        total = np.zeros((len(X), self.n_outputs))
+        for weight, term in zip(self.weights, self.terms):
+            total += weight * term(X)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Select(Formula):
+    """Some of the columns.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+    n_inputs : int
+    """
+
+    kind: ClassVar[str] = "select"
+    columns: Ints
+    n_inputs: int
+
+    def check(self):
+        self.require_indices("columns", self.n_inputs)
+
+    @property
+    def n_outputs(self):
+        return len(self.columns)
+
+    def values_at(self, X):
+        return X[:, self.columns]
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Formula):
+    """A linear function per output.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_outputs, n_inputs)
+    intercept : ndarray of shape (n_outputs,)
+    """
+
+    kind: ClassVar[str] = "linear"
+    coef: Table
+    intercept: Floats
+
+    def check(self):
+        self.require(len(self.coef) == len(self.intercept), "there is not one intercept per output")
+
+    @property
+    def n_inputs(self):
+        return self.coef.shape[1]
+
+    @property
+    def n_outputs(self):
+        return len(self.coef)
+
+    def values_at(self, X):
+        return X @ self.coef.T + self.intercept
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks(Formula):
+    """Ranks among reference rows, in (0, 1), interpolated between reference scores.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_levels,)
+        Reference scores of all outputs, one output after the other, each ascending.
+    ranks : ndarray of shape (n_levels,)
+        The rank of each.
+    starts : ndarray of int of shape (n_outputs + 1,)
+        Where each output begins, and the end.
+    """
+
+    kind: ClassVar[str] = "ranks"
+    scores: Floats
+    ranks: Floats
+    starts: Ints
+
+    @classmethod
+    def among(cls, scores, most=_MOST_LEVELS):
+        """Learn the ranks of reference rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_outputs)
+        most : int, default=1000
+            Number of levels kept per output.
+
+        Returns
+        -------
+        Ranks
+        """
+        levels = []
+        ranks = []
+        for column in np.sort(scores, axis=0).T:
+            if len(column) > most:
+                column = column[np.linspace(0, len(column) - 1, most).round().astype(int)]
+            values, counts = np.unique(column, return_counts=True)
+            levels.append(values)
+            ranks.append((np.cumsum(counts) - counts / 2) / len(column))
+        starts = np.cumsum([0, *map(len, levels)], dtype=np.int64)
+        return cls(np.concatenate(levels), np.concatenate(ranks), starts)
+
+    def check(self):
+        n_levels = len(self.scores)
+        self.require(len(self.ranks) == n_levels, "there is not one rank per level")
+        self.require_finite("scores", "ranks")
+        self.require(len(self.starts) > 1, "it has no outputs")
+        self.require(self.starts[0] == 0 and self.starts[-1] == n_levels, "its outputs do not cover its levels")
+        self.require((np.diff(self.starts) > 0).all(), "an output has no levels")
+        rises = np.diff(self.scores) > 0
+        rises[self.starts[1:-1] - 1] = True  # from one output to the next
+        self.require(rises.all(), "its levels do not ascend")
+
+    @property
+    def n_inputs(self):
+        return len(self.starts) - 1
+
+    n_outputs = n_inputs
+
+    def values_at(self, X):
+        bounded = np.clip(np.nan_to_num(X), -_HUGE, _HUGE)
+        found = np.empty_like(bounded)
+        for k, (start, stop) in enumerate(itertools.pairwise(self.starts)):
+            found[:, k] = _rank(bounded[:, k], self.scores[start:stop], self.ranks[start:stop])
+        return found
+
+
+def _rank(column, levels, ranks):
+    inside = _interpolate(column, levels, ranks)
+    # Beyond the reference rows the order still counts: scores share what is left of (0, 1) on either side.
+    above = np.maximum(column - levels[-1], 0.0)
+    below = np.maximum(levels[0] - column, 0.0)
+    width = levels[-1] - levels[0] + 1e-300  # not 0 where all reference scores are equal
+    return inside + (1 - ranks[-1]) * (above / (width + above)) - ranks[0] * (below / (width + below))
+
+
+def _interpolate(column, levels, ranks):
+    """As `numpy.interp`, whose slopes overflow between scores that are very close to each other."""
+    if len(levels) == 1:
+        return np.full(len(column), ranks[0])
+    column = np.clip(column, levels[0], levels[-1])
+    right = np.clip(np.searchsorted(levels, column), 1, len(levels) - 1)
+    share = (column - levels[right - 1]) / (levels[right] - levels[right - 1])
+    return ranks[right - 1] + share * (ranks[right] - ranks[right - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class LogOdds(Formula):
+    """Log-odds of shares in (0, 1).
+
+    Attributes
+    ----------
+    n_inputs : int
+    """
+
+    kind: ClassVar[str] = "log-odds"
+    n_inputs: int
+
+    @property
+    def n_outputs(self):
+        return self.n_inputs
+
+    def values_at(self, X):
+        shares = np.clip(X, RANK_EDGE, 1 - RANK_EDGE)
+        return np.log(shares / (1 - shares))
