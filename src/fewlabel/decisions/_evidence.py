@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ _N_DRAWS = 1000
 _GRID = 40
 _GOOD = ("true_positive", "true_negative", "precision", "recall", "lift")
 _BAD = ("false_negative", "false_positive", "cost")
+_LEAST = 1e-300  # a denominator of 0 becomes this
 
 
 class Estimate(NamedTuple):
@@ -29,6 +30,10 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+    def at_most(self, value: float, high: float) -> "Estimate":
+        """The estimate with lower limits of what is possible."""
+        return Estimate(min(self.value, value), min(self.low, high), min(self.high, high))
 
 
 class Costs(NamedTuple):
@@ -71,7 +76,8 @@ def capacity_cut(scores: ArrayLike, n: int) -> float:
         raise ValueError(f"n={n} rows to review: expected 1 or more")
     if n >= len(ordered):
         return float(np.nextafter(ordered[-1], -np.inf))
-    return _halfway(ordered[n], ordered[ordered > ordered[n]].min(initial=np.inf))
+    next_score = ordered[n]
+    return _halfway(next_score, ordered[ordered > next_score].min(initial=np.inf))
 
 
 class Evidence:
@@ -153,7 +159,8 @@ class Evidence:
         confidence: float = 0.95,
         random_state: int = 0,
     ) -> None:
-        scores, positive = np.asarray(scores, dtype=float), np.asarray(positive, dtype=bool)
+        scores = np.asarray(scores, dtype=float)
+        positive = np.asarray(positive, dtype=bool)
         if scores.ndim != 1 or scores.shape != positive.shape:
             raise ValueError(f"positive and scores have shapes {positive.shape} and {scores.shape}: expected equal 1-D")
         if positive.all() or not positive.any():
@@ -162,21 +169,28 @@ class Evidence:
             raise ValueError("positives_only=True needs prior, the share of positives among the unlabeled rows")
         if prior_interval is not None and (prior is None or not prior_interval[0] <= prior <= prior_interval[1]):
             raise ValueError(f"prior_interval={prior_interval} does not contain prior={prior}: give both")
-        size = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        if size.shape != scores.shape or not (size > 0).all():
+        weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        if weight.shape != scores.shape or not (weight > 0).all():
             raise ValueError("sample_weight: expected one number greater than 0 per row")
-        groups = [np.full(len(size), True)] if prior is None else [positive, ~positive]
-        for rows in groups:  # each row counts as this many of the effective number of rows
-            size = np.where(rows, size * size[rows].sum() / (size[rows] ** 2).sum(), size)
-        order = np.lexsort((size, positive, -scores))
-        self.scores, self.positive, self._size = scores[order], positive[order], size[order]
-        self.n_positive, self.n_other = (float(self._size[rows].sum()) for rows in (self.positive, ~self.positive))
-        self.stated_prior, self.positives_only = prior, positives_only
-        self.prior = self.n_positive / (self.n_positive + self.n_other) if prior is None else float(prior)
         if not 0 < training_share <= 1:
             raise ValueError(f"training_share={training_share}: expected more than 0 and at most 1")
-        self.prior_interval, self.training_share = prior_interval, training_share
-        self.confidence, self.random_state = confidence, random_state
+        # Each row counts as this many of the effective number of rows, of all or, with a prior, of its class.
+        size = np.empty(len(scores))
+        for rows in [positive, ~positive] if prior is not None else [np.full(len(scores), True)]:
+            size[rows] = weight[rows] * weight[rows].sum() / (weight[rows] ** 2).sum()
+        order = np.lexsort((size, positive, -scores))
+        self.scores = scores[order]
+        self.positive = positive[order]
+        self._size = size[order]
+        self.n_positive = float(self._size[self.positive].sum())
+        self.n_other = float(self._size[~self.positive].sum())
+        self.stated_prior = prior
+        self.prior = self.n_positive / (self.n_positive + self.n_other) if prior is None else float(prior)
+        self.prior_interval = prior_interval
+        self.positives_only = positives_only
+        self.training_share = training_share
+        self.confidence = confidence
+        self.random_state = random_state
 
     def at(self, cut: float, costs: Costs | None = None) -> dict[str, Estimate]:
         """Estimate what flagging the rows above a cut yields.
@@ -193,8 +207,7 @@ class Evidence:
             (the confusion matrix), `share` (flagged), `precision`, `recall` (the gain), `lift` (precision against
             that of a random choice), and `cost` per row if `costs` are given.
         """
-        above = self.scores > cut
-        return self._estimates(*self._counted(above), costs)
+        return self._estimates(self._counts(self.scores > cut), costs)
 
     def at_top(self, n: int, *, of: int, costs: Costs | None = None) -> dict[str, Estimate]:
         """Estimate what flagging the `n` highest scores of `of` rows yields.
@@ -212,15 +225,15 @@ class Evidence:
         """
         if not 1 <= n <= of:
             raise ValueError(f"n={n} of {of} rows: expected from 1 to {of}")
-        found = self._estimates(*self._counted_top(n / of), costs, n_rows=n)
+        share = n / of
+        estimates = self._estimates(self._counts(self._parts_of_top(share)), costs, n_rows=n)
         if self.stated_prior is not None:  # there are no more positives
-            _, highest = self.prior_interval or (self.prior, self.prior)
-            value, *ends = found["precision"]
-            most = min(1.0, highest * of / n)
-            found["precision"] = Estimate(min(value, self.prior * of / n), *(min(end, most) for end in ends))
+            highest = self.prior if self.prior_interval is None else self.prior_interval[1]
+            estimates["precision"] = estimates["precision"].at_most(self.prior / share, min(1.0, highest / share))
         for name in ("true_positive", "false_positive"):  # both are among the flagged rows
-            found[name] = Estimate(*(min(value, n / of) for value in found[name]))
-        return {**found, "share": Estimate(n / of, n / of, n / of)}
+            estimates[name] = estimates[name].at_most(share, share)
+        estimates["share"] = Estimate(share, share, share)
+        return estimates
 
     def curve(self, costs: Costs | None = None, *, also: float | None = None) -> pd.DataFrame:
         """Estimates by cut, from few flagged rows to all of them.
@@ -237,11 +250,19 @@ class Evidence:
             One row per cut: `cut`, and for each estimate of `at` a column and its band, such as `precision`,
             `precision_low` and `precision_high`.
         """
+        highest = self.scores[self.positive].max()
+        cuts = [cut for cut in self._all_cuts() if cut < highest]  # higher ones flag no positive
+        chosen = np.linspace(0, len(cuts) - 1, min(_GRID, len(cuts))).round().astype(int)
+        shown = {cuts[k] for k in chosen}
+        if also is not None:
+            shown.add(also)
         rows = []
-        for cut in sorted({*self._grid(), *([] if also is None else [also])}, reverse=True):
+        for cut in sorted(shown, reverse=True):
             row = {"cut": cut}
-            for name, found in self.at(cut, costs).items():
-                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+            for name, estimate in self.at(cut, costs).items():
+                row[name] = estimate.value
+                row[f"{name}_low"] = estimate.low
+                row[f"{name}_high"] = estimate.high
             rows.append(row)
         return pd.DataFrame(rows)
 
@@ -265,8 +286,9 @@ class Evidence:
         if not (costs.miss > 0 and costs.alarm > 0):
             raise ValueError(f"costs {costs.miss:g} and {costs.alarm:g}: expected two numbers greater than 0")
         wanted = math.log(costs.alarm / costs.miss)
-        scores, edge = self.scores, 1 / (len(self.scores) + 2)
+        scores = self.scores
         are_probabilities = 0 <= scores[-1] < scores[0] <= 1
+        edge = 1 / (len(scores) + 2)
         if are_probabilities:
             scores = logit(np.clip(scores, edge, 1 - edge))
         cut = crossing(scores, self.positive, self._size, self.prior, wanted, self.positives_only)
@@ -294,7 +316,7 @@ class Evidence:
             If no cut reaches it; the message has the highest precision that one reaches.
         """
         cuts = self._all_cuts()
-        precision = np.array([self._point(*self._counted(self.scores > cut))["precision"] for cut in cuts])
+        precision = np.array([self._figures(self._counts(self.scores > cut))["precision"] for cut in cuts])
         enough = np.flatnonzero(precision >= target)
         if len(enough) == 0:
             raise ValueError(
@@ -303,119 +325,110 @@ class Evidence:
             )
         return cuts[enough[-1]]
 
-    def _grid(self) -> list[float]:
-        found = self.scores[self.positive].max()
-        cuts = [cut for cut in self._all_cuts() if cut < found]  # higher ones flag no positive
-        return [cuts[k] for k in np.unique(np.linspace(0, len(cuts) - 1, min(_GRID, len(cuts))).round().astype(int))]
-
-    def _all_cuts(self) -> list[float]:
+    def _all_cuts(self):
         """Cuts between neighboring scores, descending; the last flags all rows."""
         levels = np.unique(self.scores)[::-1]
         between = [_halfway(low, high) for high, low in itertools.pairwise(levels)]
         return [*between, float(np.nextafter(levels[-1], -np.inf))]
 
-    def _counted(self, above: np.ndarray) -> tuple[float, float]:
-        return float(self._size[above & self.positive].sum()), float(self._size[above & ~self.positive].sum())
+    def _counts(self, flagged):
+        """Positives that are flagged and that are not, then other rows; `flagged` may hold parts of rows."""
+        size = self._size * flagged
+        flagged_positive = size[self.positive].sum()
+        flagged_other = size[~self.positive].sum()
+        return np.array(
+            [flagged_positive, self.n_positive - flagged_positive, flagged_other, self.n_other - flagged_other]
+        )
 
-    def _counted_top(self, share: float) -> tuple[float, float]:
-        """Rows in the top share of the population, by class; the row at the cut counts in part, and ties are split."""
-        weight = self._weights()
-        _, place = np.unique(-self.scores, return_inverse=True)
-        mass = np.bincount(place, weights=weight)
-        before = np.cumsum(mass) - mass
-        part = np.clip((share - before) / mass, 0.0, 1.0)[place] * self._size
-        return float(part[self.positive].sum()), float(part[~self.positive].sum())
-
-    def _weights(self) -> np.ndarray:
-        """Weight of each row in the population; they sum to one."""
+    def _parts_of_top(self, share):
+        """How much of each row is in the top share of the population; rows that tie at the cut count in part."""
         if self.positives_only:
-            return np.where(self.positive, 1e-12, self._size) / self.n_other
-        return self._size * np.where(self.positive, self.prior / self.n_positive, (1 - self.prior) / self.n_other)
+            weight = np.where(self.positive, 1e-12, self._size) / self.n_other
+        else:
+            weight = self._size * np.where(self.positive, self.prior / self.n_positive, (1 - self.prior) / self.n_other)
+        _, level = np.unique(-self.scores, return_inverse=True)
+        mass = np.bincount(level, weights=weight)
+        before = np.cumsum(mass) - mass
+        return np.clip((share - before) / mass, 0.0, 1.0)[level]
 
-    def _point(self, flagged_positive: float, flagged_other: float, costs: Costs | None = None) -> dict[str, Any]:
-        counts = [flagged_positive, self.n_positive - flagged_positive, flagged_other, self.n_other - flagged_other]
-        return _figures(self._cells(np.array(counts)[:, None], np.array([self.prior])), costs)
+    def _estimates(self, counts, costs, n_rows=None):
+        rng = np.random.default_rng(self.random_state)
+        # One more error, and one more right decision: Clopper and Pearson's unfavorable and favorable limits.
+        unfavorable = self._drawn(counts + [0.0, 1.0, 1.0, 0.0], costs, 1.0, rng)
+        favorable = self._drawn(counts + [1.0, 0.0, 0.0, 1.0], costs, self.training_share, rng)
+        if n_rows is not None:
+            for figures in (unfavorable, favorable):
+                figures["precision"] = rng.binomial(n_rows, np.clip(figures["precision"], 0, 1)) / n_rows
+        tail = (1 - self.confidence) / 2
+        estimates = {}
+        for name, value in self._figures(counts, costs).items():
+            lows = unfavorable[name]
+            highs = favorable[name]
+            if name in _BAD:
+                lows, highs = highs, lows
+            elif name not in _GOOD:  # flagging more rows is neither
+                both = np.sort([lows, highs], axis=1)
+                lows = both.min(axis=0)
+                highs = both.max(axis=0)
+            low = min(np.quantile(lows, tail), value)
+            high = max(np.quantile(highs, 1 - tail), value)
+            estimates[name] = Estimate(float(value), float(low), float(high))
+        return estimates
 
-    def _priors(self, rng: np.random.Generator) -> np.ndarray:
-        """Draws of the prior."""
+    def _drawn(self, shapes, costs, error_share, rng):
+        """Figures of random populations in which only this share of the errors is left."""
+        counts = rng.gamma(shapes[:, None], size=(4, _N_DRAWS))
+        prior = self._draw_priors(rng)
+        return self._figures(counts, costs, prior, error_share)
+
+    def _draw_priors(self, rng):
         if self.prior_interval is None:
-            return np.full(_N_DRAWS, self.prior)
-        low, middle, high = logit(np.clip([self.prior_interval[0], self.prior, self.prior_interval[1]], 1e-6, 1 - 1e-6))
+            return self.prior
+        limits = [self.prior_interval[0], self.prior, self.prior_interval[1]]
+        low, middle, high = logit(np.clip(limits, 1e-6, 1 - 1e-6))
         z = rng.normal(size=_N_DRAWS) / ndtri(0.95)
         return expit(middle + z * np.where(z < 0, middle - low, high - middle))
 
-    def _cells(self, counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
-        """Shares of the population: true positives, false negatives, false positives, true negatives."""
+    def _figures(self, counts, costs=None, prior=None, error_share=1.0):
+        """What `at` gives, from counts of the four kinds of rows, or from draws of them."""
+        prior = self.prior if prior is None else prior
         if self.stated_prior is None:
-            return counts / counts.sum(axis=0)
-        recall, flagged = (counts[k] / np.maximum(counts[k] + counts[k + 1], 1e-300) for k in (0, 2))
-        true_positive = prior * recall
-        if self.positives_only:  # the flagged unlabeled rows hold the true positives, and are not fewer than these
-            true_positive = np.minimum(true_positive, flagged)
-            false_positive = np.clip(flagged - true_positive, 0.0, 1 - prior)
+            true_positive, false_negative, false_positive, true_negative = counts / counts.sum(axis=0)
         else:
+            recall = counts[0] / np.maximum(counts[0] + counts[1], _LEAST)
+            flagged = counts[2] / np.maximum(counts[2] + counts[3], _LEAST)
+            true_positive = prior * recall
             false_positive = (1 - prior) * flagged
-        return np.array([true_positive, prior - true_positive, false_positive, 1 - prior - false_positive])
-
-    def _estimates(
-        self, flagged_positive: float, flagged_other: float, costs: Costs | None, n_rows: int | None = None
-    ) -> dict[str, Estimate]:
-        shapes = np.array(
-            [flagged_positive, self.n_positive - flagged_positive, flagged_other, self.n_other - flagged_other]
-        )
-        rng = np.random.default_rng(self.random_state)
-        wrong, right = np.array([0.0, 1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0, 1.0])
-        drawn = []
-        for one, share in ((wrong, 1.0), (right, self.training_share)):
-            cells = self._cells(rng.gamma((shapes + one)[:, None], size=(4, _N_DRAWS)), self._priors(rng))
-            drawn.append(_figures(_with_fewer_errors(cells, share), costs))
-        if n_rows is not None:
-            for figures in drawn:
-                figures["precision"] = rng.binomial(n_rows, np.clip(figures["precision"], 0, 1)) / n_rows
-        tail = (1 - self.confidence) / 2
-        found = {}
-        for name, value in self._point(flagged_positive, flagged_other, costs).items():
-            unfavorable, favorable = (figures[name] for figures in drawn)
-            if name in _GOOD:
-                lows, highs = unfavorable, favorable
-            elif name in _BAD:
-                lows, highs = favorable, unfavorable
-            else:  # flagging more rows is neither
-                both = np.sort([unfavorable, favorable], axis=1)
-                lows, highs = both.min(axis=0), both.max(axis=0)
-            value = float(value[0])
-            low, high = float(np.quantile(lows, tail)), float(np.quantile(highs, 1 - tail))
-            found[name] = Estimate(value, min(low, value), max(high, value))
-        return found
+            if self.positives_only:
+                # The flagged unlabeled rows hold the true positives, and are not fewer than these.
+                true_positive = np.minimum(true_positive, flagged)
+                false_positive = np.clip(flagged - true_positive, 0.0, 1 - prior)
+            false_negative = prior - true_positive
+            true_negative = 1 - prior - false_positive
+        spared_misses = (1 - error_share) * false_negative
+        spared_alarms = (1 - error_share) * false_positive
+        true_positive = true_positive + spared_misses
+        false_negative = false_negative - spared_misses
+        false_positive = false_positive - spared_alarms
+        share = true_positive + false_positive
+        positives = np.maximum(true_positive + false_negative, _LEAST)
+        precision = true_positive / np.maximum(share, _LEAST)
+        figures = {
+            "true_positive": true_positive,
+            "false_negative": false_negative,
+            "false_positive": false_positive,
+            "true_negative": true_negative + spared_alarms,
+            "share": share,
+            "precision": precision,
+            "recall": true_positive / positives,
+            "lift": precision / positives,
+        }
+        if costs is not None:
+            figures["cost"] = costs.miss * false_negative + costs.alarm * false_positive
+        return figures
 
 
-def _with_fewer_errors(cells: np.ndarray, share: float) -> np.ndarray:
-    """Only this share of the errors is left; the others are right decisions."""
-    true_positive, false_negative, false_positive, true_negative = cells
-    found, spared = (1 - share) * false_negative, (1 - share) * false_positive
-    return np.array([true_positive + found, false_negative - found, false_positive - spared, true_negative + spared])
-
-
-def _figures(cells: np.ndarray, costs: Costs | None) -> dict[str, np.ndarray]:
-    true_positive, false_negative, false_positive, true_negative = cells
-    share = true_positive + false_positive
-    precision = true_positive / np.maximum(share, 1e-300)
-    found = {
-        "true_positive": true_positive,
-        "false_negative": false_negative,
-        "false_positive": false_positive,
-        "true_negative": true_negative,
-        "share": share,
-        "precision": precision,
-        "recall": true_positive / np.maximum(true_positive + false_negative, 1e-300),
-        "lift": precision / np.maximum(true_positive + false_negative, 1e-300),
-    }
-    if costs is not None:
-        found["cost"] = costs.miss * false_negative + costs.alarm * false_positive
-    return found
-
-
-def _halfway(low: float, high: float) -> float:
+def _halfway(low, high):
     """A cut above `low` and below `high`, also where no number lies between them."""
     middle = low / 2 + high / 2
     return float(middle if low <= middle < high and math.isfinite(middle) else low)

@@ -1,5 +1,6 @@
 """Comparison of methods over many datasets: Friedman, Nemenyi, Wilcoxon and Holm; critical-difference diagram."""
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,40 +92,37 @@ def compare_methods(scores: pd.DataFrame, *, higher_is_better: bool = True, alph
     values = scores.to_numpy(dtype=float)
     ranks = stats.rankdata(-values if higher_is_better else values, axis=1)
     mean_ranks = pd.Series(ranks.mean(axis=0), index=scores.columns).sort_values(kind="stable")
-    return Comparison(
-        mean_ranks,
-        _friedman(ranks),
-        float(stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n))),
-        _wilcoxon_holm(scores),
-        n,
-        alpha,
-    )
+    # Nemenyi's quantile is that of the studentized range over the root of 2 (Demšar 2006, Table 5).
+    quantile = stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2)
+    critical_difference = float(quantile * np.sqrt(k * (k + 1) / (6 * n)))
+    return Comparison(mean_ranks, _friedman(ranks), critical_difference, _wilcoxon_holm(scores), n, alpha)
 
 
 def _friedman(ranks):
+    """p-value; unlike SciPy's test it takes two methods."""
     n, k = ranks.shape
+    # Ranks of different datasets are moved apart, so that equal numbers are ties within one dataset.
     _, ties = np.unique(ranks + np.arange(n)[:, None] * 2 * k, return_counts=True)
     spread = n * k * (k * k - 1) - (ties**3 - ties).sum()
     if spread == 0:  # all methods are tied on every dataset
         return 1.0
-    between = 12 * ((ranks.sum(axis=0) - n * (k + 1) / 2) ** 2).sum()
-    return float(stats.chi2.sf(between * (k - 1) / spread, k - 1))
+    deviations = ranks.sum(axis=0) - n * (k + 1) / 2
+    statistic = 12 * (deviations**2).sum() * (k - 1) / spread
+    return float(stats.chi2.sf(statistic, k - 1))
 
 
 def _wilcoxon_holm(scores):
     methods = list(scores.columns)
-    pairs = [(a, b) for i, a in enumerate(methods) for b in methods[i + 1 :]]
-    raw = []
-    for a, b in pairs:
-        difference = (scores[a] - scores[b]).to_numpy(dtype=float)
-        raw.append(_wilcoxon(difference) if difference.any() else 1.0)
-    corrected, largest = np.empty(len(pairs)), 0.0
-    for place, i in enumerate(np.argsort(raw, kind="stable")):
-        largest = max(largest, min(1.0, raw[i] * (len(pairs) - place)))
-        corrected[i] = largest
+    pairs = list(itertools.combinations(methods, 2))
+    raw = [_wilcoxon((scores[a] - scores[b]).to_numpy(dtype=float)) for a, b in pairs]
     table = pd.DataFrame(np.eye(len(methods)), index=methods, columns=methods)
-    for (a, b), p in zip(pairs, corrected):
-        table.loc[a, b] = table.loc[b, a] = p
+    corrected = 0.0
+    for place, i in enumerate(np.argsort(raw, kind="stable")):
+        # Holm's p-values do not decrease: a hypothesis is rejected only if all with smaller p-values are.
+        corrected = max(corrected, min(1.0, raw[i] * (len(pairs) - place)))
+        a, b = pairs[i]
+        table.loc[a, b] = corrected
+        table.loc[b, a] = corrected
     return table
 
 
@@ -134,15 +132,18 @@ def _wilcoxon(difference):
     SciPy's is exact below 14 differences, but takes seconds where there are ties: it goes through all signs one by one.
     Here the signs that give each sum of ranks are counted.
     """
+    if not difference.any():
+        return 1.0
     if len(difference) > 13:
         return stats.wilcoxon(difference, zero_method="zsplit").pvalue
-    ranks = np.rint(2 * stats.rankdata(np.abs(difference))).astype(int)
+    ranks = np.rint(2 * stats.rankdata(np.abs(difference))).astype(int)  # doubled: midranks are halves
     observed = ranks[difference > 0].sum()
     signs = np.ones(1)  # number of signs of the ranks so far that give each sum
     for rank in ranks[difference != 0]:
-        signs = np.r_[signs, np.zeros(rank)] + np.r_[np.zeros(rank), signs]
-    tails = signs[: observed + 1].sum(), signs[observed:].sum()
-    return min(1.0, 2 * min(tails) / signs.sum())
+        signs = np.pad(signs, (0, rank)) + np.pad(signs, (rank, 0))
+    lower = signs[: observed + 1].sum()
+    upper = signs[observed:].sum()
+    return min(1.0, 2 * min(lower, upper) / signs.sum())
 
 
 def plot_critical_difference(comparison: Any, *, ax: Any = None) -> Any:
@@ -172,13 +173,15 @@ def plot_critical_difference(comparison: Any, *, ax: Any = None) -> Any:
     >>> scores = pd.DataFrame({"a": [0.9, 0.8, 0.7], "b": [0.8, 0.7, 0.6]})
     >>> ax = plot_critical_difference(compare_methods(scores))
     """
-    ranks, k = comparison.ranks, len(comparison.ranks)
+    ranks = comparison.ranks
+    k = len(ranks)
     bars = _cliques(ranks.to_numpy(), comparison.critical_difference)
     rows = (k + 1) // 2
     if ax is None:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=(9, 1.1 + 0.27 * rows + 0.16 * len(bars)))
+        height = 1.1 + 0.27 * rows + 0.16 * len(bars)
+        _, ax = plt.subplots(figsize=(9, height))
     top = 0.45 * len(bars) + 0.5  # names are placed below the bars
     ax.set(xlim=(k + 0.02, 0.98), ylim=(top + rows, -1.9))
     ax.axis("off")
@@ -188,26 +191,34 @@ def plot_critical_difference(comparison: Any, *, ax: Any = None) -> Any:
         ax.text(tick, -0.3, str(tick), ha="center", va="bottom", fontsize=9)
     width = min(comparison.critical_difference, k - 1)
     ax.plot([1, 1 + width], [-1.35, -1.35], color="black", lw=2)
-    shown = f"critical difference {comparison.critical_difference:.2f}"
-    ax.text(1, -1.5, f"{shown}, {comparison.n_datasets} datasets", ha="right", va="bottom", fontsize=9)
+    title = f"critical difference {comparison.critical_difference:.2f}, {comparison.n_datasets} datasets"
+    ax.text(1, -1.5, title, ha="right", va="bottom", fontsize=9)
     for place, (method, rank) in enumerate(ranks.items()):
-        best = place < rows
-        row = top + (place if best else k - 1 - place) + 0.3
-        end = 1 if best else k
+        # The better half is named on the side of rank 1, the others on the side of rank k, the last one on top.
+        if place < rows:
+            row = top + place + 0.3
+            end = 1
+            side = {"ha": "left", "x": 0.98}
+        else:
+            row = top + k - 1 - place + 0.3
+            end = k
+            side = {"ha": "right", "x": k + 0.02}
         ax.plot([rank, rank, end], [0, row, row], color="0.45", lw=0.8)
-        side = {"ha": "left", "x": end - 0.02} if best else {"ha": "right", "x": end + 0.02}
         ax.text(y=row, s=f"{method} ({rank:.2f})", va="center", fontsize=9, **side)
     for level, (first, last) in enumerate(bars):
+        ends = [ranks.iloc[first] - 0.04, ranks.iloc[last] + 0.04]
         y = 0.3 + 0.45 * level
-        ax.plot([ranks.iloc[first] - 0.04, ranks.iloc[last] + 0.04], [y, y], color="black", lw=3, solid_capstyle="butt")
+        ax.plot(ends, [y, y], color="black", lw=3, solid_capstyle="butt")
     return ax
 
 
 def _cliques(ranks, difference):
     """First and last of each longest run of ascending ranks that differ by less than the critical difference."""
-    runs, reached = [], -1
-    for first in range(len(ranks)):
-        last = int(np.searchsorted(ranks, ranks[first] + difference, side="left")) - 1
+    runs = []
+    reached = -1
+    for first, rank in enumerate(ranks):
+        last = int(np.searchsorted(ranks, rank + difference, side="left")) - 1
+        # A run that ends where an earlier one did is part of it.
         if last > max(first, reached):
             runs.append((first, last))
             reached = last

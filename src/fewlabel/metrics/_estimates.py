@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fewlabel import labels
+from fewlabel.checks import check_share, is_number
 from fewlabel.kernels.ranks import placements, variance_of_mean, weighted_placements
-from fewlabel.metrics._inputs import check_prior, is_number, read_score, read_weight
+from fewlabel.metrics._inputs import PRIOR_MEANING, read_score, read_weight
 from fewlabel.metrics._newcombe import newcombe_interval
 
 
@@ -25,9 +26,9 @@ class Estimate(NamedTuple):
     pairs: str
     psi_high: np.ndarray
     psi_low: np.ndarray
-    shift: float
-    scale: float
-    prior_sd: float
+    shift: float = 0.0
+    scale: float = 1.0
+    prior_sd: float = 0.0
     weight_high: np.ndarray | None = None
     weight_low: np.ndarray | None = None
 
@@ -60,7 +61,8 @@ class Estimate(NamedTuple):
     def variance(self):
         """Variance of `auc`; never 0, because a perfect ranking of two rows is not certain knowledge."""
         variance = self.delong_variance()
-        if variance == 0:  # half of Newcombe's 95% interval is two standard errors
+        if variance == 0:
+            # Half of Newcombe's 95% interval is two standard errors.
             low, high = newcombe_interval(self.observed, *self.sizes, z=2.0)
             variance = ((high - low) / 4) ** 2
         return variance / self.scale**2 + self.prior_error**2
@@ -70,7 +72,7 @@ def estimate(pairs, high, low, prior=None, prior_sd=0.0):
     """Return the estimate from the scores of two samples; `high` should rank above `low`."""
     psi_high, psi_low = placements(high, low)
     if pairs == "pn":
-        return Estimate(pairs, psi_high, psi_low, 0.0, 1.0, 0.0)
+        return Estimate(pairs, psi_high, psi_low)
     scale = 1 - prior if pairs == "pu" else prior
     return Estimate(pairs, psi_high, psi_low, (1 - scale) / 2, scale, prior_sd)
 
@@ -81,35 +83,31 @@ def weighted_estimate(y_true, y_score, sample_weight):
     score = read_score(y_score, len(signs), "y_score")
     weight = read_weight(sample_weight, len(signs))
     labels.require_weight(signs[weight > 0], {1: "positive row", -1: "negative row"})
-    high, low = ((signs == sign) & (weight > 0) for sign in (1, -1))
-    psi = weighted_placements(score[high], score[low], weight[high], weight[low])
-    return Estimate("pn", *psi, 0.0, 1.0, 0.0, weight[high], weight[low])
+    high = (signs > 0) & (weight > 0)
+    low = (signs < 0) & (weight > 0)
+    psi_high, psi_low = weighted_placements(score[high], score[low], weight[high], weight[low])
+    return Estimate("pn", psi_high, psi_low, weight_high=weight[high], weight_low=weight[low])
 
 
 def read_estimate(y_true, y_score, pairs, prior, prior_sd):
     """Return the estimate from the requested pairs; for "auto" the one with the smallest variance."""
-    prior = _read_prior(pairs, prior, prior_sd)
+    if not (is_number(prior_sd) and 0 <= prior_sd < math.inf):
+        raise ValueError(f"prior_sd={prior_sd!r} should be a number >= 0, the standard error of prior")
+    if prior is not None:
+        prior = check_share("prior", prior, PRIOR_MEANING)
+    elif pairs != "pn":
+        raise ValueError(
+            f"pairs={pairs!r} needs prior, the share of positives among the unlabeled rows; pairs='pn' does not"
+        )
     samples = _read_samples(y_true, y_score, pu=pairs == "pu")
     n_unlabeled = len(samples["u"])
     if pairs in ("pu", "un") and not n_unlabeled:
         raise ValueError(f"pairs={pairs!r} needs unlabeled rows, y_true has none: use pairs='pn'")
-    requested = (pairs,)
+    requested = [pairs]
     if pairs == "auto":
-        requested = ("pn", "pu", "un") if n_unlabeled else ("pn",)
+        requested = ["pn", "pu", "un"] if n_unlabeled else ["pn"]
     estimates = [estimate(kind, samples[kind[0]], samples[kind[1]], prior, prior_sd) for kind in requested]
     return min(estimates, key=Estimate.variance)
-
-
-def _read_prior(pairs, prior, prior_sd):
-    if not (is_number(prior_sd) and 0 <= prior_sd < math.inf):
-        raise ValueError(f"prior_sd={prior_sd!r} should be a number >= 0, the standard error of prior")
-    if prior is not None:
-        return check_prior(prior)
-    if pairs != "pn":
-        raise ValueError(
-            f"pairs={pairs!r} needs prior, the share of positives among the unlabeled rows; pairs='pn' does not"
-        )
-    return None
 
 
 def _read_samples(y_true, y_score, pu):

@@ -1,9 +1,11 @@
 """Validation of the arguments that the metrics share."""
 
-import numbers
-
 import numpy as np
 from scipy import stats
+
+from fewlabel.checks import check_share
+
+PRIOR_MEANING = ": the share of positives among the unlabeled rows"
 
 
 def read_score(score, n_samples, name):
@@ -42,25 +44,7 @@ def read_weight(weight, n_samples):
     return values
 
 
-def check_prior(prior):
-    """Return `prior` as a float; it should lie between 0 and 1, both excluded."""
-    if not (is_number(prior) and 0 < prior < 1):
-        raise ValueError(
-            f"prior={prior!r} should be a number between 0 and 1 (both excluded): the share of positives "
-            "among the unlabeled rows"
-        )
-    return float(prior)
-
-
 def normal_quantile(confidence):
     """Return z with P(|Z| < z) = `confidence` for a standard normal Z."""
-    if not (is_number(confidence) and 0 < confidence < 1):
-        percent = is_number(confidence) and confidence > 1
-        hint = f"; for {confidence:g}% write {confidence / 100:g}" if percent else ""
-        raise ValueError(f"confidence={confidence!r} should be a number between 0 and 1 (both excluded){hint}")
-    return float(stats.norm.isf((1 - confidence) / 2))
-
-
-def is_number(value):
-    """Whether `value` is a real number; bools are not."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    tail = (1 - check_share("confidence", confidence)) / 2
+    return float(stats.norm.isf(tail))

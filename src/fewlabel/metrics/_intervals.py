@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from fewlabel.checks import check_choice
 from fewlabel.metrics._estimates import read_estimate, weighted_estimate
 from fewlabel.metrics._inputs import normal_quantile
 from fewlabel.metrics._newcombe import newcombe_interval
 from fewlabel.metrics._score import score_interval
-
-_METHODS = ("score", "newcombe", "logit-delong", "wald-delong")
-_PAIRS = ("pn", "pu", "un", "auto")
 
 
 class AUCInterval(NamedTuple):
@@ -152,19 +150,20 @@ def auc_confidence_interval(
     >>> print(f"{interval.auc:.2f} ({interval.low:.2f} to {interval.high:.2f}, {interval.method})")
     0.92 (0.30 to 0.99, score)
     """
-    _check_choice("method", method, _METHODS)
-    _check_choice("pairs", pairs, _PAIRS)
+    check_choice("method", method, ("score", "newcombe", "logit-delong", "wald-delong"))
+    check_choice("pairs", pairs, ("pn", "pu", "un", "auto"))
     z = normal_quantile(confidence)
     if sample_weight is None:
         estimate = read_estimate(y_true, y_score, pairs, prior, prior_sd)
-    elif (method, pairs) == ("score", "pn"):
+    elif method == "score" and pairs == "pn":
         estimate = weighted_estimate(y_true, y_score, sample_weight)
     else:
         raise ValueError(f"sample_weight needs method='score' and pairs='pn', got {method!r} and {pairs!r}")
-    ends = np.array(score_interval(estimate, confidence) if method == "score" else _z_interval(estimate, method, z))
-    ends = (ends - estimate.shift) / estimate.scale
+    observed_ends = score_interval(estimate, confidence) if method == "score" else _z_interval(estimate, method, z)
+    ends = (np.array(observed_ends) - estimate.shift) / estimate.scale
     # Each side is widened separately, as the sum of two independent errors (Zou and Donner 2008).
-    low, high = estimate.auc + np.hypot(ends - estimate.auc, z * estimate.prior_error) * [-1, 1]
+    reach = np.hypot(ends - estimate.auc, z * estimate.prior_error)
+    low, high = estimate.auc + reach * [-1, 1]
     if low > 1 or high < 0:
         warnings.warn(
             f"the interval ({low:.3g} to {high:.3g}) lies outside [0, 1], so prior={prior} is wrong: it "
@@ -172,8 +171,8 @@ def auc_confidence_interval(
             UserWarning,
             stacklevel=2,
         )
-    auc, low, high = (float(v) for v in np.clip([estimate.auc, low, high], 0, 1))
-    return AUCInterval(auc, low, high, method, estimate.pairs)
+    figures = np.clip([estimate.auc, low, high], 0, 1).tolist()
+    return AUCInterval(*figures, method, estimate.pairs)
 
 
 def _z_interval(estimate, method, z):
@@ -181,20 +180,14 @@ def _z_interval(estimate, method, z):
     auc = estimate.observed
     if method == "newcombe":
         return newcombe_interval(auc, *estimate.sizes, z)
-    if min(estimate.sizes) < 2:
-        n_high, n_low = estimate.sizes
+    n_high, n_low = estimate.sizes
+    if min(n_high, n_low) < 2:
         raise ValueError(
             f"method={method!r} needs two rows in each sample, got {n_high} and {n_low}: use method='score'"
         )
     error = z * math.sqrt(estimate.delong_variance())
-    if method == "wald-delong":
+    if error == 0 or method == "wald-delong":
         return auc - error, auc + error
-    if error == 0:
-        return auc, auc
-    center, half = special.logit(auc), error / (auc * (1 - auc))
+    center = special.logit(auc)
+    half = error / (auc * (1 - auc))
     return special.expit(center - half), special.expit(center + half)
-
-
-def _check_choice(name, value, choices):
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is not known: use one of {', '.join(map(repr, choices))}")

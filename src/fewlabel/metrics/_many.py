@@ -44,10 +44,10 @@ def hand_till_score(y_true: ArrayLike, y_score: ArrayLike) -> float:
     >>> hand_till_score(["a", "b", "c"], [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]])
     1.0
     """
-    found = read(y_true)
+    labels = read(y_true)
     scores = np.asarray(y_score, dtype=np.float64)
-    check_consistent_length(found.codes, scores)
-    n_classes = len(found.classes)
+    check_consistent_length(labels.codes, scores)
+    n_classes = len(labels.classes)
     if n_classes == 2 and scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
     if n_classes < 2 or scores.ndim != 2 or scores.shape[1] != n_classes:
@@ -55,8 +55,11 @@ def hand_till_score(y_true: ArrayLike, y_score: ArrayLike) -> float:
             f"y_score has shape {scores.shape} and y_true {n_classes} classes: pass two classes or more, and scores "
             "with one column per class"
         )
-    if not np.isfinite(scores[found.codes >= 0]).all():
+    if not np.isfinite(scores[labels.codes >= 0]).all():
         raise ValueError("y_score holds NaN or infinity: replace them, or drop these rows")
-    by_class = [scores[found.codes == k] for k in range(n_classes)]
-    pairs = itertools.permutations(range(n_classes), 2)
-    return float(np.mean([placements(by_class[i][:, i], by_class[j][:, i])[0].mean() for i, j in pairs]))
+    by_class = [scores[labels.codes == k] for k in range(n_classes)]
+    aucs = []
+    for i, j in itertools.permutations(range(n_classes), 2):
+        psi, _ = placements(by_class[i][:, i], by_class[j][:, i])
+        aucs.append(psi.mean())
+    return float(np.mean(aucs))

@@ -5,8 +5,10 @@ from scipy import optimize
 
 def newcombe_interval(auc, n_high, n_low, z):
     """Return both ends of the interval (method 5 of Newcombe 2006)."""
+    low = newcombe_low(auc, n_high, n_low, z)
     # The equation does not change when t and the AUC are both reflected about 1/2.
-    return newcombe_low(auc, n_high, n_low, z), 1 - newcombe_low(1 - auc, n_high, n_low, z)
+    high = 1 - newcombe_low(1 - auc, n_high, n_low, z)
+    return low, high
 
 
 def newcombe_low(auc, n_high, n_low, z):
@@ -19,7 +21,8 @@ def newcombe_low(auc, n_high, n_low, z):
     size = (n_high + n_low) / 2 - 1
 
     def slope(t):
-        return z**2 * t * (1 + size * (1 - t) / (2 - t) + size * t / (1 + t)) / (n_high * n_low)
+        inner = 1 + size * (1 - t) / (2 - t) + size * t / (1 + t)
+        return z**2 * t * inner / (n_high * n_low)
 
     if auc == 1:
         # t = 1 solves the equation but is not the bound: divide its factor 1 - t out.

@@ -106,68 +106,82 @@ def paired_auc_test(
     """
     normal_quantile(confidence)  # checks it
     signs = labels.read_binary(y_true).signs
-    a, b = read_score(score_a, len(signs), "score_a"), read_score(score_b, len(signs), "score_b")
-    counts = [np.count_nonzero(signs == sign) for sign in (1, -1)]
-    if min(counts) < 2:
+    a = read_score(score_a, len(signs), "score_a")
+    b = read_score(score_b, len(signs), "score_b")
+    high = signs > 0
+    low = signs < 0
+    n_high = np.count_nonzero(high)
+    n_low = np.count_nonzero(low)
+    if min(n_high, n_low) < 2:
         raise ValueError(
-            f"paired_auc_test needs two labeled rows of each class, got {counts[0]} positive and {counts[1]} negative: "
+            f"paired_auc_test needs two labeled rows of each class, got {n_high} positive and {n_low} negative: "
             "label more rows, a variance cannot be estimated from one"
         )
-    high, low = signs > 0, signs < 0
     return compare_aucs((a[high], a[low]), (b[high], b[low]), confidence)
 
 
 def compare_aucs(a, b, confidence):
     """Compare two scores, each given as those of the positives and those of the negatives."""
-    psi_a, psi_b = placements(*a), placements(*b)
-    counts = [len(psi) for psi in psi_a]
-    auc_a, auc_b = float(psi_a[0].mean()), float(psi_b[0].mean())
-    difference = float((psi_a[0] - psi_b[0]).mean())
-    parts = [variance_of_mean(a - b) for a, b in zip(psi_a, psi_b)]
-    if sum(parts) > 0:
-        parts = _with_unseen(parts, counts, auc_a, auc_b)
-        low, high, pvalue = _welch(difference, parts, counts, confidence)
+    high_a, low_a = placements(*a)
+    high_b, low_b = placements(*b)
+    sizes = [len(high_a), len(low_a)]
+    auc_a = float(high_a.mean())
+    auc_b = float(high_b.mean())
+    difference = float((high_a - high_b).mean())
+    variances = [variance_of_mean(high_a - high_b), variance_of_mean(low_a - low_b)]
+    if sum(variances) > 0:
+        variances = _with_unseen(variances, sizes, auc_a, auc_b)
+        low, high, pvalue = _welch(difference, variances, sizes, confidence)
     elif abs(difference) > 1e-12:
-        low, high, pvalue = _conservative_difference(auc_a, auc_b, *counts, normal_quantile(confidence))
+        low, high, pvalue = _conservative_difference(auc_a, auc_b, sizes, normal_quantile(confidence))
     else:
-        low, high, pvalue = difference, difference, 1.0
+        low = high = difference
+        pvalue = 1.0
     return PairedAUCTest(difference, max(low, -1.0), min(high, 1.0), pvalue, auc_a, auc_b)
 
 
-def _with_unseen(parts, counts, auc_a, auc_b):
+def _with_unseen(variances, sizes, auc_a, auc_b):
     """Variances of the two means, not less than can be known while rows that either score ranks badly are unseen."""
-    unseen = RATIO_UNSEEN * (auc_a * (1 - auc_a) + auc_b * (1 - auc_b)) / 2
-    share = min(min(auc, 1 - auc) for auc in (auc_a, auc_b))
-    found = []
-    for part, n in zip(parts, counts):
+    largest = (auc_a * (1 - auc_a) + auc_b * (1 - auc_b)) / 2
+    share = min(auc_a, 1 - auc_a, auc_b, 1 - auc_b)
+    raised = []
+    for variance, n in zip(variances, sizes):
+        least = max(variance, RATIO_UNSEEN * largest / n)
         evidence = (n * share) ** 3
-        found.append((WEIGHT_UNSEEN * max(part, unseen / n) + evidence * part) / (WEIGHT_UNSEEN + evidence))
-    return found
+        raised.append((WEIGHT_UNSEEN * least + evidence * variance) / (WEIGHT_UNSEEN + evidence))
+    return raised
 
 
-def _welch(difference, parts, counts, confidence):
+def _welch(difference, variances, sizes, confidence):
     """Interval and p-value of a difference whose variance is the sum of two estimated ones."""
-    variance = sum(parts)
+    variance = sum(variances)
     error = math.sqrt(variance)
-    freedom = variance**2 / sum(part**2 / (n - 1) for part, n in zip(parts, counts))
+    freedom = variance**2 / sum(part**2 / (n - 1) for part, n in zip(variances, sizes))
     half = float(-special.stdtrit(freedom, (1 - confidence) / 2)) * error
-    return difference - half, difference + half, float(2 * special.stdtr(freedom, -abs(difference) / error))
+    pvalue = float(2 * special.stdtr(freedom, -abs(difference) / error))
+    return difference - half, difference + half, pvalue
 
 
-def _conservative_difference(auc_a, auc_b, n_high, n_low, z):
+def _conservative_difference(auc_a, auc_b, sizes, z):
     """Interval and p-value of a difference of AUCs from their Newcombe intervals, as if they were independent."""
 
     def reach(auc_up, auc_down, z):
         """How far the true ``auc_up - auc_down`` may lie below its estimate."""
-        down = auc_up - newcombe_low(auc_up, n_high, n_low, z)
-        up = 1 - newcombe_low(1 - auc_down, n_high, n_low, z) - auc_down
+        down = auc_up - newcombe_low(auc_up, *sizes, z)
+        up = 1 - newcombe_low(1 - auc_down, *sizes, z) - auc_down
         return math.hypot(down, up)
 
     difference = auc_a - auc_b
-    larger, smaller = max(auc_a, auc_b), min(auc_a, auc_b)
+    larger = max(auc_a, auc_b)
+    smaller = min(auc_a, auc_b)
+
+    def beyond_zero(z):
+        return reach(larger, smaller, z) - (larger - smaller)
+
     z_max = 1.0
-    while reach(larger, smaller, z_max) < larger - smaller:
+    while beyond_zero(z_max) < 0:
         z_max *= 2
-    z_zero = optimize.brentq(lambda v: reach(larger, smaller, v) - (larger - smaller), 0, z_max)
-    low, high = difference - reach(auc_a, auc_b, z), difference + reach(auc_b, auc_a, z)
+    z_zero = optimize.brentq(beyond_zero, 0, z_max)
+    low = difference - reach(auc_a, auc_b, z)
+    high = difference + reach(auc_b, auc_a, z)
     return low, high, float(2 * special.ndtr(-z_zero))

@@ -14,29 +14,33 @@ _FREEDOM = 3.0  # degrees of freedom per row: the ratio is partly given, so that
 
 def score_interval(estimate, confidence):
     """Return both ends of the interval of the observed AUC."""
-    auc, weights = estimate.observed, (estimate.weight_high, estimate.weight_low)
-    low = _low_end(auc, zip((estimate.psi_high, estimate.psi_low), weights), confidence)
+    high, high_weight = estimate.psi_high, estimate.weight_high
+    low, low_weight = estimate.psi_low, estimate.weight_low
+    auc = estimate.observed
+    low_end = _low_end(auc, [(high, high_weight), (low, low_weight)], confidence)
     # Negated scores mirror the interval about 1/2.
-    high = 1 - _low_end(1 - auc, zip((1 - estimate.psi_high, 1 - estimate.psi_low), weights), confidence)
-    return low, high
+    mirrored = _low_end(1 - auc, [(1 - high, high_weight), (1 - low, low_weight)], confidence)
+    return low_end, 1 - mirrored
 
 
 def _low_end(auc, samples, confidence):
     """Lower root t of (A-t)^2 = q^2 K t(1-t), with K = sum of ratio/size over the samples."""
-    parts, freedom = [], []
+    spread = 0.0
+    squares = 0.0  # of the parts of the spread, over their degrees of freedom
     for psi, weight in samples:
         size = _effective_size(psi, weight)
         evidence = (size * (1 - auc)) ** 3
         ratio = (WEIGHT_UNSEEN * RATIO_UNSEEN + evidence * _ratio(psi, weight, auc)) / (WEIGHT_UNSEEN + evidence)
-        parts.append(ratio / size)
-        freedom.append(_FREEDOM * max(size - 1, 1))
-    spread = sum(parts)
+        part = ratio / size
+        spread += part
+        squares += part**2 / (_FREEDOM * max(size - 1, 1))
     if spread == 0:  # every placement is the same and none is unseen: a constant score
         return auc
     # Welch's degrees of freedom of a sum of two variances.
-    q = -special.stdtrit(spread**2 / sum(part**2 / f for part, f in zip(parts, freedom)), (1 - confidence) / 2)
+    q = -special.stdtrit(spread**2 / squares, (1 - confidence) / 2)
     k = q**2 * spread
-    return max((auc + k / 2 - math.sqrt(k * auc * (1 - auc) + k**2 / 4)) / (1 + k), 0.0)
+    half = math.sqrt(k * auc * (1 - auc) + k**2 / 4)
+    return max((auc + k / 2 - half) / (1 + k), 0.0)
 
 
 def _effective_size(psi, weight):
@@ -48,10 +52,8 @@ def _ratio(psi, weight, auc):
     """Variance of the placements over A(1-A), its largest possible value; 1 where it cannot be estimated."""
     if len(psi) < 2 or auc in (0, 1):
         return 1.0
-    if weight is None:
-        variance = np.var(psi, ddof=1)
-    else:
-        size = max(_effective_size(psi, weight), 1 + 1e-9)
-        center = np.average(psi, weights=weight)
-        variance = np.average((psi - center) ** 2, weights=weight) * size / (size - 1)
+    # A class whose weight lies on one row has size 1, and its variance would be divided by 0.
+    size = max(_effective_size(psi, weight), 1 + 1e-9)
+    center = np.average(psi, weights=weight)
+    variance = np.average((psi - center) ** 2, weights=weight) * size / (size - 1)
     return min(variance / (auc * (1 - auc)), 1.0)

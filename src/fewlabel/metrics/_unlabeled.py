@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fewlabel import labels
+from fewlabel.checks import check_share, is_number
 from fewlabel.kernels.ranks import placements, variance_of_mean
 from fewlabel.metrics._estimates import estimate, read_estimate
-from fewlabel.metrics._inputs import check_prior, is_number, read_score
+from fewlabel.metrics._inputs import PRIOR_MEANING, read_score
 
 
 def pu_auc_score(y_true: ArrayLike, y_score: ArrayLike, prior: float) -> float:
@@ -54,7 +55,8 @@ def pu_auc_score(y_true: ArrayLike, y_score: ArrayLike, prior: float) -> float:
     """
     positive = labels.read_pu(y_true).positive
     score = read_score(y_score, len(positive), "y_score")
-    return estimate("pu", score[positive], score[~positive], check_prior(prior)).auc
+    prior = check_share("prior", prior, PRIOR_MEANING)
+    return estimate("pu", score[positive], score[~positive], prior).auc
 
 
 def pnu_auc_score(
@@ -124,30 +126,37 @@ def pnu_auc_score(
         return read_estimate(y_true, y_score, "auto", prior, 0.0).auc
     signs = labels.read_binary(y_true).signs
     score = read_score(y_score, len(signs), "y_score")
-    p, n, u = score[signs > 0], score[signs < 0], score[signs == 0]
-    if not len(u):
-        return float(placements(p, n)[0].mean())
-    pn, pu, un = placements(p, n), placements(p, u), placements(u, n)
+    positives = score[signs > 0]
+    negatives = score[signs < 0]
+    unlabeled = score[signs == 0]
+    pn = placements(positives, negatives)
+    if not len(unlabeled):
+        return float(pn[0].mean())
+    pu = placements(positives, unlabeled)
+    un = placements(unlabeled, negatives)
     if gamma is None:
         gamma = _best_gamma(pn, pu, un)
-    return float(gamma * pn[0].mean() + (1 - gamma) * (pu[0].mean() + un[0].mean() - 0.5))
+    without_labeled_pairs = pu[0].mean() + un[0].mean() - 0.5
+    return float(gamma * pn[0].mean() + (1 - gamma) * without_labeled_pairs)
 
 
 def _best_gamma(pn, pu, un):
     """The gamma in [0, 1] that minimizes the variance of the combination."""
-    if min(len(pn[0]), len(pn[1]), len(pu[1])) < 2:
+    p_against_n, n_against_p = pn
+    p_against_u, u_against_p = pu
+    u_against_n, n_against_u = un
+    if min(len(p_against_n), len(n_against_p), len(u_against_p)) < 2:
         return 1.0
 
     def variance(gamma):
-        rest = 1 - gamma
-        return (
-            variance_of_mean(gamma * pn[0] + rest * pu[0])
-            + variance_of_mean(gamma * pn[1] + rest * un[1])
-            + variance_of_mean(rest * (pu[1] + un[0]))
-        )
+        of_p = variance_of_mean(gamma * p_against_n + (1 - gamma) * p_against_u)
+        of_n = variance_of_mean(gamma * n_against_p + (1 - gamma) * n_against_u)
+        of_u = variance_of_mean((1 - gamma) * (u_against_p + u_against_n))
+        return of_p + of_n + of_u
 
-    at_0, at_half, at_1 = variance(0.0), variance(0.5), variance(1.0)
-    curvature = 2 * (at_0 - 2 * at_half + at_1)
+    at_0 = variance(0.0)
+    at_1 = variance(1.0)
+    curvature = 2 * (at_0 - 2 * variance(0.5) + at_1)
     if curvature <= 0:  # a sum of squares is never concave: the function is flat, up to rounding
         return float(at_1 <= at_0)
     return float(np.clip(0.5 + (at_0 - at_1) / (2 * curvature), 0, 1))

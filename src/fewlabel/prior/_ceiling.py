@@ -43,32 +43,37 @@ def largest_prior(X, positive, confidence=0.99):
     0.11 <= 0.17
     """
     rng = np.random.RandomState(0)
-    P, U = (subsample(X[rows], rng) for rows in (positive, ~positive))
-    views = [(P @ w, U @ w) for w in _directions(P, U)]
+    P = subsample(X[positive], rng)
+    U = subsample(X[~positive], rng)
+    mean_p, _ = mean_and_variance(P)
+    mean_u, variance = mean_and_variance(U)
+    direction = (mean_p - mean_u) / np.where(variance > 0, variance, np.inf)
+    views = []
+    if np.isfinite(direction).all():  # it is not if a value is missing
+        views.append((P @ direction, U @ direction))
     if not sp.issparse(P):
-        views += [(P[:, e], U[:, e]) for e in range(P.shape[1])]
-    log_chance = math.log(2 * 2 * max(len(views), 1) / (1 - confidence))
-    complete = [(p, u) for p, u in views if not (np.isnan(p).any() or np.isnan(u).any())]
-    return min((_bound(p, u, log_chance) for p, u in complete), default=1.0)
+        views += zip(P.T, U.T)
+    # Two tails of two samples per view: the chances that any of these inequalities fails are added up.
+    log_chance = math.log(4 * max(len(views), 1) / (1 - confidence))
+    bounds = [_bound(p, u, log_chance) for p, u in views if not (np.isnan(p).any() or np.isnan(u).any())]
+    return min(bounds, default=1.0)
 
 
 def _bound(p, u, log_chance):
     """Bound from one column: its values in the positives and in the unlabeled rows."""
-    n_p, n_u = len(p), len(u)
-    p_bar, u_bar = math.sqrt(log_chance / (2 * n_p)), math.sqrt(log_chance / (2 * n_u))
-    p, u = np.sort(p), np.sort(u)
-    below_p, below_u = np.arange(1, n_p + 1) / n_p, np.searchsorted(u, p, side="right") / n_u
-    above_p, above_u = 1 - np.arange(n_p) / n_p, 1 - np.searchsorted(u, p, side="left") / n_u
+    n_p = len(p)
+    n_u = len(u)
+    p_bar = math.sqrt(log_chance / (2 * n_p))
+    u_bar = math.sqrt(log_chance / (2 * n_u))
+    p = np.sort(p)
+    u = np.sort(u)
+    up_to_p = np.arange(1, n_p + 1) / n_p
+    up_to_u = np.searchsorted(u, p, side="right") / n_u
+    from_p = 1 - np.arange(n_p) / n_p
+    from_u = 1 - np.searchsorted(u, p, side="left") / n_u
     bound = 1.0
-    for q_p, q_u in ((below_p, below_u), (above_p, above_u)):
+    for q_p, q_u in ((up_to_p, up_to_u), (from_p, from_u)):
         large = q_p > p_bar
-        if large.any():
-            bound = min(bound, float(np.min((q_u[large] + u_bar) / (q_p[large] - p_bar))))
+        ratios = (q_u[large] + u_bar) / (q_p[large] - p_bar)
+        bound = float(ratios.min(initial=bound))
     return bound
-
-
-def _directions(P, U):
-    """The difference of the means in units of the variance; empty if a value is missing."""
-    (mean_p, _), (mean_u, variance) = mean_and_variance(P), mean_and_variance(U)
-    w = (mean_p - mean_u) / np.where(variance > 0, variance, np.inf)
-    return [w] if np.isfinite(w).all() else []

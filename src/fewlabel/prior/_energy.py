@@ -4,13 +4,12 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from fewlabel.exceptions import LabelError
-from fewlabel.prior._rows import dense, has_missing, mean_and_variance
+from fewlabel.prior._rows import N_BOOTSTRAP, dense, has_missing, mean_and_variance, redraw
 
 _SAMPLE = 2000
-_N_BOOTSTRAP = 60
 
 
-def energy(X, signs, rng, weight=None):
+def energy(X, signs, weight, rng):
     """Find the mixture of positives and negatives with the smallest energy distance to the unlabeled rows.
 
     Returns
@@ -22,29 +21,33 @@ def energy(X, signs, rng, weight=None):
         raise LabelError("every row is labeled, but method='energy' needs unlabeled rows to compare with: mark some -1")
     if has_missing(X):
         raise ValueError("X holds missing values, which method='energy' does not take: fill them in first")
-    weight = np.ones(len(signs)) if weight is None else weight
-    groups = [np.flatnonzero(signs == sign) for sign in (1, 0, -1)]
-    groups = [rows[rng.permutation(len(rows))[:_SAMPLE]] for rows in groups]
-    scale = np.sqrt(np.maximum(mean_and_variance(X)[1], 1e-300))
+    groups = []
+    for sign in (1, 0, -1):
+        rows = np.flatnonzero(signs == sign)
+        groups.append(rows[rng.permutation(len(rows))[:_SAMPLE]])
+    _, variance = mean_and_variance(X)
+    scale = np.sqrt(np.maximum(variance, 1e-300))
     P, U, N = (dense(X[rows]) / scale for rows in groups)
-    shares = [weight[rows] / weight[rows].sum() for rows in groups]
     pairs = {"pn": (P, N), "pp": (P, P), "nn": (N, N), "un": (U, N), "up": (U, P)}
     distances = {name: pairwise_distances(*pair) for name, pair in pairs.items()}
-    drawn = [[_redraw(share, rng) for share in shares] for _ in range(_N_BOOTSTRAP)]
-    low, high = np.quantile([_mixture(distances, *redrawn) for redrawn in drawn], [0.05, 0.95])
-    return _mixture(distances, *shares), float(low), float(high)
+    weights = [weight[rows] / weight[rows].sum() for rows in groups]
+    draws = [_mixture(distances, *(redraw(w, rng) for w in weights)) for _ in range(N_BOOTSTRAP)]
+    low, high = np.quantile(draws, [0.05, 0.95]).tolist()
+    return _mixture(distances, *weights), low, high
 
 
 def _mixture(distances, p, u, n):
     """Share of positives in the nearest mixture, from the weights of the rows of each group."""
-    pn, un, up = p @ distances["pn"] @ n, u @ distances["un"] @ n, u @ distances["up"] @ p
-    # Distances of two different rows.
-    pp, nn = (s @ distances[name] @ s / max(1.0 - s @ s, 1e-300) for name, s in (("pp", p), ("nn", n)))
+    p = p / p.sum()
+    u = u / u.sum()
+    n = n / n.sum()
+    pn = p @ distances["pn"] @ n
+    un = u @ distances["un"] @ n
+    up = u @ distances["up"] @ p
+    # Within a class only the distances of two different rows count: the diagonal is 0.
+    pp = p @ distances["pp"] @ p / max(1.0 - p @ p, 1e-300)
+    nn = n @ distances["nn"] @ n / max(1.0 - n @ n, 1e-300)
     apart = 2 * pn - pp - nn
-    return float(np.clip((pn - nn + un - up) / apart, 0.0, 1.0)) if apart > 0 else 0.5
-
-
-def _redraw(share, rng):
-    """Weights of a bootstrap sample."""
-    drawn = share * rng.multinomial(len(share), np.full(len(share), 1 / len(share)))
-    return drawn / drawn.sum()
+    if apart <= 0:
+        return 0.5
+    return float(np.clip((pn - nn + un - up) / apart, 0.0, 1.0))

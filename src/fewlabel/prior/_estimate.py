@@ -1,7 +1,6 @@
 """Estimation of the class prior: the choice of the method, the interval, and the warnings."""
 
 import warnings
-from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -9,20 +8,18 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from fewlabel.base import check_weights
+from fewlabel.checks import check_choice
 from fewlabel.exceptions import PriorWarning
 from fewlabel.labels import read_binary, read_pu
 from fewlabel.prior._energy import energy
 from fewlabel.prior._kernel_embedding import km2
-from fewlabel.prior._rows import has_missing, subsample
+from fewlabel.prior._rows import N_BOOTSTRAP, has_missing, redraw, subsample
 from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto, gaussian_mixture
 from fewlabel.prior._scores import out_of_fold_scores
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
-_METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
-_SETTINGS = ("case-control", "censoring")
 _DISAGREE = 0.1
-_N_BOOTSTRAP = 60
 _N_KM2_ROWS = 30  # with fewer rows per group the kernel method is not informative
 
 
@@ -134,27 +131,29 @@ def estimate_class_prior(
     >>> bool(abs(estimate.prior - y[y_pu == -1].mean()) < 0.1)
     True
     """
-    for name, value, choices in (("method", method, _METHODS), ("setting", setting, _SETTINGS)):
-        if value not in choices:
-            raise ValueError(f"{name}={value!r} is not known: use one of {', '.join(map(repr, choices))}")
+    check_choice("method", method, ("auto", "bbe", "dedpul", "km2", "en", "energy"))
+    check_choice("setting", setting, ("case-control", "censoring"))
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
     rng = check_random_state(random_state)
     check_consistent_length(X, y)
     weight = np.ones(X.shape[0]) if sample_weight is None else check_weights(sample_weight, X)
     used = weight > 0
-    X, weight = X[used], weight[used]
+    X = X[used]
+    weight = weight[used]
     if method == "energy":
         signs = read_binary(y).signs[used]
-        prior, low, high = energy(X, signs, rng, weight)
-        population = _population(prior, weight[signs > 0].sum(), weight[signs == 0].sum(), setting)
-        return PriorEstimate(prior, min(low, prior), max(high, prior), {"energy": prior}, population)
-    positive = read_pu(y).positive[used]
-    counts = weight[positive].sum(), weight[~positive].sum()
-    groups = [subsample(np.flatnonzero(rows), rng) for rows in (positive, ~positive)]
-    of_scores = {"bbe": bbe, "dedpul": dedpul, "en": partial(elkan_noto, counts=counts, setting=setting)}
-    answers, interval = _answers([X[g] for g in groups], [weight[g] for g in groups], method, of_scores, rng)
-    prior = float(np.mean([answers["bbe"], answers["dedpul"]])) if method == "auto" else answers[method]
-    if max(answers.values()) - min(answers.values()) > _DISAGREE:
+        prior, low, high = energy(X, signs, weight, rng)
+        answers = {"energy": prior}
+        positive = signs > 0
+        unlabeled = signs == 0
+    else:
+        positive = read_pu(y).positive[used]
+        unlabeled = ~positive
+        answers, (low, high) = _answers(X, positive, weight, method, setting, rng)
+        prior = float(np.mean([answers["bbe"], answers["dedpul"]])) if method == "auto" else answers[method]
+    lowest = min(answers.values())
+    highest = max(answers.values())
+    if highest - lowest > _DISAGREE:
         listed = ", ".join(f"{name} {value:.2f}" for name, value in answers.items())
         warnings.warn(
             f"methods disagree on the class prior ({listed}), so any of them may be far off: there may be no region "
@@ -162,8 +161,12 @@ def estimate_class_prior(
             PriorWarning,
             stacklevel=2,
         )
-    low, high = min(interval[0], *answers.values()), max(interval[1], *answers.values())
-    return PriorEstimate(prior, float(low), float(high), answers, _population(prior, *counts, setting))
+    population = prior
+    if setting == "censoring":
+        n_labeled = weight[positive].sum()
+        n_unlabeled = weight[unlabeled].sum()
+        population = (n_labeled + prior * n_unlabeled) / (n_labeled + n_unlabeled)
+    return PriorEstimate(prior, float(min(low, lowest)), float(max(high, highest)), answers, population)
 
 
 def class_prior(X, positive, random_state, weight=None):
@@ -194,13 +197,15 @@ def class_prior(X, positive, random_state, weight=None):
     True
     """
     rng = check_random_state(random_state)
-    groups = [subsample(np.flatnonzero(rows), rng) for rows in (positive, ~positive)]
-    weights = None if weight is None else [weight[rows] for rows in groups]
-    scores = out_of_fold_scores(*(X[rows] for rows in groups), rng, weights)
+    p_rows = subsample(np.flatnonzero(positive), rng)
+    u_rows = subsample(np.flatnonzero(~positive), rng)
+    weights = None if weight is None else (weight[p_rows], weight[u_rows])
+    scores = out_of_fold_scores(X[p_rows], X[u_rows], rng, weights)
     if scores is None:
         _warn_of_few_rows()
         return 0.5
-    return 0.5 * (bbe(*scores, *weights or ()) + dedpul(*scores, *weights or ()))
+    counts = weights or ()
+    return 0.5 * (bbe(*scores, *counts) + dedpul(*scores, *counts))
 
 
 def _warn_of_few_rows():
@@ -212,30 +217,39 @@ def _warn_of_few_rows():
     )
 
 
-def _answers(groups, weights, method, of_scores, rng):
+def _answers(X, positive, weight, method, setting, rng):
     """Estimates of the requested methods (and of km2 for "auto"), and the interval."""
-    scores = out_of_fold_scores(*groups, rng, weights)
+    p_rows = subsample(np.flatnonzero(positive), rng)
+    u_rows = subsample(np.flatnonzero(~positive), rng)
+    P = X[p_rows]
+    U = X[u_rows]
+    weights = (weight[p_rows], weight[u_rows])
+    scores = out_of_fold_scores(P, U, rng, weights)
     names = ("bbe", "dedpul") if method == "auto" else (method,)
     if scores is None:
         _warn_of_few_rows()
         return dict.fromkeys(names, 0.5), (0.0, 1.0)
-    answers = {name: of_scores[name](*scores, *weights) for name in names if name != "km2"}
-    large = min(map(len, weights)) >= _N_KM2_ROWS and not has_missing(*groups)
-    if method == "km2" or (method == "auto" and large):
-        answers["km2"] = km2(*groups, rng, weights)
+    answers = {}
+    if "bbe" in names:
+        answers["bbe"] = bbe(*scores, *weights)
+    if "dedpul" in names:
+        answers["dedpul"] = dedpul(*scores, *weights)
+    if "en" in names:
+        answers["en"] = elkan_noto(scores[0], weights[0], weight[positive].sum(), weight[~positive].sum(), setting)
+    enough = min(len(p_rows), len(u_rows)) >= _N_KM2_ROWS and not has_missing(P, U)
+    if method == "km2" or (method == "auto" and enough):
+        answers["km2"] = km2(P, U, *weights, rng)
     return answers, _bootstrap_interval(scores, weights, rng)
 
 
 def _bootstrap_interval(scores, weights, rng):
     """The hull of the 95% intervals of three methods, whose errors differ in sign where the classes overlap."""
-    drawn = [[w * rng.multinomial(len(w), np.full(len(w), 1 / len(w))) for w in weights] for _ in range(_N_BOOTSTRAP)]
-    draws = np.array([[method(*scores, *counts) for method in (bbe, dedpul)] for counts in drawn])
-    draws = np.column_stack([draws, gaussian_mixture(*scores, *map(np.array, zip(*drawn)))])
-    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    drawn = [(redraw(weights[0], rng), redraw(weights[1], rng)) for _ in range(N_BOOTSTRAP)]
+    p_counts, u_counts = map(np.array, zip(*drawn))
+    draws = [
+        [bbe(*scores, *counts) for counts in drawn],
+        [dedpul(*scores, *counts) for counts in drawn],
+        gaussian_mixture(*scores, p_counts, u_counts),
+    ]
+    low, high = np.quantile(draws, [0.025, 0.975], axis=1)
     return low.min(), high.max()
-
-
-def _population(prior, n_positive, n_unlabeled, setting):
-    if setting == "case-control":
-        return prior
-    return (n_positive + prior * n_unlabeled) / (n_positive + n_unlabeled)

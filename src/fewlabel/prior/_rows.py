@@ -3,13 +3,22 @@
 import numpy as np
 import scipy.sparse as sp
 
+N_BOOTSTRAP = 60
 _LARGEST_SAMPLE = 10_000  # more rows of a group do not improve the estimate of a single number
 
 
 def subsample(rows, rng):
     """Return at most 10,000 of the rows, in their order."""
     n = rows.shape[0]
-    return rows if n <= _LARGEST_SAMPLE else rows[np.sort(rng.choice(n, _LARGEST_SAMPLE, replace=False))]
+    if n <= _LARGEST_SAMPLE:
+        return rows
+    return rows[np.sort(rng.choice(n, _LARGEST_SAMPLE, replace=False))]
+
+
+def redraw(weight, rng):
+    """Return the weights of a bootstrap sample: each is multiplied by how many times its row was drawn."""
+    n = len(weight)
+    return weight * rng.multinomial(n, np.full(n, 1 / n))
 
 
 def has_missing(*groups):
@@ -27,4 +36,5 @@ def mean_and_variance(rows):
     if not sp.issparse(rows):
         return rows.mean(axis=0), rows.var(axis=0)
     mean = np.asarray(rows.mean(axis=0)).ravel()
-    return mean, np.asarray(rows.multiply(rows).mean(axis=0)).ravel() - mean**2
+    mean_square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
+    return mean, mean_square - mean**2

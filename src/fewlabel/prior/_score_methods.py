@@ -11,21 +11,29 @@ from scipy import ndimage
 from scipy.optimize import bisect
 from scipy.special import logit
 
+_BBE_DELTA = 0.1  # chance that the error bar of best bin estimation fails
+_BBE_GAMMA = 0.01  # by which it is widened (Garg et al. 2021)
 _DEDPUL_POINTS = 2000
+_LARGEST_RATIO = 50.0
 _MIXTURE_POINTS = 200
 
 
-def bbe(p, u, p_count=None, u_count=None, delta=0.1, gamma=0.01):
+def bbe(p, u, p_count=None, u_count=None):
     """Best bin estimation: minimize the ratio of unlabeled to labeled rows above a score, with its error bar."""
+    p_count = np.ones(len(p)) if p_count is None else p_count
+    u_count = np.ones(len(u)) if u_count is None else u_count
     pooled = np.concatenate([p, u])
     order = np.argsort(-pooled, kind="stable")
-    of_p = np.r_[np.ones(len(p)) if p_count is None else p_count, np.zeros(len(u))][order]
-    of_u = np.r_[np.zeros(len(p)), np.ones(len(u)) if u_count is None else u_count][order]
-    last = np.r_[np.diff(pooled[order]) < 0, True]  # a threshold includes all rows of equal score
-    q_p, q_u = np.cumsum(of_p)[last] / of_p.sum(), np.cumsum(of_u)[last] / of_u.sum()
-    q_p, q_u = q_p[q_p > 0], q_u[q_p > 0]
-    bar = (1 + gamma) * (math.sqrt(math.log(4 / delta) / (2 * len(u))) + math.sqrt(math.log(4 / delta) / (2 * len(p))))
-    k = np.argmin((q_u + bar) / q_p)
+    of_p = np.pad(p_count, (0, len(u)))[order]
+    of_u = np.pad(u_count, (len(p), 0))[order]
+    last = np.append(np.diff(pooled[order]) < 0, True)  # a threshold includes all rows of equal score
+    q_p = np.cumsum(of_p)[last] / of_p.sum()
+    q_u = np.cumsum(of_u)[last] / of_u.sum()
+    q_u = q_u[q_p > 0]
+    q_p = q_p[q_p > 0]
+    log_chance = math.log(4 / _BBE_DELTA)
+    bar = math.sqrt(log_chance / (2 * len(u))) + math.sqrt(log_chance / (2 * len(p)))
+    k = np.argmin((q_u + (1 + _BBE_GAMMA) * bar) / q_p)
     return float(min(1.0, q_u[k] / q_p[k]))
 
 
@@ -33,35 +41,47 @@ def dedpul(p, u, p_count=None, u_count=None):
     """Run expectation maximization with the density ratio of positives to unlabeled rows along the score."""
     ratio, share = _density_ratio(p, u, p_count, u_count)
     order = np.argsort(ratio, kind="stable")
-    ratio, share = ratio[order], share[order]
-    sum_share, sum_ratio = np.r_[0.0, np.cumsum(share)], np.r_[0.0, np.cumsum(share * ratio)]
+    ratio = ratio[order]
+    share = share[order]
+    sum_share = np.append(0.0, np.cumsum(share))
+    sum_ratio = np.append(0.0, np.cumsum(share * ratio))
 
-    def gap(prior):  # prior less the mean of min(1, prior * ratio): convex, zero at zero and at the fixed point
+    def gap(prior):
+        """Prior less the mean of min(1, prior * ratio): convex, zero at zero and at the fixed point."""
         k = np.searchsorted(ratio, 1.0 / prior)
         return prior - prior * sum_ratio[k] - (1.0 - sum_share[k])
 
-    prior = 1.0 if gap(1.0) <= 1e-5 else bisect(lambda x: gap(x) - 1e-5, 1e-9, 1.0, xtol=1e-6)
+    prior = 1.0
+    if gap(1.0) > 1e-5:
+        prior = bisect(lambda x: gap(x) - 1e-5, 1e-9, 1.0, xtol=1e-6)
+    # Smoothing can hide the fixed point; the gap then bends where it would have been.
     grid = np.arange(0.001, 1.0, 0.001)
-    gap = gap(grid)
-    bend = np.where(gap[1:-1] < 0.05, np.diff(gap, 2), -np.inf)
-    other = float(grid[1 + np.argmax(bend)])
-    return prior if prior > other and prior > 0.002 else other
+    gaps = gap(grid)
+    bend = np.where(gaps[1:-1] < 0.05, np.diff(gaps, 2), -np.inf)
+    at_bend = float(grid[1 + np.argmax(bend)])
+    return prior if prior > max(at_bend, 0.002) else at_bend
 
 
 def _density_ratio(p, u, p_count, u_count):
     """Smoothed density ratio at a sample of the unlabeled rows, and the share of each of them."""
-    x_p, x_u, of_u = logit(p), np.sort(logit(u)), u_count
-    u_count = np.ones(len(u)) if u_count is None else u_count[np.argsort(u, kind="stable")]
-    x_u, u_count = x_u[u_count > 0], u_count[u_count > 0]
-    every = max(1, len(x_u) // _DEDPUL_POINTS)
-    all_u, all_counts, x_u, u_count = x_u, u_count, x_u[::every], u_count[::every]
-    f_p, f_u = density(x_p, p_count, x_u, 0.1), density(all_u, all_counts, x_u, 0.05)
-    ratio = np.minimum(f_p / np.maximum(f_u, 1e-300), 50.0)
+    middle = logit(0.5 * (np.average(p, weights=p_count) + np.average(u, weights=u_count)))
+    order = np.argsort(u, kind="stable")
+    x = logit(u[order])
+    count = np.ones(len(u)) if u_count is None else u_count[order]
+    x = x[count > 0]
+    count = count[count > 0]
+    every = max(1, len(x) // _DEDPUL_POINTS)
+    points = x[::every]
+    share = count[::every] / count[::every].sum()
+    f_p = density(logit(p), p_count, points, 0.1)
+    f_u = density(x, count, points, 0.05)
+    ratio = np.minimum(f_p / np.maximum(f_u, 1e-300), _LARGEST_RATIO)
     ratio = ndimage.median_filter(ratio, 11, mode="nearest")
-    above = x_u > logit(0.5 * (np.average(p, weights=p_count) + np.average(u, weights=of_u)))
+    # Where positives prevail, the ratio can only grow with the score.
+    above = points > middle
     ratio[above] = np.maximum.accumulate(ratio[above])
-    ratio = ndimage.median_filter(ratio, 2 * (len(x_u) // 20) + 1, mode="nearest")
-    return ratio, u_count / u_count.sum()
+    ratio = ndimage.median_filter(ratio, 2 * (len(points) // 20) + 1, mode="nearest")
+    return ratio, share
 
 
 def density(x, count, at, factor):
@@ -71,8 +91,10 @@ def density(x, count, at, factor):
     """
     count = np.ones(len(x)) if count is None else count
     mean = np.average(x, weights=count)
-    width = factor * max(math.sqrt(np.average((x - mean) ** 2, weights=count)), 1e-6)
-    low, high = min(x.min(), at.min()) - 3 * width, max(x.max(), at.max()) + 3 * width
+    deviation = math.sqrt(np.average((x - mean) ** 2, weights=count))
+    width = factor * max(deviation, 1e-6)
+    low = min(x.min(), at.min()) - 3 * width
+    high = max(x.max(), at.max()) + 3 * width
     n = int(np.clip(4 * (high - low) / width, 512, 8192))
     counts, edges = np.histogram(x, bins=n, range=(low, high), weights=count)
     step = edges[1] - edges[0]
@@ -98,43 +120,46 @@ def gaussian_mixture(p, u, p_counts, u_counts):
     ndarray of shape (n_draws,)
         The prior by each draw.
     """
-    x, z = logit(p), logit(u)
-    of_draw = p_counts / p_counts.sum(axis=1, keepdims=True)
-    mean_p = of_draw @ x
-    variance_p = (of_draw * (x - mean_p[:, None]) ** 2).sum(axis=1) + 1e-9
-    share, edges = zip(*(np.histogram(z, _MIXTURE_POINTS, weights=count) for count in u_counts))
-    z = 0.5 * (edges[0][1:] + edges[0][:-1])
-    share = np.array(share) / u_counts.sum(axis=1, keepdims=True)
+    x = logit(p)
+    z = logit(u)
+    p_share = p_counts / p_counts.sum(axis=1, keepdims=True)
+    mean_p = p_share @ x
+    variance_p = (p_share * (x - mean_p[:, None]) ** 2).sum(axis=1) + 1e-9
+    edges = np.histogram_bin_edges(z, _MIXTURE_POINTS)
+    share = np.array([np.histogram(z, edges, weights=count)[0] for count in u_counts])
+    share /= u_counts.sum(axis=1, keepdims=True)
+    z = 0.5 * (edges[1:] + edges[:-1])
     mean_n = z[np.argmax(np.cumsum(share, axis=1) >= 0.25, axis=1)]
-    # One line per draw; those that have converged leave the loop.
-    result, going = np.full(len(share), 0.5), np.arange(len(share))
-    prior, variance_n, like_p = result.copy(), variance_p.copy(), _normal(z, mean_p, variance_p)
+    variance_n = variance_p.copy()
+    like_p = _normal(z, mean_p, variance_p)
+    result = np.full(len(share), 0.5)
+    active = np.arange(len(share))  # draws that have not converged
     for _ in range(200):
-        like_n = _normal(z, mean_n, variance_n)
-        of_p = prior[:, None] * like_p
-        of_p /= np.maximum(of_p + (1 - prior)[:, None] * like_n, 1e-300)
-        of_n = share * (1 - of_p) + 1e-12
+        prior = result[active][:, None]
+        like_n = _normal(z, mean_n[active], variance_n[active])
+        of_p = prior * like_p[active]
+        of_p /= np.maximum(of_p + (1 - prior) * like_n, 1e-300)
+        of_n = share[active] * (1 - of_p) + 1e-12
         total = of_n.sum(axis=1)
-        mean_n = of_n @ z / total
-        variance_n = (of_n * (z - mean_n[:, None]) ** 2).sum(axis=1) / total + 1e-4 * variance_p
-        before, prior = prior, (share * of_p).sum(axis=1)
-        result[going] = prior
-        more = np.abs(prior - before) >= 1e-5
-        if not more.any():
+        mean = of_n @ z / total
+        spread = (of_n * (z - mean[:, None]) ** 2).sum(axis=1) / total
+        mean_n[active] = mean
+        variance_n[active] = spread + 1e-4 * variance_p[active]
+        result[active] = (share[active] * of_p).sum(axis=1)
+        active = active[np.abs(result[active] - prior[:, 0]) >= 1e-5]
+        if not active.size:
             break
-        going, share, like_p = going[more], share[more], like_p[more]
-        prior, mean_n, variance_n, variance_p = prior[more], mean_n[more], variance_n[more], variance_p[more]
     return result
 
 
 def _normal(z, mean, variance):
     """Densities at `z`, one line per distribution, up to a factor."""
-    return np.exp(-0.5 * (z - mean[:, None]) ** 2 / variance[:, None]) / np.sqrt(variance)[:, None]
+    squares = (z - mean[:, None]) ** 2 / variance[:, None]
+    return np.exp(-0.5 * squares) / np.sqrt(variance)[:, None]
 
 
-def elkan_noto(p, u, p_count=None, u_count=None, *, counts, setting):
+def elkan_noto(p, p_count, n_p, n_u, setting):
     """Use the mean score c of the positives, which is P(labeled | positive) if the classes do not overlap."""
-    n_p, n_u = counts
     if setting == "case-control":
         c = float(np.average(p, weights=p_count))
         return min(1.0, (1 - c) / c)

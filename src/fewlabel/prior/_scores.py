@@ -34,20 +34,24 @@ def out_of_fold_scores(P, U, rng, weights=None):
     tuple of ndarray, or None
         Scores of the positives and of the unlabeled rows; None if a group has a single row.
     """
-    n_p, n_u = P.shape[0], U.shape[0]
+    n_p = P.shape[0]
+    n_u = U.shape[0]
     n_folds = min(5, n_p, n_u)
     if n_folds < 2:
         return None
     X = sp.vstack([P, U], format="csr") if sp.issparse(P) else np.vstack([P, U])
-    s = np.r_[np.ones(n_p), np.zeros(n_u)]
-    weight = np.concatenate([w / w.sum() for w in weights or (np.ones(n_p), np.ones(n_u))])
+    s = np.repeat([1.0, 0.0], [n_p, n_u])
+    groups = [np.ones(n_p), np.ones(n_u)] if weights is None else weights
+    weight = np.concatenate([group / group.sum() for group in groups])
     seed = rng.randint(np.iinfo(np.int32).max)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, s))
-    best, best_losses = None, None
+    best = None
+    best_losses = None
     for model, rows in _models(X, seed):
         p, losses = _cross_fit(model, rows, s, weight, folds, best_losses)
         if best is None or losses.sum() < best_losses.sum():
-            best, best_losses = p, losses
+            best = p
+            best_losses = losses
     return best[:n_p], best[n_p:]
 
 
@@ -57,14 +61,16 @@ def _cross_fit(model, X, s, weight, folds, rival):
     If it is worse than the losses of a `rival` on the folds so far by two standard errors, the other folds are left
     out, and the losses are infinite.
     """
-    p, losses, tested = np.empty(len(s)), np.full(len(s), np.inf), []
+    p = np.empty(len(s))
+    losses = np.full(len(s), np.inf)
+    tested = np.empty(0, dtype=np.intp)
+    weight_name = f"{model.steps[-1][0]}__sample_weight"
     with one_thread():  # the fits are small, and sums must not depend on the number of threads
         for train, test in folds:
-            weighted = {f"{model.steps[-1][0]}__sample_weight": _balanced(weight[train], s[train])}
-            model.fit(X[train], s[train], **weighted)
+            model.fit(X[train], s[train], **{weight_name: _balanced(weight[train], s[train])})
             p[test] = np.clip(model.predict_proba(X[test])[:, 1], 1e-6, 1 - 1e-6)
             losses[test] = -weight[test] * np.where(s[test] > 0, np.log(p[test]), np.log1p(-p[test]))
-            tested = np.append(tested, test).astype(np.intp)
+            tested = np.append(tested, test)
             if rival is not None:
                 worse = losses[tested] - rival[tested]
                 if worse.mean() > 2 * worse.std() / math.sqrt(len(worse)):
@@ -74,12 +80,13 @@ def _cross_fit(model, X, s, weight, folds, rival):
 
 def _balanced(weight, s):
     """Weights with the same total for both groups, 1 on average."""
-    return weight / np.where(s > 0, weight[s > 0].sum(), weight[s == 0].sum()) * len(s) / 2
+    totals = np.where(s > 0, weight[s > 0].sum(), weight[s == 0].sum())
+    return weight / totals * len(s) / 2
 
 
 def _models(X, seed):
     """Pairs of a model and the rows in the form that it takes."""
-    steps = [MaxAbsScaler()] if sp.issparse(X) else [StandardScaler()]
+    steps = [MaxAbsScaler() if sp.issparse(X) else StandardScaler()]
     if has_missing(X):
         steps.insert(0, SimpleImputer(strategy="median", keep_empty_features=True))
     yield make_pipeline(*steps, LogisticRegression(max_iter=300)), X
@@ -95,5 +102,5 @@ def _coded(column):
     known = column[~np.isnan(column)]
     if len(np.unique(known)) <= _N_BINS:
         return column
-    cuts = np.quantile(known, np.arange(1, _N_BINS) / _N_BINS)
-    return np.where(np.isnan(column), np.nan, np.searchsorted(cuts, column))
+    edges = np.quantile(known, np.arange(1, _N_BINS) / _N_BINS)
+    return np.where(np.isnan(column), np.nan, np.searchsorted(edges, column))

@@ -1,0 +1,50 @@
+"""Checks of arguments that several functions share; estimators declare `_parameter_constraints` instead."""
+
+import numbers
+
+__all__ = ["check_choice", "check_share", "is_number"]
+
+
+def is_number(value):
+    """Whether `value` is a real number; bools are not.
+
+    Examples
+    --------
+    >>> from fewlabel.checks import is_number
+    >>> is_number(1.5), is_number(True), is_number("1")
+    (True, False, False)
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_choice(name, value, choices):
+    """Raise an error if `value` is none of the choices.
+
+    Examples
+    --------
+    >>> from fewlabel.checks import check_choice
+    >>> check_choice("method", "exact", ("fast", "slow"))
+    Traceback (most recent call last):
+    ...
+    ValueError: method='exact' is not known: use one of 'fast', 'slow'
+    """
+    if value not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name}={value!r} is not known: use one of {listed}")
+
+
+def check_share(name, value, meaning=""):
+    """Return `value` as a float; it should lie between 0 and 1, both excluded.
+
+    Examples
+    --------
+    >>> from fewlabel.checks import check_share
+    >>> check_share("confidence", 95)
+    Traceback (most recent call last):
+    ...
+    ValueError: confidence=95 should be a number between 0 and 1 (both excluded); for 95% write 0.95
+    """
+    if is_number(value) and 0 < value < 1:
+        return float(value)
+    hint = f"; for {value:g}% write {value / 100:g}" if is_number(value) and value > 1 else ""
+    raise ValueError(f"{name}={value!r} should be a number between 0 and 1 (both excluded){meaning}{hint}")
