@@ -4,42 +4,58 @@ What predicts in memory is what is saved: `AutoClassifier` and `TableClassifier`
 and a file holds the same parts. Their formulas need NumPy, and Numba only where there are many trees or steps.
 """
 
+from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClasses, PolynomialKernel
+from fewlabel.parts.learned import Opaque, formula_of
 from fewlabel.parts.model import Classes, Evidence, FittedModel, Sigmoids, Softmax
+from fewlabel.parts.nearest import Neighbors, Paths, Spreading
 from fewlabel.parts.numbers import Chain, Linear, LogOdds, Ranks, Select, WeightedSum
 from fewlabel.parts.part import Encoder, Formula, Part
+from fewlabel.parts.trees import Steps, SymmetricTrees, Trees
+from fewlabel.parts.views import Beside, Components, FillAndScale, Smooth
 
 # The closed list of what a file may hold; its names are looked up nowhere else.
 KINDS = {
     part.kind: part
     for part in (
-        Chain,
-        Classes,
-        Evidence,
-        FittedModel,
-        Linear,
-        LogOdds,
-        Ranks,
-        Select,
-        Sigmoids,
-        Softmax,
-        WeightedSum,
+        *(Chain, WeightedSum, Beside, Select, Linear, Ranks, LogOdds),
+        *(FillAndScale, Components, Smooth),
+        *(GaussianBayes, GaussianKernel, PolynomialKernel, PairsOfClasses),
+        *(Neighbors, Paths, Spreading),
+        *(Trees, SymmetricTrees, Steps),
+        *(FittedModel, Sigmoids, Softmax, Classes, Evidence),
     )
 }
 
 __all__ = [
     "KINDS",
+    "Beside",
     "Chain",
     "Classes",
+    "Components",
     "Encoder",
     "Evidence",
+    "FillAndScale",
     "FittedModel",
     "Formula",
+    "GaussianBayes",
+    "GaussianKernel",
     "Linear",
     "LogOdds",
+    "Neighbors",
+    "Opaque",
+    "PairsOfClasses",
     "Part",
+    "Paths",
+    "PolynomialKernel",
     "Ranks",
     "Select",
     "Sigmoids",
+    "Smooth",
     "Softmax",
+    "Spreading",
+    "Steps",
+    "SymmetricTrees",
+    "Trees",
     "WeightedSum",
+    "formula_of",
 ]

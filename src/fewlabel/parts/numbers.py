@@ -9,7 +9,7 @@ import numpy as np
 from fewlabel.parts.part import Floats, Formula, Ints, Table
 
 RANK_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
-_HUGE = 1e300  # differences of two scores of at most this size do not overflow
+_HUGE = 1e300
 _MOST_LEVELS = 1000
 
 
@@ -169,7 +169,7 @@ class Ranks(Formula):
         """
         levels = []
         ranks = []
-        for column in np.sort(scores, axis=0).T:
+        for column in np.sort(bounded(scores), axis=0).T:
             if len(column) > most:
                 column = column[np.linspace(0, len(column) - 1, most).round().astype(int)]
             values, counts = np.unique(column, return_counts=True)
@@ -196,11 +196,16 @@ class Ranks(Formula):
     n_outputs = n_inputs
 
     def values_at(self, X):
-        bounded = np.clip(np.nan_to_num(X), -_HUGE, _HUGE)
-        found = np.empty_like(bounded)
+        scores = bounded(X)
+        found = np.empty_like(scores)
         for k, (start, stop) in enumerate(itertools.pairwise(self.starts)):
-            found[:, k] = _rank(bounded[:, k], self.scores[start:stop], self.ranks[start:stop])
+            found[:, k] = _rank(scores[:, k], self.scores[start:stop], self.ranks[start:stop])
         return found
+
+
+def bounded(scores):
+    """Scores without NaN, of a size at which differences do not overflow: only their order matters for ranks."""
+    return np.clip(np.nan_to_num(scores), -_HUGE, _HUGE)
 
 
 def _rank(column, levels, ranks):

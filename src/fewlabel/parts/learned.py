@@ -1,0 +1,399 @@
+"""From fitted estimators to formulas: the only file that knows how other libraries keep what they have learned.
+
+Classes are recognized by their names, so that no library is imported here; a fitted estimator has imported its own.
+"""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClasses, PolynomialKernel
+from fewlabel.parts.nearest import Neighbors, Paths, Spreading
+from fewlabel.parts.numbers import Chain, Linear, Select
+from fewlabel.parts.part import Formula
+from fewlabel.parts.trees import NO_CHILD, Steps, SymmetricTrees, Trees
+
+
+@dataclass(frozen=True, eq=False)
+class Opaque(Formula):
+    """The scores of an estimator without a formula, such as a pretrained network: it predicts, but cannot be saved.
+
+    Attributes
+    ----------
+    estimator : object
+        Fitted.
+    n_inputs, n_outputs : int
+    """
+
+    kind: ClassVar[str] = "estimator"
+    estimator: object
+    n_inputs: int
+    n_outputs: int
+
+    def values_at(self, X):
+        if hasattr(self.estimator, "decision_function"):
+            scores = np.asarray(self.estimator.decision_function(X), dtype=np.float64)
+            return scores[:, None] if scores.ndim == 1 else scores
+        probability = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
+        return probability[:, 1:] if self.n_outputs == 1 else probability
+
+
+def formula_of(estimator, n_outputs):
+    """The formula of a fitted classifier's scores; higher means more likely of the (positive) class.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted to numbers: of scikit-learn, CatBoost, XGBoost, LightGBM or fewlabel.
+    n_outputs : int
+        1, or the number of classes if there are three or more.
+
+    Returns
+    -------
+    Formula
+        The decision function, or the probability of the positive class or of each class if there is none; of a booster
+        of other libraries the sum of its trees. `Opaque` where the estimator has no formula.
+    """
+    convert = _CONVERTERS.get(type(estimator).__name__)
+    formula = None if convert is None else convert(estimator)
+    if formula is None:
+        return Opaque(estimator, int(estimator.n_features_in_), n_outputs)
+    if n_outputs == 1 and formula.n_outputs == 2:  # probabilities of both classes
+        return Chain([formula, Select(np.array([1]), 2)])
+    return formula
+
+
+def _linear(model):
+    return Linear(np.atleast_2d(_floats(model.coef_)), np.atleast_1d(_floats(model.intercept_)))
+
+
+def _floats(values):
+    return np.array(values, dtype=np.float64)
+
+
+def _gaussian_bayes(model):
+    return GaussianBayes(_floats(model.theta_), _floats(model.var_), np.log(model.class_prior_))
+
+
+def _neighbors(model):
+    if model.weights != "distance" or model.effective_metric_ != "euclidean":
+        return None
+    # scikit-learn has no public access to the rows and classes of the fit.
+    codes = np.asarray(model._y, dtype=np.int64)
+    return Neighbors(_floats(model._fit_X), codes, len(model.classes_), int(model.n_neighbors))
+
+
+def _support_vectors(model):
+    rows = _floats(model.support_vectors_)
+    gamma = float(model._gamma)  # the number that "scale" and "auto" stand for
+    if model.kernel == "rbf":
+        kernel = GaussianKernel(rows, gamma)
+    elif model.kernel == "poly":
+        kernel = PolynomialKernel(rows, gamma, float(model.coef0), int(model.degree))
+    else:
+        return None
+    n_classes = len(model.classes_)
+    if n_classes == 2:
+        return Chain([kernel, Linear(_floats(model.dual_coef_), _floats(model.intercept_))])
+    if model.decision_function_shape != "ovr" or model.break_ties:
+        return None
+    # Row j - 1 of the coefficients of class i, or row i of those of class j, compares the two.
+    ends = np.cumsum([0, *model.n_support_])
+    coef = np.zeros((n_classes * (n_classes - 1) // 2, len(rows)))
+    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        of_first = slice(ends[i], ends[i + 1])
+        of_second = slice(ends[j], ends[j + 1])
+        coef[k, of_first] = model.dual_coef_[j - 1, of_first]
+        coef[k, of_second] = model.dual_coef_[i, of_second]
+    return Chain([kernel, Linear(coef, _floats(model.intercept_)), PairsOfClasses(n_classes)])
+
+
+def _forest(model):
+    if model.n_outputs_ != 1:
+        return None
+    binary = len(model.classes_) == 2
+    trees = [_nodes(one.tree_, one.tree_.value[:, 0, 1 if binary else 0 :]) for one in model.estimators_]
+    start = np.zeros(1 if binary else len(model.classes_))
+    return Trees.join(trees, model.n_features_in_, start, divisor=len(trees), single_values=True)
+
+
+def _decision_tree(model):
+    if model.n_outputs_ != 1:
+        return None
+    nodes = _nodes(model.tree_, model.tree_.value[:, 0, :])
+    return Trees.join([nodes], model.n_features_in_, np.zeros(len(model.classes_)), single_values=True)
+
+
+def _nodes(tree, value):
+    """The nodes of a tree of scikit-learn."""
+    return dict(
+        feature=tree.feature,
+        threshold=tree.threshold,
+        left=tree.children_left,
+        right=tree.children_right,
+        missing_left=tree.missing_go_to_left,
+        value=value,
+    )
+
+
+def _hist_boosting(model):
+    if model.is_categorical_ is not None:
+        return None
+    # scikit-learn has no public access to the nodes of its histogram trees, nor to the baseline.
+    start = np.ravel(model._baseline_prediction)
+    trees = []
+    for stage in model._predictors:
+        for k, predictor in enumerate(stage):
+            nodes = predictor.nodes
+            is_leaf = nodes["is_leaf"].astype(bool)
+            tree = dict(
+                feature=nodes["feature_idx"],
+                threshold=nodes["num_threshold"],
+                left=np.where(is_leaf, NO_CHILD, nodes["left"].astype(np.int64)),
+                right=np.where(is_leaf, NO_CHILD, nodes["right"].astype(np.int64)),
+                missing_left=nodes["missing_go_to_left"].astype(bool),
+                value=_in_column(np.where(is_leaf, nodes["value"], 0.0), k, len(start)),
+            )
+            trees.append(tree)
+    return Trees.join(trees, model.n_features_in_, start)
+
+
+def _in_column(value, k, n_columns):
+    """Values in column k, zeros in the others."""
+    placed = np.zeros((len(value), n_columns))
+    placed[:, k] = value
+    return placed
+
+
+def _n_outputs(model):
+    return 1 if len(model.classes_) == 2 else len(model.classes_)
+
+
+def _xgboost(model):
+    booster = model.get_booster()
+    table = booster.trees_to_dataframe().astype({"Tree": int, "Split": float, "Gain": float})  # nullable since 3.4
+    table = table.astype(dict.fromkeys(("ID", "Yes", "No", "Missing"), object))
+    n_outputs = _n_outputs(model)
+    trees = []
+    for number, nodes in table.groupby("Tree", sort=True):
+        place = {name: k for k, name in enumerate(nodes["ID"])}
+        is_leaf = (nodes["Feature"] == "Leaf").to_numpy()
+        split = nodes["Split"].fillna(0.0).to_numpy(dtype=np.float32)
+        tree = dict(
+            feature=np.array([0 if f == "Leaf" else int(f[1:]) for f in nodes["Feature"]]),
+            # XGBoost goes left below the split, not at it.
+            threshold=np.nextafter(split, np.float32(-np.inf)),
+            left=np.array([place.get(name, NO_CHILD) for name in nodes["Yes"]]),
+            right=np.array([place.get(name, NO_CHILD) for name in nodes["No"]]),
+            missing_left=(nodes["Missing"] == nodes["Yes"]).fillna(False).to_numpy(dtype=bool),
+            value=_in_column(np.where(is_leaf, nodes["Gain"], 0.0), number % n_outputs, n_outputs),
+        )
+        trees.append(tree)
+    start = _xgboost_start(booster, n_outputs)
+    return Trees.join(trees, model.n_features_in_, start, single_values=True, single_sums=True)
+
+
+def _xgboost_start(booster, n_outputs):
+    """The base score before the first tree, on the scale of the sums."""
+    text = json.loads(booster.save_config())["learner"]["learner_model_param"]["base_score"]
+    score = np.atleast_1d(np.asarray(json.loads(text), dtype=np.float32))
+    if n_outputs == 1:
+        return -np.log(np.float32(1.0) / score - np.float32(1.0))
+    return np.broadcast_to(score, n_outputs)
+
+
+def _lightgbm(model):
+    table = model.booster_.trees_to_dataframe()
+    n_outputs = _n_outputs(model)
+    columns = {name: k for k, name in enumerate(model.booster_.feature_name())}
+    trees = []
+    for number, nodes in table.groupby("tree_index", sort=True):
+        place = {name: k for k, name in enumerate(nodes["node_index"])}
+        is_leaf = nodes["left_child"].isna().to_numpy()
+        threshold = nodes["threshold"].fillna(0.0).to_numpy(dtype=float)
+        # LightGBM reads a missing value as 0 in a column where training had none.
+        marked = (nodes["missing_type"] == "NaN").to_numpy()
+        to_left = (nodes["missing_direction"] == "left").to_numpy()
+        tree = dict(
+            feature=np.array([columns.get(f, 0) for f in nodes["split_feature"]]),
+            threshold=threshold,
+            left=np.array([place.get(name, NO_CHILD) for name in nodes["left_child"]]),
+            right=np.array([place.get(name, NO_CHILD) for name in nodes["right_child"]]),
+            missing_left=np.where(marked, to_left, threshold >= 0.0),
+            value=_in_column(np.where(is_leaf, nodes["value"], 0.0), number % n_outputs, n_outputs),
+        )
+        trees.append(tree)
+    return Trees.join(trees, model.n_features_in_, np.zeros(n_outputs))
+
+
+def _catboost(model):
+    with tempfile.TemporaryDirectory() as folder:  # CatBoost writes its trees to files only
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json")
+        written = json.loads(path.read_text("utf-8"))
+    trees = written.get("oblivious_trees")
+    if trees is None:
+        return None
+    splits = [tree["splits"] or [] for tree in trees]
+    if any(split["split_type"] != "FloatFeature" for of_tree in splits for split in of_tree):
+        return None
+    scale, start = written["scale_and_bias"]
+    columns = {one["feature_index"]: one for one in written["features_info"]["float_features"]}
+    # Shallower trees begin with levels at which every row goes down.
+    depth = max(map(len, splits))
+    shape = (len(trees), depth)
+    feature = np.zeros(shape, dtype=np.int64)
+    threshold = np.full(shape, np.inf)
+    missing_up = np.zeros(shape, dtype=bool)
+    values = np.zeros((len(start), len(trees), 2**depth))
+    for t, tree in enumerate(trees):
+        leaves = np.reshape(tree["leaf_values"], (-1, len(start))).T
+        values[:, t, : leaves.shape[1]] = scale * leaves
+        for k, split in enumerate(splits[t]):  # the first split of the list decides the last bit
+            column = columns[split["float_feature_index"]]
+            level = depth - 1 - k
+            feature[t, level] = column["flat_feature_index"]
+            threshold[t, level] = np.float32(split["border"])
+            missing_up[t, level] = column["nan_value_treatment"] == "AsTrue"
+    start = _floats(start)
+    return SymmetricTrees(feature, threshold, missing_up, values, start, int(model.n_features_in_), single=True)
+
+
+def _shifted(formula, offset):
+    return Chain([formula, Linear(np.ones((1, 1)), np.array([offset], dtype=np.float64))])
+
+
+def _linear_ranker(model):
+    coef = np.atleast_2d(_floats(model.coef_))
+    intercept = np.atleast_1d(_floats(getattr(model, "intercept_", 0.0)))
+    return _shifted(Linear(coef, intercept), model.offset_)
+
+
+def _kernel_ranker(model):
+    coef = _floats(model.coef_)
+    if model.basis == "linear":
+        return _linear_ranker(model)
+    if not isinstance(model.components_, np.ndarray):  # sparse
+        return None
+    steps = [GaussianKernel(_floats(model.components_), 0.5 / model.length_scale_**2)]
+    if model.basis == "nystroem":
+        features = np.ascontiguousarray(model._map.T)
+        steps.append(Linear(features, np.zeros(len(features))))
+    return _shifted(Chain([*steps, Linear(coef, np.zeros(1))]), model.offset_)
+
+
+def _stumps(model):
+    return _shifted(steps_of(model.shape_functions_, model.n_features_in_), model.offset_)
+
+
+def steps_of(functions, n_inputs):
+    """An additive model as a formula.
+
+    Parameters
+    ----------
+    functions : list of ShapeFunction
+        With the attributes `column`, `edges`, `values` and `missing`.
+    n_inputs : int
+
+    Returns
+    -------
+    Steps
+    """
+    columns = np.array([function.column for function in functions], dtype=np.int64)
+    starts = np.cumsum([0, *(len(function.edges) for function in functions)], dtype=np.int64)
+    edges = np.concatenate([np.empty(0), *(function.edges for function in functions)])
+    values = np.concatenate([np.empty(0), *(function.values for function in functions)])
+    missing = np.array([function.missing for function in functions], dtype=np.float64)
+    return Steps(columns, starts, edges, values, missing, int(n_inputs))
+
+
+def _tree_booster(model):
+    if model.max_depth == 1:  # the sums of a stump booster, in the same order
+        return _stumps(model)
+    splits = model.splits_
+    formula = SymmetricTrees(
+        np.ascontiguousarray(splits["column"]),
+        np.ascontiguousarray(splits["threshold"]),
+        np.ascontiguousarray(splits["missing_up"]),
+        np.ascontiguousarray(model.leaf_values_)[None],
+        np.zeros(1),
+        int(model.n_features_in_),
+    )
+    return _shifted(formula, model.offset_)
+
+
+def _on_graph(model):
+    """What the formulas on graphs share; None if rows are sparse, scaled, or not compared by the Euclidean distance."""
+    space = model._space
+    moved = space["shift"] is not None and space["shift"].any()
+    added = len(space["gaps"]) or len(space["nominal"])
+    plain = model.metric == "euclidean" and not moved and not added and (space["divisor"] == 1).all()
+    if not plain or model.recall_ < 1 or not isinstance(model._rows, np.ndarray):
+        return None
+    return dict(
+        rows=_floats(model._rows),
+        sources=model._sources.astype(np.int64),
+        source_codes=model._source_codes.astype(np.int64),
+    )
+
+
+def _paths(model):
+    graph = _on_graph(model)
+    if graph is None:
+        return None
+    return Paths(
+        **graph,
+        n_neighbors=min(int(model.n_neighbors), len(graph["rows"])),
+        costs=_floats(model._costs),
+        codes=model._vertex_codes.astype(np.int64),
+        exponential=model.cost == "exponential",
+        delta=float(model.delta_),
+    )
+
+
+def _spreading(model):
+    graph = _on_graph(model)
+    if graph is None:
+        return None
+    return Spreading(
+        **graph,
+        n_neighbors=min(int(model.n_neighbors_), len(graph["rows"])),
+        scores=_floats(model._scores),
+        gives=_floats(model._gives),
+        sigma=float(model.sigma_),
+    )
+
+
+_CONVERTERS = {
+    "CatBoostClassifier": _catboost,
+    "DecisionTreeClassifier": _decision_tree,
+    "ExtraTreesClassifier": _forest,
+    "GaussianNB": _gaussian_bayes,
+    "HistGradientBoostingClassifier": _hist_boosting,
+    "KNeighborsClassifier": _neighbors,
+    "LGBMClassifier": _lightgbm,
+    "LabelSpreadingClassifier": _spreading,
+    "LeastSquaresAUCClassifier": _kernel_ranker,
+    "LinearAUCClassifier": _linear_ranker,
+    "LinearAUCClassifierCV": _linear_ranker,
+    "LinearDiscriminantAnalysis": _linear,
+    "LinearPUClassifier": _linear_ranker,
+    "LinearSVC": _linear,
+    "LogisticRegression": _linear,
+    "PNUAUCBoostClassifier": _stumps,
+    "PNUAdaBoostClassifier": _stumps,
+    "PUAdaBoostClassifier": _stumps,
+    "PathNeighborsClassifier": _paths,
+    "RandomForestClassifier": _forest,
+    "RankBoostClassifier": _stumps,
+    "RidgeClassifier": _linear,
+    "SVC": _support_vectors,
+    "TreeAUCBoostClassifier": _tree_booster,
+    "TreePUBoostClassifier": _tree_booster,
+    "XGBClassifier": _xgboost,
+}

@@ -1,0 +1,321 @@
+"""The nearest of reference rows, and formulas that need them: neighbors, paths, spreading."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fewlabel.parts.part import Formula, Ints, Table
+
+_TOGETHER = 512  # rows that are searched at once
+_ROUNDING = 1e-7  # relative error of squared distances, which are expanded for the search
+LEAD = 1e-12  # of the chosen class in a tie
+LONGEST = 1e300  # largest step in units of delta, to avoid overflow
+_LOWEST_LOG = -np.finfo(np.float64).max / 4
+
+
+def nearest_rows(rows, X, k):
+    """The k nearest of reference rows, by distances without rounding errors; among equal ones the first.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_columns)
+    X : ndarray of shape (n_new, n_columns)
+    k : int
+
+    Returns
+    -------
+    found : ndarray of int of shape (n_new, k)
+        Nearest first.
+    lengths : ndarray of shape (n_new, k)
+    """
+    found = np.empty((len(X), k), dtype=np.intp)
+    squares = np.empty((len(X), k))
+    norms = np.einsum("ij,ij->i", rows, rows)
+    for start in range(0, len(X), _TOGETHER):
+        block = slice(start, start + _TOGETHER)
+        found[block], squares[block] = _search(rows, norms, X[block], k)
+    return found, np.sqrt(squares)
+
+
+def _search(rows, norms, X, k):
+    n_rows = len(rows)
+    n_candidates = min(2 * k, n_rows)
+    candidates = np.broadcast_to(np.arange(n_rows), (len(X), n_rows))
+    if n_candidates < n_rows:
+        rough = norms - 2.0 * (X @ rows.T)
+        candidates = np.argpartition(rough, n_candidates - 1, axis=1)[:, :n_candidates]
+    found, squares, farthest = _closest(rows, X, candidates, k)
+    if n_candidates == n_rows:
+        return found, squares
+    # The search rounds: rows that are no candidates may be as near as the last one that was kept.
+    unsure = np.flatnonzero(squares[:, -1] >= farthest * (1 - 2 * _ROUNDING))
+    if unsure.size:
+        everyone = np.broadcast_to(np.arange(n_rows), (len(unsure), n_rows))
+        found[unsure], squares[unsure], _ = _closest(rows, X[unsure], everyone, k)
+    return found, squares
+
+
+def _closest(rows, X, candidates, k):
+    """The k nearest candidates, their squared distances, and that of the farthest candidate."""
+    squares = np.zeros(candidates.shape)
+    for x, column in zip(X.T, rows.T):  # summed column by column, in the order of a plain loop
+        difference = x[:, None] - column[candidates]
+        squares += difference * difference
+    order = np.lexsort((candidates, squares), axis=1)
+    kept = order[:, :k]
+    farthest = np.take_along_axis(squares, order[:, -1:], axis=1)[:, 0]
+    return np.take_along_axis(candidates, kept, axis=1), np.take_along_axis(squares, kept, axis=1), farthest
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors(Formula):
+    """Share of each class among the nearest rows, weighted by the inverse of the distance.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_inputs)
+    codes : ndarray of int of shape (n_rows,)
+        Class of each row.
+    n_outputs : int
+        Number of classes.
+    n_neighbors : int
+    """
+
+    kind: ClassVar[str] = "neighbors"
+    rows: Table
+    codes: Ints
+    n_outputs: int
+    n_neighbors: int
+
+    def check(self):
+        self.require(len(self.codes) == len(self.rows), "there is not one class per row")
+        self.require(0 < self.n_neighbors <= len(self.rows), "it has fewer rows than neighbors")
+        self.require_indices("codes", self.n_outputs)
+        self.require_finite("rows")
+
+    @property
+    def n_inputs(self):
+        return self.rows.shape[1]
+
+    def values_at(self, X):
+        found, lengths = nearest_rows(self.rows, X, self.n_neighbors)
+        same = lengths == 0
+        with np.errstate(divide="ignore"):
+            weight = 1.0 / lengths
+        known = same.any(axis=1)
+        weight[known] = same[known]  # equal rows alone decide
+        shares = np.zeros((len(X), self.n_outputs))
+        own = np.arange(len(X))
+        for k in range(self.n_neighbors):
+            shares[own, self.codes[found[:, k]]] += weight[:, k]
+        return shares / shares.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _OnGraph(Formula):
+    """What the formulas on a graph of rows share.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_inputs)
+        Vertices of the graph.
+    sources : ndarray of int
+        Those with a label.
+    source_codes : ndarray of int
+        Their classes.
+    n_neighbors : int
+    """
+
+    rows: Table
+    sources: Ints
+    source_codes: Ints
+    n_neighbors: int
+
+    def check(self):
+        self.require(0 < self.n_neighbors <= len(self.rows), "it has fewer rows than neighbors")
+        self.require(len(self.sources) > 0, "it has no labeled rows")
+        self.require(len(self.source_codes) == len(self.sources), "there is not one class per labeled row")
+        self.require_indices("sources", len(self.rows))
+        self.require_indices("source_codes", self.n_classes)
+        self.require_finite("rows")
+
+    @property
+    def n_inputs(self):
+        return self.rows.shape[1]
+
+    @property
+    def n_outputs(self):
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def values_at(self, X):
+        found, lengths = nearest_rows(self.rows, X, self.n_neighbors)
+        logs, codes = self.log_weights(found, lengths)
+        far = np.flatnonzero(codes < 0)
+        if far.size:
+            nearest = nearest_rows(self.rows[self.sources], X[far], 1)[0][:, 0]
+            codes[far] = self.source_codes[nearest]
+        logs = np.maximum(with_lead(logs, codes, far), _LOWEST_LOG)
+        return logs[:, 1:] - logs[:, :1] if self.n_classes == 2 else logs
+
+
+def with_lead(logs, codes, far):
+    """Weights of rows that no label reaches become equal; the class of a row gets a small lead over the others.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n_rows, n_classes)
+        Logarithms of the weights of the classes.
+    codes : ndarray of int of shape (n_rows,)
+        Class of each row.
+    far : ndarray of int
+        Rows that no label reaches.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
+    logs = logs.copy()
+    logs[far] = -np.log(logs.shape[1])
+    own = np.arange(len(codes))
+    others = logs.copy()
+    others[own, codes] = -np.inf
+    # Weights that only differ beyond double precision are tied.
+    logs[own, codes] = np.maximum(logs[own, codes], others.max(axis=1) + LEAD)
+    return logs
+
+
+@dataclass(frozen=True, eq=False)
+class Paths(_OnGraph):
+    """Logarithms of the weights of the classes, by the cheapest paths to labeled rows.
+
+    Attributes
+    ----------
+    costs : ndarray of shape (n_rows, 1 + n_classes)
+        Cost of the cheapest path of each row to a label, and to each class; infinite for none.
+    codes : ndarray of int of shape (n_rows,)
+        Class at the end of the first; -1 for none.
+    exponential : bool
+        Whether the cost of a path is the logarithm of the sum of the exponentials of its steps, or their sum.
+    delta : float
+        Unit of the steps in the exponential.
+    """
+
+    kind: ClassVar[str] = "paths"
+    costs: Table
+    codes: Ints
+    exponential: bool
+    delta: float
+
+    def check(self):
+        n_rows = len(self.rows)
+        self.require(len(self.costs) == len(self.codes) == n_rows, "its arrays differ in the number of rows")
+        self.require(self.n_classes > 1, "it has fewer than two classes")
+        self.require_indices("codes", self.n_classes, start=-1)
+        self.require(self.delta > 0 or not self.exponential, "delta is not positive")
+        super().check()
+
+    @property
+    def n_classes(self):
+        return self.costs.shape[1] - 1
+
+    def log_weights(self, found, lengths):
+        """Logarithms of the weights of the classes, and the class of each row, -1 for none."""
+        if self.exponential:
+            lengths = np.minimum(lengths / self.delta, LONGEST)
+        costs, through = self._extend(found, lengths)
+        codes = np.where(through >= 0, self.codes[through], -1)
+        return path_weights(costs[:, 1:], self.exponential), codes
+
+    def _extend(self, found, lengths):
+        """Costs of new rows, whose first step leads to a neighbor; and that neighbor, for a path to any label."""
+        lowest = np.full((len(found), self.costs.shape[1]), np.inf)
+        through = np.full(len(found), -1, dtype=np.intp)
+        known = (lengths == 0).any(axis=1)  # equal to a row of the graph: no step is taken
+        for neighbor, length in zip(found.T, lengths.T):
+            costs = self.costs[neighbor]
+            stepped = _log_add(length[:, None], costs) if self.exponential else length[:, None] + costs
+            costs = np.where((length > 0)[:, None] & (costs < np.inf), stepped, costs)
+            costs[known & (length > 0)] = np.inf
+            first = costs[:, 0]
+            cheaper = first < lowest[:, 0]
+            tie = (first == lowest[:, 0]) & (first < np.inf) & (neighbor < through)
+            through = np.where(cheaper | tie, neighbor, through)
+            lowest = np.minimum(lowest, costs)
+        return lowest, through
+
+
+def _log_add(a, b):
+    """Logarithm of exp(a) + exp(b)."""
+    high = np.maximum(a, b)
+    low = np.minimum(a, b)
+    with np.errstate(invalid="ignore"):
+        added = high + np.log1p(np.exp(low - high))
+    return np.where(np.isneginf(low), high, added)
+
+
+def path_weights(costs, exponential):
+    """Logarithms of the weights of the classes, 1 / cost, normalized; classes of cost 0 share the weight."""
+    with np.errstate(divide="ignore"):
+        log_cost = costs if exponential else np.log(costs)
+    least = log_cost.min(axis=1, keepdims=True)
+    known = np.isneginf(least)
+    with np.errstate(invalid="ignore"):  # rows without a path: their weights are set by the caller
+        weights = np.where(known, np.where(np.isneginf(log_cost), 0.0, -np.inf), least - log_cost)
+        return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Spreading(_OnGraph):
+    """Logarithms of the shares of the classes, by label spreading: means over neighbors of what they give.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+        Of the rows of the graph, for rows that equal them.
+    gives : ndarray of shape (n_rows, n_classes)
+        What they give to a new row.
+    sigma : float
+        Width of the Gaussian weight of a neighbor.
+    """
+
+    kind: ClassVar[str] = "spreading"
+    scores: Table
+    gives: Table
+    sigma: float
+
+    def check(self):
+        self.require(self.scores.shape == self.gives.shape, "scores and gives differ in shape")
+        self.require(len(self.scores) == len(self.rows), "there is not one score per row")
+        self.require(self.n_classes > 1, "it has fewer than two classes")
+        self.require(self.sigma > 0, "sigma is not positive")
+        super().check()
+
+    @property
+    def n_classes(self):
+        return self.scores.shape[1]
+
+    def log_weights(self, found, lengths):
+        """Logarithms of the shares of the classes, and the class of each row, -1 for none."""
+        scores = spread_to(found, lengths, self.gives, self.sigma)
+        known = lengths[:, 0] == 0  # neighbors are sorted by distance
+        scores[known] = self.scores[found[known, 0]]
+        return log_shares(scores)
+
+
+def spread_to(found, lengths, gives, sigma):
+    """Scores of new rows, from what their neighbors give."""
+    given = gives[found]
+    reached = given.any(axis=2)
+    squares = np.where(reached, (lengths / sigma) ** 2 / 2, np.inf)
+    nearest = squares.min(axis=1, keepdims=True)
+    weight = np.exp(np.where(np.isfinite(nearest), nearest, 0.0) - squares)  # only their ratios matter
+    return np.einsum("ij,ijc->ic", weight, given)
+
+
+def log_shares(scores):
+    """Logarithms of the shares of the classes, and the class of each row; -1 where all scores are 0."""
+    total = scores.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):  # rows that no label reaches are completed by the caller
+        logs = np.log(scores / total)
+    return logs, np.where(total[:, 0] > 0, scores.argmax(axis=1), -1)

@@ -1,0 +1,167 @@
+"""Formulas that show a table in another way: gaps filled, columns scaled, components, smooth functions."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fewlabel.parts.nearest import nearest_rows
+from fewlabel.parts.part import Floats, Formula, Ints, Table
+
+SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
+LEAST_WEIGHT = 1e-12  # of a neighbor, so that the weights of a row do not sum to 0
+
+
+@dataclass(frozen=True, eq=False)
+class FillAndScale(Formula):
+    """Missing values replaced and flagged in extra columns; then mean 0, variance 1, outliers compressed.
+
+    Attributes
+    ----------
+    fill : ndarray of shape (n_inputs,)
+        Replaces a missing value.
+    flagged : ndarray of int
+        Columns whose missing values are flagged, in columns after the others.
+    mean, spread : ndarray of shape (n_outputs,)
+        Of the columns and flags. A constant column has an infinite spread, and becomes 0.
+    """
+
+    kind: ClassVar[str] = "fill-and-scale"
+    fill: Floats
+    flagged: Ints
+    mean: Floats
+    spread: Floats
+
+    def check(self):
+        self.require_finite("fill", "mean")
+        self.require_indices("flagged", self.n_inputs)
+        self.require(len(self.mean) == len(self.spread) == self.n_outputs, "there is not one scale per column")
+        self.require((self.spread > 0).all(), "a spread is not positive")
+
+    @property
+    def n_inputs(self):
+        return len(self.fill)
+
+    @property
+    def n_outputs(self):
+        return len(self.fill) + len(self.flagged)
+
+    def values_at(self, X):
+        return compress(fill_gaps(X, self.fill, self.flagged), self.mean, self.spread)
+
+
+def fill_gaps(X, fill, flagged):
+    """The table with gaps filled, and flags of some columns beside it."""
+    gaps = np.isnan(X)
+    filled = np.where(gaps, fill, X) if gaps.any() else X
+    return np.hstack([filled, gaps[:, flagged]]) if len(flagged) else filled
+
+
+def compress(filled, mean, spread):
+    """Scaled columns, of which values beyond `SOFT_LIMIT` are compressed."""
+    z = filled - mean
+    z /= spread
+    size = z / SOFT_LIMIT
+    size *= size
+    size += 1.0
+    z /= np.sqrt(size, out=size)
+    return z
+
+
+@dataclass(frozen=True, eq=False)
+class Beside(Formula):
+    """Formulas of the same rows, their outputs side by side.
+
+    Attributes
+    ----------
+    blocks : list of Formula
+    """
+
+    kind: ClassVar[str] = "beside"
+    blocks: list[Formula]
+
+    def check(self):
+        self.require(self.blocks, "it has no blocks")
+        self.require(len({block.n_inputs for block in self.blocks}) == 1, "its blocks differ in their inputs")
+
+    @property
+    def n_inputs(self):
+        return self.blocks[0].n_inputs
+
+    @property
+    def n_outputs(self):
+        return sum(block.n_outputs for block in self.blocks)
+
+    def values_at(self, X):
+        return np.hstack([block(X) for block in self.blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class Components(Formula):
+    """Positions along axes, such as the principal ones.
+
+    Attributes
+    ----------
+    center : ndarray of shape (n_inputs,)
+    axes : ndarray of shape (n_inputs, n_outputs)
+    """
+
+    kind: ClassVar[str] = "components"
+    center: Floats
+    axes: Table
+
+    def check(self):
+        self.require(len(self.axes) == len(self.center), "its axes and center differ in length")
+
+    @property
+    def n_inputs(self):
+        return len(self.center)
+
+    @property
+    def n_outputs(self):
+        return self.axes.shape[1]
+
+    def values_at(self, X):
+        return (X - self.center) @ self.axes
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth(Formula):
+    """Functions that are known at reference rows: elsewhere the weighted mean over the nearest of these.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_inputs)
+    width : ndarray of shape (n_rows,)
+        Of the Gaussian weight around each row.
+    functions : ndarray of shape (n_rows, n_outputs)
+    n_neighbors : int
+    """
+
+    kind: ClassVar[str] = "smooth"
+    rows: Table
+    width: Floats
+    functions: Table
+    n_neighbors: int
+
+    def check(self):
+        n_rows = len(self.rows)
+        self.require(len(self.width) == len(self.functions) == n_rows, "its arrays differ in the number of rows")
+        self.require(0 < self.n_neighbors <= n_rows, "it has fewer rows than neighbors")
+        self.require_finite("rows", "functions")
+        self.require((self.width > 0).all(), "a width is not positive")
+
+    @property
+    def n_inputs(self):
+        return self.rows.shape[1]
+
+    @property
+    def n_outputs(self):
+        return self.functions.shape[1]
+
+    def values_at(self, X):
+        found, lengths = nearest_rows(self.rows, X, self.n_neighbors)
+        weight = np.exp(-((lengths / self.width[found]) ** 2)) + LEAST_WEIGHT
+        weight[lengths == 0] = LEAST_WEIGHT  # a reference row does not count as its own neighbor
+        weight /= weight.sum(axis=1, keepdims=True)
+        return (weight[:, :, None] * self.functions[found]).sum(axis=1)
