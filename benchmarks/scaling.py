@@ -37,7 +37,6 @@ EXPECTED = {
     "PUAdaBoostClassifier": "n",
     "PathNeighborsClassifier": "n log n and the neighbors",
     "QuasiBaggingClassifier": "n",
-    "RankBoostClassifier": "n",
     "ReliefFSelector": "n times the sampled rows",
     "SemiSupervisedAdaBoostClassifier": "its trees and neighbors",
     "SubsetReliefSelector": "n times the sampled rows",

@@ -24,7 +24,7 @@ from sklearn.metrics import RocCurveDisplay
 from sklearn.model_selection import train_test_split
 
 import fewlabel
-from fewlabel import RankBoostClassifier, TableClassifier, hide_labels
+from fewlabel import PNUAUCBoostClassifier, TableClassifier, hide_labels
 
 
 def make_log(n=6000, seed=0):
@@ -59,7 +59,7 @@ print(X_train.head(3).to_string())
 # The model
 # ---------
 # ``TableClassifier`` turns the columns into numbers and remembers how. ``positive`` names the class to find.
-model = TableClassifier(RankBoostClassifier(random_state=0), positive="attack", random_state=0).fit(X_train, y_few)
+model = TableClassifier(PNUAUCBoostClassifier(random_state=0), positive="attack", random_state=0).fit(X_train, y_few)
 
 figure, axis = plt.subplots(figsize=(5, 4), layout="constrained")
 positive = list(model.classes_).index("attack")

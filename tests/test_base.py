@@ -133,7 +133,7 @@ def test_an_interrupted_warm_start_goes_on_from_the_rounds_before_it():
 @pytest.mark.parametrize(
     ("model", "changed"),
     [
-        (fewlabel.RankBoostClassifier(3, random_state=0), {"learning_rate": 0.5, "random_state": 1}),
+        (fewlabel.PNUAUCBoostClassifier(3, random_state=0), {"learning_rate": 0.5, "random_state": 1}),
         (fewlabel.TreeAUCBoostClassifier(3, random_state=0), {"l2_regularization": 2.0}),
         (fewlabel.LinearAUCClassifier(solver="oam-gra", random_state=0), {"alpha": 0.5}),
     ],
@@ -162,7 +162,7 @@ def test_a_warm_start_with_other_parameters_columns_or_classes(model, changed, t
 
 def test_fit_ranking_is_only_where_it_works():
     assert not hasattr(fewlabel.AutoClassifier(), "fit_ranking")
-    assert hasattr(fewlabel.RankBoostClassifier(), "fit_ranking")
+    assert hasattr(fewlabel.PNUAUCBoostClassifier(), "fit_ranking")
 
 
 def test_a_refit_keeps_what_was_set_outside_fit():
@@ -194,7 +194,6 @@ RANKERS = {
     "LinearAUCClassifierCV": dict(alphas=[1e-2, 1e-1], cv=3, random_state=0),
     "PNUAUCBoostClassifier": dict(n_estimators=40, random_state=0),
     "PNUAdaBoostClassifier": dict(n_estimators=40, random_state=0),
-    "RankBoostClassifier": dict(n_estimators=40, random_state=0),
     "TreeAUCBoostClassifier": dict(n_estimators=40, random_state=0),
 }
 

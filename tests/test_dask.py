@@ -24,7 +24,6 @@ from reference.dask_blocks import assert_same, in_blocks, table  # noqa: E402
 
 BOOSTERS = {
     "PNUAUCBoostClassifier": {},
-    "RankBoostClassifier": {},
     "PUAdaBoostClassifier": {"prior": 0.4},
 }
 
@@ -53,8 +52,8 @@ def test_models_of_unlabeled_rows_are_those_of_one_machine_without_its_calibrati
 def test_many_labels_are_not_gathered(monkeypatch):
     X, y, _ = table()
     monkeypatch.setattr("fewlabel.dask._estimators.MOST_OUT_OF_FOLD", 100)
-    local = fewlabel.RankBoostClassifier(20, random_state=0).fit_ranking(X, y)
-    assert_same(local, spread.RankBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (600, 600))), X)
+    local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit_ranking(X, y)
+    assert_same(local, spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (600, 600))), X)
 
 
 def test_sketched_bins_rank_as_well():

@@ -28,7 +28,7 @@ def _read(X, y):
     ("name", "options"),
     [
         ("PNUAUCBoostClassifier", {"gamma": 0.9}),
-        ("RankBoostClassifier", {}),
+        ("PNUAUCBoostClassifier", {}),
         ("PUAdaBoostClassifier", {"prior": 0.4}),
     ],
 )
@@ -38,7 +38,7 @@ def test_weighted_rows_give_the_model_of_one_machine(name, options):
     weight = np.random.default_rng(3).integers(0, 4, len(y)).astype(float) / 2
     form = dict(n_estimators=20, random_state=0, max_bins=12, **options)
     local = getattr(fewlabel, name)(**form)
-    local = (local.fit if name == "RankBoostClassifier" else local.fit_ranking)(X, y, sample_weight=weight)
+    local = (local.fit if options == {} else local.fit_ranking)(X, y, sample_weight=weight)
     for sizes in ((1200,), (1, 300, 0, 899)):
         blocks = in_blocks(X, y, sizes)
         far = getattr(spread, name)(**form).fit(*blocks, da.from_array(weight, chunks=(sizes,)))
@@ -226,3 +226,19 @@ def test_workers_that_the_client_cannot_reach_are_asked_by_the_scheduler(monkeyp
             monkeypatch.setattr(client.rpc, "connect", refuse_workers)
             assert_same(local, spread.PNUAUCBoostClassifier(3, random_state=0).fit(*blocks, client=client), X)
             assert asked
+
+
+def test_the_local_cluster_of_a_command_listens_on_the_loopback_address_only():
+    psutil = pytest.importorskip("psutil")
+    from fewlabel.cli.cluster import cluster_client
+
+    def listening():
+        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        sockets = [socket for process in processes for socket in process.net_connections(kind="inet")]
+        return {socket.laddr for socket in sockets if socket.status == psutil.CONN_LISTEN}
+
+    before = listening()
+    with cluster_client(None, jobs=2):
+        opened = listening() - before
+    assert len(opened) >= 3  # the scheduler and two workers
+    assert {address.ip for address in opened} == {"127.0.0.1"}

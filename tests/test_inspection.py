@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fewlabel
-from fewlabel import RankBoostClassifier, hide_labels
+from fewlabel import PNUAUCBoostClassifier, hide_labels
 from fewlabel.inspection import _texts, plot_range, plot_shape_functions, scorecard
 
 BOOSTERS = [name for name, cls in fewlabel.all_estimators() if hasattr(cls, "shape_functions_")]
@@ -48,7 +48,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def booster(data):
-    return RankBoostClassifier(n_estimators=60, random_state=0).fit(*data)
+    return PNUAUCBoostClassifier(n_estimators=60, random_state=0).fit(*data)
 
 
 def _total(card, X):
@@ -152,15 +152,15 @@ def test_other_models_are_refused_with_a_remedy(look, data, booster):
     X, y = data
     with pytest.raises(TypeError, match=r"LogisticRegression .* pass a fitted stump booster"):
         look(LogisticRegression())
-    pipeline = make_pipeline(StandardScaler(), RankBoostClassifier(n_estimators=2)).fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), PNUAUCBoostClassifier(n_estimators=2)).fit(X, y)
     with pytest.raises(TypeError, match=r"pipeline\[-1\]"):
         look(pipeline)
     look(pipeline[-1])
-    search = GridSearchCV(RankBoostClassifier(), {"n_estimators": [2]}, cv=2).fit(X[y != -1], y[y != -1])
+    search = GridSearchCV(PNUAUCBoostClassifier(), {"n_estimators": [2]}, cv=2).fit(X[y != -1], y[y != -1])
     with pytest.raises(TypeError, match="best_estimator_"):
         look(search)
     with pytest.raises(NotFittedError, match="call fit first"):
-        look(RankBoostClassifier())
+        look(PNUAUCBoostClassifier())
 
 
 # Pictures ---------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_forests_of_scikit_learn_in_threads_leave_the_filters():
 
 def test_warnings_point_to_the_line_that_calls_fit():
     X, y = np.zeros((20, 2)), np.arange(20) % 2
-    for model in (fewlabel.RankBoostClassifier(2), fewlabel.TreeAUCBoostClassifier(2)):
+    for model in (fewlabel.PNUAUCBoostClassifier(2), fewlabel.TreeAUCBoostClassifier(2)):
         with pytest.warns(UserWarning, match="every row gets the same score") as caught:
             model.fit(X, y)
         assert caught[0].filename == __file__

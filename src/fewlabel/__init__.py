@@ -31,7 +31,6 @@ _ESTIMATORS = {
     "PathNeighborsClassifier": "fewlabel.graph",
     "PseudoLabelSelector": "fewlabel.selection",
     "QuasiBaggingClassifier": "fewlabel.multiview",
-    "RankBoostClassifier": "fewlabel.boosting",
     "ReliefFSelector": "fewlabel.selection",
     "SemiSupervisedAdaBoostClassifier": "fewlabel.boosting",
     "StabilitySelector": "fewlabel.selection",

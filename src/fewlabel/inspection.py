@@ -40,10 +40,10 @@ def plot_shape_functions(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from fewlabel import RankBoostClassifier
+    >>> from fewlabel import PNUAUCBoostClassifier
     >>> from fewlabel.inspection import plot_shape_functions
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = RankBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model = PNUAUCBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> figure = plot_shape_functions(model, max_columns=4)
     >>> len(figure.axes)
     4
@@ -76,7 +76,7 @@ def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFr
     ----------
     model : estimator
         A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`, or a fitted
-        :class:`fewlabel.TableClassifier` that is one, such as a model that ``fewlabel fit --method rankboost`` saved.
+        :class:`fewlabel.TableClassifier` that is one, such as the model of ``fewlabel fit --method pnu-aucboost``.
     points : float, default=20
         Number of points that doubles the odds.
     base : float, default=600
@@ -96,10 +96,10 @@ def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFr
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from fewlabel import RankBoostClassifier
+    >>> from fewlabel import PNUAUCBoostClassifier
     >>> from fewlabel.inspection import scorecard
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> card = scorecard(RankBoostClassifier(n_estimators=20, random_state=0).fit(X, y))
+    >>> card = scorecard(PNUAUCBoostClassifier(n_estimators=20, random_state=0).fit(X, y))
     >>> card.columns.tolist()
     ['column', 'interval', 'low', 'high', 'points']
     >>> card["column"].iloc[0]
@@ -166,10 +166,10 @@ def contributions(model: Any, X: Any) -> np.ndarray:
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from fewlabel import RankBoostClassifier
+    >>> from fewlabel import PNUAUCBoostClassifier
     >>> from fewlabel.inspection import contributions
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = RankBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model = PNUAUCBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> parts = contributions(model, X)
     >>> bool(abs(parts.sum(axis=1) + model.offset_ - model.decision_function(X)).max() < 1e-12)
     True

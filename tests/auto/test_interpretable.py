@@ -62,12 +62,12 @@ def test_without_an_additive_method_the_error_says_what_is_needed(portfolio, cla
 
 
 def test_no_other_method_takes_the_place_of_one_that_fails(monkeypatch):
-    from fewlabel import RankBoostClassifier
+    from fewlabel import PNUAUCBoostClassifier
 
     def fail(self, *arguments):
         raise FloatingPointError("no")
 
-    monkeypatch.setattr(RankBoostClassifier, "_fit", fail)
+    monkeypatch.setattr(PNUAUCBoostClassifier, "_fit", fail)
     X, y = noisy_line()
     with pytest.raises(RuntimeError, match="no additive method could be fitted: RankBoost"):
         AutoClassifier(["naive Bayes", "RankBoost"], interpretable=True, random_state=0).fit(X, y)

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 
 import fewlabel
 from fewlabel import threads as threads_module
-from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier, RankBoostClassifier
+from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier
 from fewlabel.boosting import rows as rows_module
 
-BOOSTERS = [PNUAUCBoostClassifier, RankBoostClassifier, PNUAdaBoostClassifier]
+BOOSTERS = [PNUAUCBoostClassifier, PNUAdaBoostClassifier]
 each_booster = pytest.mark.parametrize("Booster", BOOSTERS)
 
 
@@ -144,7 +144,7 @@ def test_stages_of_a_float32_table_use_the_exact_thresholds():
     high = np.nextafter(low, np.float32(2))  # the mid-point, rounded to float32, would be one of the two
     X = np.array([[low], [high], [low], [high]])
     for values in (X, np.nextafter(X, np.float32(2))):
-        model = RankBoostClassifier(1).fit(values, [0, 1, 0, 1])
+        model = PNUAUCBoostClassifier(1).fit(values, [0, 1, 0, 1])
         (stage,) = model.staged_decision_function(values)
         np.testing.assert_array_equal(stage, model.decision_function(values))
         np.testing.assert_array_equal(model.predict(values), [0, 1, 0, 1])
@@ -159,18 +159,18 @@ def test_shape_functions_carry_the_names_of_a_table(cancer):
 
 def test_missing_values_choose_their_side_and_stand_alone():
     X = np.array([[1.0], [2.0], [np.nan], [np.nan]])
-    model = RankBoostClassifier(1).fit(X, [0, 0, 1, 1])
+    model = PNUAUCBoostClassifier(1).fit(X, [0, 0, 1, 1])
     (stump,) = model.stumps_
     assert stump["threshold"] == np.inf
     assert stump["on_missing"]
     np.testing.assert_array_equal(model.predict([[np.nan], [5.0]]), [1, 0])
-    joined = RankBoostClassifier(1).fit([[1.0], [3.0], [np.nan], [3.0]], [0, 1, 0, 1]).stumps_[0]
+    joined = PNUAUCBoostClassifier(1).fit([[1.0], [3.0], [np.nan], [3.0]], [0, 1, 0, 1]).stumps_[0]
     assert (joined["threshold"], joined["on_missing"]) == (2.0, False)
 
 
 def test_missing_values_unseen_in_training_go_with_most_rows():
     X, y = [[1.0], [1.0], [1.0], [2.0]], [0, 0, 0, 1]
-    model = RankBoostClassifier(1).fit(X, y)
+    model = PNUAUCBoostClassifier(1).fit(X, y)
     assert model.decision_function([[np.nan]]) == model.decision_function([[1.0]])
 
 
@@ -239,10 +239,9 @@ def test_early_stopping_keeps_the_best_round_on_held_out_labels(Booster, cancer)
     assert int(np.argmax(aucs)) + 1 == model.n_iter_
 
 
-@pytest.mark.parametrize("Booster", [PNUAUCBoostClassifier, RankBoostClassifier])
-def test_early_stopping_with_the_rows_permuted_and_a_second_identical_fit(Booster, cancer):
+def test_early_stopping_with_the_rows_permuted_and_a_second_identical_fit(cancer):
     X, _, y = cancer
-    model = Booster(60, early_stopping=True, n_iter_no_change=5, random_state=0).fit_ranking(X, y)
+    model = PNUAUCBoostClassifier(60, early_stopping=True, n_iter_no_change=5, random_state=0).fit_ranking(X, y)
     order = np.random.default_rng(0).permutation(len(y))
     assert_same_model(model, clone(model).fit_ranking(X[order], y[order]))
     warm = clone(model).set_params(warm_start=True).fit_ranking(X, y)
@@ -254,7 +253,7 @@ def test_early_stopping_with_the_rows_permuted_and_a_second_identical_fit(Booste
 def test_early_stopping_needs_labels():
     X, y = np.arange(6.0)[:, None], [0, 1, 1, -1, -1, -1]
     with pytest.raises(ValueError, match="too few of them"):
-        RankBoostClassifier(early_stopping=True).fit(X, y)
+        PNUAUCBoostClassifier(early_stopping=True).fit(X, y)
 
 
 def test_max_features_draws_columns_for_each_round():
@@ -274,7 +273,7 @@ def test_columns_that_hold_nothing_do_not_end_the_fit():
     rng = np.random.default_rng(0)
     X = np.zeros((40, 20))
     X[:, 13] = rng.normal(size=40)
-    model = RankBoostClassifier(5, max_features=1, random_state=0).fit(X, (X[:, 13] > 0).astype(int))
+    model = PNUAUCBoostClassifier(5, max_features=1, random_state=0).fit(X, (X[:, 13] > 0).astype(int))
     assert model.n_iter_ == 5
     assert set(model.stumps_["column"]) == {13}
 
@@ -318,7 +317,7 @@ def test_bad_parameters_are_named(parameters, match):
 
 
 def test_verbose_prints_the_objective(capsys):
-    RankBoostClassifier(2, verbose=1).fit([[0.0], [1.0], [0.5]], [0, 1, 0])
+    PNUAUCBoostClassifier(2, verbose=1).fit([[0.0], [1.0], [0.5]], [0, 1, 0])
     assert "round 1/2: objective 0." in capsys.readouterr().out
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier, RankBoostClassifier
+from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier
 from fewlabel import threads as threads_module
 from fewlabel.boosting import booster as booster_module
 from fewlabel.boosting import rows as rows_module
@@ -14,7 +14,7 @@ MODELS = {
     "PNU-AUC": PNUAUCBoostClassifier(60, gamma=0.8, random_state=0),
     "PNU-AUC, all columns": PNUAUCBoostClassifier(60, gamma=0.8, max_features=1.0, early_stopping="alarm"),
     "PNU-AUC, as published": PNUAUCBoostClassifier.paper(random_state=0),
-    "RankBoost": RankBoostClassifier(60, learning_rate=0.3, random_state=0),
+    "RankBoost": PNUAUCBoostClassifier(60, learning_rate=0.3, random_state=0),
     "PNUAB": PNUAdaBoostClassifier(60, learning_rate=0.1, random_state=0),
 }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fewlabel import PNUAUCBoostClassifier, RankBoostClassifier
+from fewlabel import PNUAUCBoostClassifier
 from fewlabel.boosting import booster as booster_module
 from fewlabel.boosting import rows as rows_module
 from fewlabel.boosting.rows import FewRows
@@ -12,7 +12,7 @@ MODELS = {
     "defaults": PNUAUCBoostClassifier(random_state=0),
     "unlabeled rows": PNUAUCBoostClassifier(180, gamma=0.7, rho=0.05, random_state=0),
     "as published": PNUAUCBoostClassifier.paper(n_estimators=230, random_state=0),
-    "long steps": RankBoostClassifier(400, learning_rate=1, random_state=0),
+    "long steps": PNUAUCBoostClassifier(400, learning_rate=1, random_state=0),
     "bound": PNUAUCBoostClassifier(60, step="bound", gamma=0, max_features=2, random_state=0),
     "early stopping": PNUAUCBoostClassifier(early_stopping=True, random_state=0),
     "alarm": PNUAUCBoostClassifier(early_stopping="alarm", gamma=0.6, random_state=0),

@@ -443,6 +443,19 @@ def test_weight_sets_that_are_kept_apart_collapse_later(cancer):
     assert called["separate"] < called["joint"] - 0.1
 
 
+def test_the_joint_risk_does_not_end_a_fit_whose_weight_sets_are_kept_apart(cancer):
+    X, y, y_pu = cancer
+    prior = y[y_pu == -1].mean()
+    model = PUAdaBoostClassifier.paper(prior=prior, normalization="separate", learning_rate=1.0, random_state=0)
+    copies = 60  # rounds; the joint risk of the negatives is below zero long before
+    model.set_params(n_estimators=copies).fit(X, y_pu)
+    scores = np.array(list(model.staged_decision_function(X))) - model.offset_
+    unlabeled = np.exp(scores[:, y_pu != 1]).mean(axis=1)
+    risk_of_negatives = unlabeled - prior * np.exp(scores[:, y_pu == 1]).mean(axis=1)
+    assert risk_of_negatives[: copies // 2].min() <= 0
+    assert model.n_iter_ == copies
+
+
 def test_paper_form():
     model = PUAdaBoostClassifier.paper(prior=0.3, learning_rate=0.2)
     assert (model.splitter, model.threshold, model.stop_risk, model.learning_rate) == ("random", "zero", 0.0, 0.2)

@@ -29,7 +29,6 @@ import fewlabel
 from fewlabel import (
     LabeledStratifiedKFold,
     PNUAUCBoostClassifier,
-    RankBoostClassifier,
     hide_labels,
     load,
     save,
@@ -49,7 +48,7 @@ def data():
 @pytest.fixture
 def model_file(tmp_path, data):
     path = tmp_path / "model.skops"
-    save(RankBoostClassifier(n_estimators=5, random_state=0).fit(*data), path)
+    save(PNUAUCBoostClassifier(n_estimators=5, random_state=0).fit(*data), path)
     return path
 
 
@@ -120,7 +119,7 @@ def test_every_estimator_comes_back_bit_for_bit(name, data, tmp_path):
 def test_classes_of_every_kind_come_back(classes, data, tmp_path):
     X, y = data
     labels = pd.Series(np.array(classes, dtype=object)[y.clip(lower=0)], dtype=object).mask((y == -1).to_numpy(), None)
-    model = RankBoostClassifier(n_estimators=5, random_state=0).fit(X, labels)
+    model = PNUAUCBoostClassifier(n_estimators=5, random_state=0).fit(X, labels)
     again = _reloaded(model, tmp_path)
     assert again.classes_.dtype == model.classes_.dtype
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -156,7 +155,7 @@ def test_a_pipeline_comes_back_bit_for_bit(data, tmp_path):
 def test_a_search_and_a_calibrated_model_come_back(data, tmp_path):
     X, y = data
     search = GridSearchCV(
-        RankBoostClassifier(random_state=0),
+        PNUAUCBoostClassifier(random_state=0),
         {"n_estimators": [3, 6]},
         cv=LabeledStratifiedKFold(3, shuffle=True, random_state=0),
         scoring="roc_auc",
@@ -409,7 +408,7 @@ def test_an_older_fewlabel_and_a_plain_skops_file_are_read_in_silence(model_file
 
 def test_scikit_learns_own_estimators_warn_of_another_version(data, tmp_path):
     path = tmp_path / "pipeline.skops"
-    save(make_pipeline(StandardScaler(), RankBoostClassifier(n_estimators=2)).fit(*data), path)
+    save(make_pipeline(StandardScaler(), PNUAUCBoostClassifier(n_estimators=2)).fit(*data), path)
     import sklearn
 
     def edit(entries):

@@ -35,7 +35,7 @@ def fit(
     H, rounds = np.full(len(X), start), []
     for t in range(n_rounds):
         plus, minus, unlabeled = weights(H, positive, prior, weight, correction)
-        if minus.sum() + unlabeled.sum() <= stop_risk * (1 - correction * prior) * np.exp(start):
+        if not separate and minus.sum() + unlabeled.sum() <= stop_risk * (1 - correction * prior) * np.exp(start):
             break
         if separate:  # each set has its first size again
             first = weights(np.zeros(len(X)), positive, prior, weight, correction)

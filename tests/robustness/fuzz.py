@@ -223,7 +223,7 @@ def class_prior(X, y, rng):
 
 
 def card(X, y, rng):
-    model = fewlabel.RankBoostClassifier(5, random_state=0).fit(X, y)
+    model = fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit(X, y)
     fewlabel.plot_shape_functions(model)
     return fewlabel.scorecard(model)["points"]
 
@@ -234,7 +234,7 @@ def pu_table(X, y, rng):
 
 
 def saved(X, y, rng):
-    model = fewlabel.RankBoostClassifier(5, random_state=0).fit(X, y)
+    model = fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         fewlabel.save(model, Path(folder) / "model.skops")
         again = fewlabel.load(Path(folder) / "model.skops")
@@ -246,7 +246,7 @@ def any_table(X, y, rng):
     rows = X
     if not isinstance(X, pd.DataFrame) and rng.random() < 0.5:
         rows = pd.DataFrame(X.toarray() if sparse.issparse(X) else X)
-    model = fewlabel.TableClassifier(fewlabel.RankBoostClassifier(5, random_state=0), random_state=0).fit(rows, y)
+    model = fewlabel.TableClassifier(fewlabel.PNUAUCBoostClassifier(5, random_state=0), random_state=0).fit(rows, y)
     return model.predict_proba(rows)
 
 

@@ -58,7 +58,7 @@ def write_models(folder, only=None):
     X, y = table()
     small = fewlabel.AutoClassifier(["logistic regression", "naive Bayes"], n_repeats=1, random_state=0)
     models = {
-        "stumps": fewlabel.RankBoostClassifier(5, random_state=0),
+        "stumps": fewlabel.PNUAUCBoostClassifier(5, random_state=0),
         "trees": fewlabel.TreeAUCBoostClassifier(3, random_state=0),
         "ensemble": fewlabel.AssembleClassifier(n_estimators=2, random_state=0),
         "paths": fewlabel.PathNeighborsClassifier(),
@@ -66,7 +66,7 @@ def write_models(folder, only=None):
         "auto": fewlabel.AutoClassifier(["extra trees", "naive Bayes"], n_repeats=1, random_state=0),
     }
     models["pipeline"] = make_pipeline(StandardScaler(), LogisticRegression())
-    models["table"] = fewlabel.TableClassifier(fewlabel.RankBoostClassifier(5, random_state=0), random_state=0)
+    models["table"] = fewlabel.TableClassifier(fewlabel.PNUAUCBoostClassifier(5, random_state=0), random_state=0)
     models["auto table"] = fewlabel.TableClassifier(small, random_state=0)
     for name in [only] if only else models:
         rows = y >= 0 if name == "pipeline" else slice(None)

@@ -55,7 +55,6 @@ PARAMETERS = {
         "rho": (0.0, 0.02),
         "step": ("exact", "bound"),
     },
-    "RankBoostClassifier": {**_STUMPS, **_STOPPING, "step": ("exact", "bound")},
     "PNUAdaBoostClassifier": {**_STUMPS, **_STOPPING, "gamma": (0.5, 0.95), "scheme": ("labeled", "pu-un")},
     "PUAdaBoostClassifier": {
         **_STUMPS,
@@ -128,7 +127,7 @@ PARAMETERS = {
         "update": ("samme", "damped"),
     },
     "AutoClassifier": {"portfolio": (["logistic regression", "naive Bayes"],), "n_repeats": (1,)},
-    "TableClassifier": {"estimator": (fewlabel.RankBoostClassifier(5, random_state=0),)},
+    "TableClassifier": {"estimator": (fewlabel.PNUAUCBoostClassifier(5, random_state=0),)},
     "TableEncoder": {},
     "ReliefFSelector": {"n_features_to_select": (None, 1, 0.5), "n_neighbors": (3, 10), "max_samples": (None, 20)},
     "SubsetReliefSelector": {

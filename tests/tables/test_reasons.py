@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fewlabel import AutoClassifier, RankBoostClassifier, TableClassifier, load, save
+from fewlabel import AutoClassifier, PNUAUCBoostClassifier, TableClassifier, load, save
 from fewlabel.tables import score_table
 from fewlabel.tables.reasons import explain_by_sampling
 
@@ -33,7 +33,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def booster(rows):
-    return TableClassifier(RankBoostClassifier(n_estimators=60, random_state=0), positive="bad").fit(*rows)
+    return TableClassifier(PNUAUCBoostClassifier(n_estimators=60, random_state=0), positive="bad").fit(*rows)
 
 
 @pytest.fixture(scope="module")

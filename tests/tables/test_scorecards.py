@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fewlabel import AutoClassifier, RankBoostClassifier, TableClassifier, load, save, scorecard
+from fewlabel import AutoClassifier, PNUAUCBoostClassifier, TableClassifier, load, save, scorecard
 from fewlabel.tables import round_card, rounding_loss, score_table, scorecard_sql
 
 
@@ -41,7 +41,7 @@ def auto(rows):
 
 @pytest.fixture(scope="module")
 def booster(rows):
-    return TableClassifier(RankBoostClassifier(n_estimators=80, random_state=0), positive="bad").fit(*rows)
+    return TableClassifier(PNUAUCBoostClassifier(n_estimators=80, random_state=0), positive="bad").fit(*rows)
 
 
 def in_sqlite(table, sql):
@@ -96,7 +96,7 @@ def points_of(block, value):
 def test_columns_of_the_table_may_be_called_as_those_of_the_result(engine):
     X, y = make_rows(200)
     X = X[["age", "count"]].set_axis(["score", "label"], axis=1)
-    model = TableClassifier(RankBoostClassifier(n_estimators=20, random_state=0), positive="bad").fit(X, y)
+    model = TableClassifier(PNUAUCBoostClassifier(n_estimators=20, random_state=0), positive="bad").fit(X, y)
     found = engine(X, scorecard_sql(model))
     np.testing.assert_allclose(found.iloc[:, -3].astype(float), score_table(model, X)["score"], rtol=0, atol=1e-9)
 
@@ -125,7 +125,7 @@ def test_dates_and_texts_are_refused_in_sql(rows):
     rng = np.random.default_rng(0)
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 999, len(X)), unit="D")
     late = pd.DataFrame({"since": days, "age": X["age"]})
-    model = TableClassifier(RankBoostClassifier(n_estimators=20, random_state=0)).fit(late, days.year == 2021)
+    model = TableClassifier(PNUAUCBoostClassifier(n_estimators=20, random_state=0)).fit(late, days.year == 2021)
     assert scorecard(model)["column"].str.startswith("since_").any()
     with pytest.raises(ValueError, match=r"\(dates\): 'since'. Put the parts that matter"):
         scorecard_sql(model)

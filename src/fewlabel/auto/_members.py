@@ -238,9 +238,9 @@ def _pu_tree_boosting(context):
 
 
 def _rank_boosting(context):
-    from fewlabel.boosting import RankBoostClassifier
+    from fewlabel.boosting import PNUAUCBoostClassifier
 
-    return RankBoostClassifier(n_jobs=1, random_state=context.seed)
+    return PNUAUCBoostClassifier(n_jobs=1, random_state=context.seed)
 
 
 def _pnu_boosting(context):

@@ -4,7 +4,6 @@ from fewlabel.boosting._multiclass import AssembleClassifier, SemiSupervisedAdaB
 from fewlabel.boosting._pnu_ada import PNUAdaBoostClassifier
 from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier
 from fewlabel.boosting._pu_ada import PUAdaBoostClassifier
-from fewlabel.boosting._rankboost import RankBoostClassifier
 from fewlabel.boosting._tree_auc import TreeAUCBoostClassifier
 from fewlabel.boosting._tree_pu import TreePUBoostClassifier
 from fewlabel.boosting.additive import ShapeFunction
@@ -16,7 +15,6 @@ __all__ = [
     "PNUAUCBoostClassifier",
     "PNUAdaBoostClassifier",
     "PUAdaBoostClassifier",
-    "RankBoostClassifier",
     "SemiSupervisedAdaBoostClassifier",
     "ShapeFunction",
     "TreeAUCBoostClassifier",

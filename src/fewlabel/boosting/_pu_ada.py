@@ -38,7 +38,9 @@ class PUAdaRule(Rule):
         self._correction = correction
         self._non_negative = non_negative
         self._max_step = math.inf if max_step is None else max_step
-        self._least_negative_risk = stop_risk * (1 - prior * correction) * math.exp(start)
+        # Weight sets that are kept apart minimize no risk, so that no risk can end the fit.
+        joint_bound = stop_risk * (1 - prior * correction) * math.exp(start)
+        self._least_negative_risk = -math.inf if separate else joint_bound
         self._n_thresholds = n_thresholds
         self._seed = seed
         self.draws_cuts = n_thresholds is not None
@@ -192,7 +194,8 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         Longest step before `learning_rate`; None for no limit.
     stop_risk : float, default=0.1
         Stop when the estimated risk of the negatives, :math:`\overline{e^{H}}_U - \lambda\pi\overline{e^{H}}_P`, has
-        come down to this fraction of its first value. 0 stops only where it vanishes.
+        come down to this fraction of its first value. 0 stops only where it vanishes. Not used if `normalization` is
+        "separate".
     threshold : {"prior", "zero"}, default="prior"
         "prior": the fraction of unlabeled training rows predicted positive equals the prior. "zero": the sign of
         :math:`H`, as in the paper; it tends to predict everything positive.

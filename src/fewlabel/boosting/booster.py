@@ -4,6 +4,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -18,7 +19,6 @@ from fewlabel.boosting.rows import FEW_CELLS, CodedRows, FewRows, WeightedRows
 from fewlabel.boosting.stopping import AlarmStop, ValidationStop
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
-from fewlabel.kernels.draws import MOST_COLUMNS, draw_columns
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
@@ -187,13 +187,21 @@ class StumpBooster(RankingClassifier):
         d, n_drawn = self.n_features_in_, self._n_drawn()
         if n_drawn == d:
             return np.tile(np.arange(d), (stop - start, 1))
-        if d <= MOST_COLUMNS:
-            return draw_columns(self._seed, (start, stop), d, n_drawn)
-        draws = [np.random.default_rng([self._seed, t]).choice(d, n_drawn, replace=False) for t in range(start, stop)]
-        return np.sort(draws, axis=1)
+        return draw_columns(self._seed, start, stop, d, n_drawn)
 
     def _score(self, X):
         return score_stumps(self.stumps_, X, self.n_jobs)
+
+
+# A generator of its own for each round takes 20 microseconds, twice as long as the rest of a round on a small table.
+# The fits that calibrate a model draw the same columns as the model itself.
+@lru_cache(maxsize=32)
+def draw_columns(seed, start, stop, n_columns, n_drawn):
+    """Sorted columns of the rounds ``start:stop``, one row for each; they depend on the seed and the round only."""
+    draws = [np.random.default_rng([seed, t]).choice(n_columns, n_drawn, replace=False) for t in range(start, stop)]
+    columns = np.sort(draws, axis=1)
+    columns.flags.writeable = False
+    return columns
 
 
 def group_rows(signs, held_out, uses_unlabeled):

@@ -24,9 +24,17 @@ def cluster_client(scheduler: str | None, jobs: int = -1) -> Iterator[Any]:
         with Client(scheduler) as client:
             yield client
         return
-    cores = effective_n_jobs(jobs)
+    cluster = LocalCluster(
+        n_workers=effective_n_jobs(jobs),
+        threads_per_worker=1,
+        # Whoever can reach a scheduler can run code: only this machine can, and there is no dashboard.
+        host="127.0.0.1",
+        dashboard_address=None,
+        worker_dashboard_address=None,
+        silence_logs="ERROR",
+    )
     with (
-        LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR") as cluster,
+        cluster,
         Client(cluster, direct_to_workers=True) as client,
     ):
         yield client

@@ -133,7 +133,7 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
 
     With --engine dask, the labeled rows and a random sample of the others are gathered in one pass over the files, and
     the rest is as above; other samples then check that more unlabeled rows would not change the ranking. With
-    --all-rows, one booster (pnu-aucboost, rankboost or ada-pu) learns from every row, block by block, and only
+    --all-rows, one booster (pnu-aucboost or ada-pu) learns from every row, block by block, and only
     model.skops and metrics.json are written; to continue it after an interruption, run the same command again.
     """
     for name in FILES if options.out.exists() else ():

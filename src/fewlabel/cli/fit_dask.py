@@ -180,7 +180,8 @@ def fit_all_rows(options: FitOptions) -> None:
         raise typer.BadParameter("it needs out-of-fold scores: leave out --all-rows", param_hint=options.cut.given()[0])
     with contextlib.ExitStack() as stack:
         client = stack.enter_context(cluster_client(options.scheduler, options.jobs))
-        say(f"dashboard: {client.dashboard_link}", options.quiet)
+        if options.scheduler is not None:  # the cluster of this machine has no dashboard
+            say(f"dashboard: {client.dashboard_link}", options.quiet)
         sample, sources = _gather(options)
         for note in [sample.column.describe(), *sample.column.notes]:
             say(f"note: {note}", options.quiet)

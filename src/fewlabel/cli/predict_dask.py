@@ -45,7 +45,8 @@ def predict_files(
     out.mkdir(exist_ok=True)
     watch, n_rows = Drift(fitted.profile_), 0
     with cluster_client(scheduler) as client, progress(quiet) as report:
-        say(f"dashboard: {client.dashboard_link}", quiet)
+        if scheduler is not None:  # the cluster of this machine has no dashboard
+            say(f"dashboard: {client.dashboard_link}", quiet)
         places = [(table.resolve(), result.resolve()) for table, result in zip(tables, results)]
         work = functools.partial(_score, model.resolve(), keep=tuple(keep), **form)
         for k, future in enumerate(client.map(work, *zip(*places), pure=False)):

@@ -9,7 +9,6 @@ from fewlabel.dask._estimators import (
     LeastSquaresAUCClassifier,
     PNUAUCBoostClassifier,
     PUAdaBoostClassifier,
-    RankBoostClassifier,
 )
 from fewlabel.dask._table_classifier import TableClassifier
 from fewlabel.dask._tree_boosters import TreeAUCBoostClassifier, TreePUBoostClassifier
@@ -18,7 +17,6 @@ __all__ = [
     "LeastSquaresAUCClassifier",
     "PNUAUCBoostClassifier",
     "PUAdaBoostClassifier",
-    "RankBoostClassifier",
     "TableClassifier",
     "TreeAUCBoostClassifier",
     "TreePUBoostClassifier",

@@ -315,23 +315,6 @@ class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
     _in_memory = boosting.PNUAUCBoostClassifier
 
 
-class RankBoostClassifier(_DaskBooster, boosting.RankBoostClassifier):
-    """RankBoost on Dask collections; parameters and attributes as in `fewlabel.RankBoostClassifier`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from fewlabel.dask import RankBoostClassifier
-    >>> X, y = (da.from_array(part, chunks=200) for part in load_breast_cancer(return_X_y=True))
-    >>> lazy = RankBoostClassifier(50, random_state=0).fit(X, y).predict(X)
-    >>> bool((lazy == y).mean().compute() > 0.95)
-    True
-    """
-
-    _in_memory = boosting.RankBoostClassifier
-
-
 class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
     """Ada-PU on Dask collections; parameters and attributes as in `fewlabel.PUAdaBoostClassifier`.
 

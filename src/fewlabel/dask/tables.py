@@ -11,7 +11,7 @@ import pyarrow as pa
 from dask import delayed
 from sklearn.base import clone
 
-from fewlabel.dask._estimators import PNUAUCBoostClassifier, PUAdaBoostClassifier, RankBoostClassifier
+from fewlabel.dask._estimators import PNUAUCBoostClassifier, PUAdaBoostClassifier
 from fewlabel.dask._samples import hash_rows
 from fewlabel.dask.sources import split_sources
 from fewlabel.exceptions import TableError
@@ -21,7 +21,6 @@ from fewlabel.tables import TableClassifier, TableEncoder, suspected_leaks
 
 METHODS = {
     "pnu-aucboost": PNUAUCBoostClassifier,
-    "rankboost": RankBoostClassifier,
     "ada-pu": PUAdaBoostClassifier,
 }
 SAMPLE = 20_000  # labeled rows, and as many unlabeled ones, that the encoder is fitted on
@@ -68,7 +67,7 @@ def fit_table(
         Weights of the rows.
     decimal : str, default="."
         Decimal separator of text files.
-    method : {"auto", "pnu-aucboost", "rankboost", "ada-pu"}, default="auto"
+    method : {"auto", "pnu-aucboost", "ada-pu"}, default="auto"
         "auto" is PNU-AUCBoost, or Ada-PU if only one class is labeled.
     dayfirst : bool, default=None
         As in `TableEncoder`.

@@ -126,7 +126,7 @@ def make(method, seed):
     scaled = lambda model: make_pipeline(StandardScaler(), model)  # noqa: E731
     ours = {
         "PNU-AUCBoost": lambda: fewlabel.PNUAUCBoostClassifier(random_state=seed),
-        "RankBoost": lambda: fewlabel.RankBoostClassifier(random_state=seed),
+        "RankBoost": lambda: fewlabel.PNUAUCBoostClassifier(random_state=seed),
         "PNUAB": lambda: fewlabel.PNUAdaBoostClassifier(random_state=seed),
         "linear AUC": lambda: scaled(fewlabel.LinearAUCClassifierCV(random_state=seed)),
         "LS-AUC (SAMULT)": lambda: scaled(fewlabel.LeastSquaresAUCClassifier("samult", basis="rbf", random_state=seed)),
