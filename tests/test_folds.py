@@ -1,10 +1,13 @@
 """Folds by groups, time and copies of rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from fewlabel.exceptions import LabelError
-from fewlabel.folds import INDEPENDENT, Sampling, copies, forward_folds, grouped_folds, join_groups, stratified_folds
+from fewlabel.folds import copies, forward_folds, grouped_folds, join_groups, stratified_folds
+from fewlabel.rows import Rows
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -71,20 +74,19 @@ def test_joined_groups():
     assert join_groups(np.array([0, 1, 1, 2]), np.array([0, 0, 1, 2])).tolist() == [0, 0, 0, 1]
 
 
-def test_sampling_of_some_rows():
+def test_groups_and_times_of_some_rows():
     codes = np.array([0, -1, 1])
-    read = Sampling.read(codes, groups=["b", None, "b"], time=["2024-02-01", None, "2024-01-01"])
+    read = Rows.read(None, codes, groups=["b", None, "b"], time=["2024-02-01", None, "2024-01-01"])
     assert read.groups.tolist() == [0, 1, 0]
     assert read.time.tolist() == [2, np.inf, 1]
     assert read.take(np.array([2])).time.tolist() == [1]
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        Sampling.read(codes, groups=[1, 2])
+        Rows.read(None, codes, groups=[1, 2])
 
 
 def test_repeats_differ_unless_ordered_by_time():
-    y = np.tile([0, 1], 15)
-    first, second = (
-        [f.test.tolist() for f in stratified_folds(y, 3, INDEPENDENT, 2, 0) if f.repeat == r] for r in (0, 1)
-    )
+    rows = Rows.read(None, np.tile([0, 1], 15))
+    first, second = ([f.test.tolist() for f in stratified_folds(rows, 3, 2, 0) if f.repeat == r] for r in (0, 1))
     assert first != second
-    assert {f.repeat for f in stratified_folds(y, 3, Sampling(time=np.arange(30.0)), 3, 0)} == {0}
+    ordered = replace(rows, time=np.arange(30.0))
+    assert {f.repeat for f in stratified_folds(ordered, 3, 3, 0)} == {0}

@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback._callback_support import callback_management_context
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -38,6 +37,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "TakesWhatItsBaseTakes",
+    "ValidatesByTags",
     "check_weights",
     "fit_context",
     "set_random_states",
@@ -215,13 +215,14 @@ class RankingClassifier(LabeledClassifier):
         -------
         self : object
         """
-        self._calibrate_out_of_fold(*self._rank(X, y, sample_weight))
+        self._finish(*self._rank(X, y, sample_weight))
         return self
 
-    @available_if(lambda self: hasattr(self, "_fit"))  # AutoClassifier has a fit of its own
     @fit_context(prefer_skip_nested_validation=True)
     def fit_ranking(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model for its ranking: as `fit`, in a third of the time, but with too extreme probabilities.
+        """Fit the model for its ranking: in a third of the time, but with too extreme probabilities.
+
+        A `prior` is used without checking whether the data support it.
 
         Parameters
         ----------
@@ -243,6 +244,10 @@ class RankingClassifier(LabeledClassifier):
         scores = self._score(X)
         self._make_classifier(scores, signs, weight)
         return X, signs, weight, scores
+
+    def _finish(self, X, signs, weight, scores):
+        """What `fit` does beyond `fit_ranking`."""
+        self._calibrate_out_of_fold(X, signs, weight, scores)
 
     def _compare_with_last_fit(self):
         """Refuse a warm start with other columns or classes, warn of one with other parameters."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,14 +10,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length
 
 from fewlabel.exceptions import LabelError
+from fewlabel.rows import Rows
 
 __all__ = [
-    "INDEPENDENT",
     "Fold",
-    "Sampling",
     "copies",
     "forward_folds",
     "grouped_folds",
@@ -30,90 +28,6 @@ _FORWARD_SPLITS = 4
 _NEAR = 1e-3  # standard deviations; rows that differ by less in every column are near duplicates
 _FALSE_ALARM = 0.01  # highest chance, over all pairs of rows and with independent columns, of rows that agree
 _SHARED, _RARE = 2, 0.01  # few rows have a value: at most so many times the copies, or this share of all rows
-
-
-class Sampling(NamedTuple):
-    """How the rows of a table were sampled.
-
-    Attributes
-    ----------
-    groups : ndarray of int or None
-        Rows of the same patient, customer or device have the same number.
-    time : ndarray of float or None
-        Order of the rows in time; infinite where the time of an unlabeled row is missing.
-    weight : ndarray of float or None
-    """
-
-    groups: np.ndarray | None = None
-    time: np.ndarray | None = None
-    weight: np.ndarray | None = None
-
-    @classmethod
-    def read(cls, codes: np.ndarray, groups: Any = None, time: Any = None, weight: Any = None) -> "Sampling":
-        """Read what a user passed to `fit` or `split`.
-
-        Parameters
-        ----------
-        codes : ndarray of int of shape (n_samples,)
-            Class of each row, ``-1`` if unlabeled.
-        groups, time : array-like of shape (n_samples,), default=None
-        weight : ndarray of shape (n_samples,), default=None
-
-        Returns
-        -------
-        Sampling
-        """
-        for values in (groups, time, weight):
-            if values is not None:
-                check_consistent_length(codes, values)
-        return cls(
-            None if groups is None else _read_groups(groups), None if time is None else _read_time(time, codes), weight
-        )
-
-    def take(self, rows: np.ndarray) -> "Sampling":
-        """The same for some of the rows."""
-        return Sampling(*(None if values is None else values[rows] for values in self))
-
-    def reorder(self, rows: np.ndarray) -> "Sampling":
-        """The same for rows in another order; groups are numbered by it, whatever their order was before."""
-        found = self.take(rows)
-        return found if found.groups is None else found._replace(groups=pd.factorize(found.groups)[0])
-
-
-INDEPENDENT = Sampling()  # every row by itself, in no order, of equal weight
-
-
-def _read_groups(groups: Any) -> np.ndarray:
-    numbers = pd.factorize(_series(groups))[0]
-    missing = numbers < 0  # a row without a group is one by itself
-    numbers[missing] = numbers.max(initial=-1) + 1 + np.arange(missing.sum())
-    return numbers
-
-
-def _read_time(time: Any, codes: np.ndarray) -> np.ndarray:
-    column = _series(time)
-    if not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)):
-        try:
-            column = pd.to_datetime(column, format="ISO8601", utc=True)
-        except (ValueError, TypeError) as error:
-            raise ValueError(
-                f"time has values that are neither numbers nor dates, such as {column.dropna().iloc[0]!r}: convert "
-                "them first, for instance with pandas.to_datetime(column, format=...)"
-            ) from error
-    missing = column.isna().to_numpy()
-    if missing[codes >= 0].any():
-        raise ValueError(
-            f"time is missing for {int(missing[codes >= 0].sum())} labeled rows: fill it in, or hide the labels of "
-            "these rows"
-        )
-    ranks = column.rank(method="dense").to_numpy(dtype=np.float64)
-    return np.where(missing, np.inf, ranks)
-
-
-def _series(values: Any) -> pd.Series:
-    if isinstance(values, pd.DataFrame):
-        values = values.squeeze(axis=1)
-    return pd.Series(values).reset_index(drop=True)
 
 
 class Fold(NamedTuple):
@@ -133,17 +47,15 @@ class Fold(NamedTuple):
     left_out: np.ndarray
 
 
-def stratified_folds(y: np.ndarray, n_splits: int, sampling: Sampling, n_repeats: int, seed: int) -> Iterator[Fold]:
+def stratified_folds(rows: Rows, n_splits: int, n_repeats: int, seed: int) -> Iterator[Fold]:
     """Folds of the labeled rows: forward in time if `time` is given, otherwise stratified, with groups on one side.
 
     Parameters
     ----------
-    y : ndarray of int of shape (n_labeled,)
-        Class of each labeled row.
+    rows : Rows
+        The labeled rows.
     n_splits : int
         Most folds per repeat; fewer if a class is in fewer groups.
-    sampling : Sampling
-        Of the labeled rows.
     n_repeats : int
         Number of times that the rows are split. Those that are ordered by time can be split once only.
     seed : int
@@ -152,18 +64,19 @@ def stratified_folds(y: np.ndarray, n_splits: int, sampling: Sampling, n_repeats
     ------
     Fold
     """
-    if sampling.time is not None:
-        for left_out, test in forward_folds(y, sampling.time, sampling.groups):
+    y = rows.codes
+    if rows.time is not None:
+        for left_out, test in forward_folds(y, rows.time, rows.groups):
             yield Fold(0, test, left_out)
         return
     rng = check_random_state(seed)
     for repeat in range(n_repeats):
         split_seed = rng.randint(2**31 - 1)
-        if sampling.groups is None:
+        if rows.groups is None:
             splitter = StratifiedKFold(n_splits, shuffle=True, random_state=split_seed)
             tests = [test for _, test in splitter.split(y, y)]
         else:
-            tests = grouped_folds(y, sampling.groups, n_splits, split_seed)
+            tests = grouped_folds(y, rows.groups, n_splits, split_seed)
         for test in tests:
             yield Fold(repeat, test, test)
 

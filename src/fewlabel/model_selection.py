@@ -12,8 +12,9 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state, indexable
 
 from fewlabel import labels
-from fewlabel.folds import Sampling, forward_folds, grouped_folds
+from fewlabel.folds import forward_folds, grouped_folds
 from fewlabel.metrics import pu_auc_score
+from fewlabel.rows import Rows
 from fewlabel.types import MatrixLike, Seed
 
 __all__ = ["LabeledStratifiedKFold", "hide_labels", "make_pu_scorer"]
@@ -90,20 +91,21 @@ class LabeledStratifiedKFold(BaseCrossValidator):
             The labeled rows of this fold.
         """
         indexable(X, y, groups, time)  # raises scikit-learn's error for unequal lengths
-        read = labels.read(y)
-        labels.require_labels(read)
-        sampling = Sampling.read(read.codes, groups, time)
+        rows = Rows.read(None, y, groups=groups, time=time)
+        labels.require_labels(rows.labels)
         if time is None:
-            self._check_counts(read, sampling.groups)
-        return self._split_labeled(read.codes, sampling)
+            self._check_counts(rows)
+        return self._split_labeled(rows)
 
-    def _check_counts(self, read, groups):
-        rows = np.flatnonzero(read.codes >= 0)
+    def _check_counts(self, rows):
+        codes = rows.codes[rows.labeled]
+        groups = rows.groups
         if groups is not None:  # one row of each class in each group
-            rows = rows[np.unique(np.column_stack([read.codes[rows], groups[rows]]), axis=0, return_index=True)[1]]
-        counts, unit = np.bincount(read.codes[rows]), "labeled row(s)" if groups is None else "group(s)"
+            codes = np.unique(np.column_stack([codes, groups[rows.labeled]]), axis=0)[:, 0]
+        counts = np.bincount(codes)
+        unit = "labeled row(s)" if groups is None else "group(s)"
         if counts.min() < self.n_splits:
-            rarest = read.classes[counts.argmin() : counts.argmin() + 1].tolist()[0]
+            rarest = rows.classes[counts.argmin() : counts.argmin() + 1].tolist()[0]
             remedy = f"use n_splits={counts.min()} or fewer, or label" if counts.min() > 1 else "label"
             more = "more rows of it" if groups is None else "rows of it in more groups"
             raise ValueError(
@@ -111,27 +113,28 @@ class LabeledStratifiedKFold(BaseCrossValidator):
                 f"sets would hold none: {remedy} {more}"
             )
 
-    def _split_labeled(self, codes, sampling):
-        labeled, everything = np.flatnonzero(codes >= 0), np.arange(len(codes))
-        for left_out, test in self._folds(codes[labeled], sampling.take(labeled)):
-            in_training = np.ones(len(codes), dtype=bool)
-            if sampling.groups is not None:
-                in_training &= ~np.isin(sampling.groups, sampling.groups[labeled[test]])
-            if sampling.time is not None:
-                in_training &= sampling.time < sampling.time[labeled[test]].min()
+    def _split_labeled(self, rows):
+        labeled = rows.labeled
+        for left_out, test in self._folds(rows.take(labeled)):
+            in_training = np.ones(len(rows), dtype=bool)
+            if rows.groups is not None:
+                in_training &= ~np.isin(rows.groups, rows.groups[labeled[test]])
+            if rows.time is not None:
+                in_training &= rows.time < rows.time[labeled[test]].min()
             in_training[labeled[left_out]] = False
-            yield everything[in_training], labeled[test]
+            yield np.flatnonzero(in_training), labeled[test]
 
-    def _folds(self, y, sampling):
+    def _folds(self, rows):
         """Pairs of positions among the labeled rows: those that are left out of the training set, and the test set."""
-        if sampling.time is not None:
-            return forward_folds(y, sampling.time, sampling.groups, self.n_splits)
-        if sampling.groups is None:
+        y = rows.codes
+        if rows.time is not None:
+            return forward_folds(y, rows.time, rows.groups, self.n_splits)
+        if rows.groups is None:
             folds = StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
             tests = [test for _, test in folds.split(y, y)]
         else:
             seed = check_random_state(self.random_state).randint(2**31 - 1) if self.shuffle else None
-            tests = grouped_folds(y, sampling.groups, self.n_splits, seed)
+            tests = grouped_folds(y, rows.groups, self.n_splits, seed)
         return [(test, test) for test in tests]
 
     def get_n_splits(self, X: MatrixLike | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:

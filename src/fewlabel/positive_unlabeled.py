@@ -2,8 +2,6 @@
 
 import numbers
 import warnings
-from contextlib import contextmanager
-from contextvars import ContextVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,22 +13,9 @@ from fewlabel.labels import read_pu, sorted_classes
 from fewlabel.prior import class_prior, largest_prior
 from fewlabel.warning_filters import caller_level
 
-__all__ = ["PositiveUnlabeled", "check_prior_fits", "prior_checked"]
+__all__ = ["PositiveUnlabeled", "check_prior_fits"]
 
 _SLACK = 0.01  # a prior this far above what the data support is not worth a warning
-
-
-_checked: ContextVar[bool] = ContextVar("prior_checked", default=False)
-
-
-@contextmanager
-def prior_checked():
-    """Fit estimators whose prior the caller has checked: they do not warn of it again, each with its own rows."""
-    token = _checked.set(True)
-    try:
-        yield
-    finally:
-        _checked.reset(token)
 
 
 def check_prior_fits(prior, X, positive, *, sure=False):
@@ -75,18 +60,21 @@ class PositiveUnlabeled:
         return classes, positive.astype(np.int8)
 
     def _find_prior(self, X, signs, weight):
-        """The prior that was given, or an estimate; warns of a given one that the data cannot support."""
+        """The prior that was given, or an estimate."""
+        if self.prior is not None:
+            return float(self.prior)
         positive = signs > 0
-        if self.prior is None:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            least = 1.0 / (np.count_nonzero(~positive) + 1)
-            return float(np.clip(class_prior(X, positive, seed, weight), least, 1.0 - least))
-        if not _checked.get():
-            check_prior_fits(self.prior, X, positive)
-        return float(self.prior)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        least = 1.0 / (np.count_nonzero(~positive) + 1)
+        return float(np.clip(class_prior(X, positive, seed, weight), least, 1.0 - least))
 
-    def _calibrate_out_of_fold(self, X, signs, weight, scores=None):
-        """Nothing: the slope is limited by the number of rows, and one class has no labels to test it on."""
+    def _finish(self, X, signs, weight, scores):
+        """Warn of a given prior that the data cannot support.
+
+        Nothing is calibrated: the slope is limited by the number of rows, and one class has no labels to test it on.
+        """
+        if self.prior is not None:
+            check_prior_fits(self.prior, X, signs > 0)
 
     def _make_classifier(self, scores, signs, weight):
         at_prior = self.threshold == "prior"

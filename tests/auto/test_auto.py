@@ -16,11 +16,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import fewlabel
 from fewlabel import AutoClassifier, hide_labels
-from fewlabel.auto import _crossfit, learning_curve, portfolio
-from fewlabel.auto._members import available
+from fewlabel.auto import crossfit, learning_curve, portfolio
+from fewlabel.auto.members import available
 from fewlabel.exceptions import LabelError
 from fewlabel.metrics import auc_confidence_interval, pu_auc_score
 from fewlabel.persistence import FrozenTrees
+from fewlabel.rows import Rows
 
 QUICK = dict(n_repeats=1, random_state=0)
 FEW = ["logistic regression", "extra trees", "extra trees + components", "path neighbors"]
@@ -30,8 +31,8 @@ FEW = ["logistic regression", "extra trees", "extra trees + components", "path n
 def _small_forests():
     """The promises do not depend on the number of trees; the time of the tests does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_crossfit, "_FOLD_TREES", 15)
-        patch.setattr(_crossfit, "_FINAL_TREES", 30)
+        patch.setattr(crossfit, "_FOLD_TREES", 15)
+        patch.setattr(crossfit, "_FINAL_TREES", 30)
         yield
 
 
@@ -72,9 +73,9 @@ def test_the_portfolio_covers_the_ground():
 
 
 def test_boosters_of_other_libraries_join_when_installed(monkeypatch):
-    from fewlabel.auto import _members
+    from fewlabel.auto import members
 
-    monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: None if name == "xgboost" else object())
+    monkeypatch.setattr(members.importlib.util, "find_spec", lambda name: None if name == "xgboost" else object())
     names = {m.name for m in available("binary")}
     assert "XGBoost" not in names
     assert {"LightGBM", "CatBoost"} <= names
@@ -108,8 +109,8 @@ def test_the_leaderboard_shows_prior_evidence_and_posterior(model):
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "average_precision", "log-likelihood"])
 def test_any_score_is_evidence(scoring):
-    from fewlabel.auto._experience import experience
-    from fewlabel.auto._weights import choose, find_scorer
+    from fewlabel.auto.experience import package_experience
+    from fewlabel.auto.weights import choose, find_scorer
 
     def log_likelihood(positive, score):
         return float(np.where(positive, np.log(score), np.log1p(-score)).mean())
@@ -118,7 +119,8 @@ def test_any_score_is_evidence(scoring):
     y = np.r_[np.zeros(200, int), np.ones(80, int)]
     ranks = np.clip(rng.random((3, 280, 1)) * 0.5 + np.array([0.0, 0.1, 0.4])[:, None, None] * y[:, None], 0.01, 0.99)
     scorer = find_scorer(log_likelihood if scoring == "log-likelihood" else scoring)
-    weights = choose(ranks, y, scorer, experience().of(list("abc")))
+    rows = Rows(None, y, np.array([0, 1]))
+    weights = choose(rows, ranks, scorer, package_experience().of(list("abc")))
     assert weights.argmax() == 2
     assert weights.sum() == pytest.approx(1)
 
@@ -384,8 +386,9 @@ def test_unknown_members_are_named():
 def test_learning_curve(cancer):
     X, _, few = cancer
     model = AutoClassifier(["logistic regression"], **QUICK).fit(X, few)
-    curve = learning_curve(model, X, few)
-    assert learning_curve(model.set_params(n_jobs=2), X, few) == curve
+    rows = Rows.read(X, few)
+    curve = learning_curve(model, rows)
+    assert learning_curve(model.set_params(n_jobs=2), rows) == curve
     assert curve.labels == sorted(curve.labels)
     assert all(low <= s <= high for low, s, high in zip(curve.low, curve.scores, curve.high))
     assert curve._replace(slope=0.5, error=0.1).needed(0.05, 100) == 300

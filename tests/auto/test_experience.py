@@ -1,13 +1,13 @@
 """Experience: what members achieved elsewhere, and what their out-of-fold scores add to it."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from fewlabel.auto import Experience, Trial, portfolio, use_experience
-from fewlabel.auto._experience import experience, from_angle, to_angle
+from fewlabel import AutoClassifier
+from fewlabel.auto import Experience, Trial, portfolio
+from fewlabel.auto.experience import from_angle, package_experience, to_angle
 
 NAMES = ["a", "b", "c"]
 RULE = {"steepness": 20.0, "noise": 1.0, "most": 5}
@@ -92,16 +92,23 @@ def test_the_file_holds_the_same_model(learned):
 
 
 def test_the_experience_of_the_package_is_about_its_members():
-    found = experience()
+    found = package_experience()
     assert set(found.members) <= {member.name for member in portfolio()}
     for matrix in (found.covariance, found.noise):
         np.testing.assert_array_equal(matrix, matrix.T)
         assert np.linalg.eigvalsh(matrix).min() > 0
 
 
-def test_another_experience_is_used_in_its_block_and_thread_only(learned):
-    usual = experience()
-    with use_experience(learned), ThreadPoolExecutor(1) as pool:
-        assert experience() is learned
-        assert pool.submit(experience).result() is usual
-    assert experience() is usual
+def test_another_experience_is_used_if_it_is_given():
+    """With three labels per class experience decides: the member that it prefers gets the larger weight."""
+    names = ["logistic regression", "naive Bayes"]
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 1], 3)
+    X = rng.normal(size=(6, 2)) + y[:, None]
+    for better in (0, 1):
+        levels = 2.0 + 0.4 * (np.arange(2) == better) + rng.normal(0, 0.05, (40, 2))
+        seen = levels + rng.normal(0, 0.3, (40, 2))
+        tables = [Trial(f"t{k}", 5, from_angle(levels[k]), from_angle(seen[k])) for k in range(40)]
+        known = Experience.learn(tables, names, RULE)
+        model = AutoClassifier(names, experience=known, n_repeats=1, random_state=0).fit(X, y)
+        assert max(model.ensemble_weights_, key=model.ensemble_weights_.get) == names[better]

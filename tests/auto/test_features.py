@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fewlabel.auto._features import ComponentsView, ScaledView, SpectralView
+from fewlabel.auto.views import ComponentsView, ScaledView, SpectralView
 
 
 def test_scaled_columns_have_mean_0_and_variance_1_whatever_their_tails():

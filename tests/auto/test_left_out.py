@@ -7,9 +7,10 @@ import pytest
 from sklearn.exceptions import FitFailedWarning
 
 from fewlabel import AutoClassifier, hide_labels
-from fewlabel.auto import _crossfit, _features, _members, _trials, learning_curve
-from fewlabel.auto._experience import experience
+from fewlabel.auto import crossfit, learning_curve, members, views
 from fewlabel.auto._fitted import RankReference, raw_scores
+from fewlabel.auto.experience import package_experience
+from fewlabel.rows import Rows
 
 QUICK = dict(n_repeats=1, random_state=0)
 SOME = ["logistic regression", "linear discriminant", "naive Bayes", "extra trees + components"]
@@ -18,8 +19,8 @@ SOME = ["logistic regression", "linear discriminant", "naive Bayes", "extra tree
 @pytest.fixture(scope="module", autouse=True)
 def _small_forests():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_crossfit, "_FOLD_TREES", 5)
-        patch.setattr(_crossfit, "_FINAL_TREES", 10)
+        patch.setattr(crossfit, "_FOLD_TREES", 5)
+        patch.setattr(crossfit, "_FINAL_TREES", 10)
         yield
 
 
@@ -33,7 +34,7 @@ def table():
 
 def _breaks(monkeypatch, name, since=1):
     """Let the fits of a member fail from a certain one on."""
-    member = next(m for m in _members.PORTFOLIO if m.name == name)
+    member = next(m for m in members.PORTFOLIO if m.name == name)
     calls = []
 
     def make(context):
@@ -42,15 +43,15 @@ def _breaks(monkeypatch, name, since=1):
             raise ArithmeticError("made\nto fail")
         return member.make(context)
 
-    changed = tuple(m._replace(make=make) if m is member else m for m in _members.PORTFOLIO)
-    monkeypatch.setattr(_members, "PORTFOLIO", changed)
+    changed = tuple(m._replace(make=make) if m is member else m for m in members.PORTFOLIO)
+    monkeypatch.setattr(members, "PORTFOLIO", changed)
 
 
 @pytest.mark.parametrize("name", SOME)
 @pytest.mark.parametrize("since", [1, 3, 6])  # the first fold, another one, the fit to all rows
 def test_a_member_that_fails_changes_nothing_but_its_row(table, monkeypatch, name, since):
     X, y = table
-    monkeypatch.setitem(experience().rule, "steepness", 0.0)  # every member is chosen
+    monkeypatch.setitem(package_experience().rule, "steepness", 0.0)  # every member is chosen
     without = AutoClassifier([m for m in SOME if m != name], **QUICK).fit(X, y)
     _breaks(monkeypatch, name, since)
     with pytest.warns(FitFailedWarning, match=re.escape(f"{name} (failed: ArithmeticError: made")):
@@ -68,18 +69,18 @@ def test_a_member_that_fails_changes_nothing_but_its_row(table, monkeypatch, nam
 
 def test_the_learning_curve_does_without_a_member_that_fails(table, monkeypatch):
     X, y = table
-    monkeypatch.setitem(experience().rule, "steepness", 0.0)  # every member is chosen
+    monkeypatch.setitem(package_experience().rule, "steepness", 0.0)  # every member is chosen
     model = AutoClassifier(SOME[:2], **QUICK).fit(X, y)
 
     def fail(context):
         raise ArithmeticError("made to fail")
 
-    for broken, members in ((1, SOME[:1]), (2, [])):
+    for broken in (1, 2):
         names = SOME[2 - broken : 2]
-        changed = tuple(m._replace(make=fail) if m.name in names else m for m in _members.PORTFOLIO)
-        monkeypatch.setattr("fewlabel.auto._learning_curve.PORTFOLIO", changed)
-        curve = learning_curve(model, X, y)
-        assert (curve is not None) == bool(members)
+        changed = tuple(m._replace(make=fail) if m.name in names else m for m in members.PORTFOLIO)
+        monkeypatch.setattr("fewlabel.auto.curves.PORTFOLIO", changed)
+        curve = learning_curve(model, Rows.read(X, y))
+        assert (curve is None) == (broken == 2)
 
 
 def test_a_fit_without_any_member_left_names_the_reasons(table, monkeypatch):
@@ -93,7 +94,7 @@ def test_a_view_that_cannot_be_learned_costs_its_members_only(table, monkeypatch
     def fail(*_, **__):
         raise np.linalg.LinAlgError("no convergence")
 
-    monkeypatch.setattr(_features, "eigsh", fail)
+    monkeypatch.setattr(views, "eigsh", fail)
     names = ["logistic regression", "RBF-SVM on graph features"]
     with pytest.warns(FitFailedWarning):
         model = AutoClassifier(names, **QUICK).fit(*table)
@@ -127,25 +128,27 @@ def test_a_failure_does_not_use_up_the_time_budget(table, monkeypatch):
 
 def test_missing_packages_are_listed(table, monkeypatch):
     absent = ("catboost", "tabicl", "tabpfn")
-    monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: None if name in absent else object())
+    monkeypatch.setattr(members.importlib.util, "find_spec", lambda name: None if name in absent else object())
     model = AutoClassifier(["logistic regression", "CatBoost", "nnPU"], **QUICK).fit(*table)
     status = model.leaderboard_.set_index("method")["status"]
     assert status["CatBoost"] == "not installed: catboost"
     assert status["nnPU"] == "skipped: not for binary labels"
     with pytest.raises(ValueError, match=r"portfolio: CatBoost \(not installed: catboost\); choose from 'logistic"):
         AutoClassifier(["CatBoost"], **QUICK).fit(*table)
-    members, left_out = _members.select_members("auto", "binary", True)
-    assert not {m.name for m in members} & {"CatBoost", "CatBoost + components", "TabICL", "extra trees"}
+    tried, left_out = members.select_members("auto", "binary", True)
+    assert not {m.name for m in tried} & {"CatBoost", "CatBoost + components", "TabICL", "extra trees"}
     names = ("CatBoost", "CatBoost + components")
     assert {m.name: why for m, why in left_out.items()} == dict.fromkeys(names, "not installed: catboost")
 
 
 def test_members_whose_ranks_are_not_finite_are_left_out(table, monkeypatch):
-    def crossfit(rows, member, n_repeats):
-        found = _crossfit.crossfit(rows, member, n_repeats)
+    whole = crossfit.crossfit
+
+    def spoiled(training, member, n_repeats):
+        found = whole(training, member, n_repeats)
         return found._replace(ranks=found.ranks * np.nan) if member.name == "naive Bayes" else found
 
-    monkeypatch.setattr(_trials, "crossfit", crossfit)
+    monkeypatch.setattr(crossfit, "crossfit", spoiled)
     with pytest.warns(FitFailedWarning, match="not finite"):
         model = AutoClassifier(SOME, **QUICK).fit(*table)
     assert "naive Bayes" not in model.ensemble_weights_

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import fewlabel
 from fewlabel import AutoClassifier
-from fewlabel.auto import _members
+from fewlabel.auto import members
 
 QUICK = dict(n_repeats=1, random_state=0)
 SOME = ["logistic regression", "TabICL", "TabPFN"]
@@ -41,8 +41,8 @@ def installed(monkeypatch, tmp_path):
         module = types.ModuleType(package)
         setattr(module, name, Pretrained)
         monkeypatch.setitem(sys.modules, package, module)
-    find = _members.importlib.util.find_spec
-    monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: name in sys.modules or find(name))
+    find = members.importlib.util.find_spec
+    monkeypatch.setattr(members.importlib.util, "find_spec", lambda name: name in sys.modules or find(name))
     monkeypatch.setenv("TABPFN_MODEL_CACHE_DIR", str(tmp_path))
     return tmp_path
 
@@ -90,10 +90,10 @@ def test_other_errors_are_failures(installed, table, monkeypatch):
 
 @pytest.mark.parametrize(("platform", "end"), [("linux", ".cache/tabpfn"), ("darwin", "Library/Caches/tabpfn")])
 def test_where_tabpfn_keeps_its_weights(platform, end, monkeypatch, tmp_path):
-    from fewlabel.auto import _pretrained
+    from fewlabel.auto import pretrained
 
     for name in ("TABPFN_MODEL_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(_pretrained.sys, "platform", platform)
-    assert _pretrained._tabpfn_cache() == tmp_path / end
+    monkeypatch.setattr(pretrained.sys, "platform", platform)
+    assert pretrained._tabpfn_cache() == tmp_path / end

@@ -5,11 +5,11 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fewlabel import AutoClassifier
-from fewlabel.auto import _crossfit, learning_curve
-from fewlabel.auto._intervals import compare, design_effect, interval, prior_is_too_large
-from fewlabel.auto._weights import SCORERS
+from fewlabel.auto import crossfit, learning_curve
+from fewlabel.auto.intervals import compare, design_effect, interval, prior_is_too_large
+from fewlabel.auto.weights import SCORERS
 from fewlabel.exceptions import LabelError
-from fewlabel.folds import Sampling
+from fewlabel.rows import Rows
 
 QUICK = dict(portfolio=["extra trees", "path neighbors"], n_repeats=1, random_state=0)
 
@@ -17,8 +17,8 @@ QUICK = dict(portfolio=["extra trees", "path neighbors"], n_repeats=1, random_st
 @pytest.fixture(scope="module", autouse=True)
 def _small_forests():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_crossfit, "_FOLD_TREES", 20)
-        patch.setattr(_crossfit, "_FINAL_TREES", 20)
+        patch.setattr(crossfit, "_FOLD_TREES", 20)
+        patch.setattr(crossfit, "_FINAL_TREES", 20)
         yield
 
 
@@ -72,7 +72,7 @@ def test_time_tests_later_rows_only():
     assert (forward.labeled_rows_ >= 100).all()
     assert len(forward.out_of_fold_) == len(forward.labeled_rows_)
     assert _headline(forward)[0] < _headline(mixed)[0] - 0.05
-    curve = learning_curve(forward, X, y, sampling=Sampling(time=time.astype(float)))
+    curve = learning_curve(forward, Rows.read(X, y, time=time))
     assert curve.labels[-1] < 180
 
 
@@ -80,11 +80,11 @@ def test_unlabeled_rows_of_tested_groups_and_later_ones_are_not_learned_from():
     X, y, patient = _patients(n=20)
     y = np.where(np.arange(80) % 2, -1, y)
     time = np.arange(80.0)
-    for sampling in (Sampling(groups=patient), Sampling(time=time)):
-        rows = _crossfit.TrainingRows(X, y, "binary", [], 0, None, sampling)
-        for fold in rows.folds(1):
-            learned, test = rows.sample_unlabeled(1000, fold), rows.labeled[fold.test]
-            if sampling.time is None:
+    for rows in (Rows.read(X, y, groups=patient), Rows.read(X, y, time=time)):
+        training = crossfit.Training(rows, "binary", [], 0)
+        for fold in training.folds(1):
+            learned, test = training.sample_unlabeled(1000, fold), training.labeled[fold.test]
+            if rows.time is None:
                 assert not set(patient[learned]) & set(patient[test])
                 assert len(learned) == 40 - 2 * len(set(patient[test]))
             else:
@@ -136,14 +136,14 @@ def test_weights_reach_members_and_estimates():
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("groups", [None, np.repeat(np.arange(15), 2)])
 def test_no_interval_has_width_zero(scorer, n_outputs, groups, monkeypatch):
-    monkeypatch.setattr("fewlabel.auto._intervals._N_BOOTSTRAP", 40)
+    monkeypatch.setattr("fewlabel.auto.intervals._N_BOOTSTRAP", 40)
     y = np.repeat(np.arange(max(n_outputs, 2)), 10 if n_outputs == 3 else 15)
     perfect = np.eye(3)[y] if n_outputs == 3 else y[:, None] + 0.0
-    sampling = Sampling(groups=groups)
-    score, low, high = interval(y, perfect, scorer, None, 0, sampling)
+    rows = Rows.read(None, y, groups=groups)
+    score, low, high = interval(rows, perfect, scorer, None, 0)
     assert (score, high) == (1, 1)
     assert 0.4 < low < 0.99
-    difference, low, high, pvalue = compare(y, perfect, perfect, scorer, 0, sampling)
+    difference, low, high, pvalue = compare(rows, perfect, perfect, scorer, 0)
     assert (difference, pvalue) == (0, 1)
     assert -0.4 < low < -0.05 < 0.05 < high < 0.4
 
@@ -151,8 +151,8 @@ def test_no_interval_has_width_zero(scorer, n_outputs, groups, monkeypatch):
 def test_the_interval_is_for_a_model_of_all_labels():
     y, ranks = np.repeat([0, 1], 20), np.random.default_rng(0).random((40, 1)) + np.repeat([0, 0.4], 20)[:, None]
     for scorer in SCORERS.values():
-        score, low, high = interval(y, ranks, scorer, None, 0)
-        same, wider_low, wider_high = interval(y, ranks, scorer, None, 0, share=0.8)
+        score, low, high = interval(Rows.read(None, y), ranks, scorer, None, 0)
+        same, wider_low, wider_high = interval(Rows.read(None, y), ranks, scorer, None, 0, share=0.8)
         assert same == score
         assert wider_low < low
         assert wider_high > 1 - (1 - high) * 0.8
@@ -160,22 +160,22 @@ def test_the_interval_is_for_a_model_of_all_labels():
 
 def test_a_prior_that_cannot_be_leaves_the_interval_without_one():
     y, ranks = np.repeat([0, 1], 40), np.r_[np.linspace(0, 0.5, 40), np.linspace(0.6, 1, 40)][:, None]
-    score, low, high = interval(y, ranks, SCORERS["roc_auc"], 0.5, 0)
+    rows = Rows.read(None, y)
+    score, low, high = interval(rows, ranks, SCORERS["roc_auc"], 0.5, 0)
     assert (score, high) == (1, 1)
     assert 0.85 < low < 1  # that of positives against unlabeled rows
-    assert prior_is_too_large(y, ranks, 0.5)
-    assert not prior_is_too_large(y, ranks, 0.01)
+    assert prior_is_too_large(rows, ranks, 0.5)
+    assert not prior_is_too_large(rows, ranks, 0.01)
 
 
 def test_the_design_effect_of_repeated_rows_is_their_number():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 50)
     psi = rng.random(100)
-    repeated = Sampling(groups=np.repeat(np.arange(100), 3))
-    assert design_effect(np.repeat(y, 3), np.repeat(psi, 3), repeated) == pytest.approx(3, rel=0.03)
-    assert design_effect(y, psi, Sampling(groups=np.arange(100))) == pytest.approx(1, rel=0.03)
-    assert design_effect(y, psi, Sampling()) == 1
+    repeated = Rows.read(None, np.repeat(y, 3), groups=np.repeat(np.arange(100), 3))
+    assert design_effect(repeated, np.repeat(psi, 3)) == pytest.approx(3, rel=0.03)
+    assert design_effect(Rows.read(None, y, groups=np.arange(100)), psi) == pytest.approx(1, rel=0.03)
+    assert design_effect(Rows.read(None, y), psi) == 1
     heavy = np.where(np.arange(100) % 2, 1.0, 3.0)  # Kish: 100 * sum of squares / square of the sum = 1.25
-    assert design_effect(
-        y, np.full(100, 0.5) + 0.5 * (np.arange(100) % 4 < 2), Sampling(weight=heavy)
-    ) == pytest.approx(1.25, rel=0.05)
+    half_right = np.full(100, 0.5) + 0.5 * (np.arange(100) % 4 < 2)
+    assert design_effect(Rows.read(None, y, weight=heavy), half_right) == pytest.approx(1.25, rel=0.05)

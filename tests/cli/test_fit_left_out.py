@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fewlabel.auto import _members
+from fewlabel.auto import members
 from fewlabel.cli.main import run
 
 FIT = ["fit", "rows.csv", "--target", "y", "--jobs", "1"]
@@ -33,8 +33,8 @@ def test_columns_that_are_empty_among_the_labeled_rows(capsys):
 
 def test_the_progress_counts_the_methods_that_were_tried(capsys, monkeypatch):
     names = ("logistic regression", "linear discriminant", "RBF-SVM")
-    monkeypatch.setattr(_members, "PORTFOLIO", tuple(m for m in _members.PORTFOLIO if m.name in names))
-    monkeypatch.setattr("fewlabel.auto._classifier._SHARE_OF_CROSSFIT", 0.0)  # the time is over at once
+    monkeypatch.setattr(members, "PORTFOLIO", tuple(m for m in members.PORTFOLIO if m.name in names))
+    monkeypatch.setattr("fewlabel.auto.classifier._SHARE_OF_CROSSFIT", 0.0)  # the time is over at once
     assert run([*FIT, "--time-budget", "5"]) == 0
     lines = capsys.readouterr().err.splitlines()
     steps = [line for line in lines if line[0].isdigit()]
@@ -44,7 +44,7 @@ def test_the_progress_counts_the_methods_that_were_tried(capsys, monkeypatch):
 
 
 def test_a_missing_package_is_named(capsys, monkeypatch):
-    monkeypatch.setattr(_members.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(members.importlib.util, "find_spec", lambda name: None)
     assert run([*FIT, "--method", "xgboost"]) == 2
     error = capsys.readouterr().err
     assert "XGBoost needs a package that is not installed; type: pip install xgboost" in error
@@ -55,13 +55,13 @@ def test_a_method_that_fails_is_a_note(capsys, monkeypatch):
     def fail(context):
         raise ArithmeticError("made to fail")
 
-    members = {m.name: m for m in _members.PORTFOLIO}
-    broken = members["linear discriminant"]._replace(make=fail)
-    monkeypatch.setattr(_members, "PORTFOLIO", (members["logistic regression"], broken))
+    by_name = {m.name: m for m in members.PORTFOLIO}
+    broken = by_name["linear discriminant"]._replace(make=fail)
+    monkeypatch.setattr(members, "PORTFOLIO", (by_name["logistic regression"], broken))
     with pytest.warns(match="linear discriminant"):
         assert run([*FIT]) == 0
     assert "left out (failed: ArithmeticError: made to fail): linear discriminant" in capsys.readouterr().err
-    monkeypatch.setattr(_members, "PORTFOLIO", (broken,))
+    monkeypatch.setattr(members, "PORTFOLIO", (broken,))
     assert run([*FIT]) == 1
     error = capsys.readouterr().err
     assert "no method could be fitted: linear discriminant (failed: ArithmeticError: made to fail)" in error

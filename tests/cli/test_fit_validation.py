@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fewlabel.auto import _crossfit
+from fewlabel.auto import crossfit
 from fewlabel.cli.main import run
 
 
 @pytest.fixture(autouse=True)
 def _small_forests(monkeypatch):
-    monkeypatch.setattr(_crossfit, "_FOLD_TREES", 20)
-    monkeypatch.setattr(_crossfit, "_FINAL_TREES", 20)
+    monkeypatch.setattr(crossfit, "_FOLD_TREES", 20)
+    monkeypatch.setattr(crossfit, "_FINAL_TREES", 20)
 
 
 @pytest.fixture(scope="module")

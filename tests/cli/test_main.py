@@ -12,7 +12,7 @@ import pytest
 
 import fewlabel
 from fewlabel import report
-from fewlabel.auto import _members
+from fewlabel.auto import members
 from fewlabel.cli import main
 from fewlabel.cli.main import run
 from fewlabel.report import demo as demo_job
@@ -30,7 +30,7 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 def quick(monkeypatch):
     """A portfolio of three quick methods."""
     names = ("logistic regression", "naive Bayes", "path neighbors")
-    monkeypatch.setattr(_members, "PORTFOLIO", tuple(m for m in _members.PORTFOLIO if m.name in names))
+    monkeypatch.setattr(members, "PORTFOLIO", tuple(m for m in members.PORTFOLIO if m.name in names))
 
 
 def _one_line(text):

@@ -19,7 +19,7 @@ from fewlabel.report import curves, metrics, render, rows_to_label, summarize, w
 from fewlabel.report.charts import Scale, _shown, learning_panel, roc_panel, shape_panels, tick_texts, ticks, whiskers
 from fewlabel.report.demo import breast_cancer
 from fewlabel.report.summarize import signed
-from fewlabel.tables import EncodedTable
+from fewlabel.rows import Rows
 
 HOSTILE = '</title><script>alert("1")</script><img src=x onerror=alert(2)>\'&'
 QUICK = dict(n_repeats=1, random_state=0)
@@ -30,7 +30,7 @@ def fitted(X, y, portfolio=("logistic regression", "naive Bayes", "path neighbor
 
 
 def encoded(model, X, y):
-    return EncodedTable(model.encoder_.transform(X), read_positive(y, model.positive))
+    return Rows.read(model.encoder_.transform(X), read_positive(y, model.positive))
 
 
 def summed_up(model, X, y, **more):

@@ -132,8 +132,8 @@ def test_halves_of_a_fit(rows):
     auto = AutoClassifier(["logistic regression"], n_repeats=1, random_state=0)
     model = TableClassifier(auto, positive="a", random_state=0)
     encoded = model.encode(table, y)
-    np.testing.assert_array_equal(encoded.features, model.encoder_.transform(table))
-    np.testing.assert_array_equal(encoded.labels.codes == 1, y == "a")
+    np.testing.assert_array_equal(encoded.X, model.encoder_.transform(table))
+    np.testing.assert_array_equal(encoded.codes == 1, y == "a")
     steps = []
     model.fit_encoded(encoded, callback=lambda *step: steps.append(step))
     assert [step[0] for step in steps] == [1, 2, 3]

@@ -19,7 +19,8 @@ from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say
 from fewlabel.decisions import Costs
 from fewlabel.label_app import auc_of_table
-from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, repeated_rows, suspicions
+from fewlabel.rows import Rows
+from fewlabel.tables import Decision, TableClassifier, choose_cut, repeated_rows, suspicions
 from fewlabel.text import short
 
 
@@ -62,7 +63,7 @@ def fit_rows(
             "scores and in the cut; curves and histograms count rows"
         )
     notes += [found.note for found in suspicions(X, column.labels.codes) if found.column not in model.leaks_]
-    notes += repeated_rows(pd.DataFrame(encoded.features), column.labels.codes).notes
+    notes += repeated_rows(pd.DataFrame(encoded.X), column.labels.codes).notes
     _say_notes([*notes[n_said:], *report.table_notes(model)], options.quiet)
     n_said = len(notes)
     with progress(options.quiet) as tell:
@@ -103,12 +104,12 @@ def _say_notes(notes: list[str], quiet: bool) -> None:
         say(f"note: {note}", quiet)
 
 
-def _table_note(rows: TableRows, model: TableClassifier, encoded: EncodedTable) -> list[str]:
+def _table_note(rows: TableRows, model: TableClassifier, encoded: Rows) -> list[str]:
     """The AUC that the choice of the answered rows does not bias, if enough of them were drawn at random."""
     if rows.merged is None:
         return []
     merged = rows.merged
-    found = auc_of_table(model.estimator_, encoded.labels.codes, merged.order, merged.random, merged.probability)
+    found = auc_of_table(model.estimator_, encoded.codes, merged.order, merged.random, merged.probability)
     if found is None:
         return []
     return [
@@ -171,7 +172,7 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
     )
 
 
-def _choose_cut(options: FitOptions, model: TableClassifier, encoded: EncodedTable) -> Decision | None:
+def _choose_cut(options: FitOptions, model: TableClassifier, encoded: Rows) -> Decision | None:
     """The cut that the options ask for, now stored in the model; None with more than two classes."""
     cut = options.cut
     if model.positive_ is None:

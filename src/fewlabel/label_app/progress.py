@@ -7,6 +7,7 @@ import numpy as np
 from fewlabel.active import RANDOM, draw_weights
 from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
 from fewlabel.metrics import AUCInterval, auc_confidence_interval
+from fewlabel.rows import Rows
 from fewlabel.tables import TableEncoder
 from fewlabel.tables.reasons import explain_by_sampling, reference_rows
 
@@ -113,9 +114,8 @@ def fit_model(
     probability[:, model.classes_] = model.predict_proba(features)
     found = Progress(task, model, probability)
     if counts[counts >= _LEAST_OF_CLASS].min() >= _LEAST_FOR_CURVE:
-        found.curve = learning_curve(
-            model, features, np.searchsorted(model.classes_, known) * (known >= 0) - (known < 0)
-        )
+        codes = np.where(known < 0, -1, np.searchsorted(model.classes_, known))
+        found.curve = learning_curve(model, Rows(features, codes, model.classes_))
     found.history = [] if before is None else list(before.history)
     if not found.history and found.curve is not None:  # a new session: what fewer labels would have given
         found.history = _points(found.curve)[:-1]

@@ -67,12 +67,12 @@ SKRUB = {
     "skrub.selectors._base.All",
 }
 OURS = {
-    "fewlabel.auto._features.ComponentsView",
-    "fewlabel.auto._features.ScaledView",
-    "fewlabel.auto._features.SpectralView",
+    "fewlabel.auto.views.ComponentsView",
+    "fewlabel.auto.views.ScaledView",
+    "fewlabel.auto.views.SpectralView",
     "fewlabel.auto._fitted.FittedMember",
     "fewlabel.auto._fitted.RankReference",
-    "fewlabel.auto._pretrained.PretrainedClassifier",
+    "fewlabel.auto.pretrained.PretrainedClassifier",
     "fewlabel.model_selection.LabeledStratifiedKFold",
     "fewlabel.persistence.forests.FrozenClassifier",
     "fewlabel.persistence.forests.FrozenTrees",  # checks its indices itself

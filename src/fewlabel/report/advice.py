@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.active import REASONS, BatchQuery, Query
-from fewlabel.tables import EncodedTable, TableClassifier
+from fewlabel.rows import Rows
+from fewlabel.tables import TableClassifier
 from fewlabel.text import short
 
 _MOST_COLUMNS = 60  # columns to shuffle: each costs one scoring of the rows
@@ -66,7 +67,7 @@ def _ranks(estimator: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def rows_to_label(
-    model: TableClassifier, encoded: EncodedTable, probability: np.ndarray | None = None, *, n: int = 20, seed: int = 0
+    model: TableClassifier, encoded: Rows, probability: np.ndarray | None = None, *, n: int = 20, seed: int = 0
 ) -> Query:
     """Choose the unlabeled rows to label next by :class:`fewlabel.active.BatchQuery`.
 
@@ -74,7 +75,7 @@ def rows_to_label(
     ----------
     model : TableClassifier
         Fitted to these rows.
-    encoded : EncodedTable
+    encoded : Rows
     probability : ndarray of shape (n_rows, n_classes), default=None
         Of all rows, by the estimator of the model, if they are known already.
     n : int, default=20
@@ -84,13 +85,12 @@ def rows_to_label(
     -------
     Query
     """
-    features, read = encoded.features, encoded.labels
     if model.estimator_.prior_ is not None:
         probability = None  # from positives only: rows like them, as before any negative is known
     elif probability is None:
-        probability = model.estimator_.predict_proba(features)
+        probability = model.estimator_.predict_proba(encoded.X)
     positive = None if model.positive_ is None else model.classes_[model.positive_]
-    return BatchQuery(positive=positive, random_state=seed).query(features, read, n, probability=probability)
+    return BatchQuery(positive=positive, random_state=seed).query(encoded.X, encoded.labels, n, probability=probability)
 
 
 def described(

@@ -5,26 +5,26 @@ from typing import Any
 import numpy as np
 
 from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
-from fewlabel.tables import EncodedTable
+from fewlabel.rows import Rows
 
 _GAIN = 0.01
 
 
-def forecast(auto: AutoClassifier, encoded: EncodedTable, n: int, name: str, seed: int) -> dict[str, Any] | None:
+def forecast(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) -> dict[str, Any] | None:
     """The learning curve and a sentence on it; None if no method could be fitted to fewer labels.
 
     Parameters
     ----------
     auto : AutoClassifier
         Fitted to these rows.
-    encoded : EncodedTable
+    encoded : Rows
     n : int
         Number of labels.
     name : str
         Of the score.
     seed : int
     """
-    curve = learning_curve(auto, encoded.features, encoded.labels.codes, sampling=encoded.sampling, seed=seed)
+    curve = learning_curve(auto, encoded, seed=seed)
     if curve is None:
         return None
     more = curve.needed(_GAIN, n) if _rises(curve) else None

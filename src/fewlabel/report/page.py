@@ -12,7 +12,8 @@ from fewlabel.files import atomic_write
 from fewlabel.labels import read_positive
 from fewlabel.report.render import render, write
 from fewlabel.report.summarize import metrics, summarize
-from fewlabel.tables import EncodedTable, TableClassifier
+from fewlabel.rows import Rows
+from fewlabel.tables import TableClassifier
 
 
 class Report:
@@ -105,7 +106,7 @@ def make_report(
             f"model is a {type(model).__name__}: expected a fitted TableClassifier around an AutoClassifier, as in "
             "TableClassifier().fit(X, y)"
         )
-    encoded = EncodedTable(model.encoder_.transform(X), read_positive(y, model.positive))
+    encoded = Rows.read(model.encoder_.transform(X), read_positive(y, model.positive))
     table = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not isinstance(table, pd.DataFrame):
         table = pd.DataFrame(np.asarray(X)).rename(columns="x{}".format)  # as the encoder names columns of an array

@@ -15,7 +15,8 @@ from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves, decisions
 from fewlabel.report.answer import confusion, good_for
 from fewlabel.report.forecast import forecast
-from fewlabel.tables import Decision, EncodedTable, TableClassifier, choose_cut, score_table
+from fewlabel.rows import Rows
+from fewlabel.tables import Decision, TableClassifier, choose_cut, score_table
 from fewlabel.text import short
 
 CONFIDENCE = 0.95
@@ -27,7 +28,7 @@ _SCORE_NAMES = {"roc_auc": "AUC", "average_precision": "average precision"}
 def summarize(
     model: TableClassifier,
     X: pd.DataFrame,
-    encoded: EncodedTable,
+    encoded: Rows,
     *,
     title: str,
     command: str,
@@ -47,7 +48,7 @@ def summarize(
         Fitted to these rows, with an AutoClassifier as its estimator.
     X : DataFrame
         The rows.
-    encoded : EncodedTable
+    encoded : Rows
         The rows as numbers and their labels, as `model.encode` returned them.
     title, command : str
         Name of the table, and the command that makes the same report again.
@@ -72,7 +73,8 @@ def summarize(
         Of dicts, lists, texts, finite numbers, booleans and None only.
     """
     auto = model.estimator_
-    features, codes = encoded.features, encoded.labels.codes
+    features = encoded.X
+    codes = encoded.codes
     data = _describe(model, X, codes, source)
     probability = auto.predict_proba(features)
     summary = {
@@ -265,7 +267,7 @@ def _verdict(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "answer": answer, "text": text, **effect._asdict()}
 
 
-def _decided(model: TableClassifier, encoded: EncodedTable, decision: Decision | None) -> dict[str, Any]:
+def _decided(model: TableClassifier, encoded: Rows, decision: Decision | None) -> dict[str, Any]:
     """The cut, and the curve of all cuts; None and an empty list with more than two classes."""
     if model.positive_ is None:
         return {"decisions": None, "decision_curve": []}

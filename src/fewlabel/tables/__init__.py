@@ -4,7 +4,6 @@ from fewlabel.files import read_chunks, read_table
 from fewlabel.tables.checks import RepeatedRows, TableCheck, check, repeated_rows, suspicions
 from fewlabel.tables.classifier import TableClassifier
 from fewlabel.tables.cuts import Decision, choose_cut, evidence_of
-from fewlabel.tables.encoded import EncodedTable
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import NUMBER, Columns, read_columns
 from fewlabel.tables.leaks import suspected_leaks
@@ -19,7 +18,6 @@ __all__ = [
     "Columns",
     "Decision",
     "Drift",
-    "EncodedTable",
     "Explanation",
     "Finding",
     "RepeatedRows",

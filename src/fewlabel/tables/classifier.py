@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from fewlabel import labels
 from fewlabel.auto import AutoClassifier, check_counts
 from fewlabel.base import HasMethods, check_weights, fit_context
-from fewlabel.folds import Sampling
 from fewlabel.labels import Labels
-from fewlabel.tables.encoded import EncodedTable, numbered
+from fewlabel.rows import Rows
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import as_moments
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
@@ -166,7 +165,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: Any = None,
         groups: Any = None,
         time: Any = None,
-    ) -> EncodedTable:
+    ) -> Rows:
         """Read the labels and fit the encoder: the first half of `fit`.
 
         Parameters
@@ -181,7 +180,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        EncodedTable
+        Rows
+            `X` holds the encoded table; with two classes, the positive one has code 1.
         """
         labels.require_y(y, self)
         read = labels.read_positive(y, self.positive)
@@ -196,14 +196,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.set_parts(encoder, read, leaks=leaks, target=target or getattr(y, "name", None))
         weight = None if sample_weight is None else check_weights(sample_weight, features)
         time = None if time is None else as_moments(pd.Series(time, name=getattr(time, "name", "time")), self.dayfirst)
-        return EncodedTable(features, read, Sampling.read(read.codes, groups, time, weight))
+        return Rows.read(features, read, groups=groups, time=time, weight=weight)
 
-    def fit_encoded(self, table: EncodedTable, *, callback: Callback | None = None) -> "TableClassifier":
+    def fit_encoded(self, rows: Rows, *, callback: Callback | None = None) -> "TableClassifier":
         """Fit the classifier to an encoded table: the second half of `fit`.
 
         Parameters
         ----------
-        table : EncodedTable
+        rows : Rows
             What `encode` returned.
         callback : callable, default=None
             As in `fit`.
@@ -212,29 +212,30 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        features, (classes, codes, *_), sampling = table
-        self.estimator_, self.cut_, self.reference_ = self._estimator(), None, reference_rows(features)
+        self.estimator_ = self._estimator()
+        self.cut_ = None
+        self.reference_ = reference_rows(rows.X)
         if isinstance(self.estimator_, AutoClassifier):
-            check_counts(classes, codes)  # here, where the classes have their names
-            groups, time, weight = sampling
-            self.estimator_.fit(features, numbered(codes), weight, groups, time, callback=callback)
-            self.without_leaks_ = self._score_without_leaks(table)
+            check_counts(rows.classes, rows.codes)  # here, where the classes have their names
+            y = _numbered(rows.codes)
+            self.estimator_.fit(rows.X, y, rows.weight, rows.groups, rows.time, callback=callback)
+            self.without_leaks_ = self._score_without_leaks(rows)
             return self
-        if sampling.groups is not None or sampling.time is not None:
+        if rows.groups is not None or rows.time is not None:
             raise ValueError("groups and time are for an AutoClassifier, which validates itself: leave them out")
-        y = pd.Series(codes, dtype="Int64").mask(codes < 0) if (codes < 0).any() else codes
-        weighted = {} if sampling.weight is None else {"sample_weight": sampling.weight}
-        self.estimator_.fit(features, y, **weighted)
+        codes = rows.codes
+        y = pd.Series(codes, dtype="Int64").mask(codes < 0) if len(rows.unlabeled) else codes
+        weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
+        self.estimator_.fit(rows.X, y, **weighted)
         return self
 
-    def _score_without_leaks(self, table: EncodedTable) -> dict[str, float] | None:
+    def _score_without_leaks(self, rows: Rows) -> dict[str, float] | None:
         """The estimate for rows in which suspected leaks are not known."""
         kept = [k for k, source in enumerate(self.encoder_.sources_) if source not in self.leaks_]
         if not self.leaks_ or not kept:
             return None
-        groups, time, weight = table.sampling
         other = clone(self.estimator_).set_params(portfolio=list(self.estimator_.ensemble_weights_), time_budget=None)
-        other.fit(table.features[:, kept], numbered(table.labels.codes), weight, groups, time)
+        other.fit(rows.X[:, kept], _numbered(rows.codes), rows.weight, rows.groups, rows.time)
         return other.headline_
 
     def set_parts(
@@ -436,3 +437,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def _estimator(self) -> Any:
         return AutoClassifier(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
+
+
+def _numbered(codes: np.ndarray) -> Labels:
+    """Labels whose classes are their codes."""
+    present = np.unique(codes[codes >= 0])
+    return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))

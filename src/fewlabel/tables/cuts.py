@@ -10,8 +10,8 @@ from fewlabel.calibration import prior_cut
 from fewlabel.decisions import Costs, Estimate, Evidence, capacity_cut
 from fewlabel.exceptions import PriorWarning
 from fewlabel.prior import estimate_class_prior
+from fewlabel.rows import Rows
 from fewlabel.tables.classifier import TableClassifier
-from fewlabel.tables.encoded import EncodedTable
 
 DEFAULT_RULE = "best balanced accuracy"
 
@@ -45,14 +45,14 @@ class Decision(NamedTuple):
     evidence: Evidence
 
 
-def evidence_of(model: TableClassifier, table: EncodedTable) -> Evidence:
+def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
     """Out-of-fold scores of the labeled rows, as evidence for a cut.
 
     Parameters
     ----------
     model : TableClassifier
         Fitted to two classes, with an AutoClassifier as its estimator.
-    table : EncodedTable
+    rows : Rows
         What it was fitted to.
 
     Returns
@@ -69,32 +69,32 @@ def evidence_of(model: TableClassifier, table: EncodedTable) -> Evidence:
             f"{type(auto).__name__} has no out-of-fold scores: use an AutoClassifier, or make them with "
             "cross_val_predict, choose a cut with fewlabel.decisions.Evidence, and call model.set_cut"
         )
-    positive = table.labels.codes[auto.labeled_rows_] == 1
+    positive = rows.codes[auto.labeled_rows_] == 1
     only = auto.prior_ is not None
-    weight = table.sampling.weight
+    weight = rows.weight
     return Evidence(
         positive,
         auto.out_of_fold_,
         prior=auto.prior_ if only else auto.prior,
-        prior_interval=_prior_interval(auto, table) if only and auto.prior is None else None,
+        prior_interval=_prior_interval(auto, rows) if only and auto.prior is None else None,
         positives_only=only,
         sample_weight=None if weight is None else weight[auto.labeled_rows_],
         training_share=auto.training_share_,
     )
 
 
-def _prior_interval(auto: AutoClassifier, table: EncodedTable) -> tuple[float, float]:
+def _prior_interval(auto: AutoClassifier, rows: Rows) -> tuple[float, float]:
     """A 90% interval of the prior that was estimated from positives only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorWarning)  # that methods disagree shows in the interval
-        positive = (table.labels.codes == 1).astype(int)
-        found = estimate_class_prior(table.features, positive, sample_weight=table.sampling.weight, random_state=0)
+        positive = (rows.codes == 1).astype(int)
+        found = estimate_class_prior(rows.X, positive, sample_weight=rows.weight, random_state=0)
     return min(found.low, auto.prior_), max(found.high, auto.prior_)
 
 
 def choose_cut(
     model: TableClassifier,
-    table: EncodedTable,
+    rows: Rows,
     *,
     review: int | None = None,
     costs: Costs | None = None,
@@ -107,7 +107,7 @@ def choose_cut(
     ----------
     model : TableClassifier
         Fitted to two classes, with an AutoClassifier as its estimator.
-    table : EncodedTable
+    rows : Rows
         What it was fitted to, as `model.encode` returned it.
     review : int, default=None
         Flag this many of the rows to decide on.
@@ -130,15 +130,14 @@ def choose_cut(
     >>> from fewlabel.tables import choose_cut
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = TableClassifier(AutoClassifier(["logistic regression"], random_state=0))
-    >>> table = model.encode(X, hide_labels(y, labeled=100, random_state=0))
-    >>> decision = choose_cut(model.fit_encoded(table), table, review=50)
+    >>> rows = model.encode(X, hide_labels(y, labeled=100, random_state=0))
+    >>> decision = choose_cut(model.fit_encoded(rows), rows, review=50)
     >>> decision.rule, decision.n_flagged
     ('review 50 of 469 rows', 50)
     """
-    evidence = evidence_of(model, table)
-    unlabeled = table.labels.codes < 0
-    rows = table.features[unlabeled] if unlabeled.any() else table.features
-    scores = np.asarray(model.estimator_.decision_function(rows))
+    evidence = evidence_of(model, rows)
+    decided = rows.unlabeled if len(rows.unlabeled) else np.arange(len(rows))
+    scores = np.asarray(model.estimator_.decision_function(rows.X[decided]))
     cut, rule = _cut(model, evidence, scores, review, costs, precision, at_prior)
     if rule is not None:
         model.set_cut(cut, rule)

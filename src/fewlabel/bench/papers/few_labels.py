@@ -19,7 +19,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 import fewlabel
-from fewlabel.auto import use_experience
 from fewlabel.bench.data import as_numbers, binary
 from fewlabel.bench.experience import experience_without
 from fewlabel.bench.experiment import Experiment, Figure, Problem, Setting, Suite
@@ -49,10 +48,9 @@ class Ranking(Experiment):
     needs = _NEEDS
 
     def outcome(self, problem, setting, method, seed):
+        model, uses_all = self.make(_AUTO if method == _LEFT_OUT else method, seed)
         if method == _LEFT_OUT:
-            with use_experience(experience_without(problem.name)):
-                return self.outcome(problem, setting, _AUTO, seed)
-        model, uses_all = self.make(method, seed)
+            model.set_params(experience=experience_without(problem.name))
         part = slice(None) if uses_all else problem.known
         model.fit(problem.X[problem.train][part], problem.few[part])
         return rank_scores(model, problem.X[problem.test])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewlabel.auto._attempt import reasons
+from fewlabel.auto.attempts import reasons
 
 LABELED, ALL = "labeled", "all"
 BINARY, MULTICLASS, POSITIVE_UNLABELED = "binary", "multiclass", "positive-unlabeled"
@@ -59,6 +59,10 @@ class Member(NamedTuple):
     def quick(self):
         """Whether it belongs to the small portfolio."""
         return self.name in _QUICK
+
+    def without_unlabeled(self):
+        """The same member, which learns nothing from unlabeled rows."""
+        return self._replace(learns=LABELED, fits_unlabeled=False)
 
     @property
     def installed(self):
@@ -217,7 +221,7 @@ def _catboost(context):
 
 def _pretrained(package):
     def make(context):
-        from fewlabel.auto._pretrained import PretrainedClassifier
+        from fewlabel.auto.pretrained import PretrainedClassifier
 
         return PretrainedClassifier(package, random_state=context.seed)
 

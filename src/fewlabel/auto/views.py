@@ -1,14 +1,12 @@
 """Views of a table: missing values filled, columns scaled, and features learned from the rows without their labels."""
 
-import functools
-
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import eigsh
 from sklearn.utils import check_random_state
 
-from fewlabel.auto._attempt import attempt
-from fewlabel.auto._members import ALL
+from fewlabel.auto.attempts import attempt
+from fewlabel.auto.members import ALL, LABELED
 from fewlabel.neighbors import RowSearch
 
 _SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
@@ -149,42 +147,52 @@ class SpectralView:
         return (weight[:, :, None] * self.functions[found]).sum(axis=1)
 
 
-def learn_views(X, labeled, wanted, seed):
-    """Learn the views that members ask for.
+class Views:
+    """The views of a table that members ask for, each learned once.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
     labeled : ndarray of int
         Positions of the labeled rows.
-    wanted : set of (str, str)
-        Pairs of `Member.view` and `Member.learns`.
     seed : int
-
-    Returns
-    -------
-    views, tables : dict
-        For each pair the view (None stands for the table itself), and all rows as it shows them. Both are the error if
-        the view cannot be learned.
     """
 
-    @functools.cache
-    def learn(name, source):
-        rows = X if source == ALL else X[labeled]
-        if name == "raw":
-            return None
+    def __init__(self, X, labeled, seed):
+        self._X = X
+        self._labeled = labeled
+        self._seed = seed
+        self._learned = {("raw", LABELED): None, ("raw", ALL): None}
+        self._tables = {("raw", LABELED): X, ("raw", ALL): X}
+
+    def learn(self, members):
+        """Learn the views of members; one that cannot be learned is an error for its members only."""
+        for key in sorted({(m.view, m.learns) for m in members} - set(self._tables)):
+            view = attempt(self._learn, *key)
+            self._tables[key] = view if isinstance(view, Exception) else attempt(view.transform, self._X)
+
+    def of(self, member):
+        """The view of a member; None stands for the table itself."""
+        return self._learned[member.view, member.learns]
+
+    def table(self, member):
+        """All rows, as a member sees them; the error that its view raised if it could not be learned."""
+        table = self._tables[member.view, member.learns]
+        if isinstance(table, Exception):
+            raise table
+        return table
+
+    def _learn(self, name, source):
+        if (name, source) not in self._learned:
+            self._learned[name, source] = self._new(name, source)
+        return self._learned[name, source]
+
+    def _new(self, name, source):
+        rows = self._X if source == ALL else self._X[self._labeled]
         if name == "scaled":
             return ScaledView(rows)
         if name == "components":
-            scaled = learn("scaled", source)
+            scaled = self._learn("scaled", source)
             return ComponentsView(scaled, scaled.transform(rows))
-        components = learn("components", source)
-        return SpectralView(components, components.scaled.transform(rows), check_random_state(seed))
-
-    def shown(view):
-        if isinstance(view, Exception):
-            return view
-        return X if view is None else attempt(view.transform, X)
-
-    views = {key: attempt(learn, *key) for key in sorted(wanted)}
-    return views, {key: shown(view) for key, view in views.items()}
+        components = self._learn("components", source)
+        return SpectralView(components, components.scaled.transform(rows), check_random_state(self._seed))

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewlabel.auto._attempt import attempt
-from fewlabel.auto._crossfit import TrainingRows, crossfit, refit
-from fewlabel.auto._members import BINARY, available, select_members
-from fewlabel.auto._weights import auc, choose
+from fewlabel.auto.attempts import attempt
+from fewlabel.auto.crossfit import Training, crossfit, refit
+from fewlabel.auto.members import BINARY, available, select_members
+from fewlabel.auto.weights import auc, choose
+from fewlabel.rows import Rows
 
 
 class Observation(NamedTuple):
@@ -53,18 +54,19 @@ def observe_members(X, codes, seed, names=None, n_repeats=1) -> Iterator[Observa
         Members that fail are left out.
     """
     members = available(BINARY) if names is None else select_members(list(names), BINARY, True)[0]
-    rows = TrainingRows(X, codes, BINARY, members, seed)
+    training = Training(Rows(X, codes, np.array([0, 1])), BINARY, members, seed)
     for member in members:
-        found = attempt(_observe, rows, member, X[rows.unlabeled], n_repeats)
-        if isinstance(found, Observation):
-            yield found
+        observation = attempt(_observe, training, member, n_repeats)
+        if isinstance(observation, Observation):
+            yield observation
 
 
-def _observe(rows, member, hidden, n_repeats):
+def _observe(training, member, n_repeats):
     start = time.process_time()
-    evidence = crossfit(rows, member, n_repeats)
+    evidence = crossfit(training, member, n_repeats)
     middle = time.process_time()
-    ranks = refit(rows, member, evidence).ranks(hidden)[:, 0]
+    hidden = training.rows.X[training.unlabeled]
+    ranks = refit(training, member, evidence).ranks(hidden)[:, 0]
     seconds = (middle - start, time.process_time() - middle)
     return Observation(member.name, evidence.ranks[:, 0], ranks, seconds)
 
@@ -85,4 +87,4 @@ def weigh_members(out_of_fold, y, experience):
     -------
     ndarray of shape (n_members,)
     """
-    return choose(out_of_fold[:, :, None], y, auc, experience)
+    return choose(Rows(None, y, np.array([0, 1])), out_of_fold[:, :, None], auc, experience)

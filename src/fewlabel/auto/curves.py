@@ -1,16 +1,16 @@
 """The score as a function of the number of labels, and a power law fitted to it."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from fewlabel.auto._attempt import attempt
-from fewlabel.auto._crossfit import TrainingRows, crossfit_with_fewer
-from fewlabel.auto._intervals import interval
-from fewlabel.auto._members import PORTFOLIO
-from fewlabel.auto._weights import combine
-from fewlabel.folds import INDEPENDENT
+from fewlabel.auto.attempts import attempt
+from fewlabel.auto.crossfit import Training, crossfit_with_fewer
+from fewlabel.auto.intervals import interval
+from fewlabel.auto.members import PORTFOLIO
+from fewlabel.auto.weights import combine, find_scorer
 from fewlabel.threads import map_in_threads
 
 _SHARES = (0.3, 0.45, 0.67, 1.0)
@@ -49,18 +49,15 @@ class LearningCurve(NamedTuple):
         return None if more > 1000 * n_labels else int(math.ceil(more))
 
 
-def learning_curve(model, X, codes, *, sampling=INDEPENDENT, seed=0):
+def learning_curve(model, rows, *, seed=0):
     """Score the chosen members with fewer labels than there are.
 
     Parameters
     ----------
     model : AutoClassifier
         Fitted to these rows.
-    X : ndarray of shape (n_samples, n_features)
-    codes : ndarray of int
-        Position of each row's class, ``-1`` where it is not known.
-    sampling : Sampling, default=INDEPENDENT
-        Groups, time and weights that the model was fitted with.
+    rows : Rows
+        `X` holds numbers; with two classes, the positive one has code 1.
     seed : int, default=0
 
     Returns
@@ -69,33 +66,46 @@ def learning_curve(model, X, codes, *, sampling=INDEPENDENT, seed=0):
         None if no chosen member can be fitted to fewer labels.
     """
     by_name = {m.name: m for m in PORTFOLIO}
-    chosen = sorted(model.ensemble_weights_.items(), key=lambda pair: -pair[1])
-    members = [by_name[name] for name, _ in chosen]
-    pu = model.prior_ is not None
-    kept = model.labeled_rows_ if pu else np.arange(len(codes))
-    codes = (codes == 1).astype(np.int64) if pu else codes
-    rows = TrainingRows(X[kept], codes[kept], model.task_, members, seed, model.prior_, sampling.take(kept))
-    ranks, weights = [], []
-    for member, (_, weight) in zip(members, chosen):
-        jobs = [(crossfit_with_fewer, rows, member, share) for share in reversed(_SHARES)]  # the longest one first
-        found = list(map_in_threads(lambda job: attempt(*job), jobs, model.n_jobs))[::-1]
-        if not any(isinstance(one, Exception) for one in found):
-            ranks.append(found)
-            weights.append(weight)
+    heaviest_first = sorted(model.ensemble_weights_, key=lambda name: -model.ensemble_weights_[name])
+    members = [by_name[name] for name in heaviest_first]
+    only_positives = model.prior_ is not None
+    if only_positives:
+        positives = (rows.codes == 1).astype(np.int64)
+        rows = replace(rows, codes=positives).take(model.labeled_rows_)
+    training = Training(rows, model.task_, members, seed, model.prior_)
+    ranks = {}
+    for member in members:
+        of_shares = _ranks_by_share(training, member, model.n_jobs)
+        if of_shares is not None:
+            ranks[member.name] = of_shares
         if len(ranks) == _MOST_MEMBERS:
             break
     if not ranks:
         return None
-    n_labels = int((rows.y == 1).sum()) if pu else len(rows.y)
-    shares = np.array(weights) / sum(weights)
-    sizes, found = [], []
-    for share, of_members in zip(_SHARES, zip(*ranks)):
-        sizes.append(round(n_labels * share * rows.training_share))
-        ensemble = combine(shares, np.array(of_members))
-        found.append(interval(rows.tested_y, ensemble, model._scorer, model.prior_, seed, rows.tested_sampling))
-    scores, low, high = (list(column) for column in zip(*found))
+    n_labels = int((training.y == 1).sum()) if only_positives else len(training.y)
+    weights = np.array([model.ensemble_weights_[name] for name in ranks])
+    scorer = find_scorer(model.scoring if model.prior_ is None else "roc_auc")
+    sizes = []
+    intervals = []
+    for k, share in enumerate(_SHARES):
+        sizes.append(round(n_labels * share * training.training_share))
+        ensemble = combine(weights / weights.sum(), np.array([of_shares[k] for of_shares in ranks.values()]))
+        intervals.append(interval(training.tested_rows, ensemble, scorer, model.prior_, seed))
+    scores, low, high = (list(column) for column in zip(*intervals))
     slope, error = _power_law(np.array(sizes), 1 - np.array(scores), n_labels)
     return LearningCurve(sizes, scores, low, high, slope, error)
+
+
+def _ranks_by_share(training, member, n_jobs):
+    """Ranks with each share of the labels; None if a fit fails."""
+
+    def rank(share):
+        return attempt(crossfit_with_fewer, training, member, share)
+
+    longest_first = list(map_in_threads(rank, _SHARES[::-1], n_jobs))
+    if any(isinstance(one, Exception) for one in longest_first):
+        return None
+    return longest_first[::-1]
 
 
 def _power_law(sizes, errors, n):

@@ -1,4 +1,4 @@
-"""AutoClassifier: labels -> features -> crossfit -> weights -> refit -> calibration."""
+"""AutoClassifier: rows -> views -> crossfit -> weights -> refit -> estimates."""
 
 import numbers
 from collections.abc import Callable
@@ -8,25 +8,25 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import logit
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
-from fewlabel.auto._attempt import attempt, reasons, status_of, warn_failed
-from fewlabel.auto._board import ENSEMBLE, AdditiveChoice, additive_choice, as_frame, headline
-from fewlabel.auto._crossfit import Evidence, TrainingRows, refit
-from fewlabel.auto._effect import UnlabeledEffect, unlabeled_effect
-from fewlabel.auto._experience import experience
 from fewlabel.auto._fitted import log_odds, normalized
-from fewlabel.auto._intervals import interval, prior_is_too_large
-from fewlabel.auto._members import ADDITIVE, select_members
-from fewlabel.auto._reading import read_task
-from fewlabel.auto._trials import OUT_OF_TIME, try_members, usual_repeats
-from fewlabel.auto._weights import SCORERS, choose, combine, cross_fitted, expected, find_scorer
-from fewlabel.base import Interval, RankingClassifier, StrOptions, check_weights, fit_context
+from fewlabel.auto.attempts import attempt, reasons, warn_failed
+from fewlabel.auto.crossfit import OUT_OF_TIME, Evidence, Training, refit, try_members, usual_repeats
+from fewlabel.auto.effect import UnlabeledEffect, unlabeled_effect
+from fewlabel.auto.experience import Experience, package_experience
+from fewlabel.auto.intervals import interval, prior_is_too_large
+from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, headline, leaderboard
+from fewlabel.auto.members import ADDITIVE, select_members
+from fewlabel.auto.task import read_task
+from fewlabel.auto.weights import SCORERS, find_scorer, weigh
+from fewlabel.base import Interval, StrOptions, ValidatesByTags, check_weights, fit_context
 from fewlabel.calibration import calibrate, calibrate_pu, prior_shift
-from fewlabel.folds import Sampling
 from fewlabel.positive_unlabeled import check_prior_fits
 from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
@@ -36,7 +36,7 @@ BLOCK = 4096  # rows that are scored together; matrix products of other sizes ma
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
 
 
-class AutoClassifier(RankingClassifier):
+class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     r"""Compare a portfolio of methods out of fold, combine the best ones by weighted ranks.
 
     Which family of models ranks best with few labels varies from table to table, and so does whether unlabeled rows
@@ -75,6 +75,8 @@ class AutoClassifier(RankingClassifier):
     interpretable : bool, default=False
         Choose one additive member, a sum of step functions, instead of an ensemble: the model can then be written as a
         scorecard. The other members are only compared with it, see `additive_choice_`. Not for three classes or more.
+    experience : Experience, default=None
+        What the members achieved on other tables; None means the experience that comes with the package.
     n_jobs : int, default=None
         Number of members fitted at the same time, in threads; -1 means all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -176,6 +178,7 @@ class AutoClassifier(RankingClassifier):
         "time_budget": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
         "interpretable": ["boolean"],
+        "experience": [Experience, None],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
@@ -189,6 +192,7 @@ class AutoClassifier(RankingClassifier):
         time_budget: float | None = None,
         prior: float | None = None,
         interpretable: bool = False,
+        experience: Experience | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -198,6 +202,7 @@ class AutoClassifier(RankingClassifier):
         self.time_budget = time_budget
         self.prior = prior
         self.interpretable = interpretable
+        self.experience = experience
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -244,127 +249,126 @@ class AutoClassifier(RankingClassifier):
         X = np.asarray(self._validate(X, reset=True, ensure_min_samples=2), dtype=np.float64)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         weight = None if sample_weight is None else check_weights(sample_weight, X)
-        self.classes_, self.task_, codes, kept, self.prior_ = read_task(X, y, self.prior, seed, weight)
-        self.classes_, positions = labels.sorted_classes(self.classes_)
-        self.positive_ = positions[1] if len(positions) == 2 else None
-        sampling = Sampling.read(codes, groups, time, None if weight is None else weight / weight[kept].mean())
-        has_unlabeled = bool((codes[kept] < 0).any())
-        members, left_out = select_members(self.portfolio, self.task_, has_unlabeled, additive=self.interpretable)
-        report = callback or (lambda done, total, name: None)
-        total = len(members) + 2
+        task = read_task(X, y, groups=groups, time=time, weight=weight, prior=self.prior, seed=seed)
+        rows = task.rows
+        self.task_ = task.name
+        self.prior_ = task.prior
+        self.classes_, places = labels.sorted_classes(rows.classes)
+        self.positive_ = places[1] if len(places) == 2 else None
+        has_unlabeled = len(rows.unlabeled) > 0
+        members, left_out = select_members(self.portfolio, task.name, has_unlabeled, additive=self.interpretable)
+        progress = _Progress(callback, len(members) + 2)
 
-        rows = TrainingRows(X[kept], codes[kept], self.task_, members, seed, self.prior_, sampling.reorder(kept))
-        self.labeled_rows_, self.n_copies_ = kept[rows.labeled[rows.tested]], rows.n_copies
-        report(1, total, "features of all rows")
-        evidence, done = {}, 1
-        for member, found in self._try(rows, members, start):
-            if isinstance(found, Evidence):
-                evidence[member] = found
-            else:
-                left_out[member] = found
-            if found is OUT_OF_TIME:
-                total -= 1
-            else:
-                done += 1
-                report(done, total, f"{member.name} (failed)" if member in left_out else member.name)
-        evidence = {m: evidence[m] for m in members if m in evidence}
-        out_of_fold = self._choose(rows, evidence, left_out)
-        if self.prior_ is not None and self.prior is not None:
-            sure = prior_is_too_large(rows.tested_y, out_of_fold, self.prior)
-            check_prior_fits(self.prior, X[kept], codes[kept] == 1, sure=sure)
-        effect = None
-        if self.time_budget is None or monotonic() < start + self.time_budget:
-            effect = unlabeled_effect(rows, evidence, self.ensemble_weights_, self._n_repeats(rows), self._scorer)
-        self._effect = None if effect is None else list(effect)
-        self._calibrate(log_odds(out_of_fold), rows, X[kept[codes[kept] < 0]])
-        report(total, total, "the chosen members on all rows")
+        training = Training(rows, task.name, members, seed, task.prior)
+        self.n_copies_ = training.n_copies
+        self.training_share_ = training.training_share
+        progress.step("features of all rows")
+        evidence = self._try(training, members, left_out, start, progress)
+        ranks = self._choose(training, evidence, left_out)
+        compared = {m: results for m, results in evidence.items() if m not in left_out}
+        if task.prior is not None and self.prior is not None:
+            too_large = prior_is_too_large(training.tested_rows, ranks, self.prior)
+            check_prior_fits(self.prior, rows.X, rows.codes == 1, sure=too_large)
+        self._about["unlabeled_effect"] = self._unlabeled_effect(training, compared, start)
+        self.labeled_rows_ = task.positions[training.labeled[training.tested]]
+        self._calibrate(log_odds(ranks), training)
+        progress.finish("the chosen members on all rows")
         return self
-
-    def _try(self, rows, members, start):
-        """Yield each member with its evidence, an error, or `OUT_OF_TIME`."""
-        deadline = np.inf if self.time_budget is None else start + _SHARE_OF_CROSSFIT * self.time_budget
-        first = ADDITIVE if self.interpretable else ()
-        return try_members(rows, members, self._n_repeats(rows), deadline, self.n_jobs, first)
-
-    def _n_repeats(self, rows):
-        return usual_repeats(len(rows.tested)) if self.n_repeats == "auto" else self.n_repeats
-
-    def _choose(self, rows, evidence, left_out):
-        """Weigh the members and fit the chosen ones to all rows; return the ensemble's cross-fitted ranks.
-
-        A member that cannot be fitted to all rows is left out, and the others are weighed again without it.
-        """
-        fitted = {}
-        while any(m.name in ADDITIVE or not self.interpretable for m in evidence):
-            out_of_fold = self._weigh(rows, evidence, left_out)
-            chosen = [m for m in evidence if m.name in self.ensemble_weights_]
-            new = [m for m in chosen if m not in fitted]
-            jobs = [(refit, rows, m, evidence[m]) for m in new]
-            fitted.update(zip(new, map_in_threads(lambda job: attempt(*job), jobs, self.n_jobs)))
-            failed = {m: fitted[m] for m in chosen if isinstance(fitted[m], Exception)}
-            if not failed:
-                self.members_ = {m.name: fitted[m] for m in chosen}
-                warn_failed(left_out)
-                return out_of_fold
-            left_out.update(failed)
-            evidence = {m: one for m, one in evidence.items() if m not in failed}
-        cause = next((why for why in left_out.values() if isinstance(why, Exception)), None)
-        kind = "additive method" if self.interpretable else "method"
-        raise RuntimeError(f"no {kind} could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
-
-    def _weigh(self, rows, evidence, left_out):
-        """Set weights and leaderboard; return the ensemble's cross-fitted ranks."""
-        members, ranks = list(evidence), np.array([found.ranks for found in evidence.values()])
-        y, seed, sampling, scorer = rows.tested_y, rows.seed, rows.tested_sampling, self._scorer
-        uses = np.array([rows.uses_unlabeled(m) for m in members])
-        known = experience().of([m.name for m in members], self.task_)
-        known = known.best_of(ADDITIVE) if self.interpretable else known
-        weights = choose(ranks, y, scorer, known, sampling.weight)
-        self.ensemble_weights_ = {m.name: float(w) for m, w in zip(members, weights) if w > 0}
-        self.score_ = interval(y, combine(weights, ranks), scorer, self.prior_, seed, sampling)[0]
-        share = self.training_share_ = rows.training_share
-        found = [interval(y, r, scorer, self.prior_, seed, sampling, share) for r in ranks]
-        board = [
-            (m.name, m.family, *ends, *aucs, evidence[m].seconds, bool(u), float(w), "ok")
-            for m, ends, aucs, u, w in zip(members, found, expected(ranks, y, scorer, known), uses, weights)
-        ]
-        out_of_fold = cross_fitted(ranks, y, scorer, known, seed, sampling)
-        own = interval(y, out_of_fold, scorer, self.prior_, seed, sampling, share)
-        seconds = float(sum(found.seconds for found in evidence.values()))
-        nothing, mixed = [np.nan] * 6, bool(weights[uses].any())
-        board.append(("AutoClassifier", ENSEMBLE, *own, *nothing[:2], seconds, mixed, 1.0, "ok"))
-        board.sort(key=lambda row: -row[2])
-        board += [(m.name, m.family, *nothing, rows.uses_unlabeled(m), 0.0, status_of(w)) for m, w in left_out.items()]
-        self._board = [list(column) for column in zip(*board)]
-        return out_of_fold
 
     @property
     def _scorer(self):
         return find_scorer(self.scoring if self.prior_ is None else "roc_auc")
 
-    def _calibrate(self, scores, rows, unlabeled):
+    def _n_repeats(self, training):
+        return usual_repeats(len(training.tested)) if self.n_repeats == "auto" else self.n_repeats
+
+    def _try(self, training, members, left_out, start, progress):
+        """Evidence of each member, in the order of the portfolio; the reasons of the others go to `left_out`."""
+        deadline = np.inf if self.time_budget is None else start + _SHARE_OF_CROSSFIT * self.time_budget
+        first = ADDITIVE if self.interpretable else ()
+        evidence = {}
+        for member, outcome in try_members(training, members, self._n_repeats(training), deadline, self.n_jobs, first):
+            if isinstance(outcome, Evidence):
+                evidence[member] = outcome
+                progress.step(member.name)
+                continue
+            left_out[member] = outcome
+            if outcome is OUT_OF_TIME:
+                progress.drop()
+            else:
+                progress.step(f"{member.name} (failed)")
+        return {m: evidence[m] for m in members if m in evidence}
+
+    def _choose(self, training, evidence, left_out):
+        """Weigh the members and fit the chosen ones to all rows; return the ensemble's cross-fitted ranks.
+
+        A member that cannot be fitted to all rows is left out, and the others are weighed again without it.
+        """
+        among = ADDITIVE if self.interpretable else None
+        fitted = {}
+        candidates = dict(evidence)
+        while any(among is None or m.name in among for m in candidates):
+            names = [m.name for m in candidates]
+            experience = (self.experience or package_experience()).of(names, self.task_)
+            ranks = np.array([results.ranks for results in candidates.values()])
+            weighing = weigh(training.tested_rows, ranks, self._scorer, experience, training.seed, among)
+            chosen = [m for m, weight in zip(candidates, weighing.weights) if weight > 0]
+            new = [m for m in chosen if m not in fitted]
+            outcomes = map_in_threads(lambda m: attempt(refit, training, m, evidence[m]), new, self.n_jobs)
+            fitted.update(zip(new, outcomes))
+            failed = [m for m in chosen if isinstance(fitted[m], Exception)]
+            if not failed:
+                records = leaderboard(training, candidates, left_out, weighing, self._scorer, experience)
+                self._about = {"leaderboard": records, "headline": headline(records)}
+                self.ensemble_weights_ = {n: float(w) for n, w in zip(names, weighing.weights) if w > 0}
+                self.members_ = {m.name: fitted[m] for m in chosen}
+                rows = training.tested_rows
+                self.score_ = interval(rows, weighing.ranks, self._scorer, self.prior_, training.seed)[0]
+                warn_failed(left_out)
+                return weighing.out_of_fold
+            for member in failed:
+                left_out[member] = fitted[member]
+                del candidates[member]
+        cause = next((why for why in left_out.values() if isinstance(why, Exception)), None)
+        kind = "additive method" if self.interpretable else "method"
+        raise RuntimeError(f"no {kind} could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
+
+    def _unlabeled_effect(self, training, evidence, start):
+        """What the unlabeled rows are worth, as a dict; None if that cannot be said, or there is no time left."""
+        if self.time_budget is not None and monotonic() >= start + self.time_budget:
+            return None
+        effect = unlabeled_effect(training, evidence, self.ensemble_weights_, self._n_repeats(training), self._scorer)
+        return None if effect is None else effect._asdict()
+
+    def _calibrate(self, scores, training):
         """Set threshold, out-of-fold decision function and, last, the probabilities."""
-        y, weight, self.base_rate_ = rows.tested_y, rows.tested_sampling.weight, self.prior_
+        rows = training.tested_rows
+        is_positive = rows.codes == 1
+        self.base_rate_ = self.prior_
         if self.prior_ is not None:
-            self.offset_, log_odds = calibrate_pu(scores[:, 0], y == 1, self.prior_, weight)
+            self.offset_, calibration = calibrate_pu(scores[:, 0], is_positive, self.prior_, rows.weight)
         elif scores.shape[1] == 1:
-            self.offset_, log_odds = calibrate(scores[:, 0], y == 1, weight, shrink=True)
-            self.base_rate_ = float(np.average(y == 1, weights=weight))
+            self.offset_, calibration = calibrate(scores[:, 0], is_positive, rows.weight, shrink=True)
+            self.base_rate_ = float(np.average(is_positive, weights=rows.weight))
             if self.prior is not None:
                 self.base_rate_ = self.prior
-                log_odds[1] = self._prior_intercept(log_odds[0], unlabeled)
+                calibration[1] = self._prior_intercept(calibration[0], training)
         else:
-            found = [calibrate(scores[:, k], y == k, weight, shrink=True) for k in range(scores.shape[1])]
-            self.offset_, log_odds = (np.array(part) for part in zip(*found))
+            classes = range(scores.shape[1])
+            of_classes = [calibrate(scores[:, k], rows.codes == k, rows.weight, shrink=True) for k in classes]
+            self.offset_ = np.array([one.offset for one in of_classes])
+            calibration = np.array([one.log_odds for one in of_classes])
         order = np.argsort(self.labeled_rows_)
-        self.labeled_rows_, decision = self.labeled_rows_[order], (scores + self.offset_)[order]
-        self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else normalized(decision, log_odds)
-        self.calibration_ = log_odds
+        self.labeled_rows_ = self.labeled_rows_[order]
+        decision = (scores + self.offset_)[order]
+        self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else normalized(decision, calibration)
+        self.calibration_ = calibration
 
-    def _prior_intercept(self, slope, unlabeled):
+    def _prior_intercept(self, slope, training):
         """Intercept of the log-odds for the stated prior."""
-        if len(unlabeled) == 0:
+        if len(training.unlabeled) == 0:
             return logit(self.prior)
+        unlabeled = training.rows.X[training.unlabeled]
         return prior_shift(slope * (self._score(unlabeled) + self.offset_), self.prior)
 
     def _score(self, X):
@@ -392,34 +396,89 @@ class AutoClassifier(RankingClassifier):
             With two classes positive where `predict` gives ``classes_[1]``. With more, the logarithm of the probability
             of each class.
         """
-        decision = super().decision_function(X)
-        return decision if decision.ndim == 1 else np.log(normalized(decision, self.calibration_))
+        check_is_fitted(self)
+        decision = self._score(self._validate(X, reset=False)) + self.offset_
+        if decision.ndim > 1:
+            return np.log(normalized(decision, self.calibration_))
+        return -decision if self.positive_ == 0 else decision
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Class of each row, at the threshold with the best balanced accuracy on the labeled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.classes_at(self.decision_function(X))
 
     def classes_at(self, decision: np.ndarray) -> np.ndarray:
-        """Class of each row, by its decision function."""
-        return super().classes_at(decision) if decision.ndim == 1 else self.classes_[decision.argmax(axis=1)]
+        """Class of each row, by its decision function: what `predict` returns, if scores are known."""
+        if decision.ndim > 1:
+            return self.classes_[decision.argmax(axis=1)]
+        return self.classes_[(decision > 0).astype(np.intp)]
+
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Probability of each class, by a sigmoid fitted to out-of-fold scores of the labeled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self.probabilities_at(self.decision_function(X))
 
     def probabilities_at(self, decision: np.ndarray) -> np.ndarray:
-        """Probability of each class, by the decision function."""
-        return super().probabilities_at(decision) if decision.ndim == 1 else np.exp(decision)
+        """Probability of each class, by the decision function: what `predict_proba` returns, if scores are known."""
+        if decision.ndim > 1:
+            return np.exp(decision)
+        slope, intercept = self.calibration_
+        margin = slope * decision + (-intercept if self.positive_ == 0 else intercept)
+        return np.column_stack([expit(-margin), expit(margin)])
 
     @property
     def leaderboard_(self) -> pd.DataFrame:
-        return as_frame(self._board)
+        return pd.DataFrame(self._about["leaderboard"])
 
     @property
     def headline_(self) -> dict[str, float]:
-        return headline(self._board)
+        return self._about["headline"]
 
     @property
     def additive_choice_(self) -> AdditiveChoice | None:
-        return additive_choice(self._board) if self.interpretable else None
+        return additive_choice(self._about["leaderboard"]) if self.interpretable else None
 
     @property
     def unlabeled_effect_(self) -> UnlabeledEffect | None:
-        return None if self._effect is None else UnlabeledEffect(*self._effect)
+        effect = self._about["unlabeled_effect"]
+        return None if effect is None else UnlabeledEffect(**effect)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = True
-        return tags
+    def __sklearn_is_fitted__(self):
+        """Whether the last fit was completed: `calibration_` is set last."""
+        return hasattr(self, "calibration_")
+
+
+class _Progress:
+    """Tells the caller which step is done, of how many."""
+
+    def __init__(self, callback, total):
+        self._callback = callback or (lambda done, total, name: None)
+        self._total = total
+        self._done = 0
+
+    def step(self, name):
+        self._done += 1
+        self._callback(self._done, self._total, name)
+
+    def drop(self):
+        """One step fewer: a member is skipped because the time budget is spent."""
+        self._total -= 1
+
+    def finish(self, name):
+        self._callback(self._total, self._total, name)

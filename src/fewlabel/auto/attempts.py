@@ -13,7 +13,7 @@ def attempt(work, *args):
 
     Examples
     --------
-    >>> from fewlabel.auto._attempt import attempt
+    >>> from fewlabel.auto.attempts import attempt
     >>> attempt(int, "7"), type(attempt(int, "seven"))
     (7, <class 'ValueError'>)
     """
@@ -28,7 +28,7 @@ def status_of(reason):
 
     Examples
     --------
-    >>> from fewlabel.auto._attempt import status_of
+    >>> from fewlabel.auto.attempts import status_of
     >>> status_of(ValueError("no row"))
     'failed: ValueError: no row'
     >>> status_of("not installed: xgboost")

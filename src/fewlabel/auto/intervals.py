@@ -4,17 +4,19 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
-from fewlabel.auto._weights import auc, score_ranks
-from fewlabel.folds import INDEPENDENT
+from fewlabel.auto.weights import auc, score_ranks
 from fewlabel.kernels.ranks import placements
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test
 
-_N_BOOTSTRAP, _MOST_DRAWS = 200, 20
+_N_BOOTSTRAP = 200
+_MOST_DRAWS = 20  # of whole groups, until every class is among them
 _UNSEEN = 0.5  # weight of the largest design effect, where the data weigh (number of groups that are ranked wrong)^3
 _CONFIDENCE = 0.95
+_ENDS = [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2]
+_NO_WIDTH = 1e-9
 
 
-def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT, share=1.0):
+def interval(rows, ranks, scorer, prior, seed, share=1.0):
     """Score and the ends of its 95% interval, never of width zero.
 
     The AUC of two classes has a closed form (from positives and unlabeled rows if `prior` is given), which is widened
@@ -27,13 +29,12 @@ def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT, share=1.0):
 
     Parameters
     ----------
-    y : ndarray of int
+    rows : Rows
+        Labels, groups and weights.
     ranks : ndarray of shape (n_rows, n_outputs)
     scorer : callable
     prior : float or None
     seed : int
-    sampling : Sampling, default=INDEPENDENT
-        Groups and weights of the rows.
     share : float, default=1.0
         Labels that the models learn from, as a share of all.
 
@@ -41,18 +42,21 @@ def interval(y, ranks, scorer, prior, seed, sampling=INDEPENDENT, share=1.0):
     ----------
     .. [1] C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
     """
-    score = score_ranks(ranks, y, scorer, sampling.weight)
+    score = score_ranks(ranks, rows.codes, scorer, rows.weight)
     if scorer is not auc or ranks.shape[1] > 1:
-        low, high = _bootstrap_ends(y, ranks, scorer, seed, sampling, score)
+        low, high = _bootstrap_ends(rows, ranks, scorer, seed, score)
         factor = 1 / np.sqrt(share)
-        low, high = max(score - factor * (score - low), 0.0), min(score + factor * (high - score), 1.0)
+        low = max(score - factor * (score - low), 0.0)
+        high = min(score + factor * (high - score), 1.0)
         return score, low, _with_more_labels(high, share)
-    effect = design_effect(y, _placements(y, ranks[:, 0]), sampling) / share
-    found = auc_confidence_interval(y, ranks[:, 0], confidence=_widened(effect))
+    effect = design_effect(rows, _placements(rows.codes, ranks[:, 0])) / share
+    plain = auc_confidence_interval(rows.codes, ranks[:, 0], confidence=_widened(effect))
     # With weights the score is another one; the ends keep their distance to it.
-    low, high = max(found.low + score - found.auc, 0.0), min(found.high + score - found.auc, 1.0)
-    high = _with_more_labels(high, share)
-    return (score, low, high) if prior is None else _from_positives(score, low, high, prior)
+    low = max(plain.low + score - plain.auc, 0.0)
+    high = _with_more_labels(min(plain.high + score - plain.auc, 1.0), share)
+    if prior is None:
+        return score, low, high
+    return _from_positives(score, low, high, prior)
 
 
 def _with_more_labels(high, share):
@@ -74,13 +78,13 @@ def _from_positives(observed, low, high, prior):
     return score, max(new_low, 0.0), min(new_high, 1.0)
 
 
-def prior_is_too_large(y, ranks, prior):
+def prior_is_too_large(rows, ranks, prior):
     """Whether positives rank above more of the unlabeled rows than the prior allows, by more than chance.
 
     Parameters
     ----------
-    y : ndarray of int
-        1 for positives, 0 for unlabeled rows.
+    rows : Rows
+        Of class 1 (positives) and 0 (unlabeled).
     ranks : ndarray of shape (n_rows, 1)
     prior : float
 
@@ -88,32 +92,32 @@ def prior_is_too_large(y, ranks, prior):
     -------
     bool
     """
-    return auc_confidence_interval(y, ranks[:, 0]).low > 1 - prior / 2
+    return auc_confidence_interval(rows.codes, ranks[:, 0]).low > 1 - prior / 2
 
 
-def compare(y, a, b, scorer, seed, sampling=INDEPENDENT):
+def compare(rows, a, b, scorer, seed):
     """Difference of the scores of ranks `a` and `b` on the same rows, the ends of its 95% interval, and a p-value."""
-    if scorer is auc and a.shape[1] == 1 and sampling.weight is None:
-        effect = design_effect(y, _placements(y, a[:, 0]) - _placements(y, b[:, 0]), sampling)
+    y = rows.codes
+    if scorer is auc and a.shape[1] == 1 and rows.weight is None:
+        effect = design_effect(rows, _placements(y, a[:, 0]) - _placements(y, b[:, 0]))
         test = paired_auc_test(y, a[:, 0], b[:, 0], confidence=_widened(effect))
         difference, low, high, pvalue = test.difference, test.low, test.high, test.pvalue
     else:
-        weight = sampling.weight
-        difference = score_ranks(a, y, scorer, weight) - score_ranks(b, y, scorer, weight)
-        drawn = np.array(
-            [
-                _score_of(a, rows, y, scorer, weight) - _score_of(b, rows, y, scorer, weight)
-                for rows in _resamples(y, seed, sampling.groups)
-            ]
-        )
-        low, high = np.quantile(drawn, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
-        pvalue = min(1.0, 2 * (1 + min((drawn <= 0).sum(), (drawn >= 0).sum())) / (1 + len(drawn)))
-    # Equal ranks of n rows: a row in which they differ may be as frequent as this without having been drawn.
-    unseen = 1 - (1 - _CONFIDENCE) ** (1 / np.bincount(y)[np.unique(y)].min()) if high - low < 1e-9 else 0.0
+        difference = score_ranks(a, y, scorer, rows.weight) - score_ranks(b, y, scorer, rows.weight)
+        draws = list(_resamples(y, seed, rows.groups))
+        drawn = np.array([_score_at(rows, draw, a, scorer) - _score_at(rows, draw, b, scorer) for draw in draws])
+        low, high = np.quantile(drawn, _ENDS)
+        n_opposite = min((drawn <= 0).sum(), (drawn >= 0).sum())
+        pvalue = min(1.0, 2 * (1 + n_opposite) / (1 + len(drawn)))
+    unseen = 0.0
+    if high - low < _NO_WIDTH:
+        # Equal ranks of n rows: a row in which they differ may be as frequent as this without having been drawn.
+        n_rarest = np.bincount(y)[np.unique(y)].min()
+        unseen = 1 - (1 - _CONFIDENCE) ** (1 / n_rarest)
     return difference, float(min(low, difference) - unseen), float(max(high, difference) + unseen), float(pvalue)
 
 
-def design_effect(y, values, sampling):
+def design_effect(rows, values):
     """Variance of a mean of placements with groups and weights, over that of as many independent rows.
 
     It is the ratio of the sums of squares of groups and of rows (Obuchowski 1997), as far as there are rows that are
@@ -121,12 +125,10 @@ def design_effect(y, values, sampling):
 
     Parameters
     ----------
-    y : ndarray of int
-        1 for positives, 0 for others.
+    rows : Rows
+        Of class 1 (positives) and 0.
     values : ndarray of shape (n_rows,)
         Placements, or differences of two.
-    sampling : Sampling
-        Groups and weights of the rows.
 
     Returns
     -------
@@ -137,13 +139,17 @@ def design_effect(y, values, sampling):
     ----------
     .. [1] N. A. Obuchowski. Nonparametric analysis of clustered ROC curve data. Biometrics 53, 1997.
     """
-    if sampling.groups is None and sampling.weight is None:
+    if rows.groups is None and rows.weight is None:
         return 1.0
-    weight = np.ones(len(y)) if sampling.weight is None else sampling.weight
-    groups = np.arange(len(y)) if sampling.groups is None else np.unique(sampling.groups, return_inverse=True)[1]
-    influence, alone, largest, n_groups = np.zeros(len(y)), 0.0, 1.0, len(y)
+    n_rows = len(rows)
+    weight = np.ones(n_rows) if rows.weight is None else rows.weight
+    groups = np.arange(n_rows) if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
+    influence = np.zeros(n_rows)
+    alone = 0.0
+    largest = 1.0
+    n_groups = n_rows
     for code in (0, 1):
-        of_class = y == code
+        of_class = rows.codes == code
         share = weight[of_class] / weight[of_class].sum()
         centered = values[of_class] - np.average(values[of_class], weights=share)
         influence[of_class] = share * centered
@@ -154,8 +160,8 @@ def design_effect(y, values, sampling):
     observed = largest
     if alone > 0 and n_groups > 1:
         observed = float((np.bincount(groups, influence) ** 2).sum()) / alone * n_groups / (n_groups - 1)
-    evidence = (n_groups * (1 - values.mean())) ** 3 if len(values) else 0.0
-    mixed = (_UNSEEN * largest + abs(evidence) * observed) / (_UNSEEN + abs(evidence))
+    evidence = abs((n_groups * (1 - values.mean())) ** 3) if len(values) else 0.0
+    mixed = (_UNSEEN * largest + evidence * observed) / (_UNSEEN + evidence)
     return float(max(mixed, 1.0))
 
 
@@ -171,45 +177,47 @@ def _widened(effect):
     return 1 - 2 * max(norm.sf(z * np.sqrt(effect)), 1e-9)
 
 
-def _bootstrap_ends(y, ranks, scorer, seed, sampling, score):
+def _bootstrap_ends(rows, ranks, scorer, seed, score):
     """Ends of the bootstrap interval; if no draw differs, one row of each class that is ranked wrong is added."""
-    weight = sampling.weight
-    drawn = [_score_of(ranks, rows, y, scorer, weight) for rows in _resamples(y, seed, sampling.groups)]
-    low, high = np.quantile(drawn, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
-    low, high = float(min(low, score)), float(max(high, score))
-    if high - low > 1e-9:
+    drawn = [_score_at(rows, draw, ranks, scorer) for draw in _resamples(rows.codes, seed, rows.groups)]
+    low, high = np.quantile(drawn, _ENDS)
+    low = float(min(low, score))
+    high = float(max(high, score))
+    if high - low > _NO_WIDTH:
         return low, high
-    codes = np.unique(y)
-    wrong = np.ones((len(codes), ranks.shape[1]))
-    wrong[np.arange(len(codes)), codes if ranks.shape[1] > 1 else 0] = 0.0
-    if ranks.shape[1] == 1:
-        wrong[codes == 0] = 1.0
-    y, ranks = np.r_[y, codes], np.vstack([ranks, wrong])
-    drawn = [score_ranks(ranks[rows], y[rows], scorer) for rows in _resamples(y, seed)]
-    return float(min(np.quantile(drawn, (1 - _CONFIDENCE) / 2), low)), high
+    present = np.unique(rows.codes)
+    wrong = np.ones((len(present), ranks.shape[1]))
+    if ranks.shape[1] > 1:
+        wrong[np.arange(len(present)), present] = 0.0
+    else:
+        wrong[present != 0] = 0.0
+    y = np.r_[rows.codes, present]
+    ranks = np.vstack([ranks, wrong])
+    drawn = [score_ranks(ranks[draw], y[draw], scorer) for draw in _resamples(y, seed)]
+    return float(min(np.quantile(drawn, _ENDS[0]), low)), high
 
 
-def _score_of(ranks, rows, y, scorer, weight):
-    return score_ranks(ranks[rows], y[rows], scorer, None if weight is None else weight[rows])
+def _score_at(rows, draw, ranks, scorer):
+    weight = None if rows.weight is None else rows.weight[draw]
+    return score_ranks(ranks[draw], rows.codes[draw], scorer, weight)
 
 
 def _resamples(y, seed, groups=None):
     """Rows drawn with replacement within each class; with groups, whole groups that hold every class together."""
     rng = check_random_state(seed)
+    classes = np.unique(y)
     if groups is None:
-        of_class = [np.flatnonzero(y == c) for c in np.unique(y)]
+        of_class = [np.flatnonzero(y == code) for code in classes]
         for _ in range(_N_BOOTSTRAP):
             yield np.concatenate([rng.choice(rows, len(rows)) for rows in of_class])
         return
     order = np.argsort(groups, kind="stable")
     of_group = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-    n_classes = len(np.unique(y))
     for _ in range(_N_BOOTSTRAP):
-        rows = order
+        draw = order  # if a class is in too few groups
         for _ in range(_MOST_DRAWS):
-            rows = np.concatenate([of_group[k] for k in rng.randint(len(of_group), size=len(of_group))])
-            if len(np.unique(y[rows])) == n_classes:
+            some = np.concatenate([of_group[k] for k in rng.randint(len(of_group), size=len(of_group))])
+            if len(np.unique(y[some])) == len(classes):
+                draw = some
                 break
-        else:
-            rows = order  # a class is in too few groups
-        yield rows
+        yield draw

@@ -2,20 +2,20 @@
 
 import functools
 import json
-from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
 
-from fewlabel.auto._members import BINARY, POSITIVE_UNLABELED
+from fewlabel.auto.members import BINARY, POSITIVE_UNLABELED
 
 FEWEST, MOST = 5, 300  # labels of the rarer class: experience does not reach beyond
 _MIDDLE = 20  # labels of the rarer class at which the slope of a member is 0
 _LEVEL = 10.0  # variance of a table's difficulty: so large that nothing is assumed about it
 _RIDGE = 5.0  # slopes are shrunken as by this many tables without one
-_OWN, _OWN_NOISE = 0.3, 0.5  # share of a covariance that is taken from its diagonal alone: there are few tables
+# Share of a covariance that is taken from its diagonal alone: there are few tables.
+_OWN = 0.3
+_OWN_NOISE = 0.5
 _LEAST_WEIGHT = 0.1  # relative to the largest; smaller ones are not worth a fit
 _LOST = 2  # labels of the rarer class that out-of-fold scores seem to lose: with 5 their variance is that of 3
 
@@ -64,10 +64,12 @@ class Experience:
     def __init__(self, state):
         self.state = state
         self.members = list(state["members"])
-        self.mean, self.slope, self.bias = (np.array(state[name], dtype=float) for name in ("mean", "slope", "bias"))
-        self.covariance, self.noise = (np.array(state[name], dtype=float) for name in ("covariance", "noise"))
+        self.mean = np.array(state["mean"], dtype=float)
+        self.slope = np.array(state["slope"], dtype=float)
+        self.bias = np.array(state["bias"], dtype=float)
+        self.covariance = np.array(state["covariance"], dtype=float)
+        self.noise = np.array(state["noise"], dtype=float)
         self.rule = state["rule"]
-        self.choice = ()
 
     @classmethod
     def learn(cls, trials, members, rule):
@@ -88,20 +90,21 @@ class Experience:
         tables = [trial.table for trial in trials]
         weight = 1.0 / np.array([tables.count(name) for name in tables])
         design = np.c_[np.ones(len(trials)), [_label_count(trial.n_rarest) for trial in trials]]
-        found = np.array([_centered(to_angle(trial.auc)) for trial in trials])
+        truth = np.array([_centered(to_angle(trial.auc)) for trial in trials])
         weighted = design * weight[:, None]
-        lines = np.linalg.solve(design.T @ weighted + np.diag([0.0, _RIDGE]), weighted.T @ found)
-        tried = np.array([trial.has_evidence for trial in trials])
-        seen = np.array([_centered(to_angle(trial.out_of_fold)) for trial in trials if trial.has_evidence])
-        counts = np.array([_effective(trial.n_rarest) for trial in trials if trial.has_evidence])
-        errors, trust = seen - found[tried], counts / (counts + _MIDDLE)
+        lines = np.linalg.solve(design.T @ weighted + np.diag([0.0, _RIDGE]), weighted.T @ truth)
+        tried = [k for k, trial in enumerate(trials) if trial.has_evidence]
+        seen = np.array([_centered(to_angle(trials[k].out_of_fold)) for k in tried])
+        counts = np.array([_effective(trials[k].n_rarest) for k in tried])
+        errors = seen - truth[tried]
+        trust = counts / (counts + _MIDDLE)
         bias = trust @ errors / (trust.sum() + _RIDGE)
         state = {
             "members": list(members),
             "mean": lines[0],
             "slope": lines[1],
             "bias": bias,
-            "covariance": _shrunken(found - design @ lines, weight, _OWN),
+            "covariance": _shrunken(truth - design @ lines, weight, _OWN),
             "noise": rule["noise"] * _shrunken(errors - bias, counts, _OWN_NOISE) * counts.mean(),
             "rule": rule,
         }
@@ -138,10 +141,11 @@ class Experience:
             return np.where(new, default, values[place])
 
         def matrix(values):
-            found = values[np.ix_(place, place)]
-            found[new], found[:, new] = 0.0, 0.0
-            found[new, new] = np.diag(values).mean()
-            return found
+            part = values[np.ix_(place, place)]
+            part[new] = 0.0
+            part[:, new] = 0.0
+            part[new, new] = np.diag(values).mean()
+            return part
 
         state = {
             "members": list(names),
@@ -153,22 +157,6 @@ class Experience:
             "rule": self.rule,
         }
         return Experience(state)
-
-    def best_of(self, names):
-        """The same experience, whose `weights` choose one member: the best of these.
-
-        Parameters
-        ----------
-        names : tuple of str
-            At least one is a member.
-
-        Returns
-        -------
-        Experience
-        """
-        found = Experience(self.state)
-        found.choice = names
-        return found
 
     def posterior(self, scores, n_rarest):
         """What to expect of each member, before and after its out-of-fold score is known.
@@ -186,27 +174,29 @@ class Experience:
             Angles.
         """
         expected = self.mean + self.slope * _label_count(n_rarest)
-        known = np.linalg.inv(self.covariance + self.noise / _effective(n_rarest))
+        precision = np.linalg.inv(self.covariance + self.noise / _effective(n_rarest))
         surprise = scores - self.bias - expected
-        level = (known @ surprise).sum() / (known.sum() + 1 / _LEVEL)
+        level = (precision @ surprise).sum() / (precision.sum() + 1 / _LEVEL)
         prior = level + expected
-        return prior, prior + self.covariance @ known @ (surprise - level)
+        return prior, prior + self.covariance @ precision @ (surprise - level)
 
-    def weights(self, scores, n_rarest):
-        """Weights of the members, which sum to one: larger for a better posterior, 0 for a poor one; see `best_of`.
+    def weights(self, scores, n_rarest, among=None):
+        """Weights of the members, which sum to one: larger for a better posterior, 0 for a poor one.
 
         Parameters
         ----------
         scores, n_rarest
             As in `posterior`.
+        among : tuple of str, default=None
+            Give all of the weight to the best of these members.
 
         Returns
         -------
         ndarray of shape (n_members,)
         """
         _, posterior = self.posterior(scores, n_rarest)
-        if self.choice:
-            best = np.where(np.isin(self.members, self.choice), posterior, -np.inf).argmax()
+        if among is not None:
+            best = np.where(np.isin(self.members, among), posterior, -np.inf).argmax()
             return (np.arange(len(posterior)) == best).astype(float)
         weights = np.exp(self.rule["steepness"] * (posterior - posterior.max()))
         weights[weights < _LEAST_WEIGHT] = 0.0
@@ -214,32 +204,10 @@ class Experience:
         return weights / weights.sum()
 
 
-_of_the_caller: ContextVar[Experience | None] = ContextVar("experience", default=None)
-
-
-def experience():
-    """The experience that comes with the package, or that of `use_experience`."""
-    return _of_the_caller.get() or _of_the_package()
-
-
 @functools.cache
-def _of_the_package():
+def package_experience():
+    """The experience that comes with the package."""
     return Experience(json.loads(resources.files("fewlabel.auto").joinpath("experience.json").read_text("utf-8")))
-
-
-@contextmanager
-def use_experience(found):
-    """Let fits of `AutoClassifier` in this block, and in this thread, start from another experience.
-
-    Parameters
-    ----------
-    found : Experience
-    """
-    token = _of_the_caller.set(found)
-    try:
-        yield
-    finally:
-        _of_the_caller.reset(token)
 
 
 def to_angle(auc):
@@ -266,5 +234,5 @@ def _centered(angles):
 
 def _shrunken(residuals, weight, share):
     """Weighted covariance; a share of it from the diagonal alone."""
-    found = (residuals * weight[:, None]).T @ residuals / weight.sum()
-    return (1 - share) * found + share * np.diag(np.diag(found))
+    full = (residuals * weight[:, None]).T @ residuals / weight.sum()
+    return (1 - share) * full + share * np.diag(np.diag(full))

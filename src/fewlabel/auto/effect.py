@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from fewlabel.auto._attempt import attempt
-from fewlabel.auto._crossfit import crossfit
-from fewlabel.auto._intervals import compare
-from fewlabel.auto._members import LABELED, POSITIVE_UNLABELED
-from fewlabel.auto._weights import score_ranks
+from fewlabel.auto.attempts import attempt
+from fewlabel.auto.crossfit import crossfit
+from fewlabel.auto.intervals import compare
+from fewlabel.auto.members import POSITIVE_UNLABELED
+from fewlabel.auto.weights import score_ranks
 
 _MOST_TRIED = 3  # members; not every one can be fitted without unlabeled rows
 
@@ -36,12 +36,12 @@ class UnlabeledEffect(NamedTuple):
     without: float
 
 
-def unlabeled_effect(rows, evidence, weights, n_repeats, scorer):
+def unlabeled_effect(training, evidence, weights, n_repeats, scorer):
     """Compare a member that uses unlabeled rows with itself without them.
 
     Parameters
     ----------
-    rows : TrainingRows
+    training : Training
     evidence : dict
         Out-of-fold results of each member.
     weights : dict
@@ -55,20 +55,18 @@ def unlabeled_effect(rows, evidence, weights, n_repeats, scorer):
     UnlabeledEffect or None
         None if no member uses unlabeled rows, or if those that do cannot be fitted without them.
     """
-    if rows.task == POSITIVE_UNLABELED:
+    if training.task == POSITIVE_UNLABELED:
         return None
-    y, sampling = rows.tested_y, rows.tested_sampling
-    scores = {
-        m: score_ranks(e.ranks, y, scorer, sampling.weight) for m, e in evidence.items() if rows.uses_unlabeled(m)
-    }
-    for member in sorted(scores, key=lambda m: (-weights.get(m.name, 0.0), -scores[m]))[:_MOST_TRIED]:
-        other = attempt(_crossfit_without, rows, member, n_repeats)
-        if not isinstance(other, Exception):
-            found = compare(y, evidence[member].ranks, other.ranks, scorer, rows.seed, sampling)
-            without = score_ranks(other.ranks, y, scorer, sampling.weight)
-            return UnlabeledEffect(*map(float, found), member.name, scores[member], without)
+    rows = training.tested_rows
+    members = [m for m in evidence if training.uses_unlabeled(m)]
+    scores = {m: score_ranks(evidence[m].ranks, rows.codes, scorer, rows.weight) for m in members}
+    for member in sorted(members, key=lambda m: (-weights.get(m.name, 0.0), -scores[m]))[:_MOST_TRIED]:
+        without = member.without_unlabeled()
+        training.learn_views([without])
+        other = attempt(crossfit, training, without, n_repeats)
+        if isinstance(other, Exception):
+            continue
+        difference, low, high, pvalue = compare(rows, evidence[member].ranks, other.ranks, scorer, training.seed)
+        score_without = score_ranks(other.ranks, rows.codes, scorer, rows.weight)
+        return UnlabeledEffect(float(difference), low, high, pvalue, member.name, scores[member], score_without)
     return None
-
-
-def _crossfit_without(rows, member, n_repeats):
-    return crossfit(rows.without_unlabeled(member), member._replace(learns=LABELED), n_repeats)

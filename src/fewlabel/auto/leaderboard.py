@@ -1,0 +1,116 @@
+"""The leaderboard of a fit, and what can be read from it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fewlabel.auto.attempts import status_of
+from fewlabel.auto.intervals import interval
+from fewlabel.auto.weights import expected
+
+ENSEMBLE = "ensemble"
+_NOT_TRIED = dict.fromkeys(("score", "low", "high", "prior", "posterior", "fit_seconds"), np.nan)
+
+
+class AdditiveChoice(NamedTuple):
+    """An additive method beside the best of all methods, by their out-of-fold scores.
+
+    Attributes
+    ----------
+    method, best : str
+    score, best_score : float
+    """
+
+    method: str
+    score: float
+    best: str
+    best_score: float
+
+    @property
+    def text(self) -> str:
+        """What the choice costs, as a sentence."""
+        if self.score >= self.best_score:
+            return f"{self.method} is additive, and no other method has a higher score ({self.score:.3f})"
+        return (
+            f"{self.method} is the chosen additive method, with a score of {self.score:.3f}; {self.best}, the best of "
+            f"all, has {self.best_score:.3f}: being additive costs {self.best_score - self.score:.3f}"
+        )
+
+
+def leaderboard(training, evidence, left_out, weighing, scorer, experience):
+    """One record per member and one for the ensemble, the best first; then the members that are left out.
+
+    Parameters
+    ----------
+    training : Training
+    evidence : dict
+        Out-of-fold results of each member.
+    left_out : dict
+        Reason of each member that has none.
+    weighing : Weighing
+    scorer : callable
+    experience : Experience
+        With the members that have evidence.
+
+    Returns
+    -------
+    list of dict
+    """
+    rows = training.tested_rows
+    share = training.training_share
+
+    def ends_of(ranks):
+        score, low, high = interval(rows, ranks, scorer, training.prior, training.seed, share)
+        return {"score": score, "low": low, "high": high}
+
+    ranks = np.array([results.ranks for results in evidence.values()])
+    aucs = expected(rows, ranks, scorer, experience)
+    records = []
+    for member, weight, (prior, posterior) in zip(evidence, weighing.weights, aucs):
+        records.append(
+            {
+                "method": member.name,
+                "family": member.family,
+                **ends_of(evidence[member].ranks),
+                "prior": float(prior),
+                "posterior": float(posterior),
+                "fit_seconds": evidence[member].seconds,
+                "uses_unlabeled": bool(training.uses_unlabeled(member)),
+                "weight": float(weight),
+                "status": "ok",
+            }
+        )
+    chosen_use_unlabeled = any(record["uses_unlabeled"] for record in records if record["weight"] > 0)
+    records.append(
+        {
+            "method": "AutoClassifier",
+            "family": ENSEMBLE,
+            **ends_of(weighing.out_of_fold),
+            "prior": np.nan,
+            "posterior": np.nan,
+            "fit_seconds": float(sum(results.seconds for results in evidence.values())),
+            "uses_unlabeled": chosen_use_unlabeled,
+            "weight": 1.0,
+            "status": "ok",
+        }
+    )
+    records.sort(key=lambda record: -record["score"])
+    for member, reason in left_out.items():
+        uses = bool(training.uses_unlabeled(member))
+        row = {"method": member.name, "family": member.family, **_NOT_TRIED, "uses_unlabeled": uses}
+        records.append({**row, "weight": 0.0, "status": status_of(reason)})
+    return records
+
+
+def headline(records):
+    """Score and interval of the ensemble."""
+    own = next(record for record in records if record["family"] == ENSEMBLE)
+    return {name: own[name] for name in ("score", "low", "high")}
+
+
+def additive_choice(records):
+    """The method with all of the weight, beside the one with the best score."""
+    methods = [record for record in records if record["status"] == "ok" and record["family"] != ENSEMBLE]
+    chosen = max(methods, key=lambda record: record["weight"])
+    best = max(methods, key=lambda record: record["score"])
+    return AdditiveChoice(chosen["method"], chosen["score"], best["method"], best["score"])

@@ -1,0 +1,124 @@
+"""How `AutoClassifier` reads its labels: the task, and the rows to learn from."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length
+
+from fewlabel import labels
+from fewlabel.auto.members import BINARY, MULTICLASS, POSITIVE_UNLABELED
+from fewlabel.exceptions import LabelError
+from fewlabel.labels import Labels
+from fewlabel.prior import class_prior
+from fewlabel.row_order import value_order
+from fewlabel.rows import Rows
+
+_LEAST = 2  # labeled rows of a class: one to learn from, one to validate with
+_MOST_PU = 5000  # unlabeled rows of positive-unlabeled data; more cost time and do not change the choice
+
+
+class Task(NamedTuple):
+    """What a fit is asked to learn.
+
+    Attributes
+    ----------
+    name : {"binary", "multiclass", "positive-unlabeled"}
+    rows : Rows
+        The rows to learn from, in an order of their values, so that the order in the table does not matter. With two
+        classes the positive one has code 1; in positive-unlabeled data unlabeled rows have code 0.
+    positions : ndarray of int
+        Of these rows in the table.
+    prior : float or None
+        Share of positives among the unlabeled rows, in positive-unlabeled data.
+    """
+
+    name: str
+    rows: Rows
+    positions: np.ndarray
+    prior: float | None
+
+
+def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
+    """Read the labels.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    groups, time : array-like of shape (n_samples,), default=None
+    weight : ndarray of shape (n_samples,), default=None
+        Rows of weight 0 are left out.
+    prior : float, default=None
+        The parameter of `AutoClassifier`.
+    seed : int, default=0
+
+    Returns
+    -------
+    Task
+    """
+    read = labels.read(y)
+    labels.require_labels(read)
+    check_consistent_length(X, read.codes)
+    positions = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
+    others = [read.codes[positions], None if weight is None else weight[positions]]
+    positions = positions[value_order(X[positions], *others)]
+    if len(read.classes) == 1:
+        name = POSITIVE_UNLABELED
+        read = _read_positives(y, read, positions)
+        prior, positions = _prior_and_rows(X, read.codes == 1, positions, prior, seed)
+    else:
+        name = BINARY if len(read.classes) == 2 else MULTICLASS
+        if prior is not None and name == MULTICLASS:
+            raise ValueError(f"prior={prior} is for two classes, and y has {len(read.classes)}; leave it out")
+        prior = None
+        needed = {k: f"labeled row of class {label!r}" for k, label in enumerate(read.classes.tolist())}
+        labels.require_weight(read.codes[positions], needed)
+        check_counts(read.classes, read.codes[positions])
+    if weight is not None:
+        weight = weight / weight[positions].mean()
+    rows = Rows.read(X, read, groups=groups, time=time, weight=weight)
+    return Task(name, rows.take(positions).with_groups_in_order(), positions, prior)
+
+
+def _read_positives(y, read, positions):
+    """Labels 1 and 0 of the positives and of the unlabeled rows."""
+    classes, positive = labels.read_pu(y)  # raises if no row is unlabeled
+    labels.warn_positive_unlabeled(y, read)
+    labels.require_weight(positive[positions], {True: f"labeled row of class {classes[1:].tolist()[0]!r}"})
+    labels.require_weight(positive[positions], {False: "unlabeled row"})
+    codes = positive.astype(np.int64)
+    check_counts(classes, codes[positions])
+    return Labels(classes, codes)
+
+
+def _prior_and_rows(X, positive, positions, prior, seed):
+    """The prior, estimated if it is not given, and fewer of the unlabeled rows if there are many."""
+    is_positive = positive[positions]
+    if prior is None:
+        prior = class_prior(X[positions], is_positive, seed)
+    hidden = positions[~is_positive]
+    if len(hidden) > _MOST_PU:
+        hidden = check_random_state(seed).permutation(hidden)[:_MOST_PU]
+        positions = np.r_[positions[is_positive], hidden]
+    return float(np.clip(prior, 0.001, 0.999)), positions
+
+
+def check_counts(classes, codes):
+    """Raise `LabelError` if a class has too few labeled rows to learn from and to validate with.
+
+    Parameters
+    ----------
+    classes : ndarray
+    codes : ndarray of int
+        Position of each row's class, ``-1`` where it is unknown.
+    """
+    counts = np.bincount(codes[codes >= 0])
+    present = np.flatnonzero(counts)
+    rarest = present[counts[present].argmin()]
+    if counts[rarest] < _LEAST:
+        raise LabelError(
+            f"class {classes[rarest : rarest + 1].tolist()[0]!r} has {counts[rarest]} labeled row(s): at least "
+            f"{_LEAST} rows of each class are needed, one to learn from and one to validate with. Label more rows of "
+            "it, or leave the class out"
+        )

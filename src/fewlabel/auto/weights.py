@@ -1,0 +1,178 @@
+"""Weights of the members, from experience and out-of-fold scores."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import StratifiedKFold
+
+from fewlabel.auto.experience import from_angle, to_angle
+from fewlabel.folds import grouped_folds
+from fewlabel.kernels.ranks import area as auc
+
+_N_SPLITS = 5
+
+
+def average_precision(positive, score, weight=None):
+    """Area under the precision-recall curve."""
+    return float(average_precision_score(positive, score, sample_weight=weight))
+
+
+SCORERS = {"roc_auc": auc, "average_precision": average_precision}
+
+
+def find_scorer(scoring):
+    """The function ``scorer(positive, score, weight)`` of a name or a callable; the latter is not given weights."""
+    return SCORERS.get(scoring) or (lambda positive, score, weight=None: scoring(positive, score))
+
+
+def score_ranks(ranks, y, scorer, weight=None):
+    """Score of ranks; the mean over classes if there are more than two.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_rows, n_outputs)
+    y : ndarray of int
+    scorer : callable
+        ``scorer(positive, score, weight)``, higher is better.
+    weight : ndarray of shape (n_rows,), default=None
+    """
+    if ranks.shape[1] == 1:
+        return scorer(y == 1, ranks[:, 0], weight)
+    return float(np.mean([scorer(y == k, ranks[:, k], weight) for k in range(ranks.shape[1])]))
+
+
+def combine(weights, ranks):
+    """Weighted mean of the members' ranks, summed in one order whatever the threads of BLAS."""
+    return (weights[:, None, None] * ranks).sum(axis=0)
+
+
+def evidence(rows, ranks, scorer):
+    """The out-of-fold scores of the members, as angles (`to_angle`).
+
+    Scores other than the AUC take its place with the same mean and spread: experience knows the error of the AUC only.
+
+    Parameters
+    ----------
+    rows, ranks, scorer
+        As in `choose`.
+
+    Returns
+    -------
+    ndarray of shape (n_members,)
+    """
+    angles = to_angle(np.array([score_ranks(r, rows.codes, auc, rows.weight) for r in ranks]))
+    if scorer is auc:
+        return angles
+    scores = np.array([score_ranks(r, rows.codes, scorer, rows.weight) for r in ranks])
+    spread = scores.std()
+    if spread == 0:
+        return np.full(len(scores), angles.mean())
+    return angles.mean() + (scores - scores.mean()) * (angles.std() / spread)
+
+
+def expected(rows, ranks, scorer, experience):
+    """AUC to expect of each member, before and after its out-of-fold score is known.
+
+    Parameters
+    ----------
+    rows, ranks, scorer, experience
+        As in `choose`.
+
+    Returns
+    -------
+    ndarray of shape (n_members, 2)
+    """
+    angles = experience.posterior(evidence(rows, ranks, scorer), _rarest(rows))
+    return from_angle(np.column_stack(angles))
+
+
+def choose(rows, ranks, scorer, experience, among=None):
+    """Weights of the members.
+
+    Parameters
+    ----------
+    rows : Rows
+        Labels and weights of the rows.
+    ranks : ndarray of shape (n_members, n_rows, n_outputs)
+        Out-of-fold ranks.
+    scorer : callable
+    experience : Experience
+        With these members.
+    among : tuple of str, default=None
+        Choose one of these members instead of several.
+
+    Returns
+    -------
+    ndarray of shape (n_members,)
+        Not negative, sum 1.
+    """
+    return experience.weights(evidence(rows, ranks, scorer), _rarest(rows), among)
+
+
+def _rarest(rows):
+    counts = np.bincount(rows.codes)
+    return int(counts[counts > 0].min())
+
+
+def cross_fitted(rows, ranks, scorer, experience, seed, among=None):
+    """Ranks by the ensemble, with weights that were chosen without the row.
+
+    Parameters
+    ----------
+    rows, ranks, scorer, experience, among
+        As in `choose`; whole groups are left out together.
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_outputs)
+    """
+    y = rows.codes
+    n_splits = int(min(_N_SPLITS, np.bincount(y).min()))
+    if rows.groups is None or rows.time is not None:
+        splitter = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
+        tests = [test for _, test in splitter.split(y, y)]
+    else:
+        tests = grouped_folds(y, rows.groups, n_splits, seed)
+    combined = np.zeros(ranks.shape[1:])
+    for test in tests:
+        others = np.setdiff1d(np.arange(len(y)), test)
+        weights = choose(rows.take(others), ranks[:, others], scorer, experience, among)
+        combined[test] = combine(weights, ranks[:, test])
+    return combined
+
+
+class Weighing(NamedTuple):
+    """Weights of the members, and what they give.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_members,)
+    ranks : ndarray of shape (n_rows, n_outputs)
+        Out-of-fold ranks by the ensemble with these weights.
+    out_of_fold : ndarray of shape (n_rows, n_outputs)
+        The same, with weights that were chosen without the row.
+    """
+
+    weights: np.ndarray
+    ranks: np.ndarray
+    out_of_fold: np.ndarray
+
+
+def weigh(rows, ranks, scorer, experience, seed, among=None):
+    """Choose the weights of the members, once with all rows and once without each row.
+
+    Parameters
+    ----------
+    rows, ranks, scorer, experience, among
+        As in `choose`.
+    seed : int
+
+    Returns
+    -------
+    Weighing
+    """
+    weights = choose(rows, ranks, scorer, experience, among)
+    out_of_fold = cross_fitted(rows, ranks, scorer, experience, seed, among)
+    return Weighing(weights, combine(weights, ranks), out_of_fold)
