@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from fewlabel.auto._features import ScaledView
 from fewlabel.auto._fitted import raw_scores
-from fewlabel.auto._members import PORTFOLIO, Context
+from fewlabel.auto.members import PORTFOLIO, Context
+from fewlabel.auto.views import ScaledView
 from fewlabel.parts import Opaque, formula_of, trees
 from fewlabel.parts.numbers import bounded
 
