@@ -30,6 +30,10 @@ from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level, keep_filters
 
 __all__ = [
+    "COUNT",
+    "NON_NEGATIVE",
+    "POSITIVE",
+    "SHARE",
     "HasMethods",
     "Interval",
     "LabeledClassifier",
@@ -42,6 +46,12 @@ __all__ = [
     "fit_context",
     "set_random_states",
 ]
+
+# Constraints that many parameters have.
+COUNT = Interval(numbers.Integral, 1, None, closed="left")
+POSITIVE = Interval(numbers.Real, 0, None, closed="neither")
+NON_NEGATIVE = Interval(numbers.Real, 0, None, closed="left")
+SHARE = Interval(numbers.Real, 0, 1, closed="neither")
 
 MOST_OUT_OF_FOLD = 2000  # labeled rows; with more of them the scores of the fit itself are hardly too good
 _N_FOLDS = 3

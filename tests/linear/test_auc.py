@@ -269,7 +269,7 @@ def test_too_many_pairs_name_the_exact_solver(monkeypatch):
     with pytest.raises(ValueError, match="solver='exact'"):
         LinearAUCClassifier(solver="sdcd").fit(X, y)
     model = LinearAUCClassifier(solver="msgd", random_state=0).fit(X, y)
-    assert model._stream.n_steps == min(20 * 60, y.sum() * (1 - y).sum())
+    assert model._stream["n_steps"] == min(20 * 60, y.sum() * (1 - y).sum())
 
 
 def test_weights_are_for_the_exact_solver():
@@ -318,7 +318,7 @@ def test_partial_fit_learns_from_batches(solver, cancer):
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
 def test_a_stream_in_pieces_is_the_stream_in_one_piece(solver, make):
     X, y = table(n=200)
-    whole, parts = (Stream(solver, 0.1, False, 10, 5, 1000) for _ in range(2))
+    whole, parts = (Stream(solver, 0.1, False, 10, 5, 1000, seed=0) for _ in range(2))
     whole.feed(make(X), y == 1, np.random.default_rng(0))
     rng = np.random.default_rng(0)
     for begin in range(0, 200, 37):
@@ -354,6 +354,22 @@ def test_oam_inf_is_one_ordered_pass_of_sdcd():
         for j, n in enumerate(np.flatnonzero(y == 0))
     ]
     *_, (w, _) = reference.sdcd(X, y == 1, 0.05, [pair for *_, pair in sorted(order)])
+    np.testing.assert_allclose(model.coef_[0], w, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["oam-seq", "oam-gra"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_a_stream_with_buffers_is_that_of_the_reference(solver, make):
+    """Every batch has draws of its own, as a model that was saved in between has."""
+    X, y = table(n=90)
+    capacity, alpha, n_pairs = 6, 0.02, 500.0
+    model = LinearAUCClassifier(alpha, solver=solver, buffer_size=capacity, expected_pairs=n_pairs, random_state=4)
+    seed, draws = np.random.RandomState(4).randint(np.iinfo(np.int32).max), []
+    for batch, rows in enumerate(np.array_split(np.arange(90), 4)):
+        model.partial_fit(make(X[rows]), y[rows], classes=[0, 1])
+        draws.append(np.random.default_rng([seed, batch]).random(len(rows)))
+    signs = np.where(y == 1, 1, -1)
+    w, _ = reference.oam(X, signs, 1 / (alpha * n_pairs), capacity, solver == "oam-gra", np.concatenate(draws))
     np.testing.assert_allclose(model.coef_[0], w, atol=1e-10)
 
 

@@ -20,7 +20,7 @@ from fewlabel import QuasiBaggingClassifier
 from fewlabel.linear import LinearAUCClassifier, LinearAUCClassifierCV, OneVsRestRankingClassifier, linear_auc_path
 from fewlabel.linear import _exact as exact
 from fewlabel.linear._pairs import PairRisk
-from fewlabel.linear._steps import certificate, sdcd
+from fewlabel.linear._steps import Stream, certificate, sdcd
 from fewlabel.metrics import hand_till_score
 from reference import linear_auc as reference
 
@@ -59,9 +59,7 @@ def test_averages_are_those_of_the_second_half_of_the_iterates(permuted, squared
     k = int(positive.sum() * (~positive).sum())
     rng = np.random.default_rng(5)
     order = np.concatenate([rng.permutation(k) if permuted else rng.integers(k, size=k) for _ in range(max_iter)])
-    iterates = list(reference.sdcd(X, positive, alpha, order, squared))[max_iter * k // 2 :]
-    w = np.mean([w for w, _ in iterates], axis=0)
-    duals = np.mean([duals for _, duals in iterates], axis=0)
+    w, duals = reference.averages(X, positive, alpha, order, max_iter * k // 2, squared)
     np.testing.assert_allclose(reference.coefficients(duals, X, positive, alpha), w, atol=1e-9)
 
     class Order:  # the solver's own draws, whatever it draws them with
@@ -193,7 +191,7 @@ def test_own_duals_make_the_certificate_of_oam_tight():
     met = [(max(p, n), min(p, n), i, j) for i, p in enumerate(positives) for j, n in enumerate(negatives)]
     *_, (w, duals) = reference.sdcd(rows, positive, alpha, [i * len(negatives) + j for *_, i, j in sorted(met)])
     np.testing.assert_allclose(model.coef_[0], w, atol=1e-9)
-    value, at = model._stream.dual_point(k)
+    value, at = Stream.resume(model._stream).dual_point(k)
     share = at[0] / w[0]  # the best multiple of the variables
     assert value == pytest.approx(reference.dual(share * duals, rows, positive, alpha, False))
     assert share * duals.max() <= 1 + 1e-12
@@ -248,7 +246,7 @@ def test_a_stream_of_msgd_pairs_new_rows_with_earlier_ones():
     order = np.r_[np.flatnonzero(y == 1), np.flatnonzero(y == 0)]  # no batch holds both classes
     for part in np.array_split(order, 40):
         model.partial_fit(X[part], y[part], classes=[0, 1])
-    assert model._stream.n_kept.tolist() == [50, 50]
+    assert model._stream["n_buffered"].tolist() == [50, 50]
     best = LinearAUCClassifier(0.05).fit(X, y)
     auc = [roc_auc_score(y, m.decision_function(X)) for m in (model, best)]
     assert auc[0] > auc[1] - 0.02

@@ -199,6 +199,23 @@ def test_weights_are_repeated_rows():
             np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
 
 
+@each_risk
+def test_weights_of_batches_are_repeated_rows(risk, gamma):
+    X, y = table(2)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    weight[:4] = 1
+    if risk == "pnu":  # leaves out the pairs of a row with itself, but not with its copy
+        weight[y != -1] = 1
+    weighted = LeastSquaresAUCClassifier(risk, gamma=gamma)
+    repeated = LeastSquaresAUCClassifier(risk, gamma=gamma)
+    for rows in np.array_split(np.arange(len(y)), 3):
+        weighted.partial_fit(X[rows], y[rows], [0, 1], sample_weight=weight[rows])
+        copies = np.repeat(rows, weight[rows])
+        repeated.partial_fit(X[copies], y[copies], [0, 1])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-7)
+
+
 def test_a_saved_model_learns_on(tmp_path):
     X, y = table(n=90)
     model = LeastSquaresAUCClassifier().fit(X[:50], y[:50])

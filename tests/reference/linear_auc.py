@@ -49,6 +49,12 @@ def sdcd(X, positive, alpha, order, squared=False):
         yield w.copy(), a.copy()
 
 
+def averages(X, positive, alpha, order, first, squared=False):
+    """Lemma 1: the means of w and of the dual variables over the steps from `first` on."""
+    iterates = list(sdcd(X, positive, alpha, order, squared))[first:]
+    return np.mean([w for w, _ in iterates], axis=0), np.mean([a for _, a in iterates], axis=0)
+
+
 def msgd(X, positive, alpha, order, squared=False):
     """Algorithm 3."""
     Z = pairs_of(X, positive)

@@ -365,7 +365,7 @@ def _block_moments(X, y, read):
 
 
 def _merge_moments(one, other):
-    return [a.merge(b) for a, b in zip(one, other)]
+    return one.merge(other)
 
 
 def _labeled_scores(X, y, read, coef):

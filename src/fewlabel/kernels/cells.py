@@ -56,11 +56,12 @@ def nearest(rows, own, visits, cells, starts, n_nearest, squared):
         Numbers of rows, nearest first, of equal distances the lowest; -1 for none.
     """
     n_columns = rows.shape[1]
-    found = np.full((len(rows), n_nearest), -1, np.int32)
-    total = np.full((len(rows), n_nearest), np.inf, np.float32)
+    neighbors = np.full((len(rows), n_nearest), -1, np.int32)
+    smallest = np.full((len(rows), n_nearest), np.inf, np.float32)
     space = np.empty((starts[1:] - starts[:-1]).max(), np.float32)
     for cell in range(visits.shape[1]):
-        first, size = starts[cell], starts[cell + 1] - starts[cell]
+        first = starts[cell]
+        size = starts[cell + 1] - first
         block = cells[first * n_columns : (first + size) * n_columns].reshape((n_columns, size))
         lengths = space[:size]
         for i in range(len(rows)):
@@ -68,9 +69,10 @@ def nearest(rows, own, visits, cells, starts, n_nearest, squared):
                 continue
             _measure(rows[i], block, squared, lengths)
             for j in range(size):
-                if lengths[j] < total[i, -1] and (own < 0 or first + j != own + i):
-                    _insert(found[i], total[i], first + j, lengths[j])
-    return found
+                # Rows come in ascending order: of equal distances the lower number is there already.
+                if lengths[j] < smallest[i, -1] and (own < 0 or first + j != own + i):
+                    _insert(neighbors[i], smallest[i], first + j, lengths[j])
+    return neighbors
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
@@ -79,6 +81,7 @@ def _measure(row, block, squared, total):
     total[:] = 0
     for f in range(len(row)):
         value = row[f]
+        # The branch outside of the inner loop: each is one vector instruction per few rows.
         if squared:
             for j in range(len(total)):
                 total[j] += (block[f, j] - value) ** 2
@@ -88,10 +91,12 @@ def _measure(row, block, squared, total):
 
 
 @njit(cache=True, nogil=True)
-def _insert(found, total, j, length):
+def _insert(neighbors, smallest, j, length):
     """Put a row into a sorted list, behind those that are as near; the last one is dropped."""
-    m = len(found) - 1
-    while m > 0 and total[m - 1] > length:
-        total[m], found[m] = total[m - 1], found[m - 1]
+    m = len(neighbors) - 1
+    while m > 0 and smallest[m - 1] > length:
+        smallest[m] = smallest[m - 1]
+        neighbors[m] = neighbors[m - 1]
         m -= 1
-    total[m], found[m] = length, j
+    smallest[m] = length
+    neighbors[m] = j

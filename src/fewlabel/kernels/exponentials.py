@@ -7,7 +7,9 @@ from fewlabel.jit import njit
 _CHUNK = 512  # numbers at a time, which stay in the fastest cache
 _LEAST = -708.0  # exp of less is below the smallest normal number, and counts as 0
 _LOG2_E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is ln 2; the first has few digits
+# Their sum is ln 2. The first has few digits, so that its products with small integers are exact.
+_LN2_HIGH = 0.6931471803691238
+_LN2_LOW = 1.9082149292705877e-10
 _ROUNDING = 1.5 * 2.0**52  # added to a small number, it leaves the nearest integer in the last bits
 _BIAS = 1023  # of the exponent of a double
 
@@ -24,8 +26,12 @@ def exp_in_place(values):
     values : ndarray of float64, contiguous
         Numbers of at most 700, or NaN, which stays; changed in place.
     """
-    shifted, bits, power = np.empty(_CHUNK), np.empty(_CHUNK, np.int64), np.empty(_CHUNK)
-    integers, scale = shifted.view(np.int64), bits.view(np.float64)
+    shifted = np.empty(_CHUNK)
+    bits = np.empty(_CHUNK, np.int64)
+    power = np.empty(_CHUNK)
+    # The same memory as numbers of the other type.
+    integers = shifted.view(np.int64)
+    scale = bits.view(np.float64)
     for start in range(0, len(values), _CHUNK):
         part = values[start : start + _CHUNK]
         for i in range(len(part)):
@@ -33,7 +39,8 @@ def exp_in_place(values):
             shifted[i] = x * _LOG2_E + _ROUNDING
             k = shifted[i] - _ROUNDING
             r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-            p = 1.0 / 479001600  # Taylor's series to the 12th power: what is left is below 2e-16
+            # Taylor's series to the 12th power: what is left is below 2e-16.
+            p = 1.0 / 479001600
             p = p * r + 1.0 / 39916800
             p = p * r + 1.0 / 3628800
             p = p * r + 1.0 / 362880
@@ -46,6 +53,7 @@ def exp_in_place(values):
             p = p * r + 0.5
             p = p * r + 1.0
             power[i] = p * r + 1.0
+        # Loops of their own: the compiler makes vector instructions of each.
         for i in range(len(part)):
             bits[i] = (integers[i] + _BIAS) << 52
         for i in range(len(part)):

@@ -44,18 +44,20 @@ def pair_sums(s, u, t, v, width, squared):
     lo, hi : ndarray of shape (m,), int64
         ``t[lo[i]:hi[i]]`` are the scores at which the loss of row i is curved.
     """
-    m, n = s.size, t.size
+    m = s.size
     slopes = np.empty(m)
-    first, last = np.empty(m, np.int64), np.empty(m, np.int64)
+    first = np.empty(m, np.int64)
+    last = np.empty(m, np.int64)
     totals = np.zeros(3)
-    lo = hi = n
-    w0, w1, w2 = 0.0, 0.0, 0.0  # sums of v, v x, v x^2 over the curved part t[lo:hi]
-    l0, l1 = 0.0, 0.0  # sums of v, v x over the linear part t[hi:]
+    lo = hi = t.size
+    w0 = w1 = w2 = 0.0  # sums of v, v x, v x^2 over the curved part t[lo:hi]
+    l0 = l1 = 0.0  # sums of v, v x over the linear part t[hi:]
     for i in range(m - 1, -1, -1):
         low = s[i] - 1.0
         high = low + width
-        step = s[i + 1] - s[i] if i < m - 1 else 0.0
+        step = s[i + 1] - s[i] if i < m - 1 else 0.0  # by which all x grow from the row before
         l1 += step * l0
+        # From the curved to the linear part; their x still lack the step.
         while hi > lo and t[hi - 1] >= high:
             hi -= 1
             x = t[hi] - low
@@ -65,6 +67,7 @@ def pair_sums(s, u, t, v, width, squared):
             w1 -= v[hi] * (x - step)
             w2 -= v[hi] * (x - step) ** 2
         if lo == hi:
+            # The curved part is empty: drop its rounding errors, and skip to the first curved score.
             w0 = w1 = w2 = 0.0
             while hi > 0 and t[hi - 1] >= high:
                 hi -= 1
@@ -80,13 +83,14 @@ def pair_sums(s, u, t, v, width, squared):
             w0 += v[lo]
             w1 += v[lo] * x
             w2 += v[lo] * x * x
-        first[i], last[i] = lo, hi
+        first[i] = lo
+        last[i] = hi
         if squared:
             slopes[i] = 2.0 * w1
             totals[0] += u[i] * w2
             totals[1] += u[i] * w2
         else:
-            slopes[i] = max(w1, 0.0) / width + l0
+            slopes[i] = max(w1, 0.0) / width + l0  # rounding may leave w1 just below zero
             totals[0] += u[i] * (w1 + l1)
             totals[1] += u[i] * (0.5 * w2 / width + l1 - 0.5 * width * l0)
             totals[2] += u[i] * (w1 - w2 / width)
@@ -147,22 +151,22 @@ def coordinate_steps(rows, pairs, duals, w, scale, squared, averages, dual_sum):
     float
         The same after the steps.
     """
-    X, positives, negatives = rows
+    X = rows.X
     drift, sums = averages
-    n = negatives.size
-    for k in range(pairs.size):
-        p = pairs[k]
-        i, j = positives[p // n], negatives[p % n]
+    n = rows.negatives.size
+    for pair in pairs:
+        i = rows.positives[pair // n]
+        j = rows.negatives[pair % n]
         margin, norm = _measure(X, i, j, w)
-        old = duals[p]
+        old = duals[pair]
         new = _dual_step(old, margin, scale * norm, squared)
         if new != old:
-            duals[p] = new
+            duals[pair] = new
             dual_sum += new - old
             if squared:
                 dual_sum -= 0.25 * (new * new - old * old)
             _move(X, i, j, scale * (new - old), w)
-            if drift.size and sums[0]:
+            if drift.size:
                 _move(X, i, j, sums[0] * scale * (new - old), drift)
         if drift.size:
             sums[0] += 1.0
@@ -187,18 +191,18 @@ def stochastic_steps(rows, pairs, v, t, alpha, squared, duals):
     duals : ndarray
         Takes the dual variable of each pair; empty: they are not kept.
     """
-    X, positives, negatives = rows
-    n = negatives.size
-    for k in range(pairs.size):
-        i, j = positives[pairs[k] // n], negatives[pairs[k] % n]
-        margin, norm = _measure(X, i, j, v)
-        margin /= max(t, 1)
+    n = rows.negatives.size
+    for pair in pairs:
+        i = rows.positives[pair // n]
+        j = rows.negatives[pair % n]
+        margin, norm = _measure(rows.X, i, j, v)
+        margin /= max(t, 1)  # before the first step v is zero
         t += 1
-        a = _dual_step(0.0, margin, norm / (alpha * t), squared)
+        dual = _dual_step(0.0, margin, norm / (alpha * t), squared)
         if duals.size:
-            duals[pairs[k]] = a
-        if a != 0.0:
-            _move(X, i, j, a / alpha, v)
+            duals[pair] = dual
+        if dual != 0.0:
+            _move(rows.X, i, j, dual / alpha, v)
 
 
 class Arrivals(NamedTuple):
@@ -259,12 +263,14 @@ def online_steps(X, arrivals, reservoirs, w, scale, gradual, squared, tally):
         sum of their squares, and the largest; changed in place.
     """
     buffers, filled, seen = reservoirs
-    capacity = buffers.shape[1]
-    violators = np.empty(capacity, np.int64)
+    violators = np.empty(buffers.shape[1], np.int64)
     for k in range(arrivals.rows.size):
-        row, positive = arrivals.rows[k], arrivals.signs[k] > 0
-        own, other = (1, 0) if positive else (0, 1)
+        row = arrivals.rows[k]
+        positive = arrivals.signs[k] > 0
+        own = 1 if positive else 0
+        other = 1 - own
         seen[own] += 1
+        # The buffered rows stand for all rows of their class so far.
         ratio = max(1.0, seen[other] / max(filled[other], 1))
         met = buffers[other, : filled[other]]
         if gradual:
@@ -309,12 +315,12 @@ def _sequential_steps(X, row, positive, met, step, w, squared):
     for b in range(met.size):
         i, j = (row, met[b]) if positive else (met[b], row)
         margin, norm = _measure(X, i, j, w)
-        a = _dual_step(0.0, margin, step * norm, squared)
-        total += a
-        squares += a * a
-        largest = max(largest, a)
-        if a != 0.0 and norm > 0.0:
-            _move(X, i, j, step * a, w)
+        dual = _dual_step(0.0, margin, step * norm, squared)
+        total += dual
+        squares += dual * dual
+        largest = max(largest, dual)
+        if dual != 0.0 and norm > 0.0:
+            _move(X, i, j, step * dual, w)
     return total, squares, largest
 
 
@@ -373,8 +379,12 @@ def _measure_dense(X, i, j, w):
 def _measure_sparse(X, i, j, w):
     data, indices, indptr = X
     margin = norm = 0.0
-    p, q, p_end, q_end = indptr[i], indptr[j], indptr[i + 1], indptr[j + 1]
-    while p < p_end or q < q_end:  # both rows at once, so that the difference of equal rows is exactly 0
+    p = indptr[i]
+    q = indptr[j]
+    p_end = indptr[i + 1]
+    q_end = indptr[j + 1]
+    # Both rows at once, so that the difference of equal rows is exactly 0.
+    while p < p_end or q < q_end:
         left = indices[p] if p < p_end else w.size
         right = indices[q] if q < q_end else w.size
         z = 0.0

@@ -9,7 +9,10 @@ from numba.extending import overload
 
 from fewlabel.jit import njit
 
-_MIX_1, _MIX_2, _MIX_3 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+# Constants of SplitMix64.
+_MIX_1 = np.uint64(0x9E3779B97F4A7C15)
+_MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_3 = np.uint64(0x94D049BB133111EB)
 
 
 @njit(cache=True, nogil=True)
@@ -32,7 +35,7 @@ def hashes(bits, columns, indptr):
     total = np.zeros(indptr.size - 1, np.uint64)
     for i in range(total.size):
         for e in range(indptr[i], indptr[i + 1]):
-            if bits[e] != 0:
+            if bits[e] != 0:  # so that dense and sparse rows have the same number
                 total[i] += _mix(bits[e] ^ _mix(np.uint64(columns[e] + 1)))
     return total
 
@@ -64,26 +67,29 @@ def nearest(A, B, chosen, own, k, squared):
 
     Returns
     -------
-    found : ndarray of shape (n_chosen, k), int32
+    neighbors : ndarray of shape (n_chosen, k), int32
         Nearest first.
     """
-    found = np.empty((chosen.size, k), np.int32)
-    total = np.empty(k)
+    neighbors = np.empty((chosen.size, k), np.int32)
+    lengths = np.empty(k)
     for c in range(chosen.size):
         filled = 0
         for j in range(_n_rows(B)):
             if own and j == chosen[c]:
                 continue
-            d = _distance(A, chosen[c], B, j, squared)
-            if filled == k and d >= total[k - 1]:
+            length = _distance(A, chosen[c], B, j, squared)
+            # Not nearer than the last one: of equal distances the first row stays.
+            if filled == k and length >= lengths[k - 1]:
                 continue
             m = min(filled, k - 1)
-            while m > 0 and total[m - 1] > d:
-                total[m], found[c, m] = total[m - 1], found[c, m - 1]
+            while m > 0 and lengths[m - 1] > length:
+                lengths[m] = lengths[m - 1]
+                neighbors[c, m] = neighbors[c, m - 1]
                 m -= 1
-            total[m], found[c, m] = d, j
+            lengths[m] = length
+            neighbors[c, m] = j
             filled = min(filled + 1, k)
-    return found
+    return neighbors
 
 
 def _n_rows(A):
@@ -140,8 +146,12 @@ def _dense_distance(A, i, B, j, squared):
 def _sparse_distance(A, i, B, j, squared):
     a_data, a_columns, a_indptr = A
     b_data, b_columns, b_indptr = B
-    p, p_end, q, q_end = a_indptr[i], a_indptr[i + 1], b_indptr[j], b_indptr[j + 1]
+    p = a_indptr[i]
+    q = b_indptr[j]
+    p_end = a_indptr[i + 1]
+    q_end = b_indptr[j + 1]
     total = 0.0
+    # Both rows at once, in the order of their columns: subtracting norms would leave equal rows apart.
     while p < p_end or q < q_end:
         if q == q_end or (p < p_end and a_columns[p] < b_columns[q]):
             difference = a_data[p]
@@ -151,6 +161,7 @@ def _sparse_distance(A, i, B, j, squared):
             q += 1
         else:
             difference = a_data[p] - b_data[q]
-            p, q = p + 1, q + 1
+            p += 1
+            q += 1
         total += difference * difference if squared else abs(difference)
     return total

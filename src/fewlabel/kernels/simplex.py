@@ -37,7 +37,8 @@ def pass_over(Z, squares, codes, S, bounds, order, alpha, W):
         for k in range(n_classes):
             if k == codes[i]:
                 continue
-            if squares[i] == 0.0:  # the loss of a zero row does not depend on W, so the optimum is at the bound
+            # The loss of a zero row does not depend on W, so the optimum is at the bound.
+            if squares[i] == 0.0:
                 alpha[i, k] = bounds[i]
                 continue
             value = 1.0 / (n_classes - 1)

@@ -12,12 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, RankingClassifier, StrOptions
-from fewlabel.kernels.ranks import placements
+from fewlabel.base import COUNT, NON_NEGATIVE, POSITIVE, Interval, RankingClassifier, StrOptions
+from fewlabel.kernels.ranks import area
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._exact import Solution, linear_algebra_threads, solve
-from fewlabel.linear._pairs import PairRisk
+from fewlabel.linear._exact import Solution, linear_algebra_threads, solve_path
+from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.linear._steps import Stream, certificate, sdcd
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
@@ -25,6 +25,7 @@ from fewlabel.warning_filters import caller_level
 _ONLINE = ("msgd", "oam-inf", "oam-seq", "oam-gra")
 _MAX_ITER = {"exact": 300, "sdcd": 5, "sdcd-perm": 5}  # 1 for the others
 _EXPECTED_PAIRS = 1_000_000  # of a stream: a thousand rows of each class
+_LARGEST_SEED = np.iinfo(np.int32).max
 
 
 class LinearRanker(KernelBasis, RankingClassifier):
@@ -37,6 +38,24 @@ class LinearRanker(KernelBasis, RankingClassifier):
         """The threshold, as in scikit-learn's linear models."""
         check_is_fitted(self)
         return np.array([self.offset_])
+
+    def _keep(self, solution):
+        """Set the attributes that a solver finds."""
+        self.coef_ = solution.coef[None].copy()
+        self.objective_ = float(solution.objective)
+        self.dual_gap_ = float(solution.gap)
+        self.n_iter_ = solution.n_iter
+
+    def _keep_closed(self, solution):
+        """As `_keep`, with a warning if the duality gap is larger than requested."""
+        self._keep(solution)
+        if solution.gap > self.tol * solution.objective:
+            warnings.warn(
+                f"the relative duality gap is {solution.gap / solution.objective:.2g} after {solution.n_iter} "
+                f"iterations, above tol={self.tol:g}: raise max_iter or tol, scale the columns, or raise alpha",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
 
 
 class LinearAUCClassifier(LinearRanker):
@@ -175,17 +194,15 @@ class LinearAUCClassifier(LinearRanker):
 
     _continued = "_stream"  # which has the parameters that it was started with
     _parameter_constraints: dict = {
-        "alpha": [Interval(numbers.Real, 0, None, closed="neither")],
+        **KernelBasis._basis_constraints,
+        "alpha": [POSITIVE],
         "solver": [StrOptions({"exact", "sdcd", "sdcd-perm", *_ONLINE})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "tol": [Interval(numbers.Real, 0, None, closed="left")],
-        "basis": [StrOptions({"linear", "nystroem"})],
-        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
-        "length_scale": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"median"})],
+        "max_iter": [COUNT, None],
+        "tol": [NON_NEGATIVE],
         "average": ["boolean"],
         "init": [StrOptions({"zero", "msgd"})],
-        "buffer_size": [Interval(numbers.Integral, 1, None, closed="left")],
+        "buffer_size": [COUNT],
         "expected_pairs": [Interval(numbers.Real, 1, None, closed="left"), None],
         "record_history": ["boolean"],
         "n_jobs": [numbers.Integral, None],
@@ -263,66 +280,59 @@ class LinearAUCClassifier(LinearRanker):
                     "pass more rows first, or lower n_components"
                 )
             self._set_basis(X, check_random_state(self.random_state))
-        X, positive = X[signs != 0], signs[signs != 0] > 0
-        F = self._features(X)
-        if not hasattr(self, "_stream"):
-            self._start_stream(self.expected_pairs or _EXPECTED_PAIRS, F.shape[1])
-        self._stream.feed(F, positive, self._rng)
-        self.coef_ = self._stream.coef[None].copy()
+        labeled = signs != 0
+        F = self._features(X[labeled])
+        positive = signs[labeled] > 0
+        stream = self._open_stream(self.expected_pairs or _EXPECTED_PAIRS, F.shape[1])
+        stream.feed(F, positive, stream.next_generator())
+        self._stream = stream.state()
+        self.coef_ = stream.coef[None].copy()
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        rows, is_positive = self._stream.at_hand(F, positive)
-        set_threshold(self, rows @ self.coef_[0], is_positive, self._stream.seen)
+        available, is_positive = stream.at_hand(F, positive)
+        set_threshold(self, available @ self.coef_[0], is_positive, stream.seen)
         return self
-
-    def __getstate__(self):
-        """State with that of a stream as plain data, which can be saved."""
-        state = dict(super().__getstate__())
-        if "_stream" in state:
-            state["_stream"], state["_rng"] = self._stream.state(), self._rng.bit_generator.state
-        return state
-
-    def __setstate__(self, state):
-        """Go on where a saved model was."""
-        state = dict(state)
-        if "_stream" in state:
-            state["_stream"], bits = Stream.resume(state["_stream"]), np.random.PCG64()
-            bits.state = state["_rng"]
-            state["_rng"] = np.random.Generator(bits)
-        super().__setstate__(state)
 
     def _fit(self, X, signs, weight):
         self._check_options()
-        if self.basis != "linear":
-            self._set_basis(X, check_random_state(self.random_state))
-        labeled = signs != 0
-        if not labeled.all():
-            X, weight = X[labeled], None if weight is None else weight[labeled]
-        X, positive = self._features(X), signs[labeled] > 0
         if weight is not None and self.solver != "exact":
             raise ValueError(f"solver={self.solver!r} does not support sample_weight: use solver='exact'")
-        history = _History(self, X, positive)
-        after = history.add if self.record_history or self.verbose else None
-        with linear_algebra_threads(self.n_jobs, X):
-            found = self._minimize(X, positive, weight, after)
-        if self.solver not in _ONLINE:
-            warn_if_open(found, self.tol)
-        self.coef_ = found.coef[None].copy()
-        self.objective_, self.dual_gap_, self.n_iter_ = float(found.objective), float(found.gap), found.n_iter
+        self._set_basis(X, check_random_state(self.random_state))
+        labeled = signs != 0
+        if not labeled.all():  # a copy of all rows would be for nothing
+            X = X[labeled]
+            weight = weight_at(weight, labeled)
+        F = self._features(X)
+        positive = signs[labeled] > 0
+        history: dict[str, list] = {"objective": [], "gap": [], "auc": [], "seconds": []}
+        after = self._recorder(history, F, positive) if self.record_history or self.verbose else None
+        with linear_algebra_threads(self.n_jobs, F):
+            self._minimize(F, positive, weight, after)
         if after is not None:
-            self.history_ = history.as_arrays()
+            self.history_ = {name: np.array(values) for name, values in history.items()}
 
-    def _minimize(self, X, positive, weight, after):
-        squared = self.loss == "squared_hinge"
+    def _minimize(self, F, positive, weight, after):
         max_iter = self.max_iter or _MAX_ITER.get(self.solver, 1)
         if self.solver in _ONLINE:
-            return self._run_stream(X, positive, squared, max_iter, after)
-        rng = _generator(self.random_state)
-        control = dict(squared=squared, tol=self.tol, max_iter=max_iter, rng=rng, after=after)
+            self._run_stream(F, positive, max_iter, after)
+            return
+        control = {
+            "squared": self.loss == "squared_hinge",
+            "tol": self.tol,
+            "max_iter": max_iter,
+            "rng": np.random.default_rng(self._draw_seed()),
+            "after": after,
+        }
         if self.solver == "exact":
             start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
-            return solve(X, positive, weight, self.alpha, start=start, **control)
-        form = dict(permuted=self.solver == "sdcd-perm", average=self.average, init=self.init)
-        return sdcd(X, positive, self.alpha, **form, **control)
+            solution = solve_path(F, positive, weight, [self.alpha], start=start, **control)[0]
+        else:
+            permuted = self.solver == "sdcd-perm"
+            options = {"permuted": permuted, "average": self.average, "init": self.init}
+            solution = sdcd(F, positive, self.alpha, **options, **control)
+        self._keep_closed(solution)
+
+    def _draw_seed(self):
+        return int(check_random_state(self.random_state).randint(_LARGEST_SEED))
 
     def _check_options(self):
         if self.solver not in ("sdcd", "sdcd-perm") and (self.average or self.init != "zero"):
@@ -336,60 +346,46 @@ class LinearAUCClassifier(LinearRanker):
                 "or solver='oam-seq'"
             )
 
-    def _start_stream(self, n_pairs, n_features):
+    def _open_stream(self, n_pairs, n_features):
+        """The stream of the last call, or a new one."""
+        if hasattr(self, "_stream"):
+            return Stream.resume(self._stream)
         if hasattr(self, "coef_"):  # a fit that does not continue another has dropped it
             raise ValueError("this model was saved without the state of its stream: fit a new model")
-        self._rng = _generator(self.random_state)
         squared = self.loss == "squared_hinge"
-        self._stream = Stream(self.solver, self.alpha, squared, self.buffer_size, n_features, n_pairs)
+        return Stream(self.solver, self.alpha, squared, self.buffer_size, n_features, n_pairs, self._draw_seed())
 
-    def _run_stream(self, X, positive, squared, max_iter, after):
-        n_pairs = int(positive.sum()) * int((~positive).sum())
-        goes_on = self.warm_start and hasattr(self, "_stream")
-        if not goes_on:
-            self._start_stream(self.expected_pairs or n_pairs, X.shape[1])
-        risk, stream = PairRisk(positive, None, squared), self._stream
-        for done in range(max_iter):
-            if done:
+    def _run_stream(self, F, positive, max_iter, after):
+        n_pairs = np.count_nonzero(positive) * np.count_nonzero(~positive)
+        goes_on = hasattr(self, "_stream")
+        stream = self._open_stream(self.expected_pairs or n_pairs, F.shape[1])
+        risk = PairRisk(positive, None, stream.squared)
+        rng = stream.next_generator()
+        for n_done in range(1, max_iter + 1):
+            if n_done > 1:
                 stream.forget_rows()
-            order = self._rng.permutation(len(positive))
-            stream.feed(X[order], positive[order], self._rng, keep=done == max_iter - 1)
+            order = rng.permutation(len(positive))
+            stream.feed(F[order], positive[order], rng, keep=n_done == max_iter)
             # The dual variables of "msgd" are not known, and those of an earlier fit are of other pairs.
             own = None if goes_on or self.solver == "msgd" else stream.dual_point(n_pairs)
-            objective, gap = certificate(X, risk, stream.coef, self.alpha, own)
+            objective, gap = certificate(F, risk, stream.coef, self.alpha, own)
             if after is not None:
                 after(stream.coef, objective, gap)
-        return Solution(stream.coef, objective, gap, max_iter)
+        self._stream = stream.state()
+        self._keep(Solution(stream.coef, objective, gap, max_iter))
 
+    def _recorder(self, history, F, positive):
+        """Return a function that appends to `history` after each iteration, and prints if verbose."""
+        begin = time.perf_counter()
 
-class _History:
-    """Objective, gap and training AUC by iteration, printed if verbose."""
+        def record(coef, objective, gap):
+            auc = area(positive, F @ coef)
+            history["objective"].append(objective)
+            history["gap"].append(gap)
+            history["auc"].append(auc)
+            history["seconds"].append(time.perf_counter() - begin)
+            if self.verbose:
+                n_iter = len(history["gap"])
+                print(f"{self.solver} {n_iter}: objective {objective:.6g}, gap {gap:.3g}, AUC {auc:.6f}")
 
-    def __init__(self, model, X, positive):
-        self._model, self._X, self._positive = model, X, positive
-        self._rows, self._begin = [], time.perf_counter()
-
-    def add(self, coef, objective, gap):
-        scores = self._X @ coef
-        auc = placements(scores[self._positive], scores[~self._positive])[0].mean()
-        self._rows.append((objective, gap, auc, time.perf_counter() - self._begin))
-        if self._model.verbose:
-            print(f"{self._model.solver} {len(self._rows)}: objective {objective:.6g}, gap {gap:.3g}, AUC {auc:.6f}")
-
-    def as_arrays(self):
-        return dict(zip(("objective", "gap", "auc", "seconds"), np.array(self._rows).T.copy()))
-
-
-def warn_if_open(found, tol):
-    """Warn if the duality gap is larger than requested."""
-    if found.gap > tol * found.objective:
-        warnings.warn(
-            f"the relative duality gap is {found.gap / found.objective:.2g} after {found.n_iter} iterations, above "
-            f"tol={tol:g}: raise max_iter or tol, scale the columns, or raise alpha",
-            ConvergenceWarning,
-            stacklevel=caller_level(),
-        )
-
-
-def _generator(random_state):
-    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        return record

@@ -6,13 +6,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state, column_or_1d
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
-from fewlabel.base import Interval, StrOptions
+from fewlabel.base import COUNT, NON_NEGATIVE, StrOptions, check_weights
 from fewlabel.kernels.ranks import area
 from fewlabel.labels import read_binary
-from fewlabel.linear._auc import LinearAUCClassifier, LinearRanker, warn_if_open
-from fewlabel.linear._exact import is_wide, linear_algebra_threads, row_space, solve
+from fewlabel.linear._auc import LinearAUCClassifier, LinearRanker
+from fewlabel.linear._basis import KernelBasis
+from fewlabel.linear._exact import linear_algebra_threads, solve_path
+from fewlabel.linear._pairs import weight_at
 from fewlabel.model_selection import LabeledStratifiedKFold
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
@@ -81,16 +83,18 @@ def linear_auc_path(
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     signs = read_binary(y).signs
     check_consistent_length(X, signs)
-    rows = signs != 0
+    used = signs != 0
     weight = None
     if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        rows &= weight > 0
-        weight = weight[rows]
-    squared = {"hinge": False, "squared_hinge": True}[loss]
+        weight = check_weights(sample_weight, X)
+        used &= weight > 0
+        weight = weight[used]
+    alphas = _descending(alphas)
+    control = _control(loss, tol, max_iter, random_state)
     with linear_algebra_threads(n_jobs, X):
-        found = solve_path(X[rows], signs[rows] > 0, weight, _descending(alphas), squared, tol, max_iter, random_state)
-    return _descending(alphas), np.column_stack([s.coef for s in found]), np.array([s.gap for s in found])
+        solutions = solve_path(X[used], signs[used] > 0, weight, alphas, **control)
+    coefs = np.column_stack([one.coef for one in solutions])
+    return alphas, coefs, np.array([one.gap for one in solutions])
 
 
 class LinearAUCClassifierCV(LinearRanker):
@@ -154,14 +158,12 @@ class LinearAUCClassifierCV(LinearRanker):
 
     _drops_weightless = False
     _parameter_constraints: dict = {
+        **KernelBasis._basis_constraints,
         "alphas": ["array-like"],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "cv": ["cv_object"],
-        "basis": [StrOptions({"linear", "nystroem"})],
-        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
-        "length_scale": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"median"})],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
-        "tol": [Interval(numbers.Real, 0, None, closed="left")],
+        "max_iter": [COUNT],
+        "tol": [NON_NEGATIVE],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
@@ -194,7 +196,6 @@ class LinearAUCClassifierCV(LinearRanker):
     def _fit(self, X, signs, weight):
         self.alphas_ = _descending(self.alphas)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        squared = self.loss == "squared_hinge"
         if self.basis != "linear":
             self._set_basis(X if weight is None else X[weight > 0], check_random_state(self.random_state))
             X = self._features(X)
@@ -203,58 +204,52 @@ class LinearAUCClassifierCV(LinearRanker):
 
         def path(rows, alphas):
             rows = rows[signs[rows] != 0]
-            of_rows = None if weight is None else weight[rows]
-            return solve_path(X[rows], signs[rows] > 0, of_rows, alphas, squared, self.tol, self.max_iter, seed)
+            control = _control(self.loss, self.tol, self.max_iter, seed)
+            return solve_path(X[rows], signs[rows] > 0, weight_at(weight, rows), alphas, **control)
 
         def score(fold):
             train, test = fold
-            found = path(train, self.alphas_)
-            of_test = None if weight is None else weight[test]
-            return [area(signs[test] > 0, X[test] @ s.coef, of_test) for s in found]
+            scores = [X[test] @ one.coef for one in path(train, self.alphas_)]
+            return [area(signs[test] > 0, held_out, weight_at(weight, test)) for held_out in scores]
 
-        folds = list(labeled_folds(self.cv, signs, seed))
+        folds = labeled_folds(self.cv, signs, seed)
         with linear_algebra_threads(1, X):
             self.cv_scores_ = np.array(list(map_in_threads(score, folds, self.n_jobs)))
         best = int(np.argmax(self.cv_scores_.mean(axis=0)))
         self.alpha_ = float(self.alphas_[best])
         with linear_algebra_threads(self.n_jobs, X):
-            found = path(np.arange(len(signs)), self.alphas_[: best + 1])[-1]
-        warn_if_open(found, self.tol)
-        self.coef_ = found.coef[None].copy()
-        self.objective_, self.dual_gap_, self.n_iter_ = float(found.objective), float(found.gap), found.n_iter
+            solutions = path(np.arange(len(signs)), self.alphas_[: best + 1])
+        self._keep_closed(solutions[-1])
 
     def _ranker_like_this(self):
         names = ("loss", "basis", "n_components", "length_scale", "max_iter", "tol", "n_jobs", "random_state")
         model = LinearAUCClassifier(self.alpha_, **{name: getattr(self, name) for name in names})
-        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
+        model.classes_ = self.classes_
+        model.n_features_in_ = self.n_features_in_
         return model
 
 
-def solve_path(X, positive, weight, alphas, squared, tol, max_iter, seed):
-    """Return the solutions at each of the descending penalties."""
-    rng = np.random.default_rng(check_random_state(seed).randint(np.iinfo(np.int32).max))
-    start, found, control = None, [], dict(squared=squared, tol=tol, max_iter=max_iter, rng=rng)
-    F, Q = row_space(X) if is_wide(X) else (X, None)  # once for all penalties
-    for alpha in alphas:
-        found.append(solve(F, positive, weight, alpha, start=start, **control))
-        start = found[-1].coef
-    return found if Q is None else [one._replace(coef=Q @ one.coef) for one in found]
+def _control(loss, tol, max_iter, random_state):
+    """Options of the exact solver."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    squared = {"hinge": False, "squared_hinge": True}[loss]
+    return {"squared": squared, "tol": tol, "max_iter": max_iter, "rng": np.random.default_rng(seed)}
 
 
 def labeled_folds(cv, signs, seed):
     """Return training and test rows of each fold: `cv` folds of the labeled rows, or those of a splitter."""
+    y = np.where(signs == 0, -1, signs > 0)
+    X = np.zeros((len(y), 1))  # splitters only count its rows
     if not isinstance(cv, numbers.Integral):
-        y = np.select([signs > 0, signs < 0], [1, 0], -1)
-        splits = cv.split(np.zeros((len(y), 1)), y) if hasattr(cv, "split") else cv
-        return ((train, test[signs[test] != 0]) for train, test in splits)
+        splits = cv.split(X, y) if hasattr(cv, "split") else cv
+        return [(train, test[signs[test] != 0]) for train, test in splits]
     fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
     if fewest < 2:
         raise ValueError(
             f"y has {fewest} labeled row of its rarer class, but cross-validation needs two: label more rows, or set "
             "alpha to a number"
         )
-    y = np.select([signs > 0, signs < 0], [1, 0], -1)
-    return LabeledStratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed).split(np.zeros((len(y), 1)), y)
+    return list(LabeledStratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed).split(X, y))
 
 
 def _descending(alphas):

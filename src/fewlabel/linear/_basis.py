@@ -2,7 +2,13 @@
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse import issparse
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+
+from fewlabel.base import COUNT, POSITIVE, StrOptions
+
+_MOST_COMPARED = 500  # rows between which the median distance is computed
+_DEPENDENT = 1e-10  # an eigenvalue below this share of the largest is rounding error
 
 
 class KernelBasis:
@@ -11,20 +17,24 @@ class KernelBasis:
     Uses the parameters `basis`, `n_components` and `length_scale`, and sets `components_` and `length_scale_`.
     """
 
+    _basis_constraints: dict = {
+        "basis": [StrOptions({"linear", "nystroem"})],
+        "n_components": [COUNT],
+        "length_scale": [POSITIVE, StrOptions({"median"})],
+    }
+
     def _set_basis(self, X, rng):
         if self.basis == "linear":
             return
-        n = X.shape[0]
-        self.components_ = X[np.sort(rng.choice(n, min(self.n_components, n), replace=False))]
-        self.length_scale_ = self.length_scale
-        if self.length_scale == "median":
-            few = X[rng.choice(n, min(500, n), replace=False)]
-            distances = euclidean_distances(few)[np.triu_indices(few.shape[0], 1)]
-            self.length_scale_ = float(np.median(distances)) if len(distances) and np.median(distances) > 0 else 1.0
+        n_rows = X.shape[0]
+        chosen = rng.choice(n_rows, min(self.n_components, n_rows), replace=False)
+        centers = X[np.sort(chosen)]
+        self.components_ = centers.toarray() if issparse(centers) else centers
+        self.length_scale_ = _median_distance(X, rng) if self.length_scale == "median" else self.length_scale
         if self.basis == "nystroem":
             values, vectors = eigh(self._kernel(self.components_))
-            kept = values > 1e-10 * values[-1]
-            self._map = vectors[:, kept] / np.sqrt(values[kept])
+            independent = values > _DEPENDENT * values[-1]
+            self._map = vectors[:, independent] / np.sqrt(values[independent])
 
     def _kernel(self, X):
         return rbf_kernel(X, self.components_, gamma=0.5 / self.length_scale_**2)
@@ -32,7 +42,17 @@ class KernelBasis:
     def _features(self, X):
         if self.basis == "linear":
             return X
-        return self._kernel(X) if self.basis == "rbf" else self._kernel(X) @ self._map
+        values = self._kernel(X)
+        return values if self.basis == "rbf" else values @ self._map
 
     def _score(self, X):
         return self._features(X) @ self.coef_[0]
+
+
+def _median_distance(X, rng):
+    """Median distance between rows, or between a sample of them; 1 if it is 0."""
+    n_rows = X.shape[0]
+    few = X[rng.choice(n_rows, min(_MOST_COMPARED, n_rows), replace=False)]
+    distances = euclidean_distances(few)[np.triu_indices(few.shape[0], 1)]
+    median = float(np.median(distances)) if len(distances) else 0.0
+    return median if median > 0 else 1.0

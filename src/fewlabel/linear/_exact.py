@@ -1,6 +1,5 @@
 """The exact solver: Newton's method on a smoothed hinge that is sharpened, with a duality gap at every step."""
 
-import contextlib
 import math
 from collections import deque
 from typing import NamedTuple
@@ -9,8 +8,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg import cho_factor, cho_solve, qr
 from scipy.sparse import issparse
+from scipy.sparse.linalg import LinearOperator, cg
 
-from fewlabel.linear._pairs import PairRisk
+from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.thread_limits import blas_threads
 
 _WIDEST = 2.0  # at w = 0 every pair is then in the curved part, so the first step is a least-squares solution
@@ -24,6 +24,11 @@ _MEMORY = 20  # pairs of a step and a change of the gradient that L-BFGS keeps
 _STEPS_PER_ITERATION = 10  # L-BFGS steps that cost about as much as a Newton step by conjugate gradients
 _WIDE = 3000  # largest number of rows for which more columns than rows are rotated away
 _CELLS_WORTH_THREADS = 5_000_000
+_LEAST_PROGRESS = 0.999  # a gap that is not below this share of the smallest one counts as no smaller
+_FLATTER = 0.2  # share of the first slope at which a line search ends
+_MOST_TRIALS = 30  # lengths that a line search tries
+_ACCURACY = 0.1  # relative residual at which conjugate gradients stop: a better direction is not worth the products
+_MOST_PRODUCTS = 250  # of conjugate gradients, in a step
 _HESSIAN_CELLS = 500_000  # cells of each class that a Hessian is computed from, but at least 20 rows per column
 
 
@@ -44,9 +49,6 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     to the smoothing, so it costs no extra work. Newton's method reduces the second term, a sharper hinge the first;
     each step reduces the larger one. With too many columns for a Hessian, L-BFGS takes the place of Newton's method for
     the hinge: the sharper it is, the more conjugate gradients a Newton step would need.
-
-    Rows with more columns than there are rows are solved in the coordinates of the space that they span, which
-    contains the optimum.
 
     Parameters
     ----------
@@ -76,44 +78,63 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     Solution
     """
     _check_magnitude(X, alpha)
-    control = dict(squared=squared, tol=tol, max_iter=max_iter, rng=rng)
-    if is_wide(X):
-        F, Q = row_space(X)
-        rotated = None if start is None else Q.T @ start
-        report = None if after is None else lambda w, objective, gap: after(Q @ w, objective, gap)
-        found = solve(F, positive, weight, alpha, start=rotated, after=report, **control)
-        return found._replace(coef=Q @ found.coef)
     if start is None:
-        start = _first_guess(X, positive, weight, alpha, {**control, "tol": max(tol, 1e-3)})
+        control = {"squared": squared, "tol": tol, "max_iter": max_iter, "rng": rng}
+        start = _first_guess(X, positive, weight, alpha, control)
     risk = PairRisk(positive, weight, squared)
-    method = _method(X, risk, rng)
-    w, scores, n_steps = start, X @ start, 0
+    method = _choose_method(X, risk, rng)
+    most_steps = max_iter * method.steps_per_iteration
+    patience = _PATIENCE * method.steps_per_iteration
+    w = start
+    scores = X @ w
+    # From a guess fewer pairs are far from their place, and a sharper hinge is worth its first steps.
     width = _WIDEST * _SHARPEN**2 if w.any() else _WIDEST
-    value, bounds = risk(scores, width), _Bounds(alpha, w)
+    value = risk(scores, width)
+    bounds = _Bounds(alpha, w)
+    n_steps = 0
     while True:
         objective = 0.5 * alpha * (w @ w) + value.loss
         gradient = alpha * w - X.T @ value.pull
         rest = gradient @ gradient / (2.0 * alpha)
-        bounds.add(w, objective, objective - value.slack - rest, w - gradient / alpha)
+        bounds.add(w, objective, DualPoint(objective - value.slack - rest, w - gradient / alpha))
         if after is not None:
             after(bounds.coef, bounds.upper, bounds.gap)
-        n_iter = -(-n_steps // method.steps_per_iteration)
-        stuck = bounds.n_stuck == _PATIENCE * method.steps_per_iteration
-        if bounds.gap <= tol * bounds.upper or n_steps == max_iter * method.steps_per_iteration or stuck:
+        if bounds.gap <= tol * bounds.upper or n_steps == most_steps or bounds.n_stuck == patience:
+            n_iter = math.ceil(n_steps / method.steps_per_iteration)
             return Solution(bounds.coef, bounds.upper, bounds.gap, n_iter)
+        # Before the hinge is sharpened: gradients of different functions do not show the curvature of either.
         method.observe(w, gradient)
         if rest < value.slack:
-            width *= max(_SHARPEN, math.sqrt(0.25 * tol * bounds.upper / value.slack))
+            enough = math.sqrt(0.25 * tol * bounds.upper / value.slack)
+            width *= max(_SHARPEN, enough)
             value = risk(scores, width)
             gradient = alpha * w - X.T @ value.pull
         step = method.direction(w, scores, value, gradient, alpha, width)
-        w, scores, value = _line_search(risk, alpha, w, scores, step, X @ step, gradient, width)
+        moved = X @ step
+        length, value = _line_search(risk, alpha, w, scores, step, moved, gradient, width)
+        w = w + length * step
+        scores = scores + length * moved
         n_steps += 1
 
 
-def is_wide(X):
-    """Whether dense rows have more columns than there are rows, and few enough rows to rotate them."""
-    return not issparse(X) and len(X) < X.shape[1] and len(X) <= _WIDE
+def solve_path(X, positive, weight, alphas, *, start=None, after=None, **control):
+    """Return the solution at each penalty, each started from the one before; other parameters are those of `solve`.
+
+    Dense rows with more columns than there are rows are solved in the coordinates of the space that they span, which
+    contains the optimum.
+    """
+    if issparse(X) or X.shape[1] <= len(X) or len(X) > _WIDE:
+        solutions = []
+        for alpha in alphas:
+            solutions.append(solve(X, positive, weight, alpha, start=start, after=after, **control))
+            start = solutions[-1].coef
+        return solutions
+    F, rotation = row_space(X)
+    if start is not None:
+        start = rotation.T @ start
+    rotated_after = None if after is None else lambda w, *bounds: after(rotation @ w, *bounds)
+    solutions = solve_path(F, positive, weight, alphas, start=start, after=rotated_after, **control)
+    return [one._replace(coef=rotation @ one.coef) for one in solutions]
 
 
 def row_space(X):
@@ -142,137 +163,164 @@ def _first_guess(X, positive, weight, alpha, control):
     if len(positive) <= _MANY_ROWS:
         return np.zeros(X.shape[1])
     few = _sample(positive, len(positive) // 10, control["rng"])
-    few_weight = None if weight is None else weight[few]
+    # The minimum of a sample is no closer to that of all rows than this, however exact.
+    rough = {**control, "tol": max(control["tol"], 1e-3)}
     with linear_algebra_threads(1, X):
-        return solve(X[few], positive[few], few_weight, alpha, **control).coef
+        return solve(X[few], positive[few], weight_at(weight, few), alpha, **rough).coef
+
+
+class DualPoint(NamedTuple):
+    """A feasible point of the dual: its value, a lower bound of the minimum, and the coefficients that belong to it."""
+
+    value: float
+    coef: np.ndarray
 
 
 class _Bounds:
     """The best coefficients so far, their objective (an upper bound of the minimum), and the best lower bound."""
 
     def __init__(self, alpha, w):
-        self._alpha, self._dual, self._smallest_gap = alpha, None, math.inf
-        self.coef, self.upper, self.gap, self.n_stuck = w, math.inf, math.inf, 0
+        self._alpha = alpha
+        self._dual = None
+        self._smallest_gap = math.inf
+        self.coef = w
+        self.upper = math.inf
+        self.gap = math.inf
+        self.n_stuck = 0
 
-    def add(self, w, objective, dual_value, dual_w):
+    def add(self, w, objective, dual):
         """Update the bounds; `n_stuck` counts the calls without a smaller gap."""
-        self._dual = best_dual(self._dual, (dual_value, dual_w), self._alpha)
+        self._dual = dual if self._dual is None else best_dual(self._dual, dual, self._alpha)
         if objective < self.upper:
-            self.coef, self.upper = w, objective
-        self.gap = max(self.upper - self._dual[0], 0.0)
-        self.n_stuck = 0 if self.gap < 0.999 * self._smallest_gap else self.n_stuck + 1
+            self.coef = w
+            self.upper = objective
+        self.gap = max(self.upper - self._dual.value, 0.0)
+        is_smaller = self.gap < _LEAST_PROGRESS * self._smallest_gap
+        self.n_stuck = 0 if is_smaller else self.n_stuck + 1
         self._smallest_gap = min(self.gap, self._smallest_gap)
 
 
-def best_dual(old, new, alpha):
-    """The best point between two dual points, each given by its value and its w.
+def best_dual(one, other, alpha):
+    """The best point between two dual points.
 
     The dual of the hinge is a parabola between them; that of the squared hinge lies above it.
-
-    It is computed from the higher one, so that a first point far below leaves no rounding error of its own size.
     """
-    if old is None:
-        return new
-    (low, v), (high, w) = sorted((old, new), key=lambda point: point[0])
-    bend = alpha * ((v - w) @ (v - w))
-    share = max(0.5 - (high - low) / bend, 0.0) if bend > 0 else 0.0
-    return high + 0.5 * share**2 * bend, w + share * (v - w)
+    # From the higher one, so that a first point far below leaves no rounding error of its own size.
+    low, high = sorted((one, other), key=lambda point: point.value)
+    change = low.coef - high.coef
+    bend = alpha * (change @ change)
+    share = max(0.5 - (high.value - low.value) / bend, 0.0) if bend > 0 else 0.0
+    return DualPoint(high.value + 0.5 * share**2 * bend, high.coef + share * change)
 
 
 def _line_search(risk, alpha, w, scores, step, moved, gradient, width):
-    """Move along `step` until the derivative of the smoothed objective is at most a fifth of its initial size.
+    """Length of a step at which the derivative of the smoothed objective is small, and the risk there.
 
     The objective is convex, so the derivative has one root, which is bracketed and narrowed by false position
-    (Illinois). No product with the rows is needed.
+    (Illinois). No product with the rows is needed: `moved` is that of the rows with `step`.
     """
     steepness = gradient @ step
-    left, right, at_left, at_right = 0.0, math.inf, steepness, math.nan
+    left = 0.0
+    right = math.inf
+    at_left = steepness
+    at_right = math.nan
     length = 1.0
-    for _ in range(30):
-        found = risk(scores + length * moved, width)
-        slope = alpha * (w @ step + length * (step @ step)) - found.pull @ moved
-        if abs(slope) <= -0.2 * steepness:
+    for _ in range(_MOST_TRIALS):
+        value = risk(scores + length * moved, width)
+        slope = alpha * (w @ step + length * (step @ step)) - value.pull @ moved
+        if abs(slope) <= -_FLATTER * steepness:
             break
+        # Illinois: the slope at the end that stays is halved, or that end might never move.
         if slope < 0:
-            left, at_left, at_right = length, slope, 0.5 * at_right
+            left = length
+            at_left = slope
+            at_right = 0.5 * at_right
         else:
-            right, at_left, at_right = length, 0.5 * at_left, slope
+            right = length
+            at_left = 0.5 * at_left
+            at_right = slope
         if math.isinf(right):
             length *= 2.0
         else:
-            length = left + (right - left) * min(max(at_left / (at_left - at_right), 0.1), 0.9)
-    return w + length * step, scores + length * moved, found
+            share = at_left / (at_left - at_right)
+            length = left + (right - left) * min(max(share, 0.1), 0.9)
+    return length, value
 
 
 def _sample(positive, size, rng):
     """Rows in order: each class has its share of `size`, but the rarer one up to half of `size`."""
-    groups = np.flatnonzero(positive), np.flatnonzero(~positive)
-    sizes = [max(size // 2, size * len(rows) // len(positive)) for rows in groups]
-    return np.sort(np.concatenate([rng.permutation(rows)[:n] for rows, n in zip(groups, sizes)]))
+    drawn = []
+    for rows in (np.flatnonzero(positive), np.flatnonzero(~positive)):
+        n_drawn = max(size // 2, size * len(rows) // len(positive))
+        drawn.append(rng.permutation(rows)[:n_drawn])
+    return np.sort(np.concatenate(drawn))
 
 
-def _method(X, risk, rng):
+def _choose_method(X, risk, rng):
     """How the direction of a step is found."""
-    if not issparse(X) and X.shape[1] <= _DIRECT:
+    few_columns = X.shape[1] <= _DIRECT
+    if few_columns and not issparse(X):
         return _DenseNewton(X, risk, rng)
-    few = X.shape[1] <= _DIRECT  # conjugate gradients need no more steps than there are columns
-    return _ConjugateNewton(X, risk) if risk.squared or few else _LimitedMemory()
+    # Conjugate gradients need no more steps than there are columns; with many of them only the squared hinge is smooth
+    # enough.
+    return _ConjugateNewton(X, risk) if risk.squared or few_columns else _LimitedMemory()
 
 
-class _DenseNewton:
+class _Newton:
+    """Newton's method; a subclass gives the `direction` of a step."""
+
+    steps_per_iteration = 1
+
+    def observe(self, w, gradient):
+        """Nothing is learned from the gradients."""
+
+
+class _DenseNewton(_Newton):
     """Newton's direction with the Hessian of all rows or, if there are many, of a sample of them."""
 
-    steps_per_iteration = 1
-
     def __init__(self, X, risk, rng):
-        self._X, d = X, X.shape[1]
-        positive, weight = risk.positive, risk.row_weight
-        size = 2 * max(_HESSIAN_CELLS // d, 20 * d)
-        self._sampled = len(positive) > size
-        self._rows = rows = _sample(positive, size, rng) if self._sampled else slice(None)
-        self._Z = X[rows].astype(np.float64)
+        n_columns = X.shape[1]
+        size = 2 * max(_HESSIAN_CELLS // n_columns, 20 * n_columns)
+        self._is_sampled = len(risk.positive) > size
+        self._rows = slice(None)
+        self._risk = risk
+        if self._is_sampled:
+            self._rows = _sample(risk.positive, size, rng)
+            self._risk = PairRisk(risk.positive[self._rows], risk.row_weight[self._rows], risk.squared)
+        self._Z = X[self._rows].astype(np.float64)
         self._Z -= self._Z.mean(axis=0)  # the mean cancels in the pairs, but would cost digits in the sums
-        of_rows = None if weight is None else weight[rows]
-        self._risk = PairRisk(positive[rows], of_rows, risk.squared) if self._sampled else risk
-
-    def observe(self, w, gradient):
-        """Nothing is learned from the gradients."""
 
     def direction(self, w, scores, value, gradient, alpha, width):
         """Return the step."""
-        with linear_algebra_threads(1, self._X) if self._sampled else contextlib.nullcontext():  # a small matrix
-            value = self._risk(scores[self._rows], width) if self._sampled else value
-            H = self._risk.hessian(value, self._Z, width)
-            H[np.diag_indices_from(H)] += alpha + 1e-13 * H.diagonal().max()
-            return -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), gradient)
+        if not self._is_sampled:
+            return self._solve(value, gradient, alpha, width)
+        with blas_threads(1):  # the matrix of a sample is small
+            return self._solve(self._risk(scores[self._rows], width), gradient, alpha, width)
+
+    def _solve(self, value, gradient, alpha, width):
+        H = self._risk.hessian(value, self._Z, width)
+        # Rounding could leave the smallest eigenvalue just below zero.
+        H[np.diag_indices_from(H)] += alpha + 1e-13 * H.diagonal().max()
+        return -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), gradient)
 
 
-class _ConjugateNewton:
+class _ConjugateNewton(_Newton):
     """Newton's direction by conjugate gradients; a product with the Hessian costs two products with the rows."""
 
-    steps_per_iteration = 1
-
-    def __init__(self, X, risk, accuracy=0.1, max_iter=250):
-        self._X, self._risk, self._accuracy, self._max_iter = X, risk, accuracy, max_iter
-
-    def observe(self, w, gradient):
-        """Nothing is learned from the gradients."""
+    def __init__(self, X, risk):
+        self._X = X
+        self._risk = risk
 
     def direction(self, w, scores, value, gradient, alpha, width):
         """Return the step."""
-        X = self._X
-        x, r = np.zeros_like(gradient), -gradient
-        p, rr = r, r @ r
-        goal = self._accuracy**2 * rr
-        for _ in range(self._max_iter):
-            if rr <= goal:
-                break
-            q = alpha * p + X.T @ self._risk.curve(value, X @ p, width)
-            length = rr / (p @ q)
-            x, r = x + length * p, r - length * q
-            rr, old = r @ r, rr
-            p = r + (rr / old) * p
-        return x
+
+        def product(direction):
+            curve = self._risk.curve(value, self._X @ direction, width)
+            return alpha * direction + self._X.T @ curve
+
+        hessian = LinearOperator((len(w), len(w)), product, dtype=np.float64)
+        step, _ = cg(hessian, -gradient, rtol=_ACCURACY, maxiter=_MOST_PRODUCTS)
+        return step
 
 
 class _LimitedMemory:
@@ -281,25 +329,32 @@ class _LimitedMemory:
     steps_per_iteration = _STEPS_PER_ITERATION
 
     def __init__(self):
-        self._pairs, self._last = deque(maxlen=_MEMORY), None
+        self._pairs = deque(maxlen=_MEMORY)
+        self._last_w = None
+        self._last_gradient = None
 
     def observe(self, w, gradient):
-        """Keep the change of the gradient over the last step; call it before the hinge is sharpened."""
-        if self._last is None:
+        """Keep the change of the gradient over the last step."""
+        if self._last_w is None:
             return
-        s, y = w - self._last[0], gradient - self._last[1]
+        s = w - self._last_w
+        y = gradient - self._last_gradient
+        # A pair without curvature, or with rounding errors alone, would spoil all later directions.
         if s @ y > 1e-12 * math.sqrt((s @ s) * (y @ y)):
             self._pairs.append((s, y, 1.0 / (s @ y)))
 
     def direction(self, w, scores, value, gradient, alpha, width):
         """Return the step."""
-        self._last = w, gradient
-        step, shares = -gradient, []
+        self._last_w = w
+        self._last_gradient = gradient
+        step = -gradient
+        shares = []
         for s, y, scale in reversed(self._pairs):
-            shares.append(scale * (s @ step))
-            step = step - shares[-1] * y
+            share = scale * (s @ step)
+            shares.append(share)
+            step = step - share * y
         if self._pairs:
-            s, y, scale = self._pairs[-1]
+            _, y, scale = self._pairs[-1]
             step = step / (scale * (y @ y))
         for (s, y, scale), share in zip(self._pairs, reversed(shares)):
             step = step + (share - scale * (y @ step)) * s
@@ -308,5 +363,5 @@ class _LimitedMemory:
 
 def linear_algebra_threads(n_jobs, X):
     """Context in which products with a large `X` use `n_jobs` threads; with a small one threads cost too much."""
-    n_threads = effective_n_jobs(n_jobs) if math.prod(X.shape) > _CELLS_WORTH_THREADS else 1
-    return blas_threads(n_threads)
+    n_cells = math.prod(X.shape)
+    return blas_threads(effective_n_jobs(n_jobs) if n_cells > _CELLS_WORTH_THREADS else 1)

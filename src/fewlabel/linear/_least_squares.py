@@ -7,17 +7,18 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.linalg import svd
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewlabel.base import Interval, RankingClassifier, StrOptions
+from fewlabel.base import POSITIVE, SHARE, Interval, RankingClassifier, StrOptions, check_weights
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear.moments import SIGNS, Moments, group_moments, pair_terms, quadratic, solve
+from fewlabel.linear._exact import row_space
+from fewlabel.linear._pairs import weight_at
+from fewlabel.linear.moments import SIGNS, Moments, group_means, group_moments, pair_terms, quadratic, solve
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
@@ -135,13 +136,12 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
     _accept_sparse = True
     _drops_weightless = False
     _parameter_constraints: dict = {
-        "risk": [StrOptions({"pn", "samult", "pnu"})],
+        **KernelBasis._basis_constraints,
         "basis": [StrOptions({"linear", "rbf", "nystroem"})],
+        "risk": [StrOptions({"pn", "samult", "pnu"})],
         "gamma": [Interval(numbers.Real, -1, 1, closed="both"), StrOptions({"cv", "auto"})],
-        "alpha": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"cv"})],
-        "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
-        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
-        "length_scale": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"median"})],
+        "alpha": [POSITIVE, StrOptions({"cv"})],
+        "prior": [SHARE, None],
         "cv": ["cv_object"],
         "random_state": ["random_state"],
     }
@@ -169,7 +169,13 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         self.cv = cv
         self.random_state = random_state
 
-    def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Update the model with a batch of rows; after all batches the moments are those of all rows.
 
         Parameters
@@ -180,6 +186,8 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
             The class of each row; unlabeled rows are marked as in `fit`.
         classes : array-like of shape (2,), default=None
             The two classes; required on the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, as in `fit`.
 
         Returns
         -------
@@ -194,42 +202,46 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         if sparse.issparse(X):
             raise ValueError("partial_fit stores the covariance of all columns and does not take sparse rows: use fit")
         X, signs = read_batch(self, X, y, classes)
-        first = not hasattr(self, "_moments")
-        if first:
+        weight = np.ones(len(signs)) if sample_weight is None else check_weights(sample_weight, X)
+        if not hasattr(self, "_moments"):
             self._set_basis(X, check_random_state(self.random_state))
         F = self._features(X)
-        new = group_moments(F, signs)
-        moments = new if first else [Moments(*a).merge(b) for a, b in zip(self._moments, new)]
-        self._moments: list[tuple] = [tuple(m) for m in moments]  # plain tuples, so that a loaded model can be updated
-        if all(m.weight for m in moments[:2]):
+        moments = group_moments(F, signs, weight)
+        if hasattr(self, "_moments"):
+            moments = Moments(**self._moments).merge(moments)
+        self._moments = moments._asdict()
+        seen = moments.weight[[1, 0]]
+        if seen.all():
             self._fit_moments(moments)
         else:  # rows cannot be ranked before both classes have been seen
-            self.coef_, self.psd_fixed_ = np.zeros((1, F.shape[1])), False
-        labeled = signs != 0
-        seen = np.array([moments[1].weight, moments[0].weight])
-        set_threshold(self, F[labeled] @ self.coef_[0], signs[labeled] > 0, seen)
+            self.coef_ = np.zeros((1, F.shape[1]))
+            self.psd_fixed_ = False
+        labeled = (signs != 0) & (weight > 0)
+        scores = F[labeled] @ self.coef_[0]
+        set_threshold(self, scores, signs[labeled] > 0, seen, weight[labeled])
         return self
 
     def _fit(self, X, signs, weight):
         rng = check_random_state(self.random_state)
         vars(self).pop("cv_scores_", None)
+        vars(self).pop("_moments", None)
         self._set_basis(X if weight is None else X[weight > 0], rng)
         if sparse.issparse(X) and self.basis == "linear":
-            self._fit_sparse(X, signs, weight)
+            self._fit_sparse(X, signs, np.ones(len(signs)) if weight is None else weight)
             return
         F = self._features(X).astype(np.float64, copy=False)
-        rotation = None
-        if F.shape[1] > len(F):
-            F, rotation = _rotate(F)
+        is_wide = F.shape[1] > len(F)
+        if is_wide:
+            F, rotation = row_space(F)
         moments = group_moments(F, signs, weight)
         self._settle(moments)
         if "cv" in (self.alpha, self.gamma):
             self._choose(F, signs, weight, moments, rng.randint(np.iinfo(np.int32).max))
-        coef, self.psd_fixed_ = solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha_])
-        self.coef_ = coef if rotation is None else coef @ rotation.T
-        vars(self).pop("_moments", None)
-        if rotation is None:
-            self._moments: list[tuple] = [tuple(m) for m in moments]
+        self._solve(moments)
+        if is_wide:
+            self.coef_ = self.coef_ @ rotation.T
+        else:
+            self._moments = moments._asdict()
 
     def _ranker_like_this(self):
         return super()._ranker_like_this().set_params(alpha=self.alpha_, gamma=self.gamma_)
@@ -237,75 +249,76 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
     def _fit_moments(self, moments):
         """Set the coefficients from the moments of positives, negatives and unlabeled rows; no "cv"."""
         self._settle(moments)
+        self._solve(moments)
+
+    def _solve(self, moments):
         self.coef_, self.psd_fixed_ = solve(self.risk, moments, self.gamma_, self.prior_, [self.alpha_])
 
     def _settle(self, moments):
         """Set prior_, gamma_ and alpha_; "cv" may change the last two."""
-        p, n, _ = moments
-        self.prior_ = float(p.weight / (p.weight + n.weight)) if self.prior is None else self.prior
+        n_positives, n_negatives, _ = moments.weight
+        share = n_positives / (n_positives + n_negatives)
+        self.prior_ = float(share) if self.prior is None else self.prior
         self.alpha_ = self.alpha
-        self.gamma_ = {"pn": 1.0, "samult": 0.5, "pnu": 0.5 if self.prior_ <= 0.5 else -0.5}[self.risk]
-        if not isinstance(self.gamma, str) and self.risk != "pn":
+        if self.risk == "pn":
+            self.gamma_ = 1.0
+        elif not isinstance(self.gamma, str):
             self.gamma_ = float(self.gamma)
+        else:
+            # The sign that keeps the risk of "pnu" convex.
+            self.gamma_ = -0.5 if self.risk == "pnu" and self.prior_ > 0.5 else 0.5
         if self.risk == "samult" and self.gamma_ < 0:
             raise ValueError(f"gamma={self.gamma} should lie in [0, 1] with risk='samult'; 1 means labeled rows only")
 
     def _choose(self, F, signs, weight, moments, seed):
+        """Set gamma_ and alpha_ by the mean AUC of held-out rows."""
         gammas = _GAMMAS[self.risk] if self.gamma == "cv" else [self.gamma_]
-        H, _ = quadratic("pn", moments, 1.0, self.prior_)
-        alphas = _ALPHAS * (np.trace(H) / len(H) or 1.0) if self.alpha == "cv" else [self.alpha]
-        scores = []
-        for train, test in labeled_folds(self.cv, signs, seed):
-            of_fold = group_moments(F[train], signs[train], None if weight is None else weight[train])
-            of_test = None if weight is None else weight[test]
-            coefs = [solve(self.risk, of_fold, gamma, self.prior_, alphas)[0] for gamma in gammas]
-            scores.append([[area(signs[test] > 0, f, of_test) for f in (F[test] @ coef.T).T] for coef in coefs])
-        self.cv_scores_ = np.mean(scores, axis=0)
-        best = np.unravel_index(np.argmax(self.cv_scores_), self.cv_scores_.shape)
-        self.gamma_, self.alpha_ = float(gammas[best[0]]), float(alphas[best[1]])
+        alphas = [self.alpha]
+        if self.alpha == "cv":
+            H, _ = quadratic("pn", moments, 1.0, self.prior_)
+            alphas = _ALPHAS * (np.trace(H) / len(H) or 1.0)
+        folds = labeled_folds(self.cv, signs, seed)
+        scores = np.empty((len(folds), len(gammas), len(alphas)))
+        for fold, (train, test) in enumerate(folds):
+            train_moments = group_moments(F[train], signs[train], weight_at(weight, train))
+            for g, gamma in enumerate(gammas):
+                coefs, _ = solve(self.risk, train_moments, gamma, self.prior_, alphas)
+                for a, held_out in enumerate(coefs @ F[test].T):
+                    scores[fold, g, a] = area(signs[test] > 0, held_out, weight_at(weight, test))
+        self.cv_scores_ = scores.mean(axis=0)
+        g, a = np.unravel_index(np.argmax(self.cv_scores_), self.cv_scores_.shape)
+        self.gamma_ = float(gammas[g])
+        self.alpha_ = float(alphas[a])
 
     def _fit_sparse(self, X, signs, weight):
+        """Solve the system by conjugate gradients, with products of the sparse rows only."""
         if "cv" in (self.alpha, self.gamma):
             raise ValueError("alpha and gamma cannot be 'cv' for sparse rows: set them to numbers, or use GridSearchCV")
-        weight = np.ones(len(signs)) if weight is None else weight
-        groups = [_sparse_moments(X, np.where(signs == sign, weight, 0.0)) for sign in SIGNS]
-        self._settle(groups)
-        shares, outer, h = pair_terms(self.risk, self.gamma_, self.prior_, *groups)
-        of_row = np.select(
-            [signs == sign for sign in SIGNS], [c / max(g.weight, 1e-300) for c, g in zip(shares, groups)]
-        )
-        outer = outer + [(-c, g.mean) for c, g in zip(shares, groups)]
-        scale, D = np.array([c for c, _ in outer]), np.array([d for _, d in outer])
+        moments = group_means(X, signs, weight)
+        self._settle(moments)
+        shares, scales, directions, h = pair_terms(self.risk, moments, self.gamma_, self.prior_)
+        # A covariance is the mean of the squares, less the rank-one term of the mean.
+        row_scale = weight * np.select([signs == sign for sign in SIGNS], shares / np.maximum(moments.weight, 1e-300))
+        scales = np.concatenate([scales, -shares])
+        directions = np.concatenate([directions, moments.mean])
+        ridge = self.alpha_
 
-        def product(v, ridge=0.0):
+        def product(v):
             v = v.ravel()
-            return X.T @ (of_row * weight * (X @ v)) + D.T @ (scale * (D @ v)) + ridge * v
+            return X.T @ (row_scale * (X @ v)) + directions.T @ (scales * (directions @ v)) + ridge * v
 
-        shape, ridge = (X.shape[1],) * 2, self.alpha_
+        system = LinearOperator((X.shape[1], X.shape[1]), product, dtype=float)
         self.psd_fixed_ = False
-        if min(shares) < 0:
-            least = eigsh(LinearOperator(shape, product, dtype=float), 1, which="SA", return_eigenvectors=False)[0]
-            self.psd_fixed_ = bool(least + ridge <= 0)
-            ridge += max(-least, 0.0) if self.psd_fixed_ else 0.0
-        operator = LinearOperator(shape, lambda v: product(v, ridge), dtype=float)
-        w, failed = cg(operator, h, rtol=1e-8, maxiter=10 * shape[0])
+        if shares.min() < 0:
+            least = eigsh(system, 1, which="SA", return_eigenvectors=False)[0]
+            self.psd_fixed_ = bool(least <= 0)
+            if self.psd_fixed_:
+                ridge -= least - self.alpha_  # no eigenvalue is then below that of the penalty
+        coef, failed = cg(system, h, rtol=1e-8, maxiter=10 * X.shape[1])
         if failed:
             warnings.warn(
                 "conjugate gradients did not converge, coef_ is inaccurate: raise alpha",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
-        self.coef_ = w[None]
-
-
-def _sparse_moments(X, weight):
-    """Moments without the scatter."""
-    total = weight.sum()
-    return Moments(total, weight @ weight, X.T @ weight / max(total, 1e-300), None)
-
-
-def _rotate(F):
-    """Rows in coordinates of the space they span, and the matrix that maps the coefficients back."""
-    left, values, right = svd(F - F.mean(axis=0), full_matrices=False)
-    kept = values > 1e-12 * max(values[0], 1e-300)
-    return left[:, kept] * values[kept], right[kept].T
+        self.coef_ = coef[None]

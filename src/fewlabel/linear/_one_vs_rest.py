@@ -81,10 +81,12 @@ class OneVsRestRankingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Labe
         if weight is not None and not has_fit_parameter(self._base(), "sample_weight"):
             raise ValueError(f"{self._base()!r} does not take sample_weight: fit without it, or use another estimator")
         options = {} if weight is None else {"sample_weight": weight}
-        which = range(len(self.classes_)) if len(self.classes_) > 2 else (1,)
-        self.estimators_ = [
-            clone(self._base()).fit(X, np.where(codes < 0, -1, (codes == k).astype(int)), **options) for k in which
-        ]
+        # Of two classes the second is ranked; the first would be the same ranking backwards.
+        ranked = range(len(self.classes_)) if len(self.classes_) > 2 else (1,)
+        self.estimators_ = []
+        for code in ranked:
+            against_rest = np.where(codes < 0, -1, codes == code)
+            self.estimators_.append(clone(self._base()).fit(X, against_rest, **options))
         return self
 
     def _base(self):

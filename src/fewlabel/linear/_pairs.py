@@ -15,6 +15,12 @@ class Side(NamedTuple):
     lo: np.ndarray
     hi: np.ndarray
 
+    def sum_window(self, values):
+        """Sum values of the other class, given in the reverse of its `order`, over the range of each row."""
+        sums = np.zeros((len(values) + 1, *values.shape[1:]))
+        np.cumsum(values, axis=0, out=sums[1:])
+        return sums[self.hi] - sums[self.lo]
+
 
 class PairValue(NamedTuple):
     """Value and slope of the risk at some scores.
@@ -57,53 +63,64 @@ class PairRisk:
 
     def __init__(self, positive, weight=None, squared=False):
         self.squared = squared
-        self.positive, self.row_weight = positive, weight
-        self.rows = np.flatnonzero(positive), np.flatnonzero(~positive)
-        weight = np.ones(len(positive)) if weight is None else weight
-        self.weight = tuple(weight[rows] / weight[rows].sum() for rows in self.rows)
+        self.positive = positive
+        self.row_weight = np.ones(len(positive)) if weight is None else weight
+        self.rows = [np.flatnonzero(positive), np.flatnonzero(~positive)]
+        self.weight = [self.row_weight[rows] / self.row_weight[rows].sum() for rows in self.rows]
 
     def __call__(self, scores, width):
         """Return the `PairValue` at the given scores; the hinge is smoothed over `width`."""
         width = np.inf if self.squared else width
-        center = scores[self.rows[0]].mean()  # a common shift of all scores only affects rounding
-        s, t = scores[self.rows[0]] - center, center - scores[self.rows[1]]
-        by_s, by_t = np.argsort(s), np.argsort(t)
-        s, t, u, v = s[by_s], t[by_t], self.weight[0][by_s], self.weight[1][by_t]
+        positives, negatives = self.rows
+        center = scores[positives].mean()  # a common shift of all scores only affects rounding
+        s = scores[positives] - center
+        t = center - scores[negatives]
+        by_s = np.argsort(s)
+        by_t = np.argsort(t)
+        s = s[by_s]
+        t = t[by_t]
+        u = self.weight[0][by_s]
+        v = self.weight[1][by_t]
+        # Each class is the row of a pair once: the kernel sums over the other one.
         slopes, totals, *windows = pair_sums(s, u, -t[::-1], v[::-1], width, self.squared)
-        mirrored, _, *mirrored_windows = pair_sums(t, v, -s[::-1], u[::-1], width, self.squared)
-        pull = np.empty(len(self.positive))
-        by_s, by_t = self.rows[0][by_s], self.rows[1][by_t]
-        pull[by_s] = u * slopes
-        pull[by_t] = -v * mirrored
-        return PairValue(*totals.tolist(), pull, (Side(by_s, u, *windows), Side(by_t, v, *mirrored_windows)))
+        mirrored_slopes, _, *mirrored_windows = pair_sums(t, v, -s[::-1], u[::-1], width, self.squared)
+        upper = Side(positives[by_s], u, *windows)
+        lower = Side(negatives[by_t], v, *mirrored_windows)
+        pull = np.empty(len(scores))
+        pull[upper.order] = u * slopes
+        pull[lower.order] = -v * mirrored_slopes
+        return PairValue(*totals.tolist(), pull, (upper, lower))
 
     def curve(self, value, direction, width):
         """Return the second derivative of the smoothed risk in the scores, times a `direction` of the scores."""
-        out = np.empty(len(self.positive))
+        out = np.empty(len(direction))
         for own, other in (value.sides, value.sides[::-1]):
-            v, moved = other.weight[::-1], direction[other.order[::-1]]
-            mass, moved = _sums_before(v), _sums_before(v * moved)
-            out[own.order] = own.weight * (
-                (mass[own.hi] - mass[own.lo]) * direction[own.order] - (moved[own.hi] - moved[own.lo])
-            )
-        return out * (2.0 if self.squared else 1.0 / width)
+            v = other.weight[::-1]
+            mass = own.sum_window(v)
+            moved = own.sum_window(v * direction[other.order[::-1]])
+            out[own.order] = own.weight * (mass * direction[own.order] - moved)
+        return self._curvature(width) * out
 
     def hessian(self, value, X, width):
         """Return the second derivative as a matrix over the columns of `X`, which should be centered."""
-        positives, negatives = value.sides
-        A, u, lo, hi = X[positives.order], positives.weight, positives.lo, positives.hi
-        Z, v = X[negatives.order[::-1]], negatives.weight[::-1]
-        mass, moved = _sums_before(v), _sums_before(v[:, None] * Z)
-        partners = 0.5 * (mass[hi] - mass[lo])[:, None] * A - (moved[hi] - moved[lo])
-        half = A.T @ (u[:, None] * partners)
-        mass = _sums_before(u[::-1])
-        curved = v * (mass[negatives.hi] - mass[negatives.lo])[::-1]
-        H = half + half.T + Z.T @ (curved[:, None] * Z)
-        return H * (2.0 if self.squared else 1.0 / width)
+        upper, lower = value.sides
+        A = X[upper.order]
+        B = X[lower.order[::-1]]
+        v = lower.weight[::-1]
+        mass = upper.sum_window(v)
+        moved = upper.sum_window(v[:, None] * B)
+        # Half of the term of A and all of the mixed one: the sum with the transpose completes both.
+        partners = 0.5 * mass[:, None] * A - moved
+        half = A.T @ (upper.weight[:, None] * partners)
+        curved = v * lower.sum_window(upper.weight[::-1])[::-1]
+        H = half + half.T + B.T @ (curved[:, None] * B)
+        return self._curvature(width) * H
+
+    def _curvature(self, width):
+        """Second derivative of the loss of a pair in its curved part."""
+        return 2.0 if self.squared else 1.0 / width
 
 
-def _sums_before(values):
-    """Sums of the first 0, 1, ..., n values."""
-    sums = np.zeros((len(values) + 1, *values.shape[1:]))
-    np.cumsum(values, axis=0, out=sums[1:])
-    return sums
+def weight_at(weight, rows):
+    """Weights of some rows; None, for rows of equal weight, stays None."""
+    return None if weight is None else weight[rows]

@@ -1,7 +1,6 @@
 """uPU and nnPU: linear classifiers from positives and unlabeled rows."""
 
 import math
-import numbers
 import warnings
 from typing import Literal
 
@@ -10,8 +9,9 @@ from scipy.optimize import minimize
 from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 
-from fewlabel.base import Interval, RankingClassifier, StrOptions
+from fewlabel.base import COUNT, NON_NEGATIVE, RankingClassifier, StrOptions
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
@@ -51,29 +51,35 @@ class PURisk:
     """
 
     def __init__(self, X, positive, weight, prior, loss, shift, scale):
-        self._P, self._U = X[positive], X[~positive]
-        self._weight_p, self._weight_u = (w / math.fsum(w) for w in (weight[positive], weight[~positive]))
-        self._prior, self._loss = prior, LOSSES[loss]
-        self._shift, self._scale = shift, scale
+        self._P = X[positive]
+        self._U = X[~positive]
+        # Sums that do not depend on the order of the rows.
+        self._weight_p = prior * weight[positive] / math.fsum(weight[positive])
+        self._weight_u = weight[~positive] / math.fsum(weight[~positive])
+        self._loss = LOSSES[loss]
+        self._shift = shift
+        self._scale = scale
 
     def __call__(self, parameters):
         """R+, R-, and their gradients in (w, b)."""
         w = parameters[:-1] / self._scale
         b = parameters[-1] - self._shift @ w
-        p, u = self._P @ w + b, self._U @ w + b
-        as_positive, slope_positive = self._loss(p)
-        as_negative, slope_negative = self._loss(-p)
-        of_u, slope_u = self._loss(-u)
-        prior, v_p, v_u = self._prior, self._weight_p, self._weight_u
-        positives = prior * float(v_p @ as_positive)
-        negatives = float(v_u @ of_u) - prior * float(v_p @ as_negative)
-        gradient_positives = self._pull(self._P, prior * v_p * slope_positive)
-        gradient_negatives = self._pull(self._P, prior * v_p * slope_negative) - self._pull(self._U, v_u * slope_u)
+        p = self._P @ w + b
+        u = self._U @ w + b
+        p_as_positive, slope_as_positive = self._loss(p)
+        p_as_negative, slope_as_negative = self._loss(-p)
+        u_as_negative, slope_u = self._loss(-u)
+        positives = float(self._weight_p @ p_as_positive)
+        negatives = float(self._weight_u @ u_as_negative - self._weight_p @ p_as_negative)
+        gradient_positives = self._pull(self._P, self._weight_p * slope_as_positive)
+        gradient_negatives = self._pull(self._P, self._weight_p * slope_as_negative)
+        gradient_negatives -= self._pull(self._U, self._weight_u * slope_u)
         return positives, negatives, gradient_positives, gradient_negatives
 
-    def _pull(self, rows, weight):
-        total = weight.sum()
-        return np.append((weight @ rows - total * self._shift) / self._scale, total)
+    def _pull(self, rows, slopes):
+        """Gradient in (w, b) of a sum of functions of the scores of rows."""
+        total = slopes.sum()
+        return np.append((slopes @ rows - total * self._shift) / self._scale, total)
 
 
 class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
@@ -176,9 +182,9 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         **PositiveUnlabeled._prior_constraints,
         "risk": [StrOptions({"upu", "nnpu"})],
         "loss": [StrOptions(set(LOSSES))],
-        "alpha": [Interval(numbers.Real, 0, None, closed="left")],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
-        "tol": [Interval(numbers.Real, 0, None, closed="left")],
+        "alpha": [NON_NEGATIVE],
+        "max_iter": [COUNT],
+        "tol": [NON_NEGATIVE],
         "random_state": ["random_state"],
     }
 
@@ -204,12 +210,11 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.random_state = random_state
 
     def _fit(self, X, signs, weight):
-        positive = signs > 0
         self.prior_ = self._find_prior(X, signs, weight)
         X = X.astype(np.float64, copy=False)
         weight = np.ones(len(signs)) if weight is None else weight
-        shift, scale = _scaling(X, weight)
-        risk = PURisk(X, positive, weight, self.prior_, self.loss, shift, scale)
+        scaler = StandardScaler(with_mean=not issparse(X)).fit(X, sample_weight=weight)
+        risk = PURisk(X, signs > 0, weight, self.prior_, self.loss, scaler.mean_, scaler.scale_)
         self.n_iter_ = 0
         parameters, converged = self._minimize(risk, np.zeros(X.shape[1] + 1), 1.0)
         self.corrected_ = risk(parameters)[1] < 0
@@ -223,18 +228,19 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
                 stacklevel=caller_level(),
             )
         self.objective_ = self._objective(risk, parameters)
-        self.coef_ = (parameters[:-1] / scale)[None, :]
-        self.intercept_ = parameters[-1:] - self.coef_ @ shift
+        self.coef_ = (parameters[:-1] / scaler.scale_)[None, :]
+        self.intercept_ = parameters[-1:] - self.coef_ @ scaler.mean_
 
     def _minimize(self, risk, start, t):
         """The minimizer of R+ + t R- and the penalty, by L-BFGS, and whether it was found."""
 
         def objective(parameters):
-            positives, negatives, gradient_p, gradient_n = risk(parameters)
-            w = np.append(parameters[:-1], 0.0)
+            positives, negatives, gradient_positives, gradient_negatives = risk(parameters)
+            w = np.append(parameters[:-1], 0.0)  # the intercept is not penalized
             value = positives + t * negatives + 0.5 * self.alpha * (w @ w)
-            return value, gradient_p + t * gradient_n + self.alpha * w
+            return value, gradient_positives + t * gradient_negatives + self.alpha * w
 
+        # The change of the risk stops nothing: its parts cancel, and the gradient alone tells of the minimum.
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15, "maxfun": 20 * self.max_iter}
         result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
         self.n_iter_ += max(1, int(result.nit))
@@ -242,38 +248,33 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
 
     def _minimize_non_negative(self, risk, n_features):
         """The minimizer of the non-negative risk, that of R+ + t R- at which R- is zero, and whether it was found."""
-        low, high = 0.0, 1.0  # R- is above zero at t = 0, where all rows are called positive, and below it at t = 1
-        parameters, best, least = np.zeros(n_features + 1), (None, False), math.inf
+        # R- is above zero at t = 0, where all rows are called positive, and below it at t = 1.
+        low = 0.0
+        high = 1.0
+        parameters = np.zeros(n_features + 1)
+        least = math.inf
         while high - low > _CLOSE:
             t = 0.5 * (low + high)
             parameters, converged = self._minimize(risk, parameters, t)
-            positives, negatives, *_ = risk(parameters)
             value = self._objective(risk, parameters)
             if value < least:
-                best, least = (parameters, converged), value
+                least = value
+                best = parameters, converged
+            positives, negatives, *_ = risk(parameters)
             if abs(negatives) <= _LEVEL * positives:
                 break
-            low, high = (t, high) if negatives > 0 else (low, t)
+            if negatives > 0:
+                low = t
+            else:
+                high = t
         return best
 
     def _objective(self, risk, parameters):
         positives, negatives, *_ = risk(parameters)
-        negatives = max(negatives, 0.0) if self.risk == "nnpu" else negatives
-        return positives + negatives + 0.5 * self.alpha * float(parameters[:-1] @ parameters[:-1])
+        if self.risk == "nnpu":
+            negatives = max(negatives, 0.0)
+        w = parameters[:-1]
+        return positives + negatives + 0.5 * self.alpha * float(w @ w)
 
     def _score(self, X):
         return np.asarray(X @ self.coef_[0] + self.intercept_[0]).ravel()
-
-
-def _scaling(X, weight):
-    """Mean and standard deviation of the columns."""
-    share = weight / math.fsum(weight)
-    shift = share @ X
-    if issparse(X):
-        squares, stored = X.copy(), X.copy()
-        squares.data, stored.data = (X.data - shift[X.indices]) ** 2, np.ones_like(X.data)
-        spread = np.sqrt(share @ squares + np.maximum(1.0 - share @ stored, 0.0) * shift**2)
-    else:
-        spread = np.sqrt(share @ (X - shift) ** 2)
-    small = spread <= 10 * np.finfo(float).eps * np.abs(shift)
-    return shift, np.where(small | (spread == 0), 1.0, spread)

@@ -7,100 +7,116 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import issparse
 
 SIGNS = (1, -1, 0)  # of the groups: positives, negatives, unlabeled rows
+_TINY = 1e-300  # instead of the weight of an empty group, whose moments are 0
 
 
 class Moments(NamedTuple):
-    """Moments of a group of rows: sum of weights and of squared weights, mean, and scatter (squares about the mean)."""
+    """Moments of the rows of each group of `SIGNS`.
 
-    weight: float
-    squares: float
+    Attributes
+    ----------
+    weight, squares : ndarray of shape (3,)
+        Sum of weights, and of squared weights.
+    mean : ndarray of shape (3, n_features)
+    scatter : ndarray of shape (3, n_features, n_features)
+        Sum of squares and products about the mean.
+    """
+
+    weight: np.ndarray
+    squares: np.ndarray
     mean: np.ndarray
     scatter: np.ndarray
 
-    @classmethod
-    def of(cls, F, weight=None):
-        """Compute the moments of rows; dense rows are centered before they are squared, so that no digits cancel."""
-        weight = np.ones(F.shape[0]) if weight is None else weight
-        total = weight.sum()
-        if total == 0:
-            return cls.none(F.shape[1])
-        mean = F.T @ weight / total
-        if issparse(F):
-            scatter = (F.T @ F.multiply(weight[:, None])).toarray() - total * np.outer(mean, mean)
-            return cls(total, weight @ weight, mean, scatter)
-        centered = F - mean
-        return cls(total, weight @ weight, mean, centered.T @ (weight[:, None] * centered))
-
-    @classmethod
-    def none(cls, n_features):
-        """Return the moments of an empty group."""
-        return cls(0.0, 0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
-
     def merge(self, other):
-        """Return the moments of the union of both groups, exactly."""
+        """Return the moments of the rows of both, exactly."""
         weight = self.weight + other.weight
-        if weight == 0:
-            return self
+        share = other.weight / np.maximum(weight, _TINY)
         shift = other.mean - self.mean
-        scatter = self.scatter + other.scatter + self.weight * other.weight / weight * np.outer(shift, shift)
-        return Moments(weight, self.squares + other.squares, self.mean + other.weight / weight * shift, scatter)
-
-    @property
-    def covariance(self):
-        """Biased covariance."""
-        return self.scatter / max(self.weight, 1e-300)
+        mean = self.mean + share[:, None] * shift
+        between = (self.weight * share)[:, None] * shift
+        scatter = self.scatter + other.scatter + between[:, :, None] * shift[:, None, :]
+        return Moments(weight, self.squares + other.squares, mean, scatter)
 
 
 def group_moments(F, signs, weight=None):
     """Moments of positives, negatives and unlabeled rows."""
-    rows = [signs == sign for sign in SIGNS]
-    return [Moments.of(F[r], None if weight is None else weight[r]) for r in rows]
+    weight = np.ones(len(signs)) if weight is None else weight
+    moments = group_means(F, signs, weight)
+    scatter = np.zeros((len(SIGNS), F.shape[1], F.shape[1]))
+    for group, sign in enumerate(SIGNS):
+        rows = F[signs == sign]
+        row_weight = weight[signs == sign]
+        mean = moments.mean[group]
+        if issparse(F):
+            products = (rows.T @ rows.multiply(row_weight[:, None])).toarray()
+            scatter[group] = products - moments.weight[group] * np.outer(mean, mean)
+        else:
+            centered = rows - mean  # before the squares, so that no digits cancel
+            scatter[group] = centered.T @ (row_weight[:, None] * centered)
+    return moments._replace(scatter=scatter)
 
 
-def pair_terms(risk, gamma, prior, p, n, u):
-    r"""Compute the weights of the terms of :math:`H = \sum_g c_g C_g + \sum_k b_k\, d_k d_k^\top` and :math:`h`.
+def group_means(F, signs, weight):
+    """As `group_moments`, without the scatter, which is as large as the square of the columns."""
+    row_weight = np.array([np.where(signs == sign, weight, 0.0) for sign in SIGNS])
+    total = row_weight.sum(axis=1)
+    mean = (F.T @ row_weight.T).T / np.maximum(total, _TINY)[:, None]
+    return Moments(total, (row_weight**2).sum(axis=1), mean, np.empty(0))
+
+
+def pair_terms(risk, moments, gamma, prior):
+    r"""Compute the terms of :math:`H = \sum_g c_g C_g + \sum_k b_k\, d_k d_k^\top` and :math:`h`.
 
     Parameters
     ----------
     risk : {"pn", "samult", "pnu"}
         The risk of `LeastSquaresAUCClassifier`.
+    moments : Moments
+        Their scatter is not used.
     gamma, prior : float
         Weight of the unlabeled rows, and share of positives among them.
-    p, n, u : Moments
-        Positives, negatives, unlabeled rows.
 
     Returns
     -------
-    shares : list of float
-        Weights of the covariances of positives, negatives and unlabeled rows.
-    outer : list of (float, ndarray)
-        Weights and vectors of the rank-one terms.
+    shares : ndarray of shape (3,)
+        Weights :math:`c` of the covariances of positives, negatives and unlabeled rows.
+    scales, directions : ndarray of shape (n_terms,) and (n_terms, n_features)
+        Weights :math:`b` and vectors :math:`d` of the rank-one terms.
     h : ndarray
         The linear term.
     """
-    between = p.mean - n.mean
-    if risk == "pn" or u.weight == 0:
-        return [1.0, 1.0, 0.0], [(1.0, between)], between
-    above, below = p.mean - u.mean, u.mean - n.mean
+    positive_mean, negative_mean, unlabeled_mean = moments.mean
+    between = positive_mean - negative_mean
+    if risk == "pn" or moments.weight[2] == 0:
+        return np.array([1.0, 1.0, 0.0]), np.ones(1), between[None], between
+    above = positive_mean - unlabeled_mean
+    below = unlabeled_mean - negative_mean
     if risk == "samult":
-        outer = [(gamma, between), (1 - gamma, above), (1 - gamma, below)]
-        return [1.0, 1.0, 2 * (1 - gamma)], outer, between
-    size, use_p = abs(gamma), gamma >= 0
-    side, other, toward = (p, 1 - prior, above) if use_p else (n, prior, below)
-    repeats = side.squares / side.weight**2
+        rest = 1 - gamma
+        shares = np.array([1.0, 1.0, 2 * rest])
+        return shares, np.array([gamma, rest, rest]), np.array([between, above, below]), between
+    size = abs(gamma)
+    # The group whose pairs with unlabeled rows are used, and the share of the other class among these rows.
+    if gamma >= 0:
+        group, other_share, toward = 0, 1 - prior, above
+    else:
+        group, other_share, toward = 1, prior, below
+    repeats = moments.squares[group] / moments.weight[group] ** 2
     unbiased = 1 / (1 - repeats) if repeats < 1 else 1.0  # leaves out the pairs of a row with itself
-    within = (1 - size) + size * (1 - 2 * (1 - other) * unbiased) / other
-    shares = (within, 1 - size) if use_p else (1 - size, within)
-    outer = [(1 - size, between), (size / other, toward)]
-    return [*shares, size / other], outer, (1 - size) * between + size / other * toward
+    unlabeled_share = size / other_share
+    shares = np.array([1 - size, 1 - size, unlabeled_share])
+    shares[group] += unlabeled_share * (1 - 2 * (1 - other_share) * unbiased)
+    scales = np.array([1 - size, unlabeled_share])
+    directions = np.array([between, toward])
+    return shares, scales, directions, scales @ directions
 
 
 def quadratic(risk, moments, gamma, prior):
     """The risk as ``w.H.w - 2 h.w``, up to a constant."""
-    shares, outer, h = pair_terms(risk, gamma, prior, *moments)
-    H = sum(share * group.covariance for share, group in zip(shares, moments))
-    D = np.array([d for _, d in outer])
-    return H + D.T @ (np.array([c for c, _ in outer])[:, None] * D), h
+    shares, scales, directions, h = pair_terms(risk, moments, gamma, prior)
+    H = np.tensordot(shares / np.maximum(moments.weight, _TINY), moments.scatter, axes=1)
+    H += directions.T @ (scales[:, None] * directions)
+    return H, h
 
 
 def solve(risk, moments, gamma, prior, alphas):
@@ -108,14 +124,15 @@ def solve(risk, moments, gamma, prior, alphas):
     H, h = quadratic(risk, moments, gamma, prior)
     if len(alphas) == 1:
         try:
-            return cho_solve(cho_factor(H + alphas[0] * np.eye(len(h))), h)[None], False
-        except np.linalg.LinAlgError:
+            factor = cho_factor(H + alphas[0] * np.eye(len(h)))
+            return cho_solve(factor, h)[None], False
+        except np.linalg.LinAlgError:  # an indefinite risk: its eigenvalues say by how much
             pass
     values, vectors = eigh(H)
     projected = vectors.T @ h
-    coefs, fixed = [], False
+    non_negative = np.maximum(values, 0.0)
+    coefs = []
     for alpha in alphas:
-        negative = values[0] + alpha <= 0
-        fixed |= bool(negative)
-        coefs.append(vectors @ (projected / ((np.maximum(values, 0) if negative else values) + alpha)))
-    return np.array(coefs), fixed
+        definite = values if values[0] + alpha > 0 else non_negative
+        coefs.append(vectors @ (projected / (definite + alpha)))
+    return np.array(coefs), bool(values[0] + min(alphas) <= 0)
