@@ -151,12 +151,12 @@ def coordinate_steps(rows, pairs, duals, w, scale, squared, averages, dual_sum):
     float
         The same after the steps.
     """
-    X = rows.X
+    X, positives, negatives = rows  # once: reading a field costs as much as a short row
     drift, sums = averages
-    n = rows.negatives.size
+    n = negatives.size
     for pair in pairs:
-        i = rows.positives[pair // n]
-        j = rows.negatives[pair % n]
+        i = positives[pair // n]
+        j = negatives[pair % n]
         margin, norm = _measure(X, i, j, w)
         old = duals[pair]
         new = _dual_step(old, margin, scale * norm, squared)
@@ -191,18 +191,19 @@ def stochastic_steps(rows, pairs, v, t, alpha, squared, duals):
     duals : ndarray
         Takes the dual variable of each pair; empty: they are not kept.
     """
-    n = rows.negatives.size
+    X, positives, negatives = rows
+    n = negatives.size
     for pair in pairs:
-        i = rows.positives[pair // n]
-        j = rows.negatives[pair % n]
-        margin, norm = _measure(rows.X, i, j, v)
+        i = positives[pair // n]
+        j = negatives[pair % n]
+        margin, norm = _measure(X, i, j, v)
         margin /= max(t, 1)  # before the first step v is zero
         t += 1
         dual = _dual_step(0.0, margin, norm / (alpha * t), squared)
         if duals.size:
             duals[pair] = dual
         if dual != 0.0:
-            _move(rows.X, i, j, dual / alpha, v)
+            _move(X, i, j, dual / alpha, v)
 
 
 class Arrivals(NamedTuple):
