@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: demo test coverage lint docs build bench clean
+.PHONY: demo test coverage lint docs build papers bench clean
 .DEFAULT_GOAL := demo
 
 .venv/.core: pyproject.toml constraints.txt
@@ -47,8 +47,11 @@ build: .venv/.core  ## the wheel and the source archive, in dist/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
 	$(BIN)/python -m build --outdir dist .
 
-bench: .venv/.bench  ## every speed figure beside its peers in one run; benchmarks/compare.py compares two of them
-	$(BIN)/python benchmarks/bench.py
+papers: .venv/.bench  ## rerun a paper: make papers SUITE=pnu-auc; `python -m benchmarks` has more commands
+	$(BIN)/python -m benchmarks run $(SUITE)
+
+bench: .venv/.bench  ## every speed figure beside its peers in one run; benchmarks/speed/compare.py compares two of them
+	$(BIN)/python -m benchmarks.speed.run
 
 clean:
 	rm -rf .venv build dist docs/_build docs/_reports docs/generated docs/gallery report.html .coverage .coverage.*

@@ -1,21 +1,12 @@
 """The benchmark scripts: what they write, and how two runs are compared."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="benchmarks are not in the installed package")
-
-
-def script(name):
-    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from benchmarks.speed import big_table, compare, run
 
 
 def run_of(date="2026-01-01", **figures):
@@ -24,7 +15,6 @@ def run_of(date="2026-01-01", **figures):
 
 
 def test_compare_shows_ratios_and_fails_on_regressions(tmp_path, capsys):
-    compare = script("compare")
     history = tmp_path / "history.jsonl"
     runs = [
         run_of(fit_XGBoost=0.2, score_XGBoost=1.0, gone_X=1.0),
@@ -46,11 +36,10 @@ def test_compare_shows_ratios_and_fails_on_regressions(tmp_path, capsys):
 
 
 def test_results_are_written_between_the_marks(tmp_path):
-    bench = script("bench")
     page = tmp_path / "RESULTS.md"
-    page.write_text("# Title\n\n<!-- bench.py: begin -->old<!-- bench.py: end -->\n\nThe rest.\n")
+    page.write_text("# Title\n\n<!-- run.py: begin -->old<!-- run.py: end -->\n\nThe rest.\n")
     for value in (0.5, 0.25):
-        bench.write_results(tmp_path, run_of(fit_XGBoost=value, start=3.0))
+        run.write_results(tmp_path, run_of(fit_XGBoost=value, start=3.0))
     text = page.read_text()
     assert text.startswith("# Title\n")
     assert text.endswith("The rest.\n")
@@ -61,18 +50,16 @@ def test_results_are_written_between_the_marks(tmp_path):
 
 
 def test_ratios_are_ours_over_the_peers():
-    bench = script("bench")
-    assert bench.ratios("fit", {"ours": 2.0, "A": 4.0, "B": 1.0}, "ours") == {"fit / A": 0.5, "fit / B": 2.0}
+    assert run.ratios("fit", {"ours": 2.0, "A": 4.0, "B": 1.0}, "ours") == {"fit / A": 0.5, "fit / B": 2.0}
     calls = []
     sides = {name: lambda name=name: calls.append(name) for name in ("ours", "A")}
-    assert set(bench.in_turns(sides, 2)) == {"ours", "A"}
+    assert set(run.in_turns(sides, 2)) == {"ours", "A"}
     assert calls == ["ours", "A"] * 3  # the first turn is a warm-up
 
 
 def test_the_large_table_is_the_same_every_time():
-    big = script("big_table")
-    rows = big.make_rows(2000, 3, 50)
-    assert rows.equals(big.make_rows(2000, 3, 50))
+    rows = big_table.make_rows(2000, 3, 50)
+    assert rows.equals(big_table.make_rows(2000, 3, 50))
     assert rows.num_columns == 21
     labels = rows["y"].to_pandas()
     assert labels.notna().sum() == 50
@@ -82,13 +69,12 @@ def test_the_large_table_is_the_same_every_time():
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are counted by /proc")
 def test_usage_counts_processes_that_a_thread_has_started():
     """As Dask starts its workers."""
-    big = script("big_table")
     child = "import time; held = bytearray(200 << 20); time.sleep(2)"
     code = (
         "import subprocess, sys, threading\n"
         f"start = threading.Thread(target=subprocess.run, args=([sys.executable, '-c', {child!r}],))\n"
         "start.start(); start.join()"
     )
-    found = big.Usage([sys.executable, "-c", code])
+    found = big_table.Usage([sys.executable, "-c", code])
     assert "one of 2 processes" in str(found)
     assert max(found._peaks.values()) > 0.19

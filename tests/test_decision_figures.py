@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def runs():
-    return pd.read_csv(ROOT / "benchmarks" / "decisions.csv")
+    return pd.read_csv(ROOT / "benchmarks" / "quality" / "decisions.csv")
 
 
 def numbers(page, labels, position):

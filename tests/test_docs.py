@@ -83,7 +83,7 @@ def test_an_example_runs(example, monkeypatch, tmp_path):
 
 def test_the_figures_of_auto_are_those_of_its_cells():
     page = (DOCS / "methods" / "auto.md").read_text("utf-8")
-    cells = pd.read_csv(ROOT / "benchmarks" / "experience.csv")
+    cells = pd.read_csv(ROOT / "benchmarks" / "quality" / "experience.csv")
     aucs = cells.drop(columns=["table", "share", "draw", "CatBoost (defaults)"])
     columns = [*aucs.groupby(cells["share"]).mean().to_numpy(), aucs.mean().to_numpy()]
     ranks = aucs.rank(axis=1, ascending=False).mean()
@@ -117,7 +117,7 @@ def test_the_figures_of_auto_are_those_of_its_cells():
 
 def test_the_table_of_the_readme_is_that_of_the_results():
     text = (ROOT / "README.md").read_text("utf-8")
-    cells = pd.read_parquet(DOCS / "results" / "few-labels" / "results.parquet").query("experiment == 'All methods'")
+    cells = pd.read_parquet(ROOT / "benchmarks/quality/few_labels/results.parquet").query("experiment == 'All methods'")
     header = re.search(r"^\| labels \| (.*) \|$", text, re.MULTILINE)[1].split(" | ")
     by_draw = cells.pivot_table(index=["setting", "dataset", "repeat"], columns="method", values="score")[
         header

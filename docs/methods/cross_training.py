@@ -14,12 +14,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.harness import get_suite, read_stored
 from fewlabel import CrossTrainingClassifier, hide_labels
-from fewlabel.bench import get_suite, read_results
 from fewlabel.wrappers._loop import _beats
 
 IMAGES = Path(__file__).parent / "images"
-RESULTS = Path(__file__).parents[1] / "results" / "cross-training"
 LINES = {
     "labels only": ("black", "-"),
     "NC-T, guard": ("#0067a8", "-"),
@@ -37,7 +36,7 @@ BASES = {"naive Bayes": GaussianNB(), "tree": DecisionTreeClassifier(min_samples
 def mean_rows():
     """{(experiment, percent): {method: mean accuracy}} of the stored results, and the thesis's NC-T."""
     suite = get_suite("cross-training")
-    frame, _ = read_results(suite, RESULTS)
+    frame, _ = read_stored(suite)
     means = {}
     for experiment in suite.experiments:
         for setting in experiment.settings:

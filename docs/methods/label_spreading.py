@@ -1,4 +1,4 @@
-"""Draw the picture of label-spreading.md from the results of benchmarks/ssl_book.py."""
+"""Draw the picture of label-spreading.md from the results of benchmarks/quality/ssl_book.py."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 IMAGES = Path(__file__).parent / "images"
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "ssl_book.csv"
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "quality" / "ssl_book.csv"
 SETS = ("Digit1", "USPS", "COIL", "BCI", "g241c", "g241d", "Text")
 METHODS = {"paths": ("#c4500c", "s"), "label spreading": ("#0067a8", "o"), "scikit-learn": ("gray", "D")}
 

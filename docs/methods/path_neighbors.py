@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.neighbors import KNeighborsClassifier
 
+from benchmarks.papers.paths.experiment import SUITE, Labeled
 from fewlabel import PathNeighborsClassifier, make_three_circles, make_two_moons
-from fewlabel.bench.papers.paths import SUITE, Labeled
 
 IMAGES = Path(__file__).parent / "images"
 COLORS = ("#0067a8", "#c4500c", "#3a7d1e")

@@ -18,9 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fewlabel
-from fewlabel.bench.data import multiclass
-from fewlabel.bench.experiment import published
-from fewlabel.bench.papers.fscrf import naive_bayes, support
+from benchmarks.harness.data import multiclass
+from benchmarks.papers.fscrf.experiment import SUITE, naive_bayes, support
 
 IMAGES = Path(__file__).parent / "images"
 NAMES = {"all": "all columns", "CFS": "CFS", "LVF": "consistency", "Relief": "ReliefF", "FSCRF": "FSCRF"}
@@ -44,7 +43,7 @@ def diagnoses(n_draws=10):
 def inside_and_before(name="lung-cancer", repeats=10, n_folds=5):
     """Accuracy of naive Bayes with the columns selected on the training rows, and on all rows."""
     X, y = multiclass(name)
-    options = dict(zip(("max_samples", "n_neighbors"), published("fscrf")["sizes"][name][-2:]))
+    options = dict(zip(("max_samples", "n_neighbors"), SUITE.published["sizes"][name][-2:]))
     inside, before = {}, {}
     for repeat in range(repeats):
         on_all = {m: support(X, y, m, repeat, **options) for m in NAMES}

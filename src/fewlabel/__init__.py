@@ -78,7 +78,6 @@ _FUNCTIONS = {
 _MODULES = (
     "active",
     "auto",
-    "bench",
     "boosting",
     "datasets",
     "decisions",

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_states_the_stored_results():
-    cells = pd.read_csv(ROOT / "benchmarks" / "active.csv")
+    cells = pd.read_csv(ROOT / "benchmarks" / "quality" / "active.csv")
     areas = cells.pivot_table(index="table", columns="strategy", values="area")
     assert areas.shape == (20, 4)
     assert cells["seed"].nunique() == 10
@@ -28,7 +28,7 @@ def test_the_page_states_the_stored_results():
 
 
 def test_the_tables_that_the_page_names_differ_as_it_says():
-    cells = pd.read_csv(ROOT / "benchmarks" / "active.csv")
+    cells = pd.read_csv(ROOT / "benchmarks" / "quality" / "active.csv")
     areas = cells.pivot_table(index="table", columns="strategy", values="area")
     gain = areas["batch"] - areas["random"]
     assert set(gain.nlargest(3).index) == {"soybean", "car", "sick"}

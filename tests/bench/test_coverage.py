@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from bench.test_pages import results
-from fewlabel.bench import SUITES, Suite, get_suite, read_results
-from fewlabel.bench.coverage import coverage
+from benchmarks.harness import SUITES, Suite, get_suite, read_stored
+from benchmarks.harness.coverage import coverage
 
 
 def suite_with(parts):
@@ -75,11 +75,8 @@ def test_what_a_list_names_exists(name, pytestconfig):
 
 
 @pytest.mark.parametrize("name", [n for n in SUITES if get_suite(n).published.get("paper")])
-def test_every_part_that_differs_says_how(name, pytestconfig):
-    folder = pytestconfig.rootpath / "docs" / "results" / name
-    if not folder.is_dir():
-        pytest.skip("no stored results")
-    found = coverage(get_suite(name), read_results(get_suite(name), folder)[0])
+def test_every_part_that_differs_says_how(name):
+    found = coverage(get_suite(name), read_stored(get_suite(name))[0])
     assert isinstance(found, pd.DataFrame)
     assert set(found["status"]) <= {"there", "differs", "missing"}
     assert (found.loc[found["status"] != "there", "reason"] != "").all()

@@ -1,4 +1,4 @@
-"""`fewlabel bench experience`: cells that are kept, a data file, and figures on tables left out."""
+"""The experience of AutoClassifier: cells that are kept, a data file, and figures on tables left out."""
 
 import json
 from importlib import resources
@@ -6,12 +6,12 @@ from importlib import resources
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
+from benchmarks.__main__ import main
+from benchmarks.harness import get_suite
+from benchmarks.quality import experience
+from benchmarks.quality.few_labels import experiment as few_labels
 from fewlabel.auto import Experience, Trial
-from fewlabel.bench import experience, get_suite
-from fewlabel.bench.papers import few_labels
-from fewlabel.cli.main import app
 
 NAMES = ["logistic regression", "naive Bayes"]
 
@@ -23,9 +23,7 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experience, "tables", lambda data_home: ["wine", "wdbc", "iris"])
         patch.setattr(experience, "STEEPNESS", (20,))
-        options = ["--out", str(folder), "--repeats", "1", "--methods", ",".join(NAMES), "--quiet"]
-        result = CliRunner().invoke(app, ["bench", "experience", *options], catch_exceptions=False)
-        assert result.exit_code == 0
+        assert main(["experience", "--out", str(folder), "--repeats", "1", "--methods", *NAMES]) == 0
         stamps = {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
         experience.run(folder, 1, None, NAMES)
         assert stamps == {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
@@ -101,7 +99,7 @@ def test_a_table_left_out_takes_those_with_its_rows_along():
 def test_a_written_trial_is_read_again(folder, monkeypatch):
     names, cells = experience.read_cells(folder)
     rule = json.loads((folder / "experience.json").read_text())["rule"]
-    monkeypatch.setattr(experience.resources, "files", lambda package: folder)
+    monkeypatch.setattr(experience, "TRIALS", folder / "trials.json")
     expected = Experience.learn([cell.trial for cell in cells if cell.about["table"] != "wine"], names, rule)
     np.testing.assert_allclose(experience.experience_without("wine").mean, expected.mean, atol=1e-5)
 

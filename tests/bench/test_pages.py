@@ -6,18 +6,20 @@ import pytest
 
 import fewlabel
 from bench.toy import CHANGED, CURVES, TOY
-from fewlabel.bench import (
+from benchmarks.harness import (
     SUITES,
     add_results,
     get_suite,
     plan,
     plots,
-    read_results,
+    read_run,
+    read_stored,
     run_cells,
     write_all_pages,
-    write_pages,
+    write_run_page,
 )
-from fewlabel.bench.tables import ResultTable
+from benchmarks.harness.pages import Page
+from benchmarks.harness.tables import ResultTable
 
 
 def results(experiment, scores, setting="", **columns):
@@ -33,19 +35,12 @@ def results(experiment, scores, setting="", **columns):
     return pd.DataFrame(rows).assign(**constant, parameters=[parameters] * len(rows), error=None, **columns)
 
 
-def test_the_page_of_a_small_results_file(tmp_path):
+def test_the_page_of_a_few_results():
     experiment = CURVES.experiments[0]
-    for percent in ("10%", "20%"):
-        scores = {"mean": {"made": [0.7, 0.9]}, "other": {"made": [0.5]}}
-        frame = results(experiment, scores, percent, commit="abc1234", date="2026-01-02")
-        frame["parameters"] = frame["parameters"].map(json.dumps)
-        path = tmp_path / "results.parquet"
-        frame = pd.concat([pd.read_parquet(path), frame]) if path.exists() else frame
-        frame.to_parquet(path)
-    before = path.read_bytes()
-    tables = write_pages(CURVES, tmp_path)
-    assert path.read_bytes() == before  # the source of the pages is not touched
-    page = (tmp_path / "index.md").read_text()
+    scores = {"mean": {"made": [0.7, 0.9]}, "other": {"made": [0.5]}}
+    rows = [results(experiment, scores, s, commit="abc1234", date="2026-01-02") for s in ("10%", "20%")]
+    made = Page(CURVES, pd.concat(rows, ignore_index=True))
+    page = made.render({}, {})
     assert "6 cells of fewlabel 0.1.0, commit abc1234, 2026-01-02" in page
     assert "| made | 0.8000 ± 0.1414 | 0.5000 | 1 to 2 |" in page
     # Ours 0.8 ± 0.1414 over 2 draws, published 0.5 ± 0.1 over 10.
@@ -54,7 +49,7 @@ def test_the_page_of_a_small_results_file(tmp_path):
     # The second draw of "mean" has no counterpart and does not count.
     assert "mean less other: +0.2000" in page
     assert "Table 2" not in page.replace("## Table 2\n\nNo results here.", "")
-    assert tables[0].gap("mean", "other") == "+0.2000"
+    assert made.tables[0].gap("mean", "other") == "+0.2000"
 
 
 @pytest.fixture(scope="module")
@@ -67,23 +62,19 @@ def curves(tmp_path_factory):
 
 def test_pages_name_failures_and_what_was_left_out(tmp_path):
     run_cells(TOY, plan(TOY, methods=["mean", "broken"])[0], tmp_path)
-    write_pages(TOY, tmp_path, {"dataset x": "not here"})
+    write_run_page(TOY, tmp_path, {"dataset x": "not here"})
     page = (tmp_path / "index.md").read_text()
     assert "3 times: RuntimeError: no such luck" in page
     assert "Left out: dataset x" in page
     assert "Not run: broken on all sets" in page
-    html = (tmp_path / "index.html").read_text()
-    assert "<script>" not in html
-    assert "<table>" in html
-    assert "Traceback" not in pd.read_parquet(tmp_path / "results.parquet").to_csv()
+    stored = tmp_path / "results.parquet"
+    add_results(TOY, tmp_path, stored)
+    assert "Traceback" not in pd.read_parquet(stored).to_csv()
     # Stored results of other settings are not counted.
-    stored = tmp_path / "stored"
-    stored.mkdir()
-    (tmp_path / "results.parquet").rename(stored / "results.parquet")
-    frame, refused = read_results(CHANGED, stored)
+    frame, refused = read_stored(CHANGED, stored)
     assert frame.empty
     assert refused == {"with other settings": 6}
-    assert len(read_results(TOY, stored)[0]) == 6
+    assert len(read_stored(TOY, stored)[0]) == 6
 
 
 def test_a_cell_carries_version_commit_and_parameters(curves):
@@ -98,33 +89,32 @@ def test_figures_become_pictures_and_parameters_are_chosen_over_the_repeats(curv
     cells = plan(CURVES, repeats=2)[0]
     assert {c.setting for c in cells} == {"10%", "20%", ""}
     shutil.copytree(curves / "cells", tmp_path / "cells")
-    write_pages(CURVES, tmp_path)
+    write_run_page(CURVES, tmp_path)
     page = (tmp_path / "index.md").read_text()
     for number in (1, 2):
         assert (tmp_path / f"figure-{number}.png").read_bytes().startswith(b"\x89PNG")
         assert f"![Figure {number}](figure-{number}.png)" in page
-    frame = read_results(CURVES, tmp_path)[0]
+    frame = read_run(CURVES, tmp_path)[0]
     tuned = frame[frame["method"] == "tuned"]
     assert tuned["chosen"].unique().tolist() == ["b"]
     assert tuned["score"].tolist() == [0.7, 0.7]
-    stored = pd.read_parquet(tmp_path / "results.parquet")
-    assert len(stored) == len(cells)
-    assert "grid" not in stored
+    assert len(frame) == len(cells)
+    assert "grid" not in frame
 
 
 def test_an_experiment_of_a_run_replaces_the_stored_one_as_a_whole(curves, tmp_path):
-    second, stored = tmp_path / "second", tmp_path / "stored"
+    second, stored = tmp_path / "second", tmp_path / "results.parquet"
     run_cells(CURVES, plan(CURVES, experiments=["Table 2"], repeats=3)[0], second)
-    add_results(CURVES, stored, curves)
-    add_results(CURVES, stored, second)
-    counts = read_results(CURVES, stored)[0].groupby("experiment").size()
+    add_results(CURVES, curves, stored)
+    add_results(CURVES, second, stored)
+    counts = read_stored(CURVES, stored)[0].groupby("experiment").size()
     assert counts.to_dict() == {"Table 1": 8, "Table 2": 3}
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_stored_parameters_are_chosen_once_for_all_draws(pytestconfig, name):
+def test_stored_parameters_are_chosen_once_for_all_draws(name):
     """Draws of several runs, each with a choice of its own, would not be what the page says."""
-    stored = pd.read_parquet(pytestconfig.rootpath / "docs" / "results" / name / "results.parquet")
+    stored = pd.read_parquet(get_suite(name).stored)
     keys = ["experiment", "dataset", "setting", "method"]
     assert "chosen" not in stored or stored.groupby(keys)["chosen"].nunique().max() <= 1
 
@@ -188,12 +178,8 @@ def test_stored_results_of_all_suites_make_their_pages(pytestconfig, tmp_path, m
     """Every suite's text can be filled, and says nothing that its results file does not have."""
     monkeypatch.setattr(plots, "_png", lambda figure: b"")  # to paint 61 figures takes longer than all the rest
     stored = pytestconfig.rootpath / "docs" / "results"
-    names = [name for name in SUITES if (stored / name).is_dir()]
-    for name in names:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "results.parquet").write_bytes((stored / name / "results.parquet").read_bytes())
-    write_all_pages([get_suite(name) for name in names], tmp_path)
-    for page in ("index.md", "coverage.md", *(f"{name}/index.md" for name in names)):
+    write_all_pages([get_suite(name) for name in SUITES], tmp_path)
+    for page in ("index.md", "coverage.md", *(f"{name}/index.md" for name in SUITES)):
         made = (tmp_path / page).read_text()
         assert made == (stored / page).read_text(), f"{page} is not what the stored results give"
         assert "(not run)" not in made

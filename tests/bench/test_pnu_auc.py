@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from benchmarks.harness import SUITES, get_suite
+from benchmarks.papers.pnu_auc import methods as methods_of
+from benchmarks.quality import experience
 from fewlabel import hide_labels
-from fewlabel.bench import SUITES, experience, get_suite
-from fewlabel.bench.papers import pnu_auc_methods as methods_of
 
 
 def test_the_gammas_of_pnuauc_reach_from_negatives_over_labeled_rows_only_to_positives():

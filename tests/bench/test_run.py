@@ -13,8 +13,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from bench.toy import CHANGED, CURVES, SLOW, TOY
-from fewlabel.bench import Cell, get_suite, plan, read_results, run_cells, to_run
-from fewlabel.bench.cells import file_name
+from benchmarks.harness import Cell, get_suite, plan, read_run, run_cells, to_run
+from benchmarks.harness.cells import file_name
 
 
 def cells_of(suite, methods, repeats=1):
@@ -43,7 +43,7 @@ def test_a_failing_cell_is_recorded_and_the_run_continues(run):
     folder, steps = run
     assert [step[:2] for step in steps] == [(k, 6) for k in range(1, 7)]
     assert steps[0][2] == "made mean 0"
-    frame, _ = read_results(TOY, folder)
+    frame, _ = read_run(TOY, folder)
     assert frame.loc[frame.method == "broken", "error"].str.contains("no such luck").all()
     assert frame.loc[frame.method == "mean", "score"].tolist() == pytest.approx([0.5, 0.6, 0.7])
 
@@ -70,7 +70,7 @@ def test_a_foreign_cell_is_not_counted(change, why, folder):
     cells = cells_of(TOY, ["mean"], 2)
     path = folder / "cells" / file_name(cells[0])
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
-    frame, refused = read_results(TOY, folder)
+    frame, refused = read_run(TOY, folder)
     assert frame.loc[frame.method == "mean", "repeat"].tolist() == [1, 2]
     assert sum(refused.values()) == 1
     assert to_run(TOY, cells, folder) == ([cells[0]], {why: 1})
@@ -83,7 +83,7 @@ def test_foreign_and_damaged_cells_are_run_again(folder):
     old.write_text(json.dumps({**before[old.name], "fewlabel": "0.0.1", "score": 0.1}))
     damaged.write_text("{")
     with pytest.raises(ValueError, match=r"json is damaged"):
-        read_results(TOY, folder)
+        read_run(TOY, folder)
     assert run_cells(TOY, cells, folder) == {"of fewlabel 0.0.1": 1, "damaged": 1}
     after = records(folder)
     assert after.keys() == before.keys()
@@ -96,12 +96,12 @@ def test_cells_of_other_parameters_are_not_this_experiments(run):
     cells = cells_of(TOY, ["mean"], 2)
     assert to_run(CHANGED, cells, run[0]) == (cells, {"with other settings": 2})
     with pytest.raises(ValueError, match="no finished cell"):
-        read_results(CHANGED, run[0])
+        read_run(CHANGED, run[0])
 
 
 def test_a_cell_has_a_time_limit_and_may_end_its_process(tmp_path):
     run_cells(TOY, cells_of(TOY, ["slow", "crash", "mean"]), tmp_path, time_limit=5)
-    errors = read_results(TOY, tmp_path)[0].set_index("method")["error"]
+    errors = read_run(TOY, tmp_path)[0].set_index("method")["error"]
     assert errors["slow"] == "longer than 5 s"
     assert errors["crash"] == "its process ended with code 3"
     assert errors.isna()["mean"]
@@ -136,7 +136,7 @@ def test_wrong_names_and_missing_things(monkeypatch):
 
 
 def test_a_missing_package_is_a_reason(monkeypatch):
-    monkeypatch.setattr("fewlabel.bench.experiment.util.find_spec", lambda name: None)
+    monkeypatch.setattr("benchmarks.harness.experiment.util.find_spec", lambda name: None)
     cells, left_out = plan(get_suite("few-labels"), datasets=["wdbc"], repeats=1)
     assert left_out["method XGBoost"] == "xgboost is not installed"
     assert "XGBoost" not in {c.method for c in cells}
@@ -151,6 +151,7 @@ def test_whole_repeats_come_first():
     assert repeats == sorted(repeats)
 
 
+ROOT = Path(__file__).parents[2]
 WITHOUT = """
 import sys
 sys.modules["resource"] = None
@@ -158,13 +159,13 @@ import signal
 for name in ("SIGALRM", "setitimer", "ITIMER_REAL"):
     if hasattr(signal, name):
         delattr(signal, name)
-from fewlabel.bench import SUITES, get_suite
+from benchmarks.harness import SUITES, get_suite
 print(len([get_suite(name) for name in SUITES]))
 """
 
 
 def test_import_needs_no_module_or_signal_that_windows_lacks():
-    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == 10
 
@@ -172,16 +173,16 @@ def test_import_needs_no_module_or_signal_that_windows_lacks():
 KILLED = """
 import sys
 from pathlib import Path
-sys.path.insert(0, {tests!r})
+sys.path[:0] = [{tests!r}, {root!r}]
 from bench.toy import SLOW
-from fewlabel.bench import plan, run_cells
+from benchmarks.harness import plan, run_cells
 run_cells(SLOW, plan(SLOW)[0], Path({folder!r}), progress=lambda done, total, name: print(done, flush=True))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no kill -9 here")
 def test_kill_9_loses_no_finished_cell(tmp_path):
-    code = KILLED.format(tests=str(Path(__file__).parents[1]), folder=str(tmp_path))
+    code = KILLED.format(tests=str(ROOT / "tests"), root=str(ROOT), folder=str(tmp_path))
     rng = np.random.default_rng(0)
     seen = {}
     for _ in range(2):

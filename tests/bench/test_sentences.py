@@ -6,8 +6,8 @@ import pytest
 
 from bench.test_pages import results
 from bench.toy import CURVES
-from fewlabel.bench import SUITES, get_suite
-from fewlabel.bench.pages import _Page
+from benchmarks.harness import SUITES, get_suite
+from benchmarks.harness.pages import Page
 
 CALL = re.compile(r"\{%-?\s*call (?:claim|cited)\(.*?\{%-?\s*endcall\s*-?%\}", re.DOTALL)
 EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -84,7 +84,7 @@ def test_other_sentences_are_not(sentence):
 @pytest.fixture
 def page():
     experiment = CURVES.experiments[0]
-    return _Page(CURVES, results(experiment, {"mean": {"made": [0.7, 0.9]}, "other": {"made": [0.5]}}, "10%"))
+    return Page(CURVES, results(experiment, {"mean": {"made": [0.7, 0.9]}, "other": {"made": [0.5]}}, "10%"))
 
 
 @pytest.mark.parametrize(

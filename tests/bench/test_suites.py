@@ -11,10 +11,15 @@ from scipy.sparse import csr_matrix
 from sklearn.semi_supervised import LabelSpreading
 from threadpoolctl import threadpool_limits
 
+from benchmarks.harness import SUITES, Problem, get_suite, plan, read_run, run_cells, write_run_page
+from benchmarks.papers.ada_pu import experiment as ada_pu
+from benchmarks.papers.auc_dcd import experiment as auc_dcd
+from benchmarks.papers.bssel import experiment as bssel
+from benchmarks.papers.pnu_auc import experiment as pnu_auc
+from benchmarks.papers.pnu_auc import methods as pnu_auc_methods
+from benchmarks.quality.few_labels.experiment import AutoGluon, BesideAutoGluon, Spreading
+from benchmarks.quality.prior import experiment as prior
 from fewlabel import LinearAUCClassifier, make_multiview_credit
-from fewlabel.bench import SUITES, Problem, get_suite, plan, read_results, run_cells, write_pages
-from fewlabel.bench.papers import ada_pu, auc_dcd, bssel, pnu_auc, pnu_auc_methods, prior
-from fewlabel.bench.papers.few_labels import AutoGluon, BesideAutoGluon, Spreading
 from fewlabel.datasets import registry
 
 # The smallest parts of each suite that still take every path through it.
@@ -120,7 +125,7 @@ def played(request, home, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         shrink(suite, patch)
-        patch.setattr("fewlabel.bench.run.run_tasks", here)
+        patch.setattr("benchmarks.harness.run.run_tasks", here)
         with warnings.catch_warnings(), threadpool_limits():  # which a cell sets for its process
             run_cells(suite, cells, folder, data_home=home)
         yield suite, cells, folder, outcomes
@@ -129,14 +134,13 @@ def played(request, home, tmp_path_factory):
 def test_every_suite_runs_and_makes_its_pages(played):
     suite, cells, folder, _ = played
     assert {cell.experiment for cell in cells} >= {e.name for e in suite.experiments if e.name[:6] != "Figure"}
-    frame, refused = read_results(suite, folder)
+    frame, refused = read_run(suite, folder)
     assert frame["error"].isna().all(), frame["error"].dropna().tolist()
     assert frame["score"].notna().all()
     assert not refused
-    write_pages(suite, folder)
+    write_run_page(suite, folder)
     assert suite.title in (folder / "index.md").read_text()
-    assert "<table" in (folder / "index.html").read_text()
-    assert len(pd.read_parquet(folder / "results.parquet")) == len(cells)
+    assert len(frame) == len(cells)
 
 
 def test_no_hidden_label_reaches_a_fit(played, home):

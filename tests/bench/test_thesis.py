@@ -7,10 +7,10 @@ import pandas as pd
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from fewlabel.bench import get_suite
-from fewlabel.bench.papers import fscrf
-from fewlabel.bench.papers.cross_training import one_split
-from fewlabel.bench.papers.paths import LocalAndGlobalConsistency
+from benchmarks.harness import get_suite
+from benchmarks.papers.cross_training.experiment import one_split
+from benchmarks.papers.fscrf import experiment as fscrf
+from benchmarks.papers.paths.experiment import LocalAndGlobalConsistency
 from fewlabel.datasets import registry
 
 BELOW_800 = ("bupa", "colic", "pima", "ionosphere", "iris", "vote", "wdbc")

@@ -7,7 +7,7 @@ from scipy.stats import binom
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from fewlabel.bench.weka import NaiveBayes, PrunedTree, extra_errors, kinds_of_columns
+from benchmarks.papers.weka import NaiveBayes, PrunedTree, extra_errors, kinds_of_columns
 
 
 def test_naive_bayes_agrees_with_those_of_sklearn():

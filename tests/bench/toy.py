@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fewlabel.bench import Experiment, Figure, Problem, Setting, Suite
+from benchmarks.harness import Experiment, Figure, Problem, Setting, Suite
 
 
 @dataclass(frozen=True)

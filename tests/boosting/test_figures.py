@@ -5,6 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from benchmarks.harness import get_suite
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -13,7 +15,7 @@ def text(page):
 
 
 def scores(suite, experiment):
-    frame = pd.read_parquet(DOCS / "results" / suite / "results.parquet")
+    frame = pd.read_parquet(get_suite(suite).stored)
     return frame[frame["experiment"] == experiment]
 
 

@@ -1,4 +1,4 @@
-"""The figures in the text of label-spreading.md are those of benchmarks/ssl_book.csv."""
+"""The figures in the text of label-spreading.md are those of benchmarks/quality/ssl_book.csv."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(("n_labeled", "regret", "n_better"), [(10, "0.6", 5), (100, "0.7", 6)])
 def test_text_of_the_page(n_labeled, regret, n_better):
     text = " ".join((ROOT / "docs" / "methods" / "label-spreading.md").read_text("utf-8").split())
-    frame = pd.read_csv(ROOT / "benchmarks" / "ssl_book.csv")
+    frame = pd.read_csv(ROOT / "benchmarks" / "quality" / "ssl_book.csv")
     frame["chosen"] = [row[row["choice of ours"]] for _, row in frame.iterrows()]
     part = frame[frame["labeled"] == n_labeled]
     means = part.groupby("set")[["paths", "label spreading", "chosen", "scikit-learn"]].mean()

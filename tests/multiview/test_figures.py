@@ -18,7 +18,7 @@ def text():
 
 @pytest.fixture(scope="module")
 def frame():
-    return pd.read_parquet(ROOT / "docs" / "results" / "bssel" / "results.parquet")
+    return pd.read_parquet(ROOT / "benchmarks" / "papers" / "bssel" / "results.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_gains_from_unlabeled_rows(text, means):
         f"give-me-some-credit, {short(of['creditcard-fraud'])} on creditcard-fraud, and loses "
         f"{short(-of['default-credit-card'])} on default-credit-card"
     ) in text
-    paper = tomllib.loads((ROOT / "src/fewlabel/bench/papers/bssel.toml").read_text("utf-8"))["table1"]["both"]
+    paper = tomllib.loads((ROOT / "benchmarks/papers/bssel/published.toml").read_text("utf-8"))["table1"]["both"]
     assert f"where the paper reports {paper[-1] - paper[0]:.2f}".replace("0.", ".") in text
 
 

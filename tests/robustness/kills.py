@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 import fewlabel
-from fewlabel.bench.cells import write_cell
+from benchmarks.harness.cells import write_cell
 from fewlabel.boosting.loop import STUMP
 from fewlabel.cli.main import run
 from fewlabel.label_app.store import AnswerStore

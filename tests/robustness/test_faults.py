@@ -17,8 +17,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fewlabel
+from benchmarks.harness.cells import write_cell
 from fewlabel import file_sets, files
-from fewlabel.bench.cells import write_cell
 from fewlabel.cli.paths import new_set, write_json
 from fewlabel.cli.results import result_writer
 

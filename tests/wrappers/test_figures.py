@@ -5,12 +5,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from benchmarks.harness import get_suite
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")
 def frame():
-    return pd.read_parquet(DOCS / "results" / "cross-training" / "results.parquet")
+    return pd.read_parquet(get_suite("cross-training").stored)
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ class BatchQuery(QueryStrategy):
     Notes
     -----
     Zhdanov clusters the most uncertain rows, weighted by the uncertainty. Here all rows are clustered, weighted by its
-    square. ``benchmarks/active.py`` compares it with the other strategies.
+    square. ``benchmarks/quality/active.py`` compares it with the other strategies.
 
     References
     ----------

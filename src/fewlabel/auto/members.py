@@ -339,8 +339,8 @@ TRIED_FIRST = (
     *("logistic regression", "extra trees", "tree AUC boosting + components"),
     *("extra trees + components", "RBF least-squares AUC"),
 )
-# With two classes or more the others are as good without these: in `fewlabel bench experience` leaving them out changes
-# the mean AUC of the ensemble by less than .001.
+# With two classes or more the others are as good without these: in `python -m benchmarks experience` leaving them out
+# changes the mean AUC of the ensemble by less than .001.
 _BY_NAME_ONLY = (
     *("naive Bayes", "RankBoost", "nearest neighbors", "quadratic SVM", "random forest", "extra trees", "XGBoost"),
     *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT", "label spreading"),

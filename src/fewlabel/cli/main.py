@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 import fewlabel
-from fewlabel.cli.bench import bench
 from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.fit import fit
@@ -126,6 +125,6 @@ def root(
         raise typer.Exit(WRONG_USE)
 
 
-for command in (demo, check, fit, predict, scorecard, prior, select, methods, bench, label):
+for command in (demo, check, fit, predict, scorecard, prior, select, methods, label):
     app.command()(command)
 app.command("next")(next_rows)

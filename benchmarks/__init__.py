@@ -1,0 +1,1 @@
+"""The evidence behind fewlabel: papers rerun (`papers`), quality on many tables (`quality`), speed (`speed`)."""
