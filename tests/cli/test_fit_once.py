@@ -9,7 +9,8 @@ import pytest
 from fewlabel import labels
 from fewlabel.cli.main import run
 from fewlabel.labels import _reading, _written
-from fewlabel.tables import TableEncoder, encoder, kinds
+from fewlabel.parts import columns
+from fewlabel.tables import kinds
 
 N_ROWS = 90
 
@@ -41,9 +42,9 @@ def calls(tmp_path, monkeypatch):
     for module in (_reading, _written):
         count(module, "as_series", lambda y: isinstance(y, pd.Series) or len(y) == len(table))
     count(kinds, "kind_and_notation")
-    count(kinds, "as_kind")
-    count(encoder, "as_kind")
-    count(TableEncoder, "encode")
+    count(kinds, "convert")
+    count(columns, "read_as")
+    count(columns.Columns, "encode")
     return counts
 
 
@@ -51,7 +52,7 @@ def calls(tmp_path, monkeypatch):
 def test_a_fit_reads_the_labels_once_and_encodes_the_table_once(calls, more):
     command = ["fit", "rows.csv", "--target", "outcome", "--drop", "only_bad", "--method", "logistic-regression"]
     assert run([*command, *more, "--quiet"]) == 0
-    assert calls == {"as_series": 1, "kind_and_notation": 3, "as_kind": 3, "encode": 1}
+    assert calls == {"as_series": 1, "kind_and_notation": 3, "convert": 3, "encode": 1}
 
 
 def test_positives_only(calls, monkeypatch):
@@ -68,7 +69,7 @@ def test_positives_only(calls, monkeypatch):
 @pytest.mark.parametrize("command", ["prior", "select"])
 def test_prior_and_select_read_once_too(calls, command):
     assert run([command, "rows.csv", "--target", "outcome", "--drop", "only_bad"]) == 0
-    assert calls["as_kind"] == 3
+    assert calls["convert"] == 3
     assert calls["encode"] == (command == "prior")
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -11,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 import fewlabel
 from fewlabel import TableEncoder
 from fewlabel.exceptions import TableError
-from fewlabel.tables import kinds
 
 
 @pytest.fixture(scope="module")
@@ -56,32 +56,27 @@ def test_fit_transform_is_transform(table):
 @pytest.mark.parametrize("most", [50_000, 2])
 def test_pieces_that_share_a_memo(table, monkeypatch, most):
     """The features of a value do not depend on the pieces before, nor on whether it is given as a category."""
-    monkeypatch.setattr("fewlabel.tables.encoder._MEMO", most)
-    monkeypatch.setattr("fewlabel.tables.kinds._MOST_KEPT", most)
-    encoder = TableEncoder(random_state=0).fit(table)
+    monkeypatch.setattr("fewlabel.parts.columns._MOST_KEPT", most)
+    part = TableEncoder(random_state=0).fit(table).part_
     new = table.assign(since=table["since"].astype(str), city=table["city"].replace("Rome", "Lima"))
-    new.loc[::7, ["city", "since"]] = None
-    expected, memo, read_memo = encoder.transform(new), {}, {}
+    new.loc[::7, ["city", "since", "note"]] = None
+    expected = part(new)
+    memo = {}
     for start in (0, 20, 40, 0):
-        piece = new[start : start + 20].astype(dict.fromkeys(["city", "since"], "category"))
-        converted = encoder.read(piece, keep_categories=True, memo=read_memo)
-        assert isinstance(converted["since"].dtype, pd.CategoricalDtype)
-        np.testing.assert_array_equal(encoder.encode(converted, memo), expected[start : start + 20])
-        pd.testing.assert_frame_equal(encoder.read(piece, memo=read_memo), encoder.read(piece))
-    assert set(memo) <= {"city", "since", "note"}
-    assert all(len(known.values) <= most for known in [*memo.values(), *read_memo.values()])
+        piece = new[start : start + 20].astype(dict.fromkeys(["city", "since", "note"], "category"))
+        np.testing.assert_array_equal(part.encode(part.read(piece), memo), expected[start : start + 20])
+        assert all(len(known) <= most for known in memo.values())
 
 
-def test_a_value_is_converted_once_in_all_pieces(monkeypatch):
-    parsed, parse = [], kinds.parse_dates
-    monkeypatch.setattr(kinds, "parse_dates", lambda texts, notation: parsed.extend(texts) or parse(texts, notation))
-    pieces = [["2024-01-31", "x"], ["x", "2024-02-01", "2024-01-31"], ["2024-02-01", None]]
-    columns, memo = [pd.Series(days, dtype="category", name="day") for days in pieces], {}
-    found = [kinds.as_kind(column, kinds.DATE, memo=memo) for column in columns]
-    assert sorted(parsed) == ["2024-01-31", "2024-02-01", "x"]
-    for values, column in zip(found, columns):
-        expected = kinds.as_kind(column.astype(object), kinds.DATE)
-        pd.testing.assert_series_equal(values, expected, check_names=False)
+def test_every_type_of_table_gives_the_same_features(table):
+    part = TableEncoder(random_state=0).fit(table).part_
+    expected = part(table)
+    arrow = pa.Table.from_pandas(table)
+    np.testing.assert_array_equal(part(arrow), expected)
+    np.testing.assert_array_equal(part({name: arrow[name].dictionary_encode() for name in table}), expected)
+    np.testing.assert_array_equal(part({name: table[name].to_numpy() for name in table}), expected)
+    np.testing.assert_array_equal(part({name: table[name].tolist() for name in table}), expected)
+    np.testing.assert_array_equal(part(arrow.slice(20, 30)), expected[20:50])
 
 
 def test_new_rows_may_have_other_columns_in_another_order(table):

@@ -89,7 +89,7 @@ def test_chunks_make_no_difference(profile):
     encoder, merged = TableEncoder(random_state=0).fit(make_rows()), Drift(profile)
     for start in range(0, len(rows), 50):
         part = rows[start : start + 50].astype(dict.fromkeys(["city", "member", "note", "since"], "category"))
-        merged.update(part, encoder.read(part, keep_categories=True))
+        merged.add(encoder.read(part))
     assert merged.summary() == whole.summary()
 
 

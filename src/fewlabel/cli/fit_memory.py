@@ -63,7 +63,7 @@ def fit_rows(
             "scores and in the cut; curves and histograms count rows"
         )
     notes += [found.note for found in suspicions(X, column.labels.codes) if found.column not in model.leaks_]
-    notes += repeated_rows(pd.DataFrame(encoded.X), column.labels.codes).notes
+    notes += repeated_rows(encoded.X, column.labels.codes).notes
     _say_notes([*notes[n_said:], *report.table_notes(model)], options.quiet)
     n_said = len(notes)
     with progress(options.quiet) as tell:

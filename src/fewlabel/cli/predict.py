@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from fewlabel.parts.cells import Cells
     from fewlabel.tables import Drift, Finding
 
 
@@ -137,7 +138,7 @@ def check_table(model: Any, table: Path, keep: Sequence[str], encoding: str | No
     names = table_columns(table, encoding=encoding)
     for name in keep:
         require_column(name, names, "--keep")
-    model.encoder_.require_columns(names)
+    model.encoder_.part_.require_columns(names)
     known = {*model.encoder_.columns_, *model.encoder_.dropped_, model.target_, *keep}
     unknown = [short(name) for name in names if name not in known]
     if unknown:
@@ -190,18 +191,22 @@ class _Piece(NamedTuple):
 
     features: "np.ndarray"
     kept: "pd.DataFrame"
-    converted: "pd.DataFrame | None"
+    cells: "dict[str, Cells] | None"
 
     def cut(self, start: int, stop: int | None) -> "_Piece":
         rows = slice(start, stop)
-        return _Piece(self.features[rows], self.kept[rows], None if self.converted is None else self.converted[rows])
+        cells = None if self.cells is None else {name: column.take(rows) for name, column in self.cells.items()}
+        return _Piece(self.features[rows], self.kept[rows], cells)
 
     def join(self, other: "_Piece") -> "_Piece":
         import numpy as np
         import pandas as pd
 
-        frames = [None if a is None else pd.concat([a, b], ignore_index=True) for a, b in zip(self[1:], other[1:])]
-        return _Piece(np.concatenate([self.features, other.features]), *frames)
+        from fewlabel.parts.cells import join_cells
+
+        cells = self.cells and {name: join_cells([self.cells[name], other.cells[name]]) for name in self.cells}
+        kept = pd.concat([self.kept, other.kept], ignore_index=True)
+        return _Piece(np.concatenate([self.features, other.features]), kept, cells)
 
 
 def score_file(
@@ -217,18 +222,18 @@ def score_file(
     from fewlabel.tables.pieces import read_pieces
     from fewlabel.threads import map_ahead
 
-    encoder = model.encoder_
+    encoder = model.encoder_.part_
     # A column may look like numbers in one piece and text in another: the model knows which it is.
-    text = ({*encoder.columns_} - encoder.plain_numbers()) | {*keep}
-    numbers = {*encoder.columns_} - text
-    read_memo: dict[str, Any] = {}  # of all pieces
-    encode_memo: dict[str, Any] = {}
+    text = ({*encoder.kinds} - encoder.plain_numbers()) | {*keep}
+    numbers = {*encoder.kinds} - text
+    memo: dict[str, Any] = {}  # of all pieces
 
     def encode(read: Any) -> tuple[_Piece, Drift]:
         rows = read()
-        found, converted = Drift(watch.profile), encoder.read(rows, keep_categories=not n_reasons, memo=read_memo)
-        found.update(rows, converted)
-        return _Piece(encoder.encode(converted, encode_memo), rows[list(keep)], converted if n_reasons else None), found
+        cells = encoder.read(rows)
+        found = Drift(watch.profile)
+        found.add(cells)
+        return _Piece(encoder.encode(cells, memo), rows[list(keep)], cells if n_reasons else None), found
 
     def pieces() -> Iterator[_Piece]:
         readers = read_pieces(table, auto.BLOCK, numbers, text, **form)
@@ -260,7 +265,7 @@ def _score_chunk(model: Any, chunk: _Piece, n_reasons: int) -> "pa.Table":
     from fewlabel.tables import row_reasons, score_columns, score_features
 
     scores = score_features(model, chunk.features)
-    found = {} if chunk.converted is None else row_reasons(model, chunk.features, chunk.converted, n_reasons)
+    found = {} if chunk.cells is None else row_reasons(model, chunk.features, chunk.cells, n_reasons)
     columns = {**{str(name): column for name, column in chunk.kept.items()}, **score_columns(model, scores)}
     table = {name: arrow_column(values) for name, values in columns.items()}
     names = pa.array(model.names_of(range(len(model.classes_))).tolist())

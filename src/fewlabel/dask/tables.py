@@ -164,14 +164,14 @@ class _Encoding(NamedTuple):
 def _encode(source, how):
     """The rows of a part, encoded."""
     encoder = how.encoder
-    texts = {*encoder.columns_, how.target} - encoder.plain_numbers()
+    texts = {*encoder.columns_, how.target} - encoder.part_.plain_numbers()
     numbers = {*encoder.columns_} - texts
     if how.weights is not None and how.weights.column not in texts:
         numbers.add(how.weights.column)
-    converted, encoded = {}, {}  # of all frames
+    memo = {}  # of all frames
     found = []
     for frame in source.frames(numbers, texts, how.decimal):
-        X = encoder.encode(encoder.read(frame, keep_categories=True, memo=converted), encoded)
+        X = encoder.part_.encode(encoder.part_.read(frame), memo)
         weights = None
         if how.weights is not None:
             weights = how.weights.read(pa.Table.from_pandas(frame[[how.weights.column]]), source.path)

@@ -4,6 +4,16 @@ What predicts in memory is what is saved: `AutoClassifier` and `TableClassifier`
 and a file holds the same parts. Their formulas need NumPy, and Numba only where there are many trees or steps.
 """
 
+from fewlabel.parts.columns import (
+    BooleanColumn,
+    CategoryColumn,
+    Columns,
+    DateColumn,
+    NumberColumn,
+    TextColumn,
+    TextDateColumn,
+    TextNumberColumn,
+)
 from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClasses, PolynomialKernel
 from fewlabel.parts.learned import Opaque, formula_of
 from fewlabel.parts.model import Classes, Evidence, FittedModel, Sigmoids, Softmax
@@ -17,6 +27,8 @@ from fewlabel.parts.views import Beside, Components, FillAndScale, Smooth
 KINDS = {
     part.kind: part
     for part in (
+        *(Columns, NumberColumn, BooleanColumn, DateColumn, CategoryColumn),
+        *(TextColumn, TextDateColumn, TextNumberColumn),
         *(Chain, WeightedSum, Beside, Select, Linear, Ranks, LogOdds),
         *(FillAndScale, Components, Smooth),
         *(GaussianBayes, GaussianKernel, PolynomialKernel, PairsOfClasses),
@@ -29,9 +41,13 @@ KINDS = {
 __all__ = [
     "KINDS",
     "Beside",
+    "BooleanColumn",
+    "CategoryColumn",
     "Chain",
     "Classes",
+    "Columns",
     "Components",
+    "DateColumn",
     "Encoder",
     "Evidence",
     "FillAndScale",
@@ -42,6 +58,7 @@ __all__ = [
     "Linear",
     "LogOdds",
     "Neighbors",
+    "NumberColumn",
     "Opaque",
     "PairsOfClasses",
     "Part",
@@ -55,6 +72,9 @@ __all__ = [
     "Spreading",
     "Steps",
     "SymmetricTrees",
+    "TextColumn",
+    "TextDateColumn",
+    "TextNumberColumn",
     "Trees",
     "WeightedSum",
     "formula_of",

@@ -50,22 +50,6 @@ SCIKIT_LEARN = {
     "sklearn.metrics._scorer._Scorer",
     "sklearn.model_selection._split.StratifiedKFold",
 }
-# The steps of skrub's TableVectorizer, which TableEncoder holds: settings and plain arrays.
-SKRUB = {
-    "skrub._apply_to_each_col.ApplyToEachCol",
-    "skrub._check_input.CheckInputDataFrame",
-    "skrub._clean_categories.CleanCategories",
-    "skrub._clean_null_strings.CleanNullStrings",
-    "skrub._datetime_encoder.DatetimeEncoder",
-    "skrub._drop_uninformative.DropUninformative",
-    "skrub._duration_to_float.DurationToFloat",
-    "skrub._string_encoder.StringEncoder",
-    "skrub._table_vectorizer.PassThrough",
-    "skrub._to_datetime.ToDatetime",
-    "skrub._to_float.ToFloat",
-    "skrub._to_str.ToStr",
-    "skrub.selectors._base.All",
-}
 OURS = {
     "fewlabel.auto.views.ComponentsView",
     "fewlabel.auto.views.ScaledView",
@@ -74,6 +58,8 @@ OURS = {
     "fewlabel.auto._fitted.RankReference",
     "fewlabel.auto.pretrained.PretrainedClassifier",
     "fewlabel.model_selection.LabeledStratifiedKFold",
+    *(f"fewlabel.parts.columns.{name}Column" for name in ("Number", "Boolean", "Date", "Category", "Text")),
+    *(f"fewlabel.parts.columns.{name}" for name in ("TextDateColumn", "TextNumberColumn", "Columns")),
     "fewlabel.persistence.forests.FrozenClassifier",
     "fewlabel.persistence.forests.FrozenTrees",  # checks its indices itself
     "fewlabel.persistence.symmetric.FrozenSymmetricTrees",  # so does this
@@ -82,7 +68,7 @@ OURS = {
 
 def is_object(name):
     """Whether this is the name of a class whose attributes a file may set."""
-    if name in OURS or name in SKRUB or name in SCIKIT_LEARN or _is_our_estimator(name):
+    if name in OURS or name in SCIKIT_LEARN or _is_our_estimator(name):
         return True
     return name.startswith("sklearn.") and name in scikit_learn_estimators()
 

@@ -1,45 +1,45 @@
-"""Tables with text, dates, categories, booleans and missing values: an encoder, and a classifier that uses it."""
+"""Tables with text, dates, categories, booleans and missing values: an encoder, and a classifier that uses it.
 
-from fewlabel.files import read_chunks, read_table
-from fewlabel.tables.checks import RepeatedRows, TableCheck, check, repeated_rows, suspicions
-from fewlabel.tables.classifier import TableClassifier
-from fewlabel.tables.cuts import Decision, choose_cut, evidence_of
-from fewlabel.tables.encoder import TableEncoder
-from fewlabel.tables.kinds import NUMBER, Columns, read_columns
-from fewlabel.tables.leaks import suspected_leaks
-from fewlabel.tables.profile import Drift, Finding, compare
-from fewlabel.tables.reasons import Explanation, additive_model
-from fewlabel.tables.scorecard_sql import scorecard_sql
-from fewlabel.tables.scorecards import round_card, rounding_loss
-from fewlabel.tables.scoring import row_reasons, score_columns, score_features, score_table
+Names are imported on first use: scoring a table needs neither pandas nor scikit-learn.
+"""
 
-__all__ = [
-    "NUMBER",
-    "Columns",
-    "Decision",
-    "Drift",
-    "Explanation",
-    "Finding",
-    "RepeatedRows",
-    "TableCheck",
-    "TableClassifier",
-    "TableEncoder",
-    "additive_model",
-    "check",
-    "choose_cut",
-    "compare",
-    "evidence_of",
-    "read_chunks",
-    "read_columns",
-    "read_table",
-    "repeated_rows",
-    "round_card",
-    "rounding_loss",
-    "row_reasons",
-    "score_columns",
-    "score_features",
-    "score_table",
-    "scorecard_sql",
-    "suspected_leaks",
-    "suspicions",
-]
+from importlib import import_module
+
+_HOME = {
+    "NUMBER": "fewlabel.parts.cells",
+    "Decision": "fewlabel.tables.cuts",
+    "Drift": "fewlabel.tables.profile",
+    "Explanation": "fewlabel.tables.reasons",
+    "Finding": "fewlabel.tables.profile",
+    "ReadColumns": "fewlabel.tables.kinds",
+    "RepeatedRows": "fewlabel.tables.checks",
+    "TableCheck": "fewlabel.tables.checks",
+    "TableClassifier": "fewlabel.tables.classifier",
+    "TableEncoder": "fewlabel.tables.encoder",
+    "additive_model": "fewlabel.tables.reasons",
+    "check": "fewlabel.tables.checks",
+    "choose_cut": "fewlabel.tables.cuts",
+    "compare": "fewlabel.tables.profile",
+    "evidence_of": "fewlabel.tables.cuts",
+    "read_chunks": "fewlabel.files",
+    "read_columns": "fewlabel.tables.kinds",
+    "read_table": "fewlabel.files",
+    "repeated_rows": "fewlabel.tables.checks",
+    "round_card": "fewlabel.tables.scorecards",
+    "rounding_loss": "fewlabel.tables.scorecards",
+    "row_reasons": "fewlabel.tables.scoring",
+    "score_columns": "fewlabel.tables.scoring",
+    "score_features": "fewlabel.tables.scoring",
+    "score_table": "fewlabel.tables.scoring",
+    "scorecard_sql": "fewlabel.tables.sql",
+    "suspected_leaks": "fewlabel.tables.leaks",
+    "suspicions": "fewlabel.tables.checks",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module 'fewlabel.tables' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -10,7 +10,8 @@ import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
 from fewlabel.labels import LabelColumn, read_column
-from fewlabel.tables.kinds import ID_NAME, TEXT, Columns, read_columns
+from fewlabel.parts.cells import DATE, NUMBER, TEXT, Cells, read_cells
+from fewlabel.tables.kinds import ID_NAME, ReadColumns, read_columns
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.text import short
 
@@ -146,14 +147,15 @@ def check(
         remarks[name].append(f"dropped: {reason}")
     for name, notation in used.notations.items():
         remarks[name].append(f"written as {notation}")
-    notes = _column_notes(X, used, codes, remarks)
-    rows = repeated_rows(used.table, codes)
+    features, sources = _as_numbers(used)
+    notes = _column_notes(X, features, sources, codes, remarks)
+    rows = repeated_rows(features, codes)
     columns = [
         {
             "name": name,
             "kind": used.kinds.get(name, ""),
             "missing": float(X[name].isna().mean()),
-            "distinct": int(X[name].nunique()),
+            "distinct": len(read_cells(X[name]).distinct().values),
             "remark": "; ".join(remarks[name]),
         }
         for name in X.columns
@@ -217,13 +219,13 @@ class RepeatedRows(NamedTuple):
         return notes
 
 
-def repeated_rows(table: pd.DataFrame, codes: np.ndarray) -> RepeatedRows:
+def repeated_rows(features: np.ndarray, codes: np.ndarray) -> RepeatedRows:
     """Count rows that repeat others.
 
     Parameters
     ----------
-    table : DataFrame of shape (n_samples, n_columns)
-        The columns in use.
+    features : ndarray of shape (n_samples, n_features)
+        The columns in use, as numbers.
     codes : ndarray of int
         Class of each row, ``-1`` if unlabeled.
 
@@ -234,20 +236,20 @@ def repeated_rows(table: pd.DataFrame, codes: np.ndarray) -> RepeatedRows:
     Examples
     --------
     >>> import numpy as np
-    >>> import pandas as pd
     >>> from fewlabel.tables import repeated_rows
-    >>> repeated_rows(pd.DataFrame({"age": [30, 40, 30]}), np.array([0, 1, 1])).notes[0]
+    >>> repeated_rows(np.array([[30.0], [40.0], [30.0]]), np.array([0, 1, 1])).notes[0]
     '1 rows repeat an earlier one'
     """
-    hashes = pd.Series(pd.util.hash_pandas_object(table, index=False).to_numpy())
+    hashes = pd.Series(pd.util.hash_pandas_object(pd.DataFrame(features), index=False).to_numpy())
     labeled = pd.Series(codes[codes >= 0]).groupby(hashes[codes >= 0].to_numpy())
     return RepeatedRows(int(hashes.duplicated().sum()), int((labeled.transform("nunique") > 1).sum()))
 
 
-def _column_notes(X: pd.DataFrame, used: Columns, codes: np.ndarray, remarks: dict[str, list[str]]) -> list[str]:
+def _column_notes(
+    X: pd.DataFrame, features: np.ndarray, sources: list[str], codes: np.ndarray, remarks: dict[str, list[str]]
+) -> list[str]:
     """Notes on the columns; a short form of each goes to `remarks`."""
     found = suspicions(X, codes)
-    features, sources = _as_numbers(used)
     for leak in (_leak(*pair) for pair in suspected_leaks(features, codes, sources).items()):
         if leak not in found:
             found.append(leak)
@@ -271,10 +273,10 @@ def _groups(X: pd.DataFrame) -> dict[str, float]:
     """Rows per value of columns that are named like an entity, or have the same number of rows for each value."""
     found = {}
     for name in X.columns:
-        rows, values = pd.factorize(X[name])
-        counts = np.bincount(rows[rows >= 0], minlength=1)
-        size = counts.mean()
-        if len(values) < _LEAST_GROUPS or not 1.5 <= size <= _MOST_PER_GROUP or not _are_codes(values):
+        cells = read_cells(X[name]).distinct()
+        counts = cells.counts()
+        size = counts.mean() if len(counts) else 0.0
+        if len(counts) < _LEAST_GROUPS or not 1.5 <= size <= _MOST_PER_GROUP or not _are_codes(cells):
             continue
         named = bool(ID_NAME.search(name) or _ENTITY.search(name))
         if named or (np.median(counts) >= 2 and (counts == np.median(counts)).mean() > 0.9):
@@ -282,28 +284,25 @@ def _groups(X: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-def _are_codes(values: Any) -> bool:
+def _are_codes(cells: Cells) -> bool:
     """Whether values are whole numbers, or texts without spaces."""
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        numbers = np.asarray(values, dtype=np.float64)
-        return bool((numbers == np.round(numbers)).all())
-    return all(isinstance(value, str) and not re.search(r"\s", value) for value in values)
+    if cells.kind == TEXT:
+        return not any(re.search(r"\s", text) for text in cells.values)
+    return cells.kind == NUMBER and bool((cells.values == np.round(cells.values)).all())
 
 
-def _as_numbers(used: Columns) -> tuple[np.ndarray, list[str]]:
+def _as_numbers(used: ReadColumns) -> tuple[np.ndarray, list[str]]:
     """The columns in use as floats; texts as numbers of categories, twice, which marks them as not ordered."""
-    features, sources = [], []
-    for name, kind in used.kinds.items():
-        column = used.table[name]
-        if kind == TEXT:
-            codes = pd.factorize(column)[0].astype(float)
-            columns = [np.where(codes < 0, np.nan, codes)] * 2
-        elif pd.api.types.is_datetime64_any_dtype(column.dtype):
-            columns = [np.where(column.isna(), np.nan, column.astype("int64").astype(float))]
-        else:
-            columns = [column.to_numpy(dtype=np.float64)]
-        features += columns
-        sources += [name] * len(columns)
+    features = []
+    sources = []
+    for name, cells in used.cells.items():
+        numbers = cells.codes if cells.kind == TEXT else cells.rows()
+        if cells.kind == DATE:
+            numbers = numbers.astype(np.int64)
+        column = np.where(cells.gaps(), np.nan, numbers)
+        for _ in range(2 if cells.kind == TEXT else 1):
+            features.append(column)
+            sources.append(name)
     return np.column_stack(features), sources
 
 

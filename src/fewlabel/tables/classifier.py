@@ -195,7 +195,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             leaks |= dict.fromkeys([name for name in filled if name in encoder.columns_], FILLED_IF_LABELED)
         self.set_parts(encoder, read, leaks=leaks, target=target or getattr(y, "name", None))
         weight = None if sample_weight is None else check_weights(sample_weight, features)
-        time = None if time is None else as_moments(pd.Series(time, name=getattr(time, "name", "time")), self.dayfirst)
+        if time is not None:
+            time = as_moments(time, str(getattr(time, "name", None) or "time"), self.dayfirst)
         return Rows.read(features, read, groups=groups, time=time, weight=weight)
 
     def fit_encoded(self, rows: Rows, *, callback: Callback | None = None) -> "TableClassifier":

@@ -1,9 +1,7 @@
 """TableEncoder: a table with text, dates, categories, booleans and missing values as numbers."""
 
-import json
-import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,37 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import fit_context
 from fewlabel.exceptions import TableError
-from fewlabel.tables.kinds import DATE, NUMBER, TEXT, Converted, as_kind, factorized, read_columns
+from fewlabel.parts import Columns
+from fewlabel.parts.cells import Cells
+from fewlabel.tables.kinds import read_columns
+from fewlabel.tables.learning import learn_column
 from fewlabel.tables.profile import profile_columns
-from fewlabel.text import did_you_mean, distinct, short
-from fewlabel.warning_filters import keep_filters
-
-_MANY = 8  # names that an error lists
-_TEXT_COMPONENTS = 30
-_MEMO = 50_000  # distinct values of a column that are kept with their features
-
-
-class _Encoded(NamedTuple):
-    """Distinct values of a column and their features; the last row of features is that of missing values."""
-
-    values: pd.Index
-    features: np.ndarray
-
-    def after(self, other: "_Encoded | None") -> "_Encoded":
-        if other is None:
-            return self
-        return _Encoded(other.values.append(self.values), np.concatenate([other.features[:-1], self.features]))
-
-
-Memo = dict[str, _Encoded]
+from fewlabel.text import distinct
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode a table with text, dates, categories, booleans and missing values as numbers.
 
-    Numbers and booleans stay as they are, missing values included. Dates and text are encoded by skrub's
+    Numbers and booleans stay as they are, missing values included. Dates and text are encoded as by skrub's
     `TableVectorizer`: the parts of a date; one feature per category; for text with many distinct values, the leading
-    components of its character n-grams [1]_. Columns that are empty, constant or look like an identifier are dropped.
+    components of its character n-grams [1]_. Columns that are empty, constant or look like an identifier are dropped,
+    and so are those that hold lists, records or bytes.
 
     Parameters
     ----------
@@ -65,6 +47,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     profile_ : dict
         What each column in use looked like: shares of missing values, categories or deciles, range. See
         :func:`fewlabel.tables.compare`.
+    part_ : Columns
+        What was learned, as plain texts and arrays; it encodes new rows without pandas or scikit-learn.
     features_ : list of str
         Names of the features.
     sources_ : list of str
@@ -81,7 +65,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     New rows may have their columns in any order, and further columns, which are ignored; a column in use that is
-    missing is an error. A category that `fit` did not see has no feature of its own: its row holds zeros.
+    missing is an error. A category that `fit` did not see has no feature of its own: its row holds zeros. Dates from
+    the year 1 to 9999 are kept as they are; 9999-12-31 counts as a date like any other.
 
     References
     ----------
@@ -141,7 +126,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_features)
         """
-        return self.encode(self._learn(X))
+        cells = self._learn(X)
+        return self.part_.encode(cells)
 
     def transform(self, X: Any) -> np.ndarray:
         """Encode a table.
@@ -161,114 +147,63 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         TableError
             If columns are missing; the message names them.
         """
-        return self.encode(self.read(X))
+        cells = self.read(X)
+        return self.part_.encode(cells)
 
-    def read(self, X: Any, *, keep_categories: bool = False, memo: dict[str, Converted] | None = None) -> pd.DataFrame:
+    def read(self, X: Any) -> dict[str, Cells]:
         """Convert the columns in use to their kinds, the first half of `transform`.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_columns)
-        keep_categories : bool, default=False
-            Whether to return dates and texts as categories where `X` has them as such, which is faster.
-        memo : dict, default=None
-            Empty at first, then passed again with further rows: categories in it are not converted again. Threads may
-            share it.
 
         Returns
         -------
-        DataFrame
-            Floats, dates or text; missing values where a value does not fit the kind or the notation of its column.
+        dict of str to Cells
+            Floats, dates or text; gaps where a value does not fit the kind or the notation of its column.
         """
         check_is_fitted(self)
         table = self._as_frame(X)
-        if not hasattr(self, "feature_names_in_"):
-            if table.shape[1] != self.n_features_in_:
-                raise TableError(
-                    f"X has {table.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                    "features as input"
-                )
-            table = table.set_axis(_numbered_names(table.shape[1]), axis=1)
-        self.require_columns(list(table.columns))
-        converted = {
-            name: as_kind(table[name], kind, self.notations_.get(name, ""), keep_categories=keep_categories, memo=memo)
-            for name, kind in self.columns_.items()
-        }
-        return pd.DataFrame(converted, index=table.index, copy=False)
+        if not self.part_.named and table.shape[1] != self.n_features_in_:
+            raise TableError(
+                f"X has {table.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        return self.part_.read(table)
 
-    def plain_numbers(self) -> set[str]:
-        """The columns in use to read as floats from a text file; the others are text, whatever they look like there."""
-        return {name for name, kind in self.columns_.items() if kind == NUMBER and name not in self.notations_}
+    @property
+    def columns_(self) -> dict[str, str]:
+        return self.part_.kinds
 
-    def require_columns(self, names: list[str]) -> None:
-        """Raise a `TableError` that suggests names if a table with these columns lacks columns of the fit.
+    @property
+    def notations_(self) -> dict[str, str]:
+        return self.part_.notations
 
-        Parameters
-        ----------
-        names : list of str
-        """
-        missing = [name for name in self.columns_ if name not in names]
-        if missing:
-            raise TableError(_missing_text(missing, [name for name in names if name not in self.columns_]))
-
-    def encode(self, converted: pd.DataFrame, memo: "Memo | None" = None) -> np.ndarray:
-        """Encode converted columns, the second half of `transform`.
-
-        Parameters
-        ----------
-        converted : DataFrame
-            What `read` returned.
-        memo : dict, default=None
-            Empty at first, then passed again with further rows: values in it are not encoded again. Threads may share
-            it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-        """
-        plain, coded = self._split(converted)
-        features = np.empty((len(converted), len(self.features_)))
-        for k, name in enumerate(plain.columns):
-            features[:, k] = plain[name]
-        if self._vectorizer is not None:
-            self._encode_distinct(coded, self._vectorizer, features[:, plain.shape[1] :], {} if memo is None else memo)
-        return features
-
-    def _encode_distinct(self, coded: pd.DataFrame, vectorizer: Any, features: np.ndarray, memo: "Memo") -> None:
-        """Encode dates and texts. Steps work row by row, so each distinct value of a column is encoded once."""
-        found = {name: factorized(coded[name]) for name in coded.columns}
-        known = {name: memo[name] for name in found if name in memo}
-        new = {
-            name: values[known[name].values.get_indexer(values) < 0] if name in known else values
-            for name, (_, values) in found.items()
-        }
-        if len(known) < len(found) or any(map(len, new.values())):
-            for name, encoded in self._encode_values(new, vectorizer).items():
-                known[name] = encoded.after(known.get(name))
-            memo.update({name: of_column for name, of_column in known.items() if len(of_column.values) <= _MEMO})
-        sources = np.array(self.sources_[len(self.sources_) - features.shape[1] :], dtype=object)
-        for name, (codes, values) in found.items():
-            places = np.append(known[name].values.get_indexer(values), -1)  # code -1 is the last place
-            for k, feature in zip(np.flatnonzero(sources == name), known[name].features.T):
-                features[:, k] = feature[places][codes]
-
-    def _encode_values(self, values: dict[str, pd.Index], vectorizer: Any) -> "Memo":
-        """Encode the given values of each column."""
-        longest = 1 + max(map(len, values.values()))
-        padded = [pd.Series(of_column, dtype=of_column.dtype).reindex(range(longest)) for of_column in values.values()]
-        rows = pd.DataFrame({f"c{k}": column for k, column in enumerate(padded)})  # the last row is missing
-        with keep_filters():
-            warnings.filterwarnings("ignore", "Found unknown categories")  # they are encoded as zeros
-            encoded = vectorizer.transform(rows).to_numpy(dtype=np.float64)
-        sources = np.array(self.sources_[len(self.sources_) - encoded.shape[1] :], dtype=object)
-        return {
-            name: _Encoded(of_column, encoded[np.ix_([*range(len(of_column)), -1], sources == name)])
-            for name, of_column in values.items()
-        }
+    @property
+    def dropped_(self) -> dict[str, str]:
+        return self.part_.dropped
 
     @property
     def profile_(self) -> dict[str, dict[str, Any]]:
-        return json.loads(self._profile)
+        return self.part_.profile
+
+    @property
+    def features_(self) -> list[str]:
+        return self.part_.features
+
+    @property
+    def sources_(self) -> list[str]:
+        return self.part_.sources
+
+    @property
+    def n_features_in_(self) -> int:
+        return len(self.part_.names)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        if not self.part_.named:
+            raise AttributeError("fit was given a table without names")
+        return np.array(self.part_.names, dtype=object)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Names of the features.
@@ -283,19 +218,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray of str
         """
         check_is_fitted(self)
-        if input_features is None:
-            return np.array(self.features_, dtype=object)
-        if len(input_features) != self.n_features_in_:
-            raise ValueError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), got "
-                f"{len(input_features)}"
-            )
-        if hasattr(self, "feature_names_in_"):
-            if list(input_features) != list(self.feature_names_in_):
+        names = self.part_.features
+        if input_features is not None:
+            if len(input_features) != self.n_features_in_:
+                raise ValueError(
+                    f"input_features should have length equal to number of features ({self.n_features_in_}), got "
+                    f"{len(input_features)}"
+                )
+            if not self.part_.named:
+                given = dict(zip(self.part_.names, map(str, input_features)))
+                names = [given[source] + name[len(source) :] for name, source in zip(names, self.sources_)]
+            elif list(input_features) != self.part_.names:
                 raise ValueError("input_features is not equal to feature_names_in_: leave it out, or pass the same")
-            return np.array(self.features_, dtype=object)
-        named = dict(zip(_numbered_names(self.n_features_in_), map(str, input_features)))
-        names = [named[source] + name[len(source) :] for name, source in zip(self.features_, self.sources_)]
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -305,83 +239,38 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         return tags
 
-    def _learn(self, X: Any) -> pd.DataFrame:
-        """Set the fitted attributes; returns the columns in use, converted to their kinds."""
+    def _learn(self, X: Any) -> dict[str, Cells]:
+        """Learn the part; returns the columns in use, converted to their kinds."""
+        named = hasattr(X, "columns")
         table = self._as_frame(X, reset=True)
         if len(table) < 2:
             raise TableError(f"the table has {len(table)} row(s): at least 2 are needed")
         found = read_columns(table, dayfirst=self.dayfirst)
-        self.columns_, self.dropped_, self.notations_ = found.kinds, found.dropped, found.notations
-        # One text, where nested numbers would make a model file large and slow to read.
-        self._profile = json.dumps(profile_columns(table, found.table, found.kinds, found.notations))
-        plain, coded = self._split(found.table)
-        names, self.sources_ = list(plain.columns), list(plain.columns)
-        self._vectorizer = None
-        if coded.shape[1]:
-            self._vectorizer, number_of = _fit_vectorizer(coded, self.random_state)
-            for output, number in number_of.items():
-                source = coded.columns[int(number[1:])]
-                names.append(source + output[len(number) :])
-                self.sources_.append(source)
-        self.features_ = distinct(names)
-        return found.table
+        learned = [
+            learn_column(name, cells, found.notations.get(name, ""), self.random_state)
+            for name, cells in found.cells.items()
+        ]
+        # Numbers come first: the order of the features of version 0.1.
+        learned.sort(key=lambda encoded: encoded.is_derived)
+        self.part_ = Columns(
+            columns=[encoded.column for encoded in learned],
+            features=distinct(name for encoded in learned for name in encoded.features),
+            names=[str(name) for name in table.columns],
+            named=named,
+            dropped=found.dropped,
+            profile=profile_columns(found),
+        )
+        return found.cells
 
     def _as_frame(self, X: Any, reset: bool = False) -> pd.DataFrame:
-        """Any table as a DataFrame with texts as column names; `reset` keeps its columns as those of the fit."""
+        """Any table as a DataFrame; `reset` while it is the one to learn from."""
         if hasattr(X, "to_pandas"):  # polars and Arrow
             X = X.to_pandas()
-        named = isinstance(X, pd.DataFrame)
-        if not named:
-            if not reset and hasattr(self, "feature_names_in_"):
-                raise TableError(
-                    "expected a table with named columns, as in fit, such as a pandas DataFrame, got "
-                    f"{type(X).__name__}"
-                )
-            X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2 if reset else 1)
-            X = pd.DataFrame(X, columns=_numbered_names(X.shape[1]))
-        X = X.set_axis(X.columns.map(str), axis=1)
-        if reset:
-            self.n_features_in_ = X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            if named:
-                self.feature_names_in_ = np.array(X.columns, dtype=object)
-        return X
-
-    def _split(self, converted: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """The columns that are numbers already, and those that have to be encoded."""
-        coded = [name for name in converted.columns if self.columns_[name] in (DATE, TEXT)]
-        return converted.drop(columns=coded), converted[coded]
-
-
-def _fit_vectorizer(coded: pd.DataFrame, random_state: Any) -> tuple[Any, dict[str, str]]:
-    """The fitted steps that encode new rows, and the column that each of their outputs comes from."""
-    from skrub import StringEncoder, TableVectorizer, selectors
-
-    n_components = min(_TEXT_COMPONENTS, max(2, len(coded) - 1))
-    encoder = StringEncoder(n_components, random_state=random_state)
-    vectorizer = TableVectorizer(high_cardinality=encoder).fit(_numbered(coded))
-    # The vectorizer describes its fit at length, and the selectors of a step hold all steps before it. Neither is
-    # needed for new rows, and each would be in a model file many times.
-    steps = vectorizer._pipeline
-    for _, step in steps.steps:
-        if hasattr(step, "cols"):
-            step.cols = selectors.all()
-    return steps, vectorizer.output_to_input_
-
-
-def _numbered(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns under plain names, so that skrub need not handle the user's."""
-    return table.set_axis([f"c{k}" for k in range(table.shape[1])], axis=1).reset_index(drop=True)
-
-
-def _numbered_names(n: int) -> list[str]:
-    return [f"x{k}" for k in range(n)]
-
-
-def _missing_text(missing: list[str], present: list[str]) -> str:
-    shown = []
-    for name in missing[:_MANY]:
-        near = did_you_mean(name, present)
-        shown.append(f"{short(name)!r}" + (f" (is it {short(near)!r}?)" if near else ""))
-    more = f" and {len(missing) - _MANY} more" if len(missing) > _MANY else ""
-    return f"the table lacks {len(missing)} column(s) of the model: {', '.join(shown)}{more}"
+        if isinstance(X, pd.DataFrame):
+            return X
+        if not reset and self.part_.named:
+            raise TableError(
+                f"expected a table with named columns, as in fit, such as a pandas DataFrame, got {type(X).__name__}"
+            )
+        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2 if reset else 1)
+        return pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])

@@ -1,16 +1,15 @@
 """Profiles: what each column looked like at fit, and where the columns of new rows do not fit it."""
 
+import datetime
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from scipy.stats import chi2
 
-from fewlabel.kernels.tallies import tally
-from fewlabel.tables.kinds import DATE, TEXT, as_kind, factorized
+from fewlabel.parts.cells import DATE, TEXT, Cells, columns_of, no_cells, read_as
+from fewlabel.tables.kinds import ReadColumns
 from fewlabel.text import short
 
 _MOST_CATEGORIES = 100
@@ -23,6 +22,7 @@ _GAP_ROWS, _GAP_CHANGE = 10, 0.1
 _Z = 3.3  # standard errors; two-sided chance of .001
 _SCALE = math.log2(100)  # a change of units is at least this
 _FAR_DATES = 0.01
+_MICROSECONDS_PER_DAY = 86_400e6
 
 
 class Finding(NamedTuple):
@@ -79,28 +79,34 @@ class Drift:
         self.profile = profile
         self._tallies = {name: _Tally(column) for name, column in profile.items()}
 
-    def update(self, X: Any, converted: pd.DataFrame | None = None) -> None:
+    def update(self, X: Any) -> None:
         """Add new rows.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_columns)
             A column that is not there counts as missing in every row.
-        converted : DataFrame, default=None
-            What `TableEncoder.read` returned for these rows, if it is known.
         """
-        if hasattr(X, "to_pandas"):  # polars and Arrow
-            X = X.to_pandas()
-        if not isinstance(X, pd.DataFrame):
-            X = pd.DataFrame(np.asarray(X)).add_prefix("x")
-        X = X.set_axis(X.columns.map(str), axis=1)
+        columns = columns_of(X)
+        n_rows = len(X)
+        cells = {}
         for name, column in self.profile.items():
-            raw = X[name] if name in X.columns else pd.Series(np.nan, index=X.index)
-            if converted is None:
-                values = as_kind(raw, column["kind"], column["notation"])
+            if name in columns:
+                cells[name] = read_as(columns[name], column["kind"], column["notation"])
             else:
-                values = converted[name]
-            self._tallies[name].add(raw, values)
+                cells[name] = no_cells(column["kind"], n_rows)
+        self.add(cells)
+
+    def add(self, cells: Mapping[str, Cells]) -> None:
+        """Add new rows that were converted to their kinds.
+
+        Parameters
+        ----------
+        cells : dict of str to Cells
+            What the encoder read.
+        """
+        for name, tally in self._tallies.items():
+            tally.add(cells[name])
 
     def merge(self, other: "Drift") -> None:
         """Add the rows of another comparison with the same profile, which come after those of this one.
@@ -180,19 +186,12 @@ def compare(profile: dict[str, dict[str, Any]], X: Any) -> list[Finding]:
     return drift.findings()
 
 
-def profile_columns(
-    X: pd.DataFrame, converted: pd.DataFrame, kinds: dict[str, str], notations: dict[str, str]
-) -> dict[str, dict[str, Any]]:
+def profile_columns(columns: ReadColumns) -> dict[str, dict[str, Any]]:
     """Profile of each column in use.
 
     Parameters
     ----------
-    X : DataFrame
-        The table as it was given.
-    converted : DataFrame
-        The same rows, converted to their kinds.
-    kinds, notations : dict
-        As in `Columns`.
+    columns : ReadColumns
 
     Returns
     -------
@@ -200,36 +199,35 @@ def profile_columns(
         Plain values only, for JSON.
     """
     profiles = {}
-    for name, kind in kinds.items():
-        column = {"kind": kind, "notation": notations.get(name, ""), **_bins(converted[name], kind)}
+    for name, cells in columns.cells.items():
+        notation = columns.notations.get(name, "")
+        column = {"kind": cells.kind, "notation": notation, **_bins(cells)}
         tally = _Tally(column)
-        tally.add(X[name], converted[name])
+        tally.add(cells)
         profiles[name] = {**column, **tally.result()}
     return profiles
 
 
-def _bins(values: pd.Series, kind: str) -> dict[str, Any]:
+def _bins(cells: Cells) -> dict[str, Any]:
     """Categories, or deciles of the numbers (of the lengths of long text), and their range."""
-    present = values.dropna()
-    if kind == TEXT:
-        categories = present.unique().tolist()
-        if len(categories) <= _MOST_CATEGORIES and sum(map(len, categories)) <= _MOST_CHARACTERS:
-            counts = present.value_counts()
-            return {"categories": sorted(categories), "singletons": int((counts == 1).sum())}
-    numbers = _as_numbers(present, kind)
+    n_characters = sum(map(len, cells.values)) if cells.kind == TEXT else math.inf
+    if n_characters <= _MOST_CHARACTERS and len(cells.values) <= _MOST_CATEGORIES:
+        return {"categories": sorted(cells.values), "singletons": int((cells.counts() == 1).sum())}
+    numbers = _as_numbers(cells)
+    if cells.codes is not None:
+        numbers = numbers[cells.codes[cells.codes >= 0]]
+    numbers = numbers[~np.isnan(numbers)]
     cuts = np.unique(np.quantile(numbers, np.arange(1, 10) / 10)) if len(numbers) else np.empty(0)
     return {"cuts": cuts.tolist(), "low": float(numbers.min()), "high": float(numbers.max())}
 
 
-def _as_numbers(values: pd.Series, kind: str) -> np.ndarray:
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        of_category = _as_numbers(values.cat.categories.to_series(), kind)
-        return np.append(of_category, np.nan)[values.cat.codes]
-    if kind == TEXT:
-        return values.str.len().to_numpy(dtype=np.float64)
-    if kind == DATE:  # days, whatever the resolution of the column
-        return ((values - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
-    return values.to_numpy(dtype=np.float64)
+def _as_numbers(cells: Cells) -> np.ndarray:
+    """Each value as a number: the length of a text, the days since 1970 of a date."""
+    if cells.kind == TEXT:
+        return np.array([len(text) for text in cells.values], dtype=np.float64)
+    if cells.kind == DATE:
+        return np.where(np.isnat(cells.values), np.nan, cells.values.astype(np.int64) / _MICROSECONDS_PER_DAY)
+    return cells.values
 
 
 class _Tally:
@@ -244,26 +242,46 @@ class _Tally:
         self.counts = np.zeros(len(column.get("categories", column.get("cuts", ()))) + 1, dtype=np.int64)
         self.logs = np.zeros(3)  # number, sum and sum of squares of log2|x|
 
-    def add(self, raw: pd.Series, values: pd.Series) -> None:
-        """Count the values of a chunk: as they were given, and converted."""
-        missing, absent = raw.isna().to_numpy(), values.isna().to_numpy()
-        n_missing = int(np.count_nonzero(missing))
-        self.rows += len(raw)
-        self.missing += n_missing
-        if np.count_nonzero(absent) > n_missing:  # what is missing stays so
-            failed = absent & ~missing
-            self.unparseable += int(np.count_nonzero(failed))
-            self._keep_examples(raw[failed].unique())
-        if "categories" in self.column:
-            codes, found = factorized(values)
-            places = np.array([self.categories.get(value, -1) for value in found], dtype=np.int64)
-            counts = np.bincount(codes[codes >= 0], minlength=len(found))
-            self._keep_examples(found[(places < 0) & (counts > 0)])
-            np.add.at(self.counts, places, counts)  # -1 is the last count
+    def add(self, cells: Cells) -> None:
+        """Count the cells of a chunk."""
+        self.rows += cells.n_rows
+        if cells.codes is None:
+            self._add_numbers(_as_numbers(cells), None)
+            self.missing += int(np.count_nonzero(cells.missing_values()))
             return
-        numbers, (low, high) = _as_numbers(values, self.column["kind"]), (self.column[k] for k in ("low", "high"))
+        counts = cells.counts()
+        self.missing += int(np.count_nonzero(cells.codes < 0))
+        if cells.written is not None:
+            failed = cells.missing_values() & (counts > 0)
+            self.unparseable += int(counts[failed].sum())
+            self._keep_examples(cells.written[k] for k in np.flatnonzero(failed))
+        if "categories" in self.column:
+            places = np.array([self.categories.get(text, -1) for text in cells.values], dtype=np.int64)
+            unseen = (places < 0) & (counts > 0)
+            self._keep_examples(cells.values[k] for k in np.flatnonzero(unseen))
+            np.add.at(self.counts, places, counts)  # -1 is the last count
+        else:
+            self._add_numbers(_as_numbers(cells), counts)
+
+    def _add_numbers(self, numbers: np.ndarray, counts: np.ndarray | None) -> None:
+        """Count numbers by interval, ``(cuts[k - 1], cuts[k]]``, and sum the logarithms of their sizes."""
+        present = ~np.isnan(numbers)
+        if not present.all():
+            numbers = numbers[present]
+            counts = None if counts is None else counts[present]
         cuts = np.array(self.column["cuts"], dtype=np.float64)
-        self.far += tally(numbers, cuts, 2 * low - high, 2 * high - low, self.counts, self.logs)
+        low = self.column["low"]
+        high = self.column["high"]
+        weights = np.ones(len(numbers)) if counts is None else counts.astype(np.float64)
+        intervals = np.bincount(np.searchsorted(cuts, numbers), weights, minlength=len(cuts) + 1)
+        self.counts += intervals.astype(np.int64)
+        self.far += int(weights[(numbers < 2 * low - high) | (numbers > 2 * high - low)].sum())
+        with np.errstate(divide="ignore"):
+            sizes = np.log2(np.abs(numbers))
+        has_size = numbers != 0
+        sizes = sizes[has_size]
+        weights = weights[has_size]
+        self.logs += [weights.sum(), weights @ sizes, weights @ sizes**2]
 
     def merge(self, other: "_Tally") -> None:
         """Add the counts of rows that come later."""
@@ -349,7 +367,8 @@ class _Tally:
     def _far(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
         if self.column["kind"] != DATE or new["far"] <= _FAR_DATES:
             return None
-        low, high = (str((pd.Timestamp(0) + pd.Timedelta(days=self.column[k])).date()) for k in ("low", "high"))
+        low = _day(self.column["low"])
+        high = _day(self.column["high"])
         return "date range", new["far"], 0.0, f"{_percent(new['far'])} of the dates are far outside {low} to {high}"
 
     def _distribution(self) -> tuple[str, float, float, str] | None:
@@ -361,7 +380,7 @@ class _Tally:
         if found.sum() < _PSI_ROWS or n_fit < _PSI_ROWS or len(found) < 2:
             return None
         index = _stability_index(np.array(self.column["shares"][:last]) * n_fit, found)
-        chance = chi2.ppf(1 - _CHANCE, len(found) - 1) * (1 / n_fit + 1 / found.sum())
+        chance = _chi_square_quantile(_CHANCE, len(found) - 1) * (1 / n_fit + 1 / found.sum())
         if index <= max(_LARGE_PSI, chance):
             return None
         what = "lengths of the texts" if self.column["kind"] == TEXT and last is None else "values"
@@ -376,6 +395,31 @@ def _stability_index(expected: np.ndarray, found: np.ndarray) -> float:
     """Population stability index of two lists of counts; half a row is added to each, so that no share is zero."""
     p, q = ((counts + 0.5) / (counts + 0.5).sum() for counts in (expected, found))
     return float(((q - p) * np.log(q / p)).sum())
+
+
+def _chi_square_quantile(chance: float, degrees: int) -> float:
+    """The value that a chi-square variable exceeds with a given chance, by bisection."""
+    low = 0.0
+    high = 20.0 * (degrees + 10)
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _chi_square_tail(middle, degrees) > chance:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _chi_square_tail(x: float, degrees: int) -> float:
+    """Chance of a chi-square variable above x: a finite sum, from 2 degrees of freedom or 1 in steps of 2."""
+    tail = math.exp(-x / 2) if degrees % 2 == 0 else math.erfc(math.sqrt(x / 2))
+    for fewer in range(2 - degrees % 2, degrees, 2):
+        tail += math.exp(fewer / 2 * math.log(x / 2) - x / 2 - math.lgamma(fewer / 2 + 1))
+    return tail
+
+
+def _day(days: float) -> str:
+    return str((datetime.datetime(1970, 1, 1) + datetime.timedelta(days=days)).date())
 
 
 def _exceeds(share: float, before: float, n: int) -> bool:

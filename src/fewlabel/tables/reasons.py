@@ -8,6 +8,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabel.inspection import contributions
+from fewlabel.parts.cells import Cells, shown
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.text import short
 from fewlabel.warning_filters import caller_level
@@ -269,13 +270,13 @@ def _scores(estimator: Any, rows: np.ndarray, wanted: np.ndarray | None) -> np.n
     return found if wanted is None else found[np.arange(len(rows)), wanted]
 
 
-def reasons(explanation: Explanation, converted: pd.DataFrame, n: int) -> dict[str, list[str]]:
+def reasons(explanation: Explanation, cells: dict[str, Cells], n: int) -> dict[str, list[str]]:
     """The largest contributions of each row as text, such as ``purpose = car (+0.42)``.
 
     Parameters
     ----------
     explanation : Explanation
-    converted : DataFrame
+    cells : dict of str to Cells
         The same rows as the encoder read them.
     n : int
         Reasons per row.
@@ -288,21 +289,13 @@ def reasons(explanation: Explanation, converted: pd.DataFrame, n: int) -> dict[s
     parts = explanation.contributions.to_numpy()
     names = list(explanation.contributions)
     order = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :n]
-    shown = {name: [_value(value) for value in converted[name]] for name in names}
+    values = {name: [short(shown(value), 40) for value in cells[name].rows()] for name in names}
     found = {}
     for k in range(n):
         texts = [""] * len(parts)
         for row in range(len(parts)) if k < order.shape[1] else ():
             name, part = names[order[row, k]], parts[row, order[row, k]]
             if part != 0:
-                texts[row] = f"{short(name)} = {shown[name][row]} ({part:+.2f})"
+                texts[row] = f"{short(name)} = {values[name][row]} ({part:+.2f})"
         found[f"reason {k + 1}"] = texts
     return found
-
-
-def _value(value: Any) -> str:
-    if value is None or value is pd.NaT or (np.isscalar(value) and pd.isna(value)):
-        return "missing"
-    if isinstance(value, pd.Timestamp):
-        return str(value.date()) if value == value.normalize() else str(value)
-    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else short(str(value), 40)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.inspection import check_points, contributions, step_intervals
+from fewlabel.parts.cells import BOOLEAN, NUMBER, TEXT
 from fewlabel.tables.encoder import TableEncoder
-from fewlabel.tables.kinds import BOOLEAN, NUMBER, TEXT
 from fewlabel.tables.reasons import additive_model
 
 # Texts that may be read as a missing value; which are is found out by encoding them.

@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from fewlabel.base import RankingClassifier
+from fewlabel.parts.cells import Cells
 from fewlabel.tables.classifier import TableClassifier
 from fewlabel.tables.profile import Drift
 from fewlabel.tables.reasons import explain, reasons
@@ -70,7 +70,7 @@ def score_columns(model: TableClassifier, scores: Scores) -> dict[str, np.ndarra
 
 
 def row_reasons(
-    model: TableClassifier, features: np.ndarray, converted: pd.DataFrame, n_reasons: int
+    model: TableClassifier, features: np.ndarray, cells: dict[str, Cells], n_reasons: int
 ) -> dict[str, list[str]]:
     """The columns that move the score of each row most: ``reason 1`` and so on, such as ``purpose = car (+0.42)``.
 
@@ -78,7 +78,7 @@ def row_reasons(
     ----------
     model : TableClassifier
     features : ndarray of shape (n_samples, n_features)
-    converted : DataFrame
+    cells : dict of str to Cells
         What the model's encoder read.
     n_reasons : int
 
@@ -87,7 +87,7 @@ def row_reasons(
     dict
     """
     explanation = explain(model.encoder_, model.estimator_, features, model.reference_)
-    return reasons(explanation, converted, n_reasons)
+    return reasons(explanation, cells, n_reasons)
 
 
 def score_table(
@@ -112,10 +112,10 @@ def score_table(
         "bad" is the positive class (``classes_[positive_]``); `label`. With more classes: ``probability of a`` and so
         on for each class, and `label`. Then ``reason 1`` and so on, such as ``purpose = car (+0.42)``.
     """
-    converted = model.encoder_.read(table)
+    cells = model.encoder_.read(table)
     if drift is not None:
-        drift.update(table, converted)
-    features = model.encoder_.encode(converted)
+        drift.add(cells)
+    features = model.encoder_.part_.encode(cells)
     scores = score_features(model, features)
-    found = row_reasons(model, features, converted, n_reasons) if n_reasons else {}
+    found = row_reasons(model, features, cells, n_reasons) if n_reasons else {}
     return {**score_columns(model, scores), "label": model.names_of(scores.codes), **found}

@@ -8,7 +8,8 @@ import numpy as np
 from fewlabel.auto import RANK_EDGE, AutoClassifier
 from fewlabel.exceptions import TableError
 from fewlabel.inspection import check_points
-from fewlabel.tables.kinds import BOOLEAN, DATE, FALSE_WORDS, TRUE_WORDS
+from fewlabel.parts.cells import BOOLEAN, DATE
+from fewlabel.parts.notations import FALSE_WORDS, TRUE_WORDS
 from fewlabel.tables.reasons import additive_model
 from fewlabel.tables.scorecards import Term, scorecard_terms
 
