@@ -35,7 +35,7 @@ from fewlabel import (
 )
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.files import atomic_write
-from fewlabel.persistence._trusted import FUNCTIONS, LOSSES, OURS, SCIKIT_LEARN, SKRUB
+from fewlabel.persistence._trusted import FUNCTIONS, LOSSES, OURS, SCIKIT_LEARN
 
 
 @pytest.fixture(scope="module")
@@ -374,7 +374,7 @@ def test_trees_need_the_users_word(data, tmp_path):
         load(path, trusted="sklearn.tree._tree.Tree")
 
 
-@pytest.mark.parametrize("name", sorted(OURS | SCIKIT_LEARN | SKRUB | FUNCTIONS | LOSSES))
+@pytest.mark.parametrize("name", sorted(OURS | SCIKIT_LEARN | FUNCTIONS | LOSSES))
 def test_every_trusted_name_exists(name):
     module, _, attribute = name.rpartition(".")
     assert hasattr(importlib.import_module(module), attribute)
