@@ -125,5 +125,5 @@ def test_a_saved_model_predicts_alike(tmp_path, data):
 
 def test_bad_parameters_are_named(data):
     X, y, _ = data
-    with pytest.raises(ValueError, match="gamma"):
-        NeuralPUClassifier(gamma=2).fit(X, y)
+    with pytest.raises(ValueError, match="reverse_step"):
+        NeuralPUClassifier(reverse_step=2).fit(X, y)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fewlabel.base import Interval, RankingClassifier, StrOptions
+from fewlabel.base import COUNT, NON_NEGATIVE, POSITIVE, Interval, RankingClassifier, StrOptions
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 
@@ -48,8 +48,8 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         Weight decay.
     beta : float, default=0.0
         nnPU reverses the step if the risk of the negatives in a batch is below ``-beta``.
-    gamma : float, default=1.0
-        Size of the reversed step, relative to an ordinary one.
+    reverse_step : float, default=1.0
+        Size of the reversed step, relative to an ordinary one; at most 1. The paper's :math:`\gamma`.
     learning_rate : float, default=0.001
         Learning rate of Adam.
     batch_size : int, default=1000
@@ -114,12 +114,12 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         "hidden_layer_sizes": ["array-like"],
         "activation": [StrOptions(set(_ACTIVATIONS))],
         "batch_norm": ["boolean"],
-        "alpha": [Interval(numbers.Real, 0, None, closed="left")],
-        "beta": [Interval(numbers.Real, 0, None, closed="left")],
-        "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
-        "learning_rate": [Interval(numbers.Real, 0, None, closed="neither")],
-        "batch_size": [Interval(numbers.Integral, 1, None, closed="left")],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "alpha": [NON_NEGATIVE],
+        "beta": [NON_NEGATIVE],
+        "reverse_step": [Interval(numbers.Real, 0, 1, closed="both")],
+        "learning_rate": [POSITIVE],
+        "batch_size": [COUNT],
+        "max_iter": [COUNT],
         "random_state": ["random_state"],
     }
 
@@ -134,7 +134,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         batch_norm: bool = False,
         alpha: float = 0.005,
         beta: float = 0.0,
-        gamma: float = 1.0,
+        reverse_step: float = 1.0,
         learning_rate: float = 0.001,
         batch_size: int = 1000,
         max_iter: int = 100,
@@ -149,7 +149,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.batch_norm = batch_norm
         self.alpha = alpha
         self.beta = beta
-        self.gamma = gamma
+        self.reverse_step = reverse_step
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.max_iter = max_iter
@@ -159,22 +159,26 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     def _fit(self, X, signs, weight):
         torch = _import_torch()
         self.prior_ = self._find_prior(X, signs, weight)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        self.shift_, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        rng = np.random.default_rng(seed)
+        spread = X.std(axis=0, dtype=np.float64)
+        self.shift_ = X.mean(axis=0, dtype=np.float64)
         self.scale_ = np.where(spread > np.finfo(float).tiny, spread, 1.0)
         rows = torch.tensor((X - self.shift_) / self.scale_, dtype=torch.float32)
-        positive = torch.tensor(signs > 0)
-        weight = torch.ones(len(rows)) if weight is None else torch.tensor(weight, dtype=torch.float32)
+        weight = torch.tensor(np.ones(len(X)) if weight is None else weight, dtype=torch.float32)
+        positive = signs > 0
+        # The weights of positives, and of unlabeled rows: each is 0 for the others.
+        positive_weight = weight * torch.tensor(positive)
+        unlabeled_weight = weight * torch.tensor(~positive)
         layers = _first_layers([X.shape[1], *self.hidden_layer_sizes, 1], rng, torch)
-        optimizer = torch.optim.Adam(
-            [part for layer in layers for part in layer], lr=self.learning_rate, weight_decay=self.alpha
-        )
+        parameters = [parameter for layer in layers for parameter in layer]
+        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.alpha)
         curve = []
         for _ in range(self.max_iter):
-            risks = [
-                self._batch_step(rows[batch], positive[batch], weight[batch], layers, optimizer, torch)
-                for batch in _batches(signs > 0, self.batch_size, rng)
-            ]
+            risks = []
+            for batch in _batches(positive, self.batch_size, rng):
+                g = _forward(rows[batch], layers, self.activation, torch, self.batch_norm)
+                risks.append(self._batch_step(g, positive_weight[batch], unlabeled_weight[batch], optimizer, torch))
             curve.append(float(np.mean(risks)))
         if self.batch_norm:
             layers = _fold_norms(rows, layers, self.activation, torch)
@@ -183,19 +187,24 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.loss_curve_ = np.array(curve)
         self.n_iter_ = len(curve)
 
-    def _batch_step(self, rows, positive, weight, layers, optimizer, torch):
-        """Take one step on a batch, and return its risk."""
-        g = _forward(rows, layers, self.activation, torch, self.batch_norm)
-        as_positive, as_negative = _loss(g, self.loss, torch), _loss(-g, self.loss, torch)
-        on_p, on_u = weight * positive, weight * ~positive
-        per_p, per_u = self.prior_ / on_p.sum().clamp(min=1e-12), 1.0 / on_u.sum().clamp(min=1e-12)
-        positives = per_p * (on_p @ as_positive)
-        negatives = per_u * (on_u @ as_negative) - per_p * (on_p @ as_negative)
-        step_back = self.risk == "nnpu" and float(negatives.detach()) < -self.beta
+    def _batch_step(self, g, positive_weight, unlabeled_weight, optimizer, torch):
+        """Take one step on a batch with the outputs `g`, and return its risk."""
+        as_negative = _loss(-g, self.loss, torch)
+        positive_share = self.prior_ * positive_weight / positive_weight.sum().clamp(min=1e-12)
+        unlabeled_share = unlabeled_weight / unlabeled_weight.sum().clamp(min=1e-12)
+        positives = positive_share @ _loss(g, self.loss, torch)
+        negatives = unlabeled_share @ as_negative - positive_share @ as_negative
+        risk = positives + negatives
+        objective = risk
+        if self.risk == "nnpu":
+            risk = positives + negatives.clamp(min=0.0)
+            # A negative estimate shows that the network has learned the labeled positives by heart: undo a part of it.
+            if float(negatives.detach()) < -self.beta:
+                objective = -self.reverse_step * negatives
         optimizer.zero_grad()
-        (-self.gamma * negatives if step_back else positives + negatives).backward()
+        objective.backward()
         optimizer.step()
-        return float((positives + (negatives.clamp(min=0.0) if self.risk == "nnpu" else negatives)).detach())
+        return float(risk.detach())
 
     def _score(self, X):
         values = (X - self.shift_) / self.scale_
@@ -220,25 +229,27 @@ def _first_layers(sizes, rng, torch):
     """Initial weights by the method of He et al. (2015), and zero intercepts."""
     layers = []
     for n_in, n_out in pairwise(sizes):
-        w = rng.normal(scale=np.sqrt(2.0 / n_in), size=(n_in, n_out))
-        layers.append(
-            (
-                torch.tensor(w, dtype=torch.float32, requires_grad=True),
-                torch.zeros(n_out, dtype=torch.float32, requires_grad=True),
-            )
-        )
+        normal = rng.normal(scale=np.sqrt(2.0 / n_in), size=(n_in, n_out))
+        w = torch.tensor(normal, dtype=torch.float32, requires_grad=True)
+        b = torch.zeros(n_out, dtype=torch.float32, requires_grad=True)
+        layers.append((w, b))
     return layers
 
 
 def _batches(positive, batch_size, rng):
     """Rows of each batch of a pass: every row is in one, and every batch holds positives and unlabeled rows."""
-    groups = [rng.permutation(np.flatnonzero(group)) for group in (positive, ~positive)]
     n_batches = -(-len(positive) // batch_size)
-    parts = [np.array_split(np.resize(group, max(len(group), n_batches)), n_batches) for group in groups]
+    parts = []
+    for group in (positive, ~positive):
+        rows = rng.permutation(np.flatnonzero(group))
+        # Rows are repeated where there are fewer than batches.
+        repeated = np.resize(rows, max(len(rows), n_batches))
+        parts.append(np.array_split(repeated, n_batches))
     return [np.concatenate(batch) for batch in zip(*parts)]
 
 
-def _forward(rows, layers, activation, torch, batch_norm=False):
+def _forward(rows, layers, activation, torch, batch_norm):
+    """Output of the network for each row."""
     for w, b in layers[:-1]:
         rows = rows @ w
         if batch_norm:
@@ -253,7 +264,9 @@ def _activate(values, activation, torch):
 
 
 def _deviation(rows, torch):
-    return torch.sqrt(rows.var(dim=0, unbiased=False) + 1e-5)
+    variance = rows.var(dim=0, unbiased=False)
+    # A unit that is the same for all rows of a batch must not be divided by 0.
+    return torch.sqrt(variance + 1e-5)
 
 
 def _fold_norms(rows, layers, activation, torch):
@@ -261,10 +274,11 @@ def _fold_norms(rows, layers, activation, torch):
     folded = []
     with torch.no_grad():
         for w, b in layers[:-1]:
-            before = rows @ w
-            spread = _deviation(before, torch)
-            folded.append((w / spread, b - before.mean(dim=0) / spread))
-            rows = _activate(before / spread + folded[-1][1], activation, torch)
+            product = rows @ w
+            spread = _deviation(product, torch)
+            shift = b - product.mean(dim=0) / spread
+            folded.append((w / spread, shift))
+            rows = _activate(product / spread + shift, activation, torch)
     return [*folded, layers[-1]]
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_classification
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -337,6 +338,23 @@ def test_quasi_bagging_of_one_group_is_the_base_classifier():
     model = QuasiBaggingClassifier(LogisticRegression()).fit(X, y)
     base = LogisticRegression().fit(X[:40], y[:40])
     np.testing.assert_allclose(model.predict_proba(X), base.predict_proba(X), atol=1e-9)
+
+
+def test_quasi_bagging_weights_are_repeated_rows():
+    X, y = make_classification(120, weights=[0.8], random_state=0)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    copies = np.repeat(np.arange(len(y)), weight)
+    model = QuasiBaggingClassifier(LogisticRegression(tol=1e-8), n_groups=1)
+    weighted = clone(model).fit(X, y, weight)
+    repeated = clone(model).fit(X[copies], y[copies])
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-5)
+    # In several groups the shares of the classes are those of the weights, and a row of weight 0 is in none.
+    several = clone(model).set_params(n_groups=4, random_state=0).fit(X, y, weight)
+    assert all((weight[rows] > 0).all() for rows in several.group_rows_)
+    doubled = clone(several).fit(X, y, 2.0 * weight)
+    np.testing.assert_allclose(several._log_shares, doubled._log_shares)
+    with pytest.raises(ValueError, match="does not take sample_weight"):
+        QuasiBaggingClassifier(KNeighborsClassifier()).fit(X, y, weight)
 
 
 def test_quasi_bagging_repeats_jobs_and_classes():

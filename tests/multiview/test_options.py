@@ -13,9 +13,9 @@ from sklearn.neighbors import kneighbors_graph
 from fewlabel import BalancedMultiviewClassifier, MultiviewKernelClassifier
 from fewlabel.multiview import _spaces
 from fewlabel.multiview._basis import ViewKernel
-from fewlabel.multiview._losses import make_loss
-from fewlabel.multiview._spaces import LandmarkSpace, RowSpace, choose_landmarks
-from fewlabel.multiview._system import Penalties, neighbor_graph
+from fewlabel.multiview._losses import HingeLoss, SquaredLoss
+from fewlabel.multiview._spaces import ALL_ROWS, LandmarkSpace, RowSpace, choose_landmarks
+from fewlabel.multiview._system import LabeledRows, Penalties, neighbor_graph
 from reference import multiview as reference
 from reference.multiview import VIEWS, few_rows
 
@@ -50,13 +50,12 @@ def test_systems_of_the_rows_are_the_system_of_rows_times_views(seed, gammas, la
     rows, all_landmarks = RowSpace(views, kernels, 1), LandmarkSpace(views, kernels, np.arange(20))
     weights, outputs, held = np.array([0.5, 0.2, 0.3])[:n_views], [], []
     for space in (rows, all_landmarks):
-        made = make_loss(loss, 2) if loss == "squared" else make_loss(loss, 2, tol=1e-10, max_iter=50_000)
-        found, held_out = space.system(None, penalties).learn(
-            np.arange(8), y[:8], np.full(8, 1 / 8), made, weights, held_out=True
-        )
+        made = SquaredLoss(2) if loss == "squared" else HingeLoss(2, tol=1e-10, max_iter=50_000)
+        labeled = LabeledRows(np.arange(8), y[:8], np.full(8, 1 / 8))
+        found, held_out = space.system(ALL_ROWS, penalties).learn(labeled, made, weights)
         outputs.append(space.outputs(found, weights))
         held.append(held_out)
-        parts = zip(weights, kernels, views, space.landmarks, space.coefficients(found))
+        parts = zip(weights, kernels, views, space.landmarks, space.landmark_coefficients(found))
         direct = sum(c * kernel(X, landmarks) @ a for c, kernel, X, landmarks, a in parts)
         np.testing.assert_allclose(outputs[-1], direct, atol=1e-6)
     tolerance = 1e-6 if loss == "squared" else 2e-3

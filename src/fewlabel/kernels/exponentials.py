@@ -5,12 +5,14 @@ import numpy as np
 from fewlabel.jit import njit
 
 _CHUNK = 512  # numbers at a time, which stay in the fastest cache
-_LEAST = -708.0  # exp of less is below the smallest normal number, and counts as 0
+# Exp of less is below the smallest normal number, and counts as 0.
+_LEAST = -708.0
 _LOG2_E = 1.4426950408889634
 # Their sum is ln 2. The first has few digits, so that its products with small integers are exact.
 _LN2_HIGH = 0.6931471803691238
 _LN2_LOW = 1.9082149292705877e-10
-_ROUNDING = 1.5 * 2.0**52  # added to a small number, it leaves the nearest integer in the last bits
+# Added to a small number, it leaves the nearest integer in the last bits.
+_ROUNDING = 1.5 * 2.0**52
 _BIAS = 1023  # of the exponent of a double
 
 

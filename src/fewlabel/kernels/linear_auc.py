@@ -50,12 +50,15 @@ def pair_sums(s, u, t, v, width, squared):
     last = np.empty(m, np.int64)
     totals = np.zeros(3)
     lo = hi = t.size
-    w0 = w1 = w2 = 0.0  # sums of v, v x, v x^2 over the curved part t[lo:hi]
-    l0 = l1 = 0.0  # sums of v, v x over the linear part t[hi:]
+    # Sums of v, v x, v x^2 over the curved part t[lo:hi].
+    w0 = w1 = w2 = 0.0
+    # Sums of v, v x over the linear part t[hi:].
+    l0 = l1 = 0.0
     for i in range(m - 1, -1, -1):
         low = s[i] - 1.0
         high = low + width
-        step = s[i + 1] - s[i] if i < m - 1 else 0.0  # by which all x grow from the row before
+        # All x grow by it from the row before.
+        step = s[i + 1] - s[i] if i < m - 1 else 0.0
         l1 += step * l0
         # From the curved to the linear part; their x still lack the step.
         while hi > lo and t[hi - 1] >= high:
@@ -90,7 +93,8 @@ def pair_sums(s, u, t, v, width, squared):
             totals[0] += u[i] * w2
             totals[1] += u[i] * w2
         else:
-            slopes[i] = max(w1, 0.0) / width + l0  # rounding may leave w1 just below zero
+            # Rounding may leave w1 just below zero.
+            slopes[i] = max(w1, 0.0) / width + l0
             totals[0] += u[i] * (w1 + l1)
             totals[1] += u[i] * (0.5 * w2 / width + l1 - 0.5 * width * l0)
             totals[2] += u[i] * (w1 - w2 / width)
@@ -151,7 +155,8 @@ def coordinate_steps(rows, pairs, duals, w, scale, squared, averages, dual_sum):
     float
         The same after the steps.
     """
-    X, positives, negatives = rows  # once: reading a field costs as much as a short row
+    # Once: reading a field costs as much as a short row.
+    X, positives, negatives = rows
     drift, sums = averages
     n = negatives.size
     for pair in pairs:
@@ -197,7 +202,8 @@ def stochastic_steps(rows, pairs, v, t, alpha, squared, duals):
         i = positives[pair // n]
         j = negatives[pair % n]
         margin, norm = _measure(X, i, j, v)
-        margin /= max(t, 1)  # before the first step v is zero
+        # Before the first step v is zero.
+        margin /= max(t, 1)
         t += 1
         dual = _dual_step(0.0, margin, norm / (alpha * t), squared)
         if duals.size:
@@ -346,7 +352,8 @@ def _dual_step(old, margin, curvature, squared):
     if squared:
         return max(old + (1.0 - margin - 0.5 * old) / (curvature + 0.5), 0.0)
     if curvature == 0.0:
-        return 1.0  # equal rows: the loss is 1 for any w, and so is its dual variable
+        # Equal rows: the loss is 1 for any w, and so is its dual variable.
+        return 1.0
     return min(max(old + (1.0 - margin) / curvature, 0.0), 1.0)
 
 

@@ -35,7 +35,8 @@ def hashes(bits, columns, indptr):
     total = np.zeros(indptr.size - 1, np.uint64)
     for i in range(total.size):
         for e in range(indptr[i], indptr[i + 1]):
-            if bits[e] != 0:  # so that dense and sparse rows have the same number
+            # Zeros do not count, so that dense and sparse rows have the same number.
+            if bits[e] != 0:
                 total[i] += _mix(bits[e] ^ _mix(np.uint64(columns[e] + 1)))
     return total
 

@@ -192,7 +192,8 @@ class LinearAUCClassifier(LinearRanker):
     0.007
     """
 
-    _continued = "_stream"  # which has the parameters that it was started with
+    # The stream has the parameters that it was started with.
+    _continued = "_stream"
     _parameter_constraints: dict = {
         **KernelBasis._basis_constraints,
         "alpha": [POSITIVE],
@@ -298,7 +299,8 @@ class LinearAUCClassifier(LinearRanker):
             raise ValueError(f"solver={self.solver!r} does not support sample_weight: use solver='exact'")
         self._set_basis(X, check_random_state(self.random_state))
         labeled = signs != 0
-        if not labeled.all():  # a copy of all rows would be for nothing
+        # Not a copy of all rows for nothing.
+        if not labeled.all():
             X = X[labeled]
             weight = weight_at(weight, labeled)
         F = self._features(X)
@@ -350,7 +352,8 @@ class LinearAUCClassifier(LinearRanker):
         """The stream of the last call, or a new one."""
         if hasattr(self, "_stream"):
             return Stream.resume(self._stream)
-        if hasattr(self, "coef_"):  # a fit that does not continue another has dropped it
+        # A fit that does not continue another has dropped its coefficients.
+        if hasattr(self, "coef_"):
             raise ValueError("this model was saved without the state of its stream: fit a new model")
         squared = self.loss == "squared_hinge"
         return Stream(self.solver, self.alpha, squared, self.buffer_size, n_features, n_pairs, self._draw_seed())

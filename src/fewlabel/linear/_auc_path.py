@@ -200,7 +200,8 @@ class LinearAUCClassifierCV(LinearRanker):
             self._set_basis(X if weight is None else X[weight > 0], check_random_state(self.random_state))
             X = self._features(X)
         if weight is not None:
-            signs = np.where(weight > 0, signs, 0)  # neither the folds nor the rows of a path hold rows of weight 0
+            # Neither the folds nor the rows of a path hold rows of weight 0.
+            signs = np.where(weight > 0, signs, 0)
 
         def path(rows, alphas):
             rows = rows[signs[rows] != 0]
@@ -239,7 +240,8 @@ def _control(loss, tol, max_iter, random_state):
 def labeled_folds(cv, signs, seed):
     """Return training and test rows of each fold: `cv` folds of the labeled rows, or those of a splitter."""
     y = np.where(signs == 0, -1, signs > 0)
-    X = np.zeros((len(y), 1))  # splitters only count its rows
+    # Splitters only count its rows.
+    X = np.zeros((len(y), 1))
     if not isinstance(cv, numbers.Integral):
         splits = cv.split(X, y) if hasattr(cv, "split") else cv
         return [(train, test[signs[test] != 0]) for train, test in splits]

@@ -8,7 +8,8 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from fewlabel.base import COUNT, POSITIVE, StrOptions
 
 _MOST_COMPARED = 500  # rows between which the median distance is computed
-_DEPENDENT = 1e-10  # an eigenvalue below this share of the largest is rounding error
+# An eigenvalue below this share of the largest is rounding error.
+_DEPENDENT = 1e-10
 
 
 class KernelBasis:

@@ -13,23 +13,33 @@ from scipy.sparse.linalg import LinearOperator, cg
 from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.thread_limits import blas_threads
 
-_WIDEST = 2.0  # at w = 0 every pair is then in the curved part, so the first step is a least-squares solution
-_SHARPEN = 0.125  # smallest factor of the width from one step to the next
+# At w = 0 every pair is then in the curved part, so the first step is a least-squares solution.
+_WIDEST = 2.0
+# Smallest factor of the width from one step to the next.
+_SHARPEN = 0.125
 _MANY_ROWS = 50_000  # with more rows, a tenth of them is solved first
 # Upper bound of a squared value over the penalty: sums of these, and of their products, stay finite.
 _LARGEST = 1e200
-_PATIENCE = 30  # steps without a smaller gap: only rounding errors are left
+# Steps without a smaller gap: only rounding errors are left.
+_PATIENCE = 30
 _DIRECT = 1000  # largest number of columns for a dense Hessian
-_MEMORY = 20  # pairs of a step and a change of the gradient that L-BFGS keeps
-_STEPS_PER_ITERATION = 10  # L-BFGS steps that cost about as much as a Newton step by conjugate gradients
-_WIDE = 3000  # largest number of rows for which more columns than rows are rotated away
+# Pairs of a step and a change of the gradient that L-BFGS keeps.
+_MEMORY = 20
+# L-BFGS steps that cost about as much as a Newton step by conjugate gradients.
+_STEPS_PER_ITERATION = 10
+# Largest number of rows for which more columns than rows are rotated away.
+_WIDE = 3000
 _CELLS_WORTH_THREADS = 5_000_000
-_LEAST_PROGRESS = 0.999  # a gap that is not below this share of the smallest one counts as no smaller
-_FLATTER = 0.2  # share of the first slope at which a line search ends
+# A gap that is not below this share of the smallest one counts as no smaller.
+_LEAST_PROGRESS = 0.999
+# Share of the first slope at which a line search ends.
+_FLATTER = 0.2
 _MOST_TRIALS = 30  # lengths that a line search tries
-_ACCURACY = 0.1  # relative residual at which conjugate gradients stop: a better direction is not worth the products
+# Relative residual at which conjugate gradients stop: a better direction is not worth the products.
+_ACCURACY = 0.1
 _MOST_PRODUCTS = 250  # of conjugate gradients, in a step
-_HESSIAN_CELLS = 500_000  # cells of each class that a Hessian is computed from, but at least 20 rows per column
+# Cells of each class that a Hessian is computed from, but at least 20 rows per column.
+_HESSIAN_CELLS = 500_000
 
 
 class Solution(NamedTuple):
@@ -288,13 +298,15 @@ class _DenseNewton(_Newton):
             self._rows = _sample(risk.positive, size, rng)
             self._risk = PairRisk(risk.positive[self._rows], risk.row_weight[self._rows], risk.squared)
         self._Z = X[self._rows].astype(np.float64)
-        self._Z -= self._Z.mean(axis=0)  # the mean cancels in the pairs, but would cost digits in the sums
+        # The mean cancels in the pairs, but would cost digits in the sums.
+        self._Z -= self._Z.mean(axis=0)
 
     def direction(self, w, scores, value, gradient, alpha, width):
         """Return the step."""
         if not self._is_sampled:
             return self._solve(value, gradient, alpha, width)
-        with blas_threads(1):  # the matrix of a sample is small
+        # The matrix of a sample is small.
+        with blas_threads(1):
             return self._solve(self._risk(scores[self._rows], width), gradient, alpha, width)
 
     def _solve(self, value, gradient, alpha, width):

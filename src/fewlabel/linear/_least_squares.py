@@ -22,7 +22,8 @@ from fewlabel.linear.moments import SIGNS, Moments, group_means, group_moments, 
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
-_ALPHAS = np.logspace(-4, 2, 13)  # multiples of the mean eigenvalue of the quadratic term
+# Multiples of the mean eigenvalue of the quadratic term.
+_ALPHAS = np.logspace(-4, 2, 13)
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
 
 
@@ -213,7 +214,8 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         seen = moments.weight[[1, 0]]
         if seen.all():
             self._fit_moments(moments)
-        else:  # rows cannot be ranked before both classes have been seen
+        else:
+            # Rows cannot be ranked before both classes have been seen.
             self.coef_ = np.zeros((1, F.shape[1]))
             self.psd_fixed_ = False
         labeled = (signs != 0) & (weight > 0)
@@ -313,7 +315,8 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
             least = eigsh(system, 1, which="SA", return_eigenvectors=False)[0]
             self.psd_fixed_ = bool(least <= 0)
             if self.psd_fixed_:
-                ridge -= least - self.alpha_  # no eigenvalue is then below that of the penalty
+                # No eigenvalue is then below that of the penalty.
+                ridge -= least - self.alpha_
         coef, failed = cg(system, h, rtol=1e-8, maxiter=10 * X.shape[1])
         if failed:
             warnings.warn(

@@ -72,7 +72,8 @@ class PairRisk:
         """Return the `PairValue` at the given scores; the hinge is smoothed over `width`."""
         width = np.inf if self.squared else width
         positives, negatives = self.rows
-        center = scores[positives].mean()  # a common shift of all scores only affects rounding
+        # A common shift of all scores only affects rounding.
+        center = scores[positives].mean()
         s = scores[positives] - center
         t = center - scores[negatives]
         by_s = np.argsort(s)

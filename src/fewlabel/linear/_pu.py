@@ -17,7 +17,8 @@ from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
 
 _CLOSE = 1e-9  # two weights of the risk of the negatives
-_LEVEL = 1e-6  # a risk of the negatives counts as zero within this share of all risk
+# A risk of the negatives counts as zero within this share of all risk.
+_LEVEL = 1e-6
 
 
 def _logistic(z):
@@ -236,7 +237,8 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
 
         def objective(parameters):
             positives, negatives, gradient_positives, gradient_negatives = risk(parameters)
-            w = np.append(parameters[:-1], 0.0)  # the intercept is not penalized
+            # The intercept is not penalized.
+            w = np.append(parameters[:-1], 0.0)
             value = positives + t * negatives + 0.5 * self.alpha * (w @ w)
             return value, gradient_positives + t * gradient_negatives + self.alpha * w
 

@@ -16,9 +16,11 @@ from fewlabel.kernels.linear_auc import (
 from fewlabel.linear._exact import DualPoint, Solution, best_dual
 from fewlabel.linear._pairs import PairRisk
 
-MAX_PAIRS = 50_000_000  # the dual variables and a permutation of them then take 0.6 GB
+# The dual variables and a permutation of them then take 0.6 GB.
+MAX_PAIRS = 50_000_000
 _CHUNK = 1 << 16  # random pairs at a time
-_STEPS_PER_ROW = 20  # length of a pass of "msgd" if there are more than MAX_PAIRS pairs
+# Length of a pass of "msgd" if there are more than MAX_PAIRS pairs.
+_STEPS_PER_ROW = 20
 
 
 def sdcd(X, positive, alpha, *, squared, permuted, tol, max_iter, rng, average=False, init="zero", after=None):
@@ -48,7 +50,8 @@ def sdcd(X, positive, alpha, *, squared, permuted, tol, max_iter, rng, average=F
     dual_sum = float(np.sum(duals - 0.25 * duals**2 if squared else duals))
     no_means = Averages(np.zeros(0), np.zeros(2))
     means = Averages(np.zeros(X.shape[1]), np.zeros(2)) if average else no_means
-    first_kept = max_iter * n_pairs // 2  # T_0 of the lemma is half of the steps
+    # T_0 of the lemma is half of the steps.
+    first_kept = max_iter * n_pairs // 2
     n_steps = 0
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         for pairs in _permuted(n_pairs, rng) if permuted else _drawn(n_pairs, n_pairs, rng):
@@ -98,9 +101,11 @@ class Stream:
         self.buffer_size = buffer_size
         self.scale = 1.0 / (alpha * n_pairs)
         self.seed = seed
-        self.w = np.zeros(n_features)  # "msgd": times the number of steps, so that it need not be scaled
+        # With "msgd" times the number of steps, so that it need not be scaled in each.
+        self.w = np.zeros(n_features)
         self.n_steps = 0  # of "msgd"
-        self.tally = np.zeros(3)  # of the dual variables of all passes
+        # Sum, sum of squares and largest of the dual variables of all passes.
+        self.tally = np.zeros(3)
         self.n_calls = 0
         self.n_passes = 0
         self.forget_rows()
@@ -211,7 +216,8 @@ class Stream:
         variables of a pair add up over the passes, so that the largest is at most the sum of the largest of the passes,
         and the sum of squares at most the number of passes times the sum over them.
         """
-        ratio = self.scale * self.alpha * n_pairs  # from the expected number of pairs to that of the objective
+        # From the expected number of pairs to that of the objective.
+        ratio = self.scale * self.alpha * n_pairs
         total, squares, largest = self.tally
         linear = ratio * total / n_pairs
         bend = 0.5 * self.alpha * (self.w @ self.w)
@@ -235,7 +241,8 @@ def certificate(X, risk, w, alpha, own=None):
     for width in (1.0,) if risk.squared else (1.0, 0.1, 0.01):
         value = risk(scores, width)
         v = X.T @ value.pull / alpha
-        linear = value.pull[risk.positive].sum()  # c times the slopes has the dual value c * linear - c^2 * bend
+        # The slopes times c have the dual value c * linear - c^2 * bend.
+        linear = value.pull[risk.positive].sum()
         bend = 0.5 * alpha * (v @ v)
         if risk.squared:
             bend += value.loss

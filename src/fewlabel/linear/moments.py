@@ -7,7 +7,8 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import issparse
 
 SIGNS = (1, -1, 0)  # of the groups: positives, negatives, unlabeled rows
-_TINY = 1e-300  # instead of the weight of an empty group, whose moments are 0
+# Instead of the weight of an empty group, whose moments are 0.
+_TINY = 1e-300
 
 
 class Moments(NamedTuple):
@@ -51,7 +52,8 @@ def group_moments(F, signs, weight=None):
             products = (rows.T @ rows.multiply(row_weight[:, None])).toarray()
             scatter[group] = products - moments.weight[group] * np.outer(mean, mean)
         else:
-            centered = rows - mean  # before the squares, so that no digits cancel
+            # Before the squares, so that no digits cancel.
+            centered = rows - mean
             scatter[group] = centered.T @ (row_weight[:, None] * centered)
     return moments._replace(scatter=scatter)
 
@@ -102,7 +104,8 @@ def pair_terms(risk, moments, gamma, prior):
     else:
         group, other_share, toward = 1, prior, below
     repeats = moments.squares[group] / moments.weight[group] ** 2
-    unbiased = 1 / (1 - repeats) if repeats < 1 else 1.0  # leaves out the pairs of a row with itself
+    # Leaves out the pairs of a row with itself.
+    unbiased = 1 / (1 - repeats) if repeats < 1 else 1.0
     unlabeled_share = size / other_share
     shares = np.array([1 - size, 1 - size, unlabeled_share])
     shares[group] += unlabeled_share * (1 - 2 * (1 - other_share) * unbiased)
@@ -126,7 +129,8 @@ def solve(risk, moments, gamma, prior, alphas):
         try:
             factor = cho_factor(H + alphas[0] * np.eye(len(h)))
             return cho_solve(factor, h)[None], False
-        except np.linalg.LinAlgError:  # an indefinite risk: its eigenvalues say by how much
+        except np.linalg.LinAlgError:
+            # An indefinite risk: its eigenvalues say by how much.
             pass
     values, vectors = eigh(H)
     projected = vectors.T @ h

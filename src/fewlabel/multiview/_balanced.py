@@ -9,16 +9,15 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from fewlabel.base import HasMethods, Interval, StrOptions, fit_context, set_random_states
+from fewlabel.base import COUNT, NON_NEGATIVE, SHARE, HasMethods, StrOptions, fit_context, set_random_states
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read
 from fewlabel.multiview._groups import count_parts, deal
-from fewlabel.multiview._model import COUNT, NON_NEGATIVE, MultiviewClassifier, mean_auc
+from fewlabel.multiview._model import LARGEST_SEED, MultiviewClassifier, mean_auc
 from fewlabel.multiview._quasi_bagging import QuasiBaggingClassifier
+from fewlabel.multiview._system import LabeledRows
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
-
-_LARGEST_SEED = np.iinfo(np.int32).max
 
 
 class BalancedMultiviewClassifier(MultiviewClassifier):
@@ -159,7 +158,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         **MultiviewClassifier._parameter_constraints,
         "n_groups": [COUNT, StrOptions({"balanced"})],
         "initial": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
-        "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
+        "prior": [SHARE, None],
         "view_weights": [StrOptions({"uniform"}), "array-like"],
         "max_iter": [COUNT],
         "tol": [NON_NEGATIVE],
@@ -255,39 +254,50 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: pass both or neither")
         X, codes, weight = self._read_rows(X, y, sample_weight)
-        self._fit(X, codes, weight, None if X_val is None else self._read_validation(X_val, y_val))
+        validation = None if X_val is None else self._read_validation(X_val, y_val)
+        self._fit(X, codes, np.ones(len(X)) if weight is None else weight, validation)
         return self
 
     def _fit(self, X, codes, weight, validation):
-        counts = np.bincount(codes[codes >= 0])
+        is_free = codes < 0
+        free_rows = X[is_free]
+        counts = np.bincount(codes[~is_free])
         self.n_groups_, parts = count_parts(counts, self.n_groups)
         shares = self._shares(counts)
         rows = self._prepare(X, codes, self.n_groups_)
         guess = np.full(len(X), -1)
-        free = codes < 0
-        if free.any():
-            guess[free] = label_by_share(self._first_scores(X, codes, weight), shares)
-        of_rows = np.ones(len(rows.codes)) if weight is None else weight[rows.origin]
-        run = _Run(self, rows, parts, of_rows, validation)
-        penalties = self._choose_penalties(lambda p: run.round(guess[rows.origin], 1, p).score)
-        repeat = bool(free.any() and (penalties.gamma_B or penalties.gamma_W))
+        if is_free.any():
+            guess[is_free] = label_by_share(self._first_scores(X, codes, weight), shares)
+        rounds = _Rounds(self, rows, parts, weight[rows.origin], validation)
+        penalties = self._choose_penalties(lambda tried: rounds.run(guess[rows.origin], 1, tried).score)
+        # Without a penalty on unlabeled rows, the labels that they are given change nothing.
+        repeat = is_free.any() and (penalties.gamma_B > 0 or penalties.gamma_W > 0)
         self.history_ = []
-        for iteration in range(1, (self.max_iter if repeat else 1) + 1):
-            found = run.round(guess[rows.origin], iteration, penalties)
-            self._keep(rows.space, found.coefficients, found.held_out, codes[codes >= 0], 1.0 / parts)
+        for iteration in range(1, self.max_iter + 1 if repeat else 2):
+            result = rounds.run(guess[rows.origin], iteration, penalties)
+            self._keep(rows.space, result.coefficients, result.held_out, rounds.codes, 1.0 / parts)
             n_changed = 0
-            if free.any():
-                outputs = found.outputs[run.free] @ self._readout if self._uses_unlabeled else self._decide(X[free])
-                new = label_by_share(outputs, shares)
-                n_changed = int((new != guess[free]).sum())
-                guess[free] = new
-            self.history_.append({"iter": iteration, "score": found.score, "n_changed": n_changed})
-            self._report(self.history_[-1])
-            if n_changed == 0 or (iteration > 1 and abs(found.score - self.history_[-2]["score"]) < self.tol):
+            if is_free.any():
+                # The outputs of these rows are known.
+                if self._uses_unlabeled:
+                    scores = result.outputs[rounds.free] @ self._readout
+                else:
+                    scores = self._decide(free_rows)
+                labels = label_by_share(scores, shares)
+                n_changed = int((labels != guess[is_free]).sum())
+                guess[is_free] = labels
+            self.history_.append({"iter": iteration, "score": result.score, "n_changed": n_changed})
+            if self.verbose:
+                print(
+                    f"[{type(self).__name__}] round {iteration}: AUC {result.score:.4f}, {n_changed} labels changed",
+                    flush=True,
+                )
+            if n_changed == 0 or (iteration > 1 and abs(result.score - self.history_[-2]["score"]) < self.tol):
                 break
+            # The next round has other groups.
             rows.space.forget_graphs()
         self.n_iter_ = iteration
-        self.transduction_ = self.classes_[np.where(free, guess, codes)]
+        self.transduction_ = self.classes_[np.where(is_free, guess, codes)]
 
     def _shares(self, counts):
         if self.prior is None:
@@ -298,39 +308,33 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
 
     def _read_validation(self, X_val, y_val):
         labels = read(y_val)
-        known = labels.codes >= 0
-        unknown = [c for c in labels.classes.tolist() if c not in self.classes_.tolist()]
-        if unknown or len(labels.classes) < 2:
+        unknown = np.setdiff1d(labels.classes, self.classes_)
+        if len(unknown) or len(labels.classes) < 2:
             raise LabelError(
                 f"y_val holds the classes {labels.classes.tolist()}, but should hold two or more of the classes of y, "
                 f"{self.classes_.tolist()}, and no others"
             )
-        codes = np.searchsorted(self.classes_, labels.classes)[labels.codes]
-        return self._validate(X_val, reset=False)[known], codes[known]
+        is_known = labels.codes >= 0
+        codes = np.searchsorted(self.classes_, labels.classes)[labels.codes[is_known]]
+        return self._validate(X_val, reset=False)[is_known], codes
 
     def _first_scores(self, X, codes, weight):
         """Scores of all classes for the unlabeled rows, by a classifier fitted to the labeled rows."""
         model = QuasiBaggingClassifier(n_jobs=self.n_jobs) if self.initial is None else clone(self.initial)
         rng = check_random_state(self.random_state)
-        set_random_states(model, np.random.RandomState(rng.randint(_LARGEST_SEED)))
-        known = codes >= 0
-        takes_weights = weight is not None and has_fit_parameter(model, "sample_weight")
-        model.fit(X[known], self.classes_[codes[known]], **({"sample_weight": weight[known]} if takes_weights else {}))
+        set_random_states(model, np.random.RandomState(rng.randint(LARGEST_SEED)))
+        is_known = codes >= 0
+        options = {}
+        if (weight != 1.0).any() and has_fit_parameter(model, "sample_weight"):
+            options["sample_weight"] = weight[is_known]
+        model.fit(X[is_known], self.classes_[codes[is_known]], **options)
         if hasattr(model, "predict_proba"):
-            return model.predict_proba(X[~known])
-        scores = model.decision_function(X[~known])
+            return model.predict_proba(X[~is_known])
+        scores = model.decision_function(X[~is_known])
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
-    def _report(self, entry):
-        if self.verbose:
-            print(
-                f"[{type(self).__name__}] round {entry['iter']}: AUC {entry['score']:.4f}, "
-                f"{entry['n_changed']} labels changed",
-                flush=True,
-            )
 
-
-class _Round(NamedTuple):
+class _RoundResult(NamedTuple):
     """What a round finds: the mean coefficients of the groups, the outputs of all rows, held-out ones, their AUC."""
 
     coefficients: list
@@ -339,59 +343,73 @@ class _Round(NamedTuple):
     score: float
 
 
-class _Run:
+class _Rounds:
     """The rounds: draw groups, fit them, and score labeled rows by models that were not fitted to them."""
 
     def __init__(self, model, rows, parts, weight, validation):
-        self.model, self.rows, self.parts, self.validation = model, rows, parts, validation
+        self.model = model
+        self.space = rows.space
+        self.parts = parts
+        self.validation = validation
         self.labeled = np.flatnonzero(rows.codes >= 0)
         self.free = np.flatnonzero(rows.codes < 0)
-        self.codes, self.weight = rows.codes[self.labeled], weight[self.labeled]
-        self.loss = model._make_loss()
-        self.seed = check_random_state(model.random_state).randint(_LARGEST_SEED)
+        self.codes = rows.codes[self.labeled]
+        self.weight = weight[self.labeled]
+        self.losses = model._make_losses()
+        self.seed = check_random_state(model.random_state).randint(LARGEST_SEED)
 
-    def round(self, guess, iteration, penalties):
+    def run(self, guess, iteration, penalties):
         """Fit the groups of a round."""
-        model, space = self.model, self.rows.space
+        model = self.model
         rng = np.random.RandomState([self.seed, iteration])
         # Labeled rows first, so that their groups do not depend on the unlabeled rows.
-        known = deal(self.codes, self.parts, model.n_groups_, rng)
-        free = deal(guess[self.free], self.parts, model.n_groups_, rng)
-        groups = [(own, self.free[others]) for own, others in zip(known, free)]
-        fits = list(map_in_threads(lambda group: self._fit_group(*group, penalties), groups, model.n_jobs))
-        coefficients = [np.hstack(of_view) for of_view in zip(*(found for found, _ in fits))]
-        outputs = space.outputs(coefficients, model.view_weights_)
-        by_group = outputs.reshape(len(outputs), len(fits), -1)
-        held_out = self._held_out(known, [held for _, held in fits], by_group[self.labeled])
-        mean = [of_view.reshape(len(of_view), len(fits), -1).mean(axis=1) for of_view in coefficients]
+        labeled_groups = deal(self.codes, self.parts, model.n_groups_, rng)
+        free_groups = deal(guess[self.free], self.parts, model.n_groups_, rng)
+
+        def fit_group(g):
+            return self._fit_group(labeled_groups[g], self.free[free_groups[g]], penalties)
+
+        fits = list(map_in_threads(fit_group, range(model.n_groups_), model.n_jobs))
+        n_groups = len(fits)
+        by_view = zip(*(coefficients for coefficients, _ in fits))
+        # One product gives the outputs of all groups.
+        side_by_side = [np.hstack(of_groups) for of_groups in by_view]
+        outputs = self.space.outputs(side_by_side, model.view_weights_)
+        outputs = outputs.reshape(len(outputs), n_groups, -1)
+        inside = [held_out for _, held_out in fits]
+        held_out = self._held_out(labeled_groups, inside, outputs[self.labeled])
+        mean = [of_view.reshape(len(of_view), n_groups, -1).mean(axis=1) for of_view in side_by_side]
         if self.validation is None:
             score = mean_auc(held_out @ model._readout, self.codes, self.weight)
         else:
-            model._keep(space, mean, held_out, self.codes, 1.0 / self.parts)
+            model._keep(self.space, mean, held_out, self.codes, 1.0 / self.parts)
             X, codes = self.validation
             score = mean_auc(model._decide(X), codes)
-        return _Round(mean, by_group.mean(axis=1), held_out, score)
+        return _RoundResult(mean, outputs.mean(axis=1), held_out, score)
 
     def _fit_group(self, own, others, penalties):
         group = np.concatenate([self.labeled[own], others])
         weight = self.weight[own] / self.weight[own].sum()
-        found, held_out = self.model._learn(
-            self.rows.space, group, np.arange(len(own)), self.codes[own], weight, self.loss, penalties
-        )
-        return self.rows.space.place(found, group), held_out
+        labeled = LabeledRows(np.arange(len(own)), self.codes[own], weight)
+        coefficients, held_out = self.model._learn(self.space, group, labeled, self.losses, penalties)
+        return self.space.place(coefficients, group), held_out
 
-    def _held_out(self, known, of_folds, by_group):
+    def _held_out(self, groups, inside, outputs):
         """Outputs of each labeled row: of the groups without it or, if it is in all groups, with its label held out."""
-        outside, inside = np.zeros((2, len(self.codes), by_group.shape[2]))
-        n_outside, n_inside = np.zeros((2, len(self.codes), 1))
-        for g, (own, held_out) in enumerate(zip(known, of_folds)):
-            out = np.ones(len(self.codes), dtype=bool)
-            out[own] = False
-            outside[out] += by_group[out, g]
-            n_outside[out] += 1
-            inside[own] += held_out
+        n_rows, n_groups, n_outputs = outputs.shape
+        total_outside = np.zeros((n_rows, n_outputs))
+        total_inside = np.zeros((n_rows, n_outputs))
+        n_inside = np.zeros((n_rows, 1))
+        for g, own in enumerate(groups):
+            is_outside = np.ones(n_rows, dtype=bool)
+            is_outside[own] = False
+            total_outside[is_outside] += outputs[is_outside, g]
+            total_inside[own] += inside[g]
             n_inside[own] += 1
-        return np.where(n_outside > 0, outside / np.maximum(n_outside, 1), inside / np.maximum(n_inside, 1))
+        n_outside = n_groups - n_inside
+        mean_outside = total_outside / np.maximum(n_outside, 1)
+        mean_inside = total_inside / np.maximum(n_inside, 1)
+        return np.where(n_outside > 0, mean_outside, mean_inside)
 
 
 def label_by_share(scores, shares):
@@ -409,12 +427,13 @@ def label_by_share(scores, shares):
     ndarray of shape (n_rows,)
         Class codes.
     """
-    codes = np.full(len(scores), -1)
-    order = np.argsort(shares, kind="stable")
-    for rank, k in enumerate(order[:-1]):
-        left = np.flatnonzero(codes < 0)
-        lead = scores[left, k] - scores[left][:, order[rank + 1 :]].max(axis=1)
-        n_taken = min(int(round(shares[k] * len(scores))), len(left))
-        codes[left[np.argsort(-lead, kind="stable")[:n_taken]]] = k
-    codes[codes < 0] = order[-1]
+    by_share = np.argsort(shares, kind="stable")
+    codes = np.full(len(scores), by_share[-1])
+    left = np.arange(len(scores))
+    for rank, code in enumerate(by_share[:-1]):
+        rivals = scores[left][:, by_share[rank + 1 :]].max(axis=1)
+        by_lead = np.argsort(rivals - scores[left, code], kind="stable")
+        n_taken = min(int(round(shares[code] * len(scores))), len(left))
+        codes[left[by_lead[:n_taken]]] = code
+        left = np.sort(left[by_lead[n_taken:]])
     return codes

@@ -1,5 +1,7 @@
 """Kernel functions of one view, in coordinates where their norm equals that of the coefficients."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
@@ -10,8 +12,11 @@ from sklearn.utils.extmath import row_norms
 
 from fewlabel.kernels.exponentials import exp_in_place
 
-_VALUES = 2**16  # kernel values at a time, which stay in the cache between their steps
-_DEPENDENT = 1e-12  # a landmark that the others span up to this share of the largest k(x, x) is redundant
+# Kernel values at a time, which stay in the cache between their steps.
+_VALUES = 2**16
+# A landmark that the others span up to this share of the largest k(x, x) is redundant.
+_DEPENDENT = 1e-12
+_MOST_COMPARED = 1000  # rows between which the median distance is computed
 
 
 class ViewBasis:
@@ -25,36 +30,37 @@ class ViewBasis:
 
     def __init__(self, landmarks, kernel):
         gram = kernel(landmarks, landmarks)
-        tol = max(_DEPENDENT, len(gram) * np.finfo(float).eps) * max(gram.diagonal().max(), 1e-300)
+        share = max(_DEPENDENT, len(gram) * np.finfo(float).eps)
+        tol = share * max(gram.diagonal().max(), 1e-300)
         factor, order, rank, _ = dpstrf(gram, lower=1, tol=tol, overwrite_a=1)
         rank = max(int(rank), 1)
         self.kernel = kernel
-        self.chosen = order[:rank] - 1
-        self.landmarks = landmarks[self.chosen]
+        self.landmarks = landmarks[order[:rank] - 1]
         self.factor = np.tril(factor[:rank, :rank])
-        if self.factor[0, 0] == 0.0:  # a kernel that is zero everywhere, such as the linear one of a zero row
+        # A kernel that is zero everywhere, such as the linear one of a zero row.
+        if self.factor[0, 0] == 0.0:
             self.factor[0, 0] = 1.0
 
-    @property
-    def size(self):
-        return len(self.landmarks)
-
     def coordinates(self, X):
-        """Return the coordinates of rows, of shape (n_rows, size)."""
-        return solve_triangular(self.factor, self.kernel(self.landmarks, X), lower=True, overwrite_b=True).T
+        """Return the coordinates of rows, of shape (n_rows, n_landmarks)."""
+        values = self.kernel(self.landmarks, X)
+        return solve_triangular(self.factor, values, lower=True, overwrite_b=True).T
 
     def coefficients(self, theta):
         """Return the coefficients :math:`a` of the landmarks for functions with coefficients `theta`."""
         return solve_triangular(self.factor, theta, lower=True, trans="T")
 
 
-class ViewKernel:
-    """A kernel with its parameters, as plain data, so that a model can be saved."""
+class ViewKernel(NamedTuple):
+    """A kernel with its parameters."""
 
-    def __init__(self, name, length_scale, degree, coef0):
-        self.name, self.length_scale, self.degree, self.coef0 = name, length_scale, degree, coef0
+    name: str
+    length_scale: float
+    degree: int
+    coef0: float
 
     def __call__(self, X, Y):
+        """Kernel values of all pairs of rows."""
         if self.name == "rbf":
             return _gaussian(X, Y, 0.5 / self.length_scale**2)
         if self.name == "linear":
@@ -64,8 +70,10 @@ class ViewKernel:
 
 def _gaussian(X, Y, gamma):
     r""":math:`\exp(-\gamma |x - y|^2)` of all rows, in less than half of the time of scikit-learn's kernel."""
-    center = Y.mean(axis=0)  # squares far from it would cancel
-    X, Y = X - center, Y - center
+    # Squares far from it would cancel.
+    center = Y.mean(axis=0)
+    X = X - center
+    Y = Y - center
     # One product of matrices gives -gamma (|x|^2 - 2 x'y + |y|^2).
     left = np.column_stack([2 * gamma * X, -gamma * row_norms(X, squared=True), np.full(len(X), -1.0)])
     right = np.column_stack([Y, np.ones(len(Y)), gamma * row_norms(Y, squared=True)]).T
@@ -76,11 +84,14 @@ def _gaussian(X, Y, gamma):
     return values
 
 
-def median_distance(X, rng, n_rows=1000):
+def median_distance(X, rng):
     """Return the median distance between rows, or between a sample of them; 1 if all are equal."""
-    few = X if len(X) <= n_rows else X[rng.choice(len(X), n_rows, replace=False)]
+    few = X if len(X) <= _MOST_COMPARED else X[rng.choice(len(X), _MOST_COMPARED, replace=False)]
     distances = pdist(few)
-    median = float(np.median(distances)) if len(distances) else 0.0
-    if median == 0.0:  # more than half of the rows are equal
-        median = float(distances.mean()) if len(distances) else 0.0
+    if len(distances) == 0:
+        return 1.0
+    median = float(np.median(distances))
+    # More than half of the rows are equal.
+    if median == 0.0:
+        median = float(distances.mean())
     return median if median > 0 else 1.0

@@ -6,7 +6,8 @@ import pandas as pd
 from fewlabel.columns import as_numbers, choose_nominal
 
 _MOST_LEVELS = 255
-_TINY = 1e-10  # a smaller standard deviation, relative to the largest value, is rounding error
+# A smaller standard deviation, relative to the largest value, is rounding error.
+_TINY = 1e-10
 
 
 def learn_coding(table, categorical):
@@ -15,14 +16,20 @@ def learn_coding(table, categorical):
     Numeric columns become z-scores, categorical ones (indicator - p) / sqrt(p) for each level of share p.
     """
     nominal = choose_nominal(categorical, table, parameter="categorical_features", by_type=_holds_numbers)
-    columns = [table.iloc[:, j] for j in range(table.shape[1])]
-    return [_learn_levels(column) if n else _learn_scale(column) for column, n in zip(columns, nominal)]
+    codings = []
+    for j, is_nominal in enumerate(nominal):
+        column = table.iloc[:, j]
+        codings.append(_learn_levels(column) if is_nominal else _learn_scale(column))
+    return codings
 
 
 def code(table, codings):
     """Return the coded columns, concatenated."""
-    coded = [_code(table.iloc[:, j], coding) for j, coding in enumerate(codings) if coding is not None]
-    return np.hstack(coded) if coded else np.empty((len(table), 0))
+    coded = [np.empty((len(table), 0))]
+    for j, coding in enumerate(codings):
+        if coding is not None:
+            coded.append(_code(table.iloc[:, j], coding))
+    return np.hstack(coded)
 
 
 def owners(codings):
@@ -37,17 +44,21 @@ def correlations_of_sample(Z, counts, codings):
     That coding shifts and rescales each column of `Z`, so that the moments of `Z` are sufficient.
     """
     shares = np.concatenate([coding["shares"] for coding in codings if coding is not None])
-    numeric = np.isnan(shares)
-    n = counts.sum()
-    mean = counts @ Z / n
-    second = Z.T @ (counts[:, None] * Z) / n - np.outer(mean, mean)
-    share = np.where(numeric, 1.0, shares)
-    drawn = share + np.sqrt(share) * mean  # for a level, its share in the sample
-    divisor = np.sqrt(np.where(numeric, second.diagonal(), drawn / share).clip(0.0))
-    present = divisor > _TINY
-    scale = np.where(present, 1.0 / np.where(present, divisor, 1.0), 0.0)
-    C = second * np.outer(scale, scale)
-    C[np.diag_indices_from(C)] += ~present * 1e-9  # a column that is constant in the sample may join any cluster
+    is_numeric = np.isnan(shares)
+    shares = np.where(is_numeric, 1.0, shares)
+    n_rows = counts.sum()
+    mean = counts @ Z / n_rows
+    covariance = Z.T @ (counts[:, None] * Z) / n_rows - np.outer(mean, mean)
+    # The shares of the levels in the sample.
+    drawn_shares = shares + np.sqrt(shares) * mean
+    variance = np.where(is_numeric, covariance.diagonal(), drawn_shares / shares)
+    divisor = np.sqrt(variance.clip(0.0))
+    varies = divisor > _TINY
+    scale = np.zeros(len(divisor))
+    scale[varies] = 1.0 / divisor[varies]
+    C = covariance * np.outer(scale, scale)
+    # A column that is constant in the sample may join any cluster.
+    C[np.diag_indices_from(C)] += ~varies * 1e-9
     return C
 
 
@@ -61,7 +72,9 @@ def _learn_scale(column):
     if len(present) == 0:
         return None
     mean = float(present.mean())
-    spread = float(np.sqrt(((present - mean) ** 2).sum() / len(values)))  # with missing values replaced by the mean
+    squares = ((present - mean) ** 2).sum()
+    # Missing values count as the mean.
+    spread = float(np.sqrt(squares / len(values)))
     if spread <= _TINY * np.abs(present).max():
         return None
     return {"levels": None, "mean": mean, "spread": spread, "shares": np.array([np.nan])}
@@ -84,9 +97,11 @@ def _learn_levels(column):
 
 def _code(column, coding):
     if coding["levels"] is None:
-        return np.nan_to_num((_numbers(column)[:, None] - coding["mean"]) / coding["spread"], nan=0.0)
+        scores = (_numbers(column) - coding["mean"]) / coding["spread"]
+        return np.nan_to_num(scores, nan=0.0)[:, None]
     root = np.sqrt(coding["shares"])
-    codes = pd.Index(coding["levels"]).get_indexer(_names(column))  # -1 if missing, or not seen in fit
+    # -1 if missing, or not seen in fit.
+    codes = pd.Index(coding["levels"]).get_indexer(_names(column))
     return (codes[:, None] == np.arange(len(root))) / root - root
 
 

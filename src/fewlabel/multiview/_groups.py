@@ -11,7 +11,8 @@ def count_parts(counts, n_groups):
     all classes. Among several rarest or largest classes the first counts.
     """
     counts = np.asarray(counts)
-    largest, rarest = int(counts.argmax()), int(counts.argmin())
+    largest = int(counts.argmax())
+    rarest = int(counts.argmin())
     if isinstance(n_groups, str):
         n_groups = max(1, round(counts[largest] / counts[rarest]))
     if n_groups > counts[largest]:
@@ -19,11 +20,12 @@ def count_parts(counts, n_groups):
             f"n_groups={n_groups} is more than the {counts[largest]} labeled rows of the largest class, so a group "
             "would have none of it: lower n_groups"
         )
-    parts = np.clip(np.round(n_groups * counts / counts[largest]).astype(int), 1, counts)
+    parts = np.ones(len(counts), dtype=int)
+    # Otherwise one of the classes of equal size is split, and the others stay whole.
     if counts[rarest] < counts[largest]:
+        in_proportion = np.round(n_groups * counts / counts[largest]).astype(int)
+        parts = np.clip(in_proportion, 1, counts)
         parts[rarest] = 1
-    else:  # classes of equal size: one is split, the others stay whole
-        parts[:] = 1
     parts[largest] = n_groups
     return int(n_groups), parts
 
@@ -46,5 +48,12 @@ def deal(codes, parts, n_groups, rng):
     list of ndarray
         Sorted row positions of each group.
     """
-    cut = [np.array_split(rng.permutation(np.flatnonzero(codes == k)), parts[k]) for k in range(len(parts))]
-    return [np.sort(np.concatenate([of_class[g % len(of_class)] for of_class in cut])) for g in range(n_groups)]
+    parts_by_class = []
+    for code, n_parts in enumerate(parts):
+        shuffled = rng.permutation(np.flatnonzero(codes == code))
+        parts_by_class.append(np.array_split(shuffled, n_parts))
+    groups = []
+    for g in range(n_groups):
+        members = [class_parts[g % len(class_parts)] for class_parts in parts_by_class]
+        groups.append(np.sort(np.concatenate(members)))
+    return groups

@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.class_weight import compute_class_weight
 
-from fewlabel.base import StrOptions, fit_context
-from fewlabel.multiview._model import COUNT, POSITIVE, MultiviewClassifier, mean_auc
+from fewlabel.base import COUNT, POSITIVE, StrOptions, fit_context
+from fewlabel.multiview._losses import SquaredLoss
+from fewlabel.multiview._model import MultiviewClassifier, mean_auc
+from fewlabel.multiview._spaces import ALL_ROWS
+from fewlabel.multiview._system import LabeledRows
 from fewlabel.types import MatrixLike, Seed
 
 
@@ -236,35 +239,40 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         return self
 
     def _fit(self, X, codes, sample_weight):
-        rows = self._prepare(X, codes)
-        labeled = np.flatnonzero(rows.codes >= 0)
-        codes = rows.codes[labeled]
-        of_class = self._weights_of_classes(codes)
-        weight = of_class[codes] if sample_weight is None else of_class[codes] * sample_weight[rows.origin[labeled]]
-        weight = weight / weight.sum()
-        loss = self._make_loss(**({} if self.loss == "squared" else {"tol": self.tol, "max_iter": self.max_iter}))
+        space, codes, origin = self._prepare(X, codes)
+        positions = np.flatnonzero(codes >= 0)
+        codes = codes[positions]
+        class_weight = self._weights_of_classes(codes)
+        weight = class_weight[codes]
+        if sample_weight is not None:
+            weight = weight * sample_weight[origin[positions]]
+        labeled = LabeledRows(positions, codes, weight / weight.sum())
+        losses = self._make_losses(tol=self.tol, max_iter=self.max_iter)
 
         def learn(penalties):
-            return self._learn(rows.space, None, labeled, codes, weight, loss, penalties)
+            return self._learn(space, ALL_ROWS, labeled, losses, penalties)
 
-        penalties = self._choose_penalties(lambda p: mean_auc(learn(p)[1] @ self._readout, codes, weight))
+        def score_of(penalties):
+            _, held_out = learn(penalties)
+            return mean_auc(held_out @ self._readout, codes, labeled.weight)
+
+        penalties = self._choose_penalties(score_of)
         if isinstance(self.view_weights, str) and self.view_weights == "learned":
-            system = rows.space.system(None, penalties)
-            self.view_weights_ = system.learn_view_weights(labeled, codes, weight, loss, self.view_weights_)
-        found, held_out = learn(penalties)
-        self._keep(rows.space, found, held_out, codes, of_class)
-        outputs = held_out @ self._readout
-        self.held_out_decision_ = 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
-        self.n_iter_ = loss.n_iter
+            # By the outputs of the classes, also where their matrix rotates them.
+            loss = losses[0] if self.output_matrix is None else SquaredLoss(len(self.classes_))
+            system = space.system(ALL_ROWS, penalties)
+            self.view_weights_ = system.learn_view_weights(labeled, loss, self.view_weights_)
+        coefficients, held_out = learn(penalties)
+        self._keep(space, coefficients, held_out, codes, class_weight)
+        self.held_out_decision_ = self._decisions(held_out @ self._readout)
+        self.n_iter_ = losses[0].n_iter
 
     def _weights_of_classes(self, codes):
-        names = np.arange(len(self.classes_))
         given = self.class_weight
         if isinstance(given, dict):
-            unknown = [name for name in given if name not in self.classes_.tolist()]
+            names = self.classes_.tolist()
+            unknown = [name for name in given if name not in names]
             if unknown:
-                raise ValueError(
-                    f"class_weight has keys {unknown}, which are not classes of y: use {self.classes_.tolist()}"
-                )
-            given = {k: given.get(name, 1.0) for k, name in enumerate(self.classes_.tolist())}
-        return compute_class_weight(given, classes=names, y=codes)
+                raise ValueError(f"class_weight has keys {unknown}, which are not classes of y: use {names}")
+            given = {code: given.get(name, 1.0) for code, name in enumerate(names)}
+        return compute_class_weight(given, classes=np.arange(len(self.classes_)), y=codes)

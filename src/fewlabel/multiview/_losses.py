@@ -14,48 +14,76 @@ from sklearn.exceptions import ConvergenceWarning
 from fewlabel.kernels.simplex import pass_over
 
 _N_FOLDS = 5  # for the held-out outputs
+# Passes of the hinge loss between two checks: the duality gap costs as much as a pass.
+_PASSES_PER_CHECK = 10
 
 
 class SquaredLoss:
-    """Squared loss |r_y - h|^2, with r_y of +1 for the class and -1 for the others; one column for two classes."""
+    """Squared loss |r_y - h|^2, with r_y of +1 for the class and -1 for the others; one column for two classes.
 
-    def __init__(self, n_classes, codes=None):
-        self.codes = np.array([[-1.0], [1.0]]) if n_classes == 2 else 2.0 * np.eye(n_classes) - 1.0
-        self.codes = self.codes if codes is None else codes
-        self.readout = np.array([[-0.5, 0.5]]) if n_classes == 2 else np.eye(n_classes)
+    Attributes
+    ----------
+    codes : ndarray of shape (n_classes, n_outputs)
+        What the outputs of each class should be.
+    readout : ndarray of shape (n_outputs, n_classes)
+        From the outputs to a score per class.
+    """
+
+    def __init__(self, n_classes):
         self.n_iter = 1
+        self.codes = _one_against_rest(n_classes)
+        self.readout = np.eye(n_classes)
+        if n_classes == 2:
+            self.codes = self.codes[:, 1:]
+            self.readout = np.array([[-0.5, 0.5]])
 
     def solve(self, Z, codes, weight):
         """Return the dual coefficients, of shape (n_rows, n_outputs)."""
         Y = self.codes[codes]
-        normal = cho_factor(Z.T @ (weight[:, None] * Z) + np.eye(Z.shape[1]), lower=True)
-        return weight[:, None] * (Y - Z @ cho_solve(normal, Z.T @ (weight[:, None] * Y)))
+        weighted = weight[:, None] * Z
+        normal = cho_factor(Z.T @ weighted + np.eye(Z.shape[1]), lower=True)
+        return weight[:, None] * (Y - Z @ cho_solve(normal, weighted.T @ Y))
 
 
 class HingeLoss:
-    r"""The simplex-cone hinge :math:`\sum_{k \ne y} \max(0, 1 / (P - 1) + \langle s_k, h \rangle)`, in the dual."""
+    r"""The simplex-cone hinge :math:`\sum_{k \ne y} \max(0, 1 / (P - 1) + \langle s_k, h \rangle)`, in the dual.
+
+    Attributes
+    ----------
+    codes, readout
+        As in `SquaredLoss`.
+    n_iter : int
+        Largest number of passes so far.
+    """
 
     def __init__(self, n_classes, tol=1e-6, max_iter=2000):
         self.simplex = simplex(n_classes)
         self.codes = np.ascontiguousarray(self.simplex.T)
         # <s_k, h> of all classes; for two classes s is (-1, 1), and half the difference is h itself.
         self.readout = 0.5 * self.simplex if n_classes == 2 else self.simplex
-        self.tol, self.max_iter = tol, max_iter
+        self.tol = tol
+        self.max_iter = max_iter
         self.n_iter = 0
 
     def solve(self, Z, codes, weight):
         """Return the dual coefficients, of shape (n_rows, n_outputs)."""
-        return -0.5 * self.dual(Z, codes, weight)[0] @ self.codes
+        alpha, _ = self.dual(Z, codes, weight)
+        return -0.5 * alpha @ self.codes
 
     def dual(self, Z, codes, weight):
         """Return the dual variables, of shape (n_rows, n_classes), and the duality gap."""
-        Z, codes = np.ascontiguousarray(Z), np.ascontiguousarray(codes, dtype=np.int64)
+        Z = np.ascontiguousarray(Z)
+        codes = np.ascontiguousarray(codes, dtype=np.int64)
         squares = np.einsum("ij,ij->i", Z, Z)
-        alpha, W = np.zeros((len(Z), self.simplex.shape[1])), np.zeros((len(self.simplex), Z.shape[1]))
-        rng, gap = np.random.RandomState(0), np.inf  # the order of the steps only affects the running time
+        n_outputs, n_classes = self.simplex.shape
+        alpha = np.zeros((len(Z), n_classes))
+        W = np.zeros((n_outputs, Z.shape[1]))
+        # The order of the steps only affects the running time.
+        rng = np.random.RandomState(0)
+        gap = np.inf
         for iteration in range(1, self.max_iter + 1):
             pass_over(Z, squares, codes, self.simplex, weight, rng.permutation(len(Z)), alpha, W)
-            if iteration % 10 == 0 or iteration == self.max_iter:
+            if iteration % _PASSES_PER_CHECK == 0 or iteration == self.max_iter:
                 gap = self.gap(Z, codes, weight, alpha)
                 if gap <= self.tol:
                     break
@@ -75,48 +103,49 @@ class HingeLoss:
         margin = 1.0 / (self.simplex.shape[1] - 1)
         losses = np.maximum(margin + Z @ W @ self.simplex, 0.0)
         losses[np.arange(len(codes)), codes] = 0.0
-        return float(weight @ losses.sum(axis=1) + 2.0 * (W**2).sum() - margin * alpha.sum())
+        primal = weight @ losses.sum(axis=1) + (W**2).sum()
+        dual = margin * alpha.sum() - (W**2).sum()
+        return float(primal - dual)
 
 
-class OutputMatrix:
-    r"""The kernel :math:`G(x, z) R` of all outputs together, for a positive semi-definite matrix R (squared loss).
+class RotatedLoss(SquaredLoss):
+    r"""Squared loss of the outputs in the direction of eigenvectors of a matrix R, which have the same eigenvalue.
 
-    In the coordinates of an eigenvector of R the outputs are separate problems, in which :math:`\gamma_A` is divided by
-    the eigenvalue; a direction whose eigenvalue is 0 has the output 0.
+    For the kernel :math:`G(x, z) R` the outputs are separate problems in these directions, in which :math:`\gamma_A` is
+    divided by the eigenvalue; a direction whose eigenvalue is 0 has the output 0.
     """
 
-    def __init__(self, R, n_classes, loss):
-        R = np.asarray(R, dtype=np.float64)
-        if loss != "squared":
-            raise ValueError(f"output_matrix is for loss='squared', but loss={loss!r}: set output_matrix=None")
-        if R.shape != (n_classes, n_classes) or not np.isfinite(R).all() or np.abs(R - R.T).max() > 1e-8:
-            raise ValueError(
-                f"output_matrix has shape {R.shape} and should be a symmetric matrix with a row per class: pass "
-                f"{n_classes} x {n_classes} numbers"
-            )
-        values, vectors = eigh(R)
-        if values[-1] <= 0 or values[0] < -1e-8 * values[-1]:
-            raise ValueError(
-                f"output_matrix has the eigenvalues {values.round(6).tolist()}, but none may be negative and not all "
-                "0: pass a covariance of the classes, for instance"
-            )
-        self._codes = 2.0 * np.eye(n_classes) - 1.0
-        self._parts = [
-            (value, vectors[:, values == value]) for value in np.unique(values) if value > 1e-10 * values[-1]
-        ]
+    def __init__(self, eigenvalue, vectors):
+        n_classes = len(vectors)
+        self.n_iter = 1
+        self.eigenvalue = eigenvalue
+        self.vectors = vectors
+        self.codes = _one_against_rest(n_classes) @ vectors
         # For two classes half the difference of the outputs, as without a matrix.
         self.readout = np.eye(2) / 2 - 0.25 if n_classes == 2 else np.eye(n_classes)
 
-    def learn(self, system_of, gamma_A, labels, view_weights):
-        """Return coefficients of the views and held-out outputs; `system_of` makes the system of a penalty."""
-        n_classes = len(self._codes)
-        found, held_out = [0.0] * len(view_weights), np.zeros((len(labels[1]), n_classes))
-        for value, vectors in self._parts:
-            loss = SquaredLoss(n_classes, self._codes @ vectors)
-            part, rest = system_of(gamma_A / value).learn(*labels, loss, view_weights, held_out=True)
-            found = [total + of_view @ vectors.T for total, of_view in zip(found, part)]
-            held_out += rest @ vectors.T
-        return found, held_out
+
+def rotated_losses(R, n_classes):
+    """Return a `RotatedLoss` per positive eigenvalue of a matrix R."""
+    R = np.asarray(R, dtype=np.float64)
+    if R.shape != (n_classes, n_classes) or not np.isfinite(R).all() or np.abs(R - R.T).max() > 1e-8:
+        raise ValueError(
+            f"output_matrix has shape {R.shape} and should be a symmetric matrix with a row per class: pass "
+            f"{n_classes} x {n_classes} numbers"
+        )
+    values, vectors = eigh(R)
+    largest = values[-1]
+    if largest <= 0 or values[0] < -1e-8 * largest:
+        raise ValueError(
+            f"output_matrix has the eigenvalues {values.round(6).tolist()}, but none may be negative and not all "
+            "0: pass a covariance of the classes, for instance"
+        )
+    positive = np.unique(values[values > 1e-10 * largest])
+    return [RotatedLoss(value, vectors[:, values == value]) for value in positive]
+
+
+def _one_against_rest(n_classes):
+    return 2.0 * np.eye(n_classes) - 1.0
 
 
 def simplex(n_classes):
@@ -124,11 +153,7 @@ def simplex(n_classes):
     return -np.sqrt(n_classes / (n_classes - 1)) * helmert(n_classes)
 
 
-def make_loss(name, n_classes, **parameters):
-    return SquaredLoss(n_classes) if name == "squared" else HingeLoss(n_classes, **parameters)
-
-
-def held_out(loss, Z, codes, weight):
+def held_out_outputs(loss, Z, codes, weight):
     """Return the outputs for each row of a model fitted to the other folds.
 
     The classes keep their total weights. Otherwise a class would have less weight in the models that score its own
@@ -139,8 +164,9 @@ def held_out(loss, Z, codes, weight):
     outputs = np.empty((len(codes), loss.codes.shape[1]))
     total = np.bincount(codes, weights=weight)
     for k in range(min(_N_FOLDS, len(codes))):
-        rest = fold != k
-        left = np.bincount(codes[rest], weights=weight[rest], minlength=len(total))
-        rescaled = weight[rest] * (total / np.where(left > 0, left, 1.0))[codes[rest]]
-        outputs[~rest] = Z[~rest] @ (Z[rest].T @ loss.solve(Z[rest], codes[rest], rescaled))
+        train = fold != k
+        left = np.bincount(codes[train], weights=weight[train], minlength=len(total))
+        rescale = total / np.where(left > 0, left, 1.0)
+        beta = loss.solve(Z[train], codes[train], weight[train] * rescale[codes[train]])
+        outputs[~train] = Z[~train] @ (Z[train].T @ beta)
     return outputs

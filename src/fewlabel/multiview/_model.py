@@ -1,6 +1,5 @@
 """Base of the multi-view classifiers: validate -> views -> basis of each view -> `_fit`; prediction."""
 
-import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,24 +8,22 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, LabeledClassifier, StrOptions
+from fewlabel.base import COUNT, NON_NEGATIVE, POSITIVE, LabeledClassifier, StrOptions
 from fewlabel.calibration import softmax_slope
 from fewlabel.multiview._basis import ViewKernel, median_distance
-from fewlabel.multiview._losses import OutputMatrix, make_loss
+from fewlabel.multiview._losses import HingeLoss, SquaredLoss, rotated_losses
 from fewlabel.multiview._spaces import LandmarkSpace, RowSpace, choose_landmarks
 from fewlabel.multiview._system import Penalties
 from fewlabel.multiview._variables import VariableClusterer
 from fewlabel.multiview._views import find_varying, find_views
 from fewlabel.types import MatrixLike
 
-_LARGEST_SEED = np.iinfo(np.int32).max
-_EXACT = 16_000  # largest number of rows times views of a system for which approximation="auto" is exact
+LARGEST_SEED = np.iinfo(np.int32).max
+# Largest number of rows times views of a system for which approximation="auto" is exact.
+_EXACT = 16_000
 _BATCH = 10_000  # rows per batch in prediction
-
-NON_NEGATIVE = Interval(numbers.Real, 0, None, closed="left")
-POSITIVE = Interval(numbers.Real, 0, None, closed="neither")
-COUNT = Interval(numbers.Integral, 1, None, closed="left")
-AUTO = StrOptions({"auto"})
+# A smaller standard deviation, relative to the largest value, is rounding error.
+_CONSTANT = 1e-12
 _KERNELS = ("rbf", "linear", "poly")
 # What "auto" chooses from, one penalty after the other; the first value is where it starts.
 _GRIDS = {
@@ -36,7 +33,7 @@ _GRIDS = {
 }
 
 
-class Rows(NamedTuple):
+class UsedRows(NamedTuple):
     """The rows that a fit uses.
 
     Attributes
@@ -62,9 +59,9 @@ class MultiviewClassifier(LabeledClassifier):
         "loss": [StrOptions({"squared", "hinge"})],
         "views": [list, tuple, VariableClusterer, None],
         "kernel": [StrOptions(set(_KERNELS)), list, tuple],
-        "gamma_A": [POSITIVE, AUTO],
-        "gamma_B": [NON_NEGATIVE, AUTO],
-        "gamma_W": [NON_NEGATIVE, AUTO],
+        "gamma_A": [POSITIVE, StrOptions({"auto"})],
+        "gamma_B": [NON_NEGATIVE, StrOptions({"auto"})],
+        "gamma_W": [NON_NEGATIVE, StrOptions({"auto"})],
         "output_matrix": ["array-like", None],
         "view_weights": [StrOptions({"uniform", "learned"}), "array-like"],
         "length_scale": [StrOptions({"median"}), POSITIVE, "array-like"],
@@ -91,8 +88,7 @@ class MultiviewClassifier(LabeledClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             The outputs.
         """
-        outputs = self._outputs(X)
-        return 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
+        return self._decisions(self._outputs(X))
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class with the largest output.
@@ -134,13 +130,18 @@ class MultiviewClassifier(LabeledClassifier):
         check_is_fitted(self)
         return self._decide(self._validate(X, reset=False))
 
+    def _decisions(self, outputs):
+        return 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
+
     def _decide(self, X):
+        """As `_outputs`, for rows that were validated."""
         outputs = np.empty((len(X), len(self.classes_)))
         for part in gen_batches(len(X), _BATCH):
             scaled = (X[part] - self._shift) / self._divisor
             total = 0.0
             for v, columns in enumerate(self.views_):
-                total = total + self._kernel(v)(scaled[:, columns], self.landmarks_[v]) @ self.dual_coef_[v]
+                values = self._kernel(v)(scaled[:, columns], self.landmarks_[v])
+                total = total + values @ self.dual_coef_[v]
             outputs[part] = total @ self._readout
         return outputs
 
@@ -151,106 +152,123 @@ class MultiviewClassifier(LabeledClassifier):
         dropped here. `n_systems` is the number of groups that a fit solves instead of all rows.
         """
         rng = check_random_state(self.random_state)
-        seed = rng.randint(_LARGEST_SEED)
+        seed = rng.randint(LARGEST_SEED)
         origin = np.arange(len(X)) if self._uses_unlabeled else np.flatnonzero(codes >= 0)
-        X, codes = X[origin], codes[origin]
+        X = X[origin]
+        codes = codes[origin]
         views, self.clusterer_ = find_views(self.views, X, getattr(self, "feature_names_in_", None), seed)
-        kept = find_varying(views, X)
-        self.views_, self.view_weights_ = [views[v] for v in kept], self._given_weights(len(views))[kept]
+        varying = find_varying(views, X)
+        self.views_ = [views[v] for v in varying]
+        self.view_weights_ = self._given_weights(len(views))[varying]
         self._set_scale(X)
         X = (X - self._shift) / self._divisor
         by_view = [X[:, columns] for columns in self.views_]
-        self._set_kernels(by_view, kept, len(views), rng)
+        self._set_kernels(by_view, varying, len(views), rng)
         kernels = [self._kernel(v) for v in range(len(by_view))]
-        if self._is_exact(len(X) / n_systems * len(by_view), len(X)):
-            return Rows(RowSpace(by_view, kernels, n_systems), codes, origin)
-        return Rows(LandmarkSpace(by_view, kernels, choose_landmarks(codes, self.n_components, rng)), codes, origin)
+        if self._is_exact(len(X), n_systems):
+            space = RowSpace(by_view, kernels, n_systems)
+        else:
+            space = LandmarkSpace(by_view, kernels, choose_landmarks(codes, self.n_components, rng))
+        return UsedRows(space, codes, origin)
 
     @property
     def _uses_unlabeled(self):
         return any(isinstance(gamma, str) or gamma > 0 for gamma in (self.gamma_B, self.gamma_W))
 
-    def _is_exact(self, size, n_rows):
-        """Whether every row is a landmark; `size` is the rows of a system times the views."""
-        return {"auto": size <= _EXACT, None: True, "nystroem": self.n_components >= n_rows}[self.approximation]
+    def _is_exact(self, n_rows, n_systems):
+        """Whether every row is a landmark."""
+        if self.approximation == "auto":
+            return n_rows / n_systems * len(self.views_) <= _EXACT
+        return self.approximation is None or self.n_components >= n_rows
 
-    def _given_weights(self, m):
+    def _given_weights(self, n_views):
         if isinstance(self.view_weights, str):
-            return np.full(m, 1.0 / m)
+            return np.full(n_views, 1.0 / n_views)
         weights = np.asarray(self.view_weights, dtype=np.float64)
-        if weights.shape != (m,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
+        is_valid = weights.shape == (n_views,) and np.isfinite(weights).all() and (weights >= 0).all()
+        if not is_valid or weights.sum() == 0:
             raise ValueError(
-                f"view_weights={weights.tolist()} should be {m} non-negative numbers, one per view, not all 0"
+                f"view_weights={weights.tolist()} should be {n_views} non-negative numbers, one per view, not all 0"
             )
         return weights
 
     def _set_scale(self, X):
-        spread = X.std(axis=0)
-        flat = spread <= 1e-12 * np.abs(X).max(axis=0)  # constant up to rounding
-        self._shift = X.mean(axis=0) if self.scale else np.zeros(X.shape[1])
-        self._divisor = np.where(flat, 1.0, spread) if self.scale else np.ones(X.shape[1])
+        self._shift = np.zeros(X.shape[1])
+        self._divisor = np.ones(X.shape[1])
+        if self.scale:
+            spread = X.std(axis=0)
+            is_flat = spread <= _CONSTANT * np.abs(X).max(axis=0)
+            self._shift = X.mean(axis=0)
+            self._divisor = np.where(is_flat, 1.0, spread)
 
-    def _set_kernels(self, by_view, kept, n_views, rng):
+    def _set_kernels(self, by_view, varying, n_views, rng):
         """Set kernel and width of each view that varies; both may be given for each of the views."""
-        self._kernels = [_per_view("kernel", self.kernel, n_views)[v] for v in kept]
-        unknown = [name for name in self._kernels if name not in _KERNELS]
-        if unknown:
-            raise ValueError(f"kernel holds {unknown[0]!r}: each view takes one of {', '.join(map(repr, _KERNELS))}")
-        widths = [_per_view("length_scale", self.length_scale, n_views)[v] for v in kept]
-        seed = rng.randint(_LARGEST_SEED)  # the same rows in every view, so that the order of the views does not matter
+        kernels = _per_view("kernel", self.kernel, n_views)
+        widths = _per_view("length_scale", self.length_scale, n_views)
+        # The same rows in every view, so that the order of the views does not matter.
+        seed = rng.randint(LARGEST_SEED)
+        self._kernels = [kernels[v] for v in varying]
         self.length_scales_ = np.ones(len(by_view))
-        for v, (rows, kernel, width) in enumerate(zip(by_view, self._kernels, widths)):
-            if width != "median":
-                self.length_scales_[v] = _width(width)
-            elif kernel == "rbf":
-                self.length_scales_[v] = median_distance(rows, np.random.RandomState(seed))
+        for k, v in enumerate(varying):
+            if kernels[v] not in _KERNELS:
+                names = ", ".join(map(repr, _KERNELS))
+                raise ValueError(f"kernel holds {kernels[v]!r}: each view takes one of {names}")
+            if widths[v] != "median":
+                self.length_scales_[k] = _check_width(widths[v])
+            elif kernels[v] == "rbf":
+                self.length_scales_[k] = median_distance(by_view[k], np.random.RandomState(seed))
 
     def _kernel(self, v):
         return ViewKernel(self._kernels[v], self.length_scales_[v], self.degree, self.coef0)
 
     def _choose_penalties(self, score_of):
         """Set `gamma_A_`, `gamma_B_` and `gamma_W_`: "auto" takes the value with the best held-out score."""
-        current = {}
+        given = {name: getattr(self, name) for name in _GRIDS}
+        start = {name: _GRIDS[name][0] if value == "auto" else float(value) for name, value in given.items()}
+        best = Penalties(**start, laplacian=self.laplacian, n_neighbors=self.n_neighbors)
+        best_score = score_of(best) if "auto" in given.values() else None
         for name, grid in _GRIDS.items():
-            given = getattr(self, name)
-            current[name] = grid[0] if isinstance(given, str) else float(given)
-        best = None
-        for name, grid in _GRIDS.items():
-            if isinstance(getattr(self, name), str):
-                best = score_of(self._penalties(**current)) if best is None else best
-                for value in grid[1:]:
-                    score = score_of(self._penalties(**{**current, name: value}))
-                    if score > best:
-                        best, current = score, {**current, name: value}
-        self.gamma_A_, self.gamma_B_, self.gamma_W_ = current.values()
-        return self._penalties(**current)
+            for value in grid[1:] if given[name] == "auto" else ():
+                tried = best._replace(**{name: value})
+                score = score_of(tried)
+                if score > best_score:
+                    best = tried
+                    best_score = score
+        self.gamma_A_ = best.gamma_A
+        self.gamma_B_ = best.gamma_B
+        self.gamma_W_ = best.gamma_W
+        return best
 
-    def _penalties(self, gamma_A, gamma_B, gamma_W):
-        return Penalties(gamma_A, gamma_B, gamma_W, self.laplacian, self.n_neighbors)
-
-    def _learn(self, space, group, labeled, codes, weight, loss, penalties):
-        """Coefficients of the views, and held-out outputs, of the rows of a group (all rows if None)."""
+    def _make_losses(self, **parameters):
+        """The losses to minimize: one, or one per eigenvalue of the matrix of the outputs."""
+        n_classes = len(self.classes_)
         if self.output_matrix is None:
-            system = space.system(group, penalties)
-            return system.learn(labeled, codes, weight, loss, self.view_weights_, held_out=True)
-        return OutputMatrix(self.output_matrix, len(self.classes_), self.loss).learn(
-            lambda gamma_A: space.system(group, penalties.with_norm(gamma_A)),
-            penalties.gamma_A,
-            (labeled, codes, weight),
-            self.view_weights_,
-        )
+            losses = [SquaredLoss(n_classes) if self.loss == "squared" else HingeLoss(n_classes, **parameters)]
+        elif self.loss == "squared":
+            losses = rotated_losses(self.output_matrix, n_classes)
+        else:
+            raise ValueError(f"output_matrix is for loss='squared', but loss={self.loss!r}: set output_matrix=None")
+        self._readout = losses[0].readout
+        return losses
 
-    def _make_loss(self, **parameters):
-        loss = make_loss(self.loss, len(self.classes_), **parameters)
-        self._readout = loss.readout
-        if self.output_matrix is not None:
-            self._readout = OutputMatrix(self.output_matrix, len(self.classes_), self.loss).readout
-        return loss
+    def _learn(self, space, group, labeled, losses, penalties):
+        """Coefficients of the views, and held-out outputs of the labeled rows, of a model of a group of rows."""
+        if self.output_matrix is None:
+            return space.system(group, penalties).learn(labeled, losses[0], self.view_weights_)
+        total = [0.0] * len(self.views_)
+        held_out = 0.0
+        for loss in losses:
+            of_direction = penalties._replace(gamma_A=penalties.gamma_A / loss.eigenvalue)
+            coefficients, outputs = space.system(group, of_direction).learn(labeled, loss, self.view_weights_)
+            total = [sums + of_view @ loss.vectors.T for sums, of_view in zip(total, coefficients)]
+            held_out = held_out + outputs @ loss.vectors.T
+        return total, held_out
 
-    def _keep(self, space, found, held_out, codes, class_weight):
+    def _keep(self, space, coefficients, held_out, codes, class_weight):
         """Set the attributes that prediction needs: landmarks, their coefficients, and the slope of the log-odds."""
+        at_landmarks = space.landmark_coefficients(coefficients)
         self.landmarks_ = space.landmarks
-        self.dual_coef_ = [c * of_view for c, of_view in zip(self.view_weights_, space.coefficients(found))]
+        self.dual_coef_ = [c * of_view for c, of_view in zip(self.view_weights_, at_landmarks)]
         self.class_weight_ = class_weight / class_weight.mean()
         self.slope_ = softmax_slope(held_out @ self._readout, codes, self.class_weight_)
 
@@ -271,7 +289,7 @@ def _per_view(name, given, n_views):
     return list(given)
 
 
-def _width(value):
+def _check_width(value):
     if isinstance(value, str) or not np.isfinite(value) or value <= 0:
         raise ValueError(f"length_scale holds {value!r}: each view takes a positive number or 'median'")
     return float(value)

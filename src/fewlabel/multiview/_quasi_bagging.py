@@ -1,22 +1,32 @@
 """Quasi-bagging: one model per part of the majority, each with the whole minority."""
 
 import numbers
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, TakesWhatItsBaseTakes, set_random_states
+from fewlabel.base import (
+    COUNT,
+    HasMethods,
+    LabeledClassifier,
+    StrOptions,
+    TakesWhatItsBaseTakes,
+    fit_context,
+    set_random_states,
+)
 from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.types import MatrixLike, Seed
 
 _LARGEST_SEED = np.iinfo(np.int32).max
-_LEAST_PROBABILITY = 1e-6  # a probability of 0 in one group must not determine the result
+# A probability of 0 in one group must not determine the result.
+_LEAST_PROBABILITY = 1e-6
 
 
 class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
@@ -92,10 +102,11 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
     """
 
     _predicts_when_saved = "estimators_"
+    _drops_weightless = False
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "n_groups": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"balanced"})],
-        "n_repeats": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_groups": [COUNT, StrOptions({"balanced"})],
+        "n_repeats": [COUNT],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
@@ -115,22 +126,49 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit(self, X, codes, weight):
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the models.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Labeled and unlabeled rows.
+        y : array-like of shape (n_samples,)
+            The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, if the base classifier takes them. The groups are balanced by rows, not by weights.
+
+        Returns
+        -------
+        self : object
+        """
+        X, codes, weight = self._read_rows(X, y, sample_weight)
+        if weight is not None and not has_fit_parameter(self._base(), "sample_weight"):
+            raise ValueError(f"{self._base()!r} does not take sample_weight: fit without it, or use another estimator")
+        if weight is not None:
+            # The groups hold no rows of weight 0.
+            codes = np.where(weight > 0, codes, -1)
         rng = check_random_state(self.random_state)
-        known = np.flatnonzero(codes >= 0)
-        counts = np.bincount(codes[known])
+        labeled = np.flatnonzero(codes >= 0)
+        counts = np.bincount(codes[labeled])
         n_groups, parts = count_parts(counts, self.n_groups)
         base = _small_trees(counts.min()) if self.estimator is None else self.estimator
-        self.group_rows_ = [
-            known[rows] for _ in range(self.n_repeats) for rows in deal(codes[known], parts, n_groups, rng)
-        ]
+        self.group_rows_ = []
+        for _ in range(self.n_repeats):
+            groups = deal(codes[labeled], parts, n_groups, rng)
+            self.group_rows_.extend(labeled[group] for group in groups)
         seeds = rng.randint(_LARGEST_SEED, size=len(self.group_rows_))
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_one)(base, X[rows], self.classes_[codes[rows]], seed)
-            for rows, seed in zip(self.group_rows_, seeds)
-        )
-        seen = np.array([np.bincount(codes[rows], minlength=len(counts)) for rows in self.group_rows_])
-        self._log_shares = np.log(seen / counts)
+        jobs = []
+        for rows, seed in zip(self.group_rows_, seeds):
+            options = {} if weight is None else {"sample_weight": weight[rows]}
+            jobs.append(delayed(_fit_one)(base, X[rows], self.classes_[codes[rows]], seed, options))
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(jobs)
+        weight = np.ones(len(codes)) if weight is None else weight
+        total = np.bincount(codes[labeled], weights=weight[labeled])
+        in_group = [np.bincount(codes[rows], weights=weight[rows]) for rows in self.group_rows_]
+        self._log_shares = np.log(np.array(in_group) / total)
+        return self
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the mean log-odds of ``classes_[1]``; with more than two classes the mean log-probability of each.
@@ -184,17 +222,18 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         X = self._validate(X, reset=False)
         total = 0.0
         for model, log_share in zip(self.estimators_, self._log_shares):
-            total = total + np.log(model.predict_proba(X).clip(_LEAST_PROBABILITY)) - log_share
+            probability = model.predict_proba(X).clip(_LEAST_PROBABILITY)
+            total = total + np.log(probability) - log_share
         return log_softmax(total / len(self.estimators_), axis=1)
 
     def _base(self):
         return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
 
 
-def _fit_one(base, X, y, seed):
+def _fit_one(base, X, y, seed, options):
     model = clone(base)
     set_random_states(model, np.random.RandomState(seed))
-    return model.fit(X, y)
+    return model.fit(X, y, **options)
 
 
 def _small_trees(n_rarest):

@@ -4,12 +4,15 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from fewlabel.multiview._basis import ViewBasis
-from fewlabel.multiview._exact import ExactSystem
-from fewlabel.multiview._system import MOST_COLUMNS, System
+from fewlabel.multiview._exact import RowSystem
+from fewlabel.multiview._system import MOST_COLUMNS, LandmarkSystem, kernel_laplacian, neighbor_laplacian
 
+ALL_ROWS = slice(None)  # as a group, which then needs no copies of its rows
 _BATCH = 10_000  # rows
-_BLOCK = 1000  # rows and columns of a part of a kernel matrix that is not kept
-_CELLS_KEPT = 64_000_000  # kernel values of all views that are kept between the rounds: 0.5 GB
+# Rows and columns of a part of a kernel matrix that is not kept.
+_BLOCK = 1000
+# Kernel values of all views that are kept between the rounds: 0.5 GB.
+_CELLS_KEPT = 64_000_000
 
 
 class RowSpace:
@@ -28,15 +31,18 @@ class RowSpace:
     """
 
     def __init__(self, views, kernels, n_systems):
-        self.views, self.kernels = views, kernels
-        self.n_rows, m = len(views[0]), len(views)
-        if self.n_rows * m > n_systems * MOST_COLUMNS:
+        self.views = views
+        self.kernels = kernels
+        self.n_rows = len(views[0])
+        n_views = len(views)
+        if self.n_rows * n_views > n_systems * MOST_COLUMNS:
             raise MemoryError(
-                f"an exact fit of {self.n_rows // n_systems:,} rows in {m} views takes "
-                f"{8e-9 * (m + 2) * (self.n_rows / n_systems) ** 2:.0f} GB: set approximation='nystroem'"
+                f"an exact fit of {self.n_rows // n_systems:,} rows in {n_views} views takes "
+                f"{8e-9 * (n_views + 2) * (self.n_rows / n_systems) ** 2:.0f} GB: set approximation='nystroem'"
             )
-        keep = m * self.n_rows**2 <= _CELLS_KEPT
-        self._kept = [kernel(X, X) for kernel, X in zip(kernels, views)] if keep else None
+        self._grams = None
+        if n_views * self.n_rows**2 <= _CELLS_KEPT:
+            self._grams = [kernel(X, X) for kernel, X in zip(kernels, views)]
         self.forget_graphs()
 
     def forget_graphs(self):
@@ -49,52 +55,61 @@ class RowSpace:
         return self.views
 
     def system(self, group, penalties):
-        """The objective over a group of rows, all of them if None."""
+        """The objective over a group of rows."""
         grams = [self._gram(v, group) for v in range(len(self.views))]
         laplacians = self._laplacians(group, grams, penalties) if penalties.gamma_W else None
-        return ExactSystem(grams, laplacians, penalties)
-
-    def _laplacians(self, group, grams, penalties):
-        key = b"" if group is None else group.tobytes()
-        if key not in self._graphs:
-            self._graphs[key] = [
-                penalties.laplacian_matrix(K, X if group is None else X[group], kernel.name == "rbf")
-                for K, X, kernel in zip(grams, self.views, self.kernels)
-            ]
-        return self._graphs[key]
+        return RowSystem(grams, laplacians, penalties)
 
     def _gram(self, v, group):
-        if self._kept is None:
-            X = self.views[v] if group is None else self.views[v][group]
-            return self.kernels[v](X, X)
-        return self._kept[v] if group is None else self._kept[v][np.ix_(group, group)]
+        if self._grams is not None:
+            return self._grams[v] if group is ALL_ROWS else self._grams[v][np.ix_(group, group)]
+        X = self.views[v][group]
+        return self.kernels[v](X, X)
 
-    def place(self, found, group):
+    def _laplacians(self, group, grams, penalties):
+        key = b"" if group is ALL_ROWS else group.tobytes()
+        if key not in self._graphs:
+            self._graphs[key] = [self._laplacian(v, group, K, penalties) for v, K in enumerate(grams)]
+        return self._graphs[key]
+
+    def _laplacian(self, v, group, K, penalties):
+        if penalties.laplacian == "kernel":
+            return kernel_laplacian(K)
+        # Larger values of this kernel mean closer rows: no distances are needed.
+        nearness = K if self.kernels[v].name == "rbf" else None
+        return neighbor_laplacian(self.views[v][group], penalties.n_neighbors, nearness)
+
+    def place(self, coefficients, group):
         """Coefficients of a group as coefficients of the space."""
-        placed = [np.zeros((self.n_rows, of_view.shape[1])) for of_view in found]
-        for of_view, full in zip(found, placed):
-            full[group] = of_view
+        placed = []
+        for of_view in coefficients:
+            at_all_rows = np.zeros((self.n_rows, of_view.shape[1]))
+            at_all_rows[group] = of_view
+            placed.append(at_all_rows)
         return placed
 
     def outputs(self, coefficients, view_weights):
         """Weighted sum of the views at all rows."""
-        total = np.zeros((self.n_rows, coefficients[0].shape[1]))
-        for v, (c, of_view) in enumerate(zip(view_weights, coefficients)):
-            if self._kept is not None:
-                total += self._kept[v] @ (c * of_view)
-                continue
-            X, parts = self.views[v], list(gen_batches(self.n_rows, _BLOCK))
-            for i, rows in enumerate(parts):
-                for others in parts[i:]:  # a kernel is symmetric: each value is computed once, for both of its rows
-                    K = self.kernels[v](X[rows], X[others])
-                    total[rows] += K @ (c * of_view[others])
-                    if others is not rows:
-                        total[others] += K.T @ (c * of_view[rows])
-        return total
+        return sum(c * self._outputs_of_view(v, coefficients[v]) for v, c in enumerate(view_weights))
 
-    def coefficients(self, found):
+    def _outputs_of_view(self, v, coefficients):
+        if self._grams is not None:
+            return self._grams[v] @ coefficients
+        X = self.views[v]
+        outputs = np.zeros(coefficients.shape)
+        parts = list(gen_batches(self.n_rows, _BLOCK))
+        for i, rows in enumerate(parts):
+            # A kernel is symmetric: each value is computed once, for both of its rows.
+            for others in parts[i:]:
+                K = self.kernels[v](X[rows], X[others])
+                outputs[rows] += K @ coefficients[others]
+                if others is not rows:
+                    outputs[others] += K.T @ coefficients[rows]
+        return outputs
+
+    def landmark_coefficients(self, coefficients):
         """Coefficients of the kernel functions at the landmarks."""
-        return found
+        return coefficients
 
 
 class LandmarkSpace:
@@ -110,13 +125,16 @@ class LandmarkSpace:
 
     def __init__(self, views, kernels, chosen):
         self.views = views
+        self.n_rows = len(views[0])
         self.bases = [ViewBasis(X[chosen], kernel) for X, kernel in zip(views, kernels)]
-        self.sizes = [basis.size for basis in self.bases]
-        ends = np.cumsum([0, *self.sizes])
-        self.features = np.empty((len(views[0]), ends[-1]))  # in batches, as it is the largest array in memory
-        for v, (basis, rows) in enumerate(zip(self.bases, views)):
-            for part in gen_batches(len(rows), _BATCH):
-                self.features[part, ends[v] : ends[v + 1]] = basis.coordinates(rows[part])
+        self.sizes = [len(basis.landmarks) for basis in self.bases]
+        self.features = np.empty((self.n_rows, sum(self.sizes)))
+        end = 0
+        for basis, X, size in zip(self.bases, views, self.sizes):
+            # In batches, as it is the largest array in memory.
+            for part in gen_batches(self.n_rows, _BATCH):
+                self.features[part, end : end + size] = basis.coordinates(X[part])
+            end += size
 
     def forget_graphs(self):
         """Nothing is kept."""
@@ -127,22 +145,20 @@ class LandmarkSpace:
         return [basis.landmarks for basis in self.bases]
 
     def system(self, group, penalties):
-        """The objective over a group of rows, all of them if None."""
-        if group is None:
-            return System(self.features, self.sizes, self.views, penalties)
-        return System(self.features[group], self.sizes, [X[group] for X in self.views], penalties)
+        """The objective over a group of rows."""
+        return LandmarkSystem(self.features[group], self.sizes, [X[group] for X in self.views], penalties)
 
-    def place(self, found, group):
+    def place(self, coefficients, group):
         """Coefficients of a group as coefficients of the space, which all groups share."""
-        return found
+        return coefficients
 
     def outputs(self, coefficients, view_weights):
         """Weighted sum of the views at all rows."""
         return self.features @ np.concatenate([c * of_view for c, of_view in zip(view_weights, coefficients)])
 
-    def coefficients(self, found):
+    def landmark_coefficients(self, coefficients):
         """Coefficients of the kernel functions at the landmarks."""
-        return [basis.coefficients(of_view) for basis, of_view in zip(self.bases, found)]
+        return [basis.coefficients(of_view) for basis, of_view in zip(self.bases, coefficients)]
 
 
 def choose_landmarks(codes, n_landmarks, rng):
@@ -165,12 +181,15 @@ def choose_landmarks(codes, n_landmarks, rng):
     if n_landmarks >= len(codes):
         return np.arange(len(codes))
     by_class = [rng.permutation(np.flatnonzero(codes == k)) for k in range(codes.max() + 1)]
-    free = np.count_nonzero(codes < 0)
-    room = max(n_landmarks // 2, n_landmarks - free)
-    taken: list[np.ndarray] = []
-    for left, rows in zip(range(len(by_class), 0, -1), sorted(by_class, key=len)):  # what a class lacks, others get
-        taken.append(rows[: room // left])
-        room -= len(taken[-1])
-    chosen = np.concatenate(taken)
-    rest = rng.permutation(np.flatnonzero(codes < 0))[: n_landmarks - len(chosen)]
-    return np.sort(np.concatenate([chosen, rest]))
+    unlabeled = np.flatnonzero(codes < 0)
+    room = max(n_landmarks // 2, n_landmarks - len(unlabeled))
+    n_classes_left = len(by_class)
+    chosen: list[np.ndarray] = []
+    # The rarest first: what a class lacks, others get.
+    for rows in sorted(by_class, key=len):
+        chosen.append(rows[: room // n_classes_left])
+        room -= len(chosen[-1])
+        n_classes_left -= 1
+    n_labeled = sum(len(rows) for rows in chosen)
+    chosen.append(rng.permutation(unlabeled)[: n_landmarks - n_labeled])
+    return np.sort(np.concatenate(chosen))

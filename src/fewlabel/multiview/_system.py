@@ -1,81 +1,112 @@
 """The penalties of the objective over some rows, and the model that minimizes it with a loss on the labeled rows."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
 from scipy.optimize import nnls
 from scipy.sparse import csr_array, diags_array
 from sklearn.model_selection import StratifiedKFold
 
-from fewlabel.multiview._losses import held_out as outputs_of_other_folds
+from fewlabel.multiview._losses import held_out_outputs
 from fewlabel.neighbors import RowSearch
 
 MOST_COLUMNS = 30_000  # of a system, views times landmarks: it takes 7 GiB
+_N_SPLITS = 5  # for the weights of the views
+_N_ROUNDS = 5
 
 
-class Learner:
+class Penalties(NamedTuple):
+    """Weights of the penalties, and the graph of the roughness penalty."""
+
+    gamma_A: float
+    gamma_B: float
+    gamma_W: float
+    laplacian: str
+    n_neighbors: int
+
+
+class LabeledRows(NamedTuple):
+    """Positions of the labeled rows among those of a system, their classes, and their weights, which sum to 1."""
+
+    positions: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray
+
+    def take(self, chosen):
+        """Some of the rows, with their weights scaled to sum to 1."""
+        weight = self.weight[chosen]
+        return LabeledRows(self.positions[chosen], self.codes[chosen], weight / weight.sum())
+
+
+class System:
     """Minimizes the objective over some rows, given what a subclass knows of its penalties.
 
-    A subclass gives `_reduce`, the labeled rows in coordinates where the penalties are a norm; `_coefficients` of the
-    views for a solution there; and `_outputs_of_view` at some rows.
+    A subclass gives `reduce`: the labeled rows in coordinates where the penalties are a norm, and a function that
+    turns a solution there into coefficients of the views; and `outputs_of_view` at some rows.
     """
 
-    def learn(self, labeled, codes, weight, loss, view_weights, *, held_out=False):
+    def learn(self, labeled, loss, view_weights):
         """Compute the coefficients of each view, and held-out outputs of the labeled rows.
 
         Parameters
         ----------
-        labeled : ndarray of int
-            Positions of the labeled rows.
-        codes, weight : ndarray
-            Class and weight of each of them; weights sum to 1.
+        labeled : LabeledRows
         loss : SquaredLoss or HingeLoss
-            The loss.
-        view_weights : ndarray
+        view_weights : ndarray of shape (n_views,)
             Weights of the views in the output.
-        held_out : bool, default=False
-            Whether to compute the held-out outputs; otherwise they are None.
-        """
-        Z, reduced = self._reduce(labeled, view_weights)
-        beta = loss.solve(Z, codes, weight)
-        found = self._coefficients(labeled, beta, view_weights, reduced)
-        return found, outputs_of_other_folds(loss, Z, codes, weight) if held_out else None
 
-    def learn_view_weights(self, labeled, codes, weight, loss, start, *, n_splits=5, n_rounds=5):
+        Returns
+        -------
+        coefficients : list of ndarray
+        held_out : ndarray of shape (n_labeled, n_outputs)
+        """
+        Z, to_coefficients = self.reduce(labeled.positions, view_weights)
+        coefficients = to_coefficients(loss.solve(Z, labeled.codes, labeled.weight))
+        return coefficients, held_out_outputs(loss, Z, labeled.codes, labeled.weight)
+
+    def learn_view_weights(self, labeled, loss, start):
         """Learn the weights of the views, in alternation with their functions.
 
         The codes of the classes are regressed on the held-out outputs of the views, with non-negative weights; the
         weights with the smallest held-out error are kept.
         """
-        n_splits = min(n_splits, np.bincount(codes).min())
-        if len(start) == 1 or n_splits < 2:  # a single view, or no row to hold out
+        n_splits = min(_N_SPLITS, np.bincount(labeled.codes).min())
+        # A single view, or no row to hold out.
+        if len(start) == 1 or n_splits < 2:
             return start
-        folds = list(StratifiedKFold(n_splits).split(codes, codes))
-        target, root = loss.codes[codes], np.sqrt(weight)[:, None, None]
-        best, least, current = start, np.inf, start
-        for _ in range(n_rounds):
-            outputs = self._outputs_of_views(labeled, codes, weight, loss, current, folds)
-            error = float(((root[:, 0] * (outputs @ current - target)) ** 2).sum())
+        folds = list(StratifiedKFold(n_splits).split(labeled.codes, labeled.codes))
+        root = np.sqrt(labeled.weight)[:, None]
+        target = root * loss.codes[labeled.codes]
+        current = start
+        best = start
+        least = np.inf
+        for _ in range(_N_ROUNDS):
+            outputs = root[:, :, None] * self._held_out_by_view(labeled, loss, current, folds)
+            error = float(((outputs @ current - target) ** 2).sum())
             if error >= least * (1 - 1e-6):
                 break
-            best, least = current, error
-            found, _ = nnls((root * outputs).reshape(-1, len(start)), (root[:, 0] * target).ravel())
-            if found.sum() == 0:
+            best = current
+            least = error
+            weights, _ = nnls(outputs.reshape(-1, len(start)), target.ravel())
+            if weights.sum() == 0:
                 break
-            current = found / found.sum()
+            current = weights / weights.sum()
         return best
 
-    def _outputs_of_views(self, labeled, codes, weight, loss, view_weights, folds):
+    def _held_out_by_view(self, labeled, loss, view_weights, folds):
         """Output of each view for held-out rows: shape (n_labeled, n_outputs, n_views)."""
-        outputs = np.empty((len(labeled), loss.codes.shape[1], len(view_weights)))
+        outputs = np.empty((len(labeled.codes), loss.codes.shape[1], len(view_weights)))
         for train, test in folds:
-            share = weight[train] / weight[train].sum()
-            found, _ = self.learn(labeled[train], codes[train], share, loss, view_weights)
-            for v, of_view in enumerate(found):
-                outputs[test, :, v] = self._outputs_of_view(v, of_view, labeled[test])
+            others = labeled.take(train)
+            Z, to_coefficients = self.reduce(others.positions, view_weights)
+            beta = loss.solve(Z, others.codes, others.weight)
+            for v, coefficients in enumerate(to_coefficients(beta)):
+                outputs[test, :, v] = self.outputs_of_view(v, coefficients, labeled.positions[test])
         return outputs
 
 
-class System(Learner):
+class LandmarkSystem(System):
     r"""Cholesky factor of :math:`H = \gamma_A I + \frac{\gamma_B}{N} P_B + \frac{\gamma_W}{N} P_W` over N rows.
 
     With the coordinates :math:`F^v` of the rows in each view,
@@ -90,90 +121,81 @@ class System(Learner):
         The coordinates of all views, concatenated.
     sizes : list of int
         Number of columns of each view.
-    rows : list of ndarray
+    views : list of ndarray
         The rows in each view, for the graphs.
     penalties : Penalties
-        Weights of the penalties, and the graph.
     """
 
-    def __init__(self, features, sizes, rows, penalties):
-        if features.shape[1] > MOST_COLUMNS:
+    def __init__(self, features, sizes, views, penalties):
+        n_columns = features.shape[1]
+        if n_columns > MOST_COLUMNS:
             raise MemoryError(
-                f"the system has {features.shape[1]:,} columns, views times landmarks, which take "
-                f"{8e-9 * features.shape[1] ** 2:.0f} GB: lower n_components"
+                f"the system has {n_columns:,} columns, views times landmarks, which take "
+                f"{8e-9 * n_columns**2:.0f} GB: lower n_components"
             )
         self.features = features
         self.sizes = sizes
         self.ends = np.cumsum(sizes)[:-1]
-        H = self._penalty(
-            rows, penalties
-        )  # symmetric; its transpose has the memory order in which it can be overwritten
+        H = self._penalty(views, penalties)
+        # Symmetric: its transpose has the memory order in which it can be overwritten.
         self.factor = cholesky(H.T, lower=True, overwrite_a=True, check_finite=False)
 
-    def _penalty(self, rows, penalties):
-        F, n_rows, m = self.features, len(self.features), len(self.sizes)
-        between, within = penalties.gamma_B / n_rows, penalties.gamma_W / n_rows
-        H = F.T @ F if between and m > 1 else np.zeros((F.shape[1], F.shape[1]))
+    def _penalty(self, views, penalties):
+        F = self.features
+        n_rows, n_columns = F.shape
+        n_views = len(views)
+        between = penalties.gamma_B / n_rows if n_views > 1 else 0.0
+        within = penalties.gamma_W / n_rows
+        H = F.T @ F if between else np.zeros((n_columns, n_columns))
+        # In place, as it is the largest matrix.
         H *= -between
-        for start, size, X in zip(np.cumsum([0, *self.sizes[:-1]]), self.sizes, rows):
-            own = slice(start, start + size)
-            if between and m > 1:
-                H[own, own] *= 1 - m  # from -1 to m - 1
+        end = 0
+        for size, X in zip(self.sizes, views):
+            own = slice(end, end + size)
+            end += size
+            H[own, own] *= 1 - n_views  # from -1 to m - 1
             if within:
-                H[own, own] += within * penalties.roughness(F[:, own], X)
+                H[own, own] += within * _roughness(F[:, own], X, penalties)
         H[np.diag_indices_from(H)] += penalties.gamma_A
         return H
 
-    def _reduce(self, labeled, view_weights):
-        Psi = self.features[labeled] * np.repeat(view_weights, self.sizes)
+    def reduce(self, positions, view_weights):
+        """Labeled rows in coordinates of the norm, and the function from there to the coefficients of the views."""
+        Psi = self.features[positions] * np.repeat(view_weights, self.sizes)
         Z = solve_triangular(self.factor, Psi.T, lower=True, check_finite=False).T
+
+        def to_coefficients(beta):
+            theta = cho_solve((self.factor, True), Psi.T @ beta, check_finite=False)
+            return np.split(theta, self.ends)
+
         # Only products of rows matter from here on, so a rotation into as many columns as rows is exact.
-        return (qr(Z.T, mode="economic")[1].T if Z.shape[0] < Z.shape[1] else Z), Psi
+        if Z.shape[0] < Z.shape[1]:
+            Z = qr(Z.T, mode="economic")[1].T
+        return Z, to_coefficients
 
-    def _coefficients(self, labeled, beta, view_weights, Psi):
-        theta = cho_solve((self.factor, True), Psi.T @ beta, check_finite=False)
-        return np.split(theta, self.ends)
-
-    def _outputs_of_view(self, v, coefficients, positions):
+    def outputs_of_view(self, v, coefficients, positions):
+        """Outputs of a view at some rows."""
         return np.split(self.features[positions], self.ends, axis=1)[v] @ coefficients
 
 
-class Penalties:
-    """Weights of the penalties, and the graph of the roughness penalty."""
-
-    def __init__(self, gamma_A, gamma_B, gamma_W, laplacian, n_neighbors):
-        self.gamma_A, self.gamma_B, self.gamma_W = gamma_A, gamma_B, gamma_W
-        self.laplacian, self.n_neighbors = laplacian, n_neighbors
-
-    def with_norm(self, gamma_A):
-        """The same with another penalty on the norm."""
-        return Penalties(gamma_A, self.gamma_B, self.gamma_W, self.laplacian, self.n_neighbors)
-
-    def roughness(self, F, X):
-        r""":math:`F^\top L F`, where L is the Laplacian of a graph over the rows of a view."""
-        if self.laplacian == "knn":
-            A = neighbor_graph(X, self.n_neighbors)
-            return F.T @ (A.sum(axis=1)[:, None] * F - A @ F)
-        # The edge weights are the kernel values F F', so no matrix of all pairs is needed.
-        scaled = F.T @ (_roots(F @ F.sum(axis=0))[:, None] * F)
-        return F.T @ F - scaled @ scaled
-
-    def laplacian_matrix(self, K, X, nearness):
-        """Return L itself: sparse for "knn", dense for "kernel".
-
-        `K` is the kernel matrix of the view; `nearness` says whether larger values of it mean closer rows, so that the
-        graph needs no distances.
-        """
-        if self.laplacian == "knn":
-            A = neighbor_graph(X, self.n_neighbors, K if nearness else None)
-            return diags_array(A.sum(axis=1)) - A
-        root = _roots(K.sum(axis=1))
-        L = -root[:, None] * K * root
-        L[np.diag_indices_from(L)] += 1.0
-        return L
+def _roughness(F, X, penalties):
+    r""":math:`F^\top L F`, where L is the Laplacian of a graph over the rows of a view."""
+    if penalties.laplacian == "knn":
+        return F.T @ (neighbor_laplacian(X, penalties.n_neighbors) @ F)
+    # The edge weights are the kernel values F F', so no matrix of all pairs is needed.
+    scaled = F.T @ (_inverse_roots(F @ F.sum(axis=0))[:, None] * F)
+    return F.T @ F - scaled @ scaled
 
 
-def _roots(degree):
+def kernel_laplacian(K):
+    """Normalized Laplacian of the graph whose weights are kernel values; dense."""
+    root = _inverse_roots(K.sum(axis=1))
+    L = -root[:, None] * K * root
+    L[np.diag_indices_from(L)] += 1.0
+    return L
+
+
+def _inverse_roots(degree):
     """Inverse square roots of the degrees of a graph whose weights are kernel values."""
     if degree.min() < -1e-8 * np.abs(degree).max():
         raise ValueError(
@@ -183,17 +205,25 @@ def _roots(degree):
     return np.where(present, 1.0 / np.sqrt(np.where(present, degree, 1.0)), 0.0)
 
 
+def neighbor_laplacian(X, n_neighbors, nearness=None):
+    """Laplacian of `neighbor_graph`; sparse."""
+    A = neighbor_graph(X, n_neighbors, nearness)
+    return diags_array(A.sum(axis=1)) - A
+
+
 def neighbor_graph(X, n_neighbors, nearness=None):
     """Return a matrix with 1 where a row is among the nearest neighbors of another one, or vice versa.
 
     `nearness` may hold a decreasing function of the distances between all rows, which saves computing them.
     """
-    n_rows, k = len(X), min(n_neighbors, len(X) - 1)
-    found = None if nearness is None or k == 0 else _largest(nearness, k)
-    if found is None:
+    n_rows = len(X)
+    k = min(n_neighbors, n_rows - 1)
+    neighbors = None if nearness is None or k == 0 else _largest(nearness, k)
+    if neighbors is None:
         rows = np.ascontiguousarray(X, dtype=np.float64)
-        found, _ = RowSearch(rows, "euclidean", "auto", k, random_state=0).graph()
-    A = csr_array((np.ones(n_rows * k), found.ravel(), np.arange(0, n_rows * k + 1, k)), shape=(n_rows, n_rows))
+        neighbors, _ = RowSearch(rows, "euclidean", "auto", k, random_state=0).graph()
+    starts = k * np.arange(n_rows + 1)
+    A = csr_array((np.ones(n_rows * k), neighbors.ravel(), starts), shape=(n_rows, n_rows))
     return A.maximum(A.T)
 
 
@@ -201,5 +231,6 @@ def _largest(nearness, k):
     """Columns of the k largest values of each row but its own; None where they have underflowed to 0."""
     distance = -nearness
     np.fill_diagonal(distance, np.inf)
-    found = np.argpartition(distance, k - 1, axis=1)[:, :k]
-    return found if np.take_along_axis(nearness, found, axis=1).min() > 0 else None
+    columns = np.argpartition(distance, k - 1, axis=1)[:, :k]
+    smallest = np.take_along_axis(nearness, columns, axis=1).min()
+    return columns if smallest > 0 else None

@@ -1,7 +1,8 @@
 """ClustOfVar: clustering of correlated columns."""
 
 import numbers
-from typing import Literal, Self
+from itertools import combinations
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +14,15 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, StrOptions, fit_context
+from fewlabel.base import COUNT, Interval, StrOptions, fit_context
 from fewlabel.columns import read_table
 from fewlabel.multiview import _coding as coding
 from fewlabel.types import MatrixLike, Seed
 
-_AS_STABLE = (
-    0.02  # mean Rand indices that differ by less count as equal: noise columns make many numbers nearly as stable
-)
+# Mean Rand indices that differ by less count as equal: noise columns make many numbers nearly as stable.
+_AS_STABLE = 0.02
+# Columns of a matrix, beyond which one eigenvector takes less time than all.
+_WORTH_ONE = 100
 
 
 class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -112,12 +114,12 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     _parameter_constraints: dict = {
-        "n_clusters": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "n_clusters": [COUNT, None],
         "max_clusters": [Interval(numbers.Integral, 2, None, closed="left")],
         "categorical_features": [StrOptions({"auto"}), "array-like"],
-        "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
-        "n_bootstraps": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_init": [COUNT],
+        "max_iter": [COUNT],
+        "n_bootstraps": [COUNT],
         "max_samples": [Interval(numbers.Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -170,8 +172,8 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         C = coding.correlations_of_sample(Z, np.ones(len(Z)), self._codings)
         self.stability_ = np.empty((0, 2))
         n_clusters = self.n_clusters or self._choose_number(Z, C, owner, rng)
-        found = self._best_partition(C, owner, n_clusters, rng)
-        self._keep(found, C, owner, varying)
+        best = self._best_partition(C, owner, n_clusters, rng)
+        self._keep(best, C, varying)
         return self
 
     def transform(self, X: MatrixLike) -> np.ndarray:
@@ -203,16 +205,17 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tried = np.arange(2, min(self.max_clusters, n_columns // 2) + 1)
         if len(tried) == 0:
             return 1
-        whole = [_improve(C, owner, cut, self.max_iter).labels for cut in _cuts(C, owner, tried)]
+        on_all_rows = [_improve(C, owner, cut, self.max_iter).labels for cut in _cuts(C, owner, tried)]
         scores = np.zeros((self.n_bootstraps, len(tried)))
         for b in range(self.n_bootstraps):
             counts = np.bincount(rng.randint(len(Z), size=len(Z)), minlength=len(Z))
-            again = coding.correlations_of_sample(Z, counts, self._codings)
-            for i, cut in enumerate(_cuts(again, owner, tried)):
-                labels = _improve(again, owner, cut, self.max_iter).labels
-                scores[b, i] = adjusted_rand_score(whole[i], labels)
-        self.stability_ = np.column_stack([tried, scores.mean(axis=0)])
-        return int(tried[self.stability_[:, 1] >= self.stability_[:, 1].max() - _AS_STABLE][0])
+            drawn = coding.correlations_of_sample(Z, counts, self._codings)
+            for i, cut in enumerate(_cuts(drawn, owner, tried)):
+                labels = _improve(drawn, owner, cut, self.max_iter).labels
+                scores[b, i] = adjusted_rand_score(on_all_rows[i], labels)
+        means = scores.mean(axis=0)
+        self.stability_ = np.column_stack([tried, means])
+        return int(tried[means >= means.max() - _AS_STABLE][0])
 
     def _best_partition(self, C, owner, n_clusters, rng):
         best = _improve(C, owner, _cuts(C, owner, [n_clusters])[0], self.max_iter)
@@ -224,26 +227,29 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             centers = rng.choice(n_columns, n_clusters, replace=False)
             start = alike[:, centers].argmax(axis=1)
             start[centers] = np.arange(n_clusters)
-            found = _improve(C, owner, start, self.max_iter)
-            if found.values.sum() > best.values.sum() * (1 + 1e-9):
-                best = found
+            partition = _improve(C, owner, start, self.max_iter)
+            # The same partition from another start may be larger by rounding.
+            if partition.values.sum() > best.values.sum() * (1 + 1e-9):
+                best = partition
         return best
 
-    def _keep(self, found, C, owner, varying):
-        order = np.argsort(np.unique(found.labels, return_index=True)[1])  # clusters in the order of their first column
+    def _keep(self, partition, C, varying):
+        _, first_columns = np.unique(partition.labels, return_index=True)
+        # Clusters in the order of their first column.
+        order = np.argsort(first_columns)
         rank = np.argsort(order)
         self.n_clusters_ = len(order)
         self.labels_ = np.full(self.n_features_in_, -1)
-        self.labels_[varying] = rank[found.labels]
+        self.labels_[varying] = rank[partition.labels]
         self.similarities_ = np.zeros(self.n_features_in_)
-        self.similarities_[varying] = found.alike[np.arange(len(varying)), found.labels]
-        self.homogeneities_ = found.values[order]
-        whole = _top(C)[0]
+        self.similarities_[varying] = partition.similarity_to(partition.labels)
+        self.homogeneities_ = partition.values[order]
+        whole, _ = _top(C)
         spread = len(varying) - whole
-        self.explained_ = float((found.values.sum() - whole) / spread) if spread > 1e-9 else 1.0
-        self._loadings = found.vectors[:, order]
+        self.explained_ = float((partition.values.sum() - whole) / spread) if spread > 1e-9 else 1.0
+        self._loadings = partition.vectors[:, order]
         self._n_features_out = self.n_clusters_
-        self.n_iter_ = found.n_iter
+        self.n_iter_ = partition.n_iter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -251,66 +257,95 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return tags
 
 
-class _Partition:
-    """Clusters of columns with their centers."""
+class _Partition(NamedTuple):
+    """Clusters of columns with their centers.
 
-    def __init__(self, C, owner, labels):
-        n_clusters = labels.max() + 1
-        self.labels, self.n_iter = labels, 0
-        self.values = np.empty(n_clusters)
-        self.vectors = np.zeros((len(C), n_clusters))
-        for g in range(n_clusters):
-            own = np.flatnonzero(labels[owner] == g)
-            self.values[g], vector = _top(C[np.ix_(own, own)])
-            self.vectors[own, g] = vector * np.sign(vector[np.abs(vector).argmax()])
-        shares = (C @ self.vectors) ** 2 / self.values
-        self.alike = np.array([np.bincount(owner, weights=share) for share in shares.T]).T
+    Attributes
+    ----------
+    labels : ndarray of shape (n_columns,)
+        Cluster of each column.
+    values : ndarray of shape (n_clusters,)
+        Largest eigenvalue of each cluster.
+    vectors : ndarray of shape (n_coded_columns, n_clusters)
+        Their eigenvectors.
+    alike : ndarray of shape (n_columns, n_clusters)
+        Similarity of each column to each center.
+    n_iter : int
+        Passes that it took.
+    """
+
+    labels: np.ndarray
+    values: np.ndarray
+    vectors: np.ndarray
+    alike: np.ndarray
+    n_iter: int
+
+    def similarity_to(self, labels):
+        """Similarity of each column to the center of a cluster."""
+        return self.alike[np.arange(len(labels)), labels]
+
+
+def _partition(C, owner, labels, n_iter):
+    """Compute the centers of clusters."""
+    n_clusters = labels.max() + 1
+    values = np.empty(n_clusters)
+    vectors = np.zeros((len(C), n_clusters))
+    for g in range(n_clusters):
+        own = np.flatnonzero(labels[owner] == g)
+        values[g], vector = _top(C[np.ix_(own, own)])
+        # An eigenvector has no sign: the largest entry is made positive.
+        vectors[own, g] = vector * np.sign(vector[np.abs(vector).argmax()])
+    coded_alike = (C @ vectors) ** 2 / values
+    alike = np.array([np.bincount(owner, weights=column) for column in coded_alike.T]).T
+    return _Partition(labels, values, vectors, alike, n_iter)
 
 
 def _improve(C, owner, labels, max_iter):
     """Assign columns to the most similar center until none moves."""
-    current = _Partition(C, owner, labels)
-    for iteration in range(1, max_iter + 1):
-        best = current.alike.argmax(axis=1)
-        rows = np.arange(len(labels))
-        better = current.alike[rows, best] > current.alike[rows, current.labels] * (1 + 1e-12)
-        moved = np.where(better, best, current.labels)
+    current = _partition(C, owner, labels, 0)
+    for n_iter in range(1, max_iter + 1):
+        nearest = current.alike.argmax(axis=1)
+        # Rounding errors alone must not send a column back and forth between two centers.
+        is_better = current.similarity_to(nearest) > current.similarity_to(current.labels) * (1 + 1e-12)
+        moved = np.where(is_better, nearest, current.labels)
         _fill_empty(moved, current)
         if (moved == current.labels).all():
-            current.n_iter = iteration
-            return current
-        current = _Partition(C, owner, moved)
-    current.n_iter = max_iter
+            return current._replace(n_iter=n_iter)
+        current = _partition(C, owner, moved, n_iter)
     return current
 
 
 def _fill_empty(labels, partition):
     """Give each empty cluster the column that fits worst among those not alone in their cluster."""
-    for g in range(len(partition.values)):
-        sizes = np.bincount(labels, minlength=len(partition.values))
+    n_clusters = len(partition.values)
+    for g in range(n_clusters):
+        sizes = np.bincount(labels, minlength=n_clusters)
         if sizes[g] == 0:
-            fit = partition.alike[np.arange(len(labels)), labels]
-            labels[np.where(sizes[labels] > 1, fit, np.inf).argmin()] = g
+            movable = np.where(sizes[labels] > 1, partition.similarity_to(labels), np.inf)
+            labels[movable.argmin()] = g
 
 
 def _top(C):
     """Largest eigenvalue and its eigenvector."""
-    if len(C) > 100:
-        value, vector = eigh(C, subset_by_index=[len(C) - 1, len(C) - 1], check_finite=False)
-        return value[0], vector[:, 0]
-    values, vectors = np.linalg.eigh(C)  # for small matrices all of them is faster than one
+    n_columns = len(C)
+    if n_columns <= _WORTH_ONE:
+        values, vectors = np.linalg.eigh(C)
+    else:
+        values, vectors = eigh(C, subset_by_index=[n_columns - 1, n_columns - 1], check_finite=False)
     return values[-1], vectors[:, -1]
 
 
 def _similarities(C, owner):
     """Squared correlation, correlation ratio, or squared first canonical correlation of all pairs of columns."""
     n_columns = owner.max() + 1
-    part = np.zeros((n_columns, len(C)))
-    part[owner, np.arange(len(C))] = 1.0
-    alike = part @ C**2 @ part.T  # correct if one of the pair is numeric, with one column in C
-    wide = np.flatnonzero(np.bincount(owner) > 1)
-    for i, j in ((i, j) for i in wide for j in wide if i < j):
-        alike[i, j] = alike[j, i] = np.linalg.norm(C[np.ix_(owner == i, owner == j)], 2) ** 2
+    owns = np.zeros((n_columns, len(C)))
+    owns[owner, np.arange(len(C))] = 1.0
+    # Correct if one of the pair is numeric, with one column in C.
+    alike = owns @ C**2 @ owns.T
+    categorical = np.flatnonzero(np.bincount(owner) > 1)
+    for i, j in combinations(categorical, 2):
+        largest_singular_value = np.linalg.norm(C[np.ix_(owner == i, owner == j)], 2)
+        alike[i, j] = alike[j, i] = largest_singular_value**2
     alike[np.diag_indices(n_columns)] = 1.0
     return np.clip(alike, 0.0, 1.0)
 

@@ -37,14 +37,14 @@ def find_views(views, X, names, seed):
 def find_varying(views, X):
     """Return the positions of the views in which not all rows are equal."""
     varies = np.ptp(X, axis=0) > 0
-    kept = [v for v, view in enumerate(views) if varies[view].any()]
-    if not kept:
+    varying = [v for v, columns in enumerate(views) if varies[columns].any()]
+    if not varying:
         raise ValueError("every column of X is constant, so there is nothing to learn: check the table")
-    if len(kept) < len(views):
-        dropped = [v for v in range(len(views)) if v not in kept]
+    dropped = sorted(set(range(len(views))) - set(varying))
+    if dropped:
         warnings.warn(
             f"view(s) {dropped} hold constant columns only and are ignored: remove them from views",
             UserWarning,
             stacklevel=caller_level(),
         )
-    return kept
+    return varying
