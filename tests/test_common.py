@@ -32,6 +32,13 @@ for name in ("MultiviewKernelClassifier", "BalancedMultiviewClassifier"):
             "where they have no say, weights equal repetition (tests/multiview/test_kernel.py)"
         )
     }
+EXPECTED_FAILURES_OF["QuasiBaggingClassifier"] = {
+    f"check_sample_weight_equivalence_on_{kind}_data": (
+        "the groups are drawn by rows, of which a row of weight 2 is one; in one group weights equal repetition "
+        "(tests/multiview/test_balanced.py)"
+    )
+    for kind in ("dense", "sparse")
+}
 EXPECTED_FAILURES_OF["OneVsRestRankingClassifier"] = {
     f"check_sample_weight_equivalence_on_{kind}_data": (
         "the folds of the calibration of each ranker follow the order of its scores, in which rounding decides between "

@@ -240,6 +240,7 @@ EXCEPTIONS = {
             "LinearAUCClassifierCV": ALWAYS,
             "MultiviewKernelClassifier": ALWAYS,
             "BalancedMultiviewClassifier": ALWAYS,
+            "QuasiBaggingClassifier": ALWAYS,
             "AssembleClassifier": ALWAYS,
             "SemiSupervisedAdaBoostClassifier": ALWAYS,
             "NeuralPUClassifier": ALWAYS,

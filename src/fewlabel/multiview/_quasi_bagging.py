@@ -137,7 +137,8 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` for unlabeled rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, if the base classifier takes them. The groups are balanced by rows, not by weights.
+            Weights of the rows, if the base classifier takes them. The groups are drawn by rows: a row of weight 2 is
+            not the same as a repeated row. Rows of weight 0 are in no group.
 
         Returns
         -------
