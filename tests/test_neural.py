@@ -20,7 +20,15 @@ needs_torch = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def data():
-    return make_pu(500, n_features=5, prior=0.4, labeled=80, separation=3.0, return_true=True, random_state=0)
+    return make_pu(
+        500,
+        n_features=5,
+        prior=0.4,
+        labeled=80,
+        separation=3.0,
+        return_true=True,
+        random_state=np.random.RandomState(0),
+    )
 
 
 def test_without_torch_the_error_names_the_extra(monkeypatch, data):
@@ -80,7 +88,7 @@ def test_no_hidden_layer_descends_the_linear_risk():
     """Full batch, no hidden layer, no decay: the curve is the risk, and its first value that of the first weights."""
     from fewlabel.linear._pu import PURisk
 
-    X, y = make_pu(200, n_features=3, n_informative=3, labeled=40, random_state=0)
+    X, y = make_pu(200, n_features=3, n_informative=3, labeled=40, random_state=np.random.RandomState(0))
     model = NeuralPUClassifier(
         "upu",
         loss="logistic",

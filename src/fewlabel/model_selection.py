@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, indexable
 from fewlabel import labels
 from fewlabel.folds import forward_folds, grouped_folds
 from fewlabel.metrics import pu_auc_score
+from fewlabel.random_streams import own_stream
 from fewlabel.rows import Rows
 from fewlabel.types import MatrixLike, Seed
 
@@ -211,7 +212,7 @@ def hide_labels(
     _check_labeled(labeled)
     read = labels.read(y)
     labels.require_labels(read)
-    rng = check_random_state(random_state)
+    rng = own_stream(random_state, "hide_labels")
     if mechanism == "scar":
         kept = _draw_any(read, labeled, rng)
     elif mechanism == "per-class":

@@ -19,7 +19,8 @@ _RECALL = 0.97  # share of the true neighbors, of the rows of a sample, that an 
 _SAMPLE = 200
 _SPARE = 10  # so many more candidates than neighbors are found in single precision
 _SMALLEST_CELL = 50  # rows, on the mean
-_PER_CELL, _N_STEPS = 30, 3  # rows from which the centers of the cells are learned, and steps
+_PER_CELL = 30  # rows from which the center of a cell is learned
+_N_STEPS = 3  # of k-means
 _TOGETHER = 256  # rows that are searched at once
 
 
@@ -45,44 +46,45 @@ class RowSearch:
     """
 
     def __init__(self, rows, metric, algorithm, n_neighbors, n_jobs=None, random_state=None):
-        self.rows, self.metric, self.n_neighbors = rows, metric, n_neighbors
+        self.rows = rows
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.recall = 1.0
-        large = rows.shape[0] > _LARGEST_EXACT and rows.shape[1] > _FEW_COLUMNS
+        self._squared = metric != "manhattan"
         self._cells = None
-        if (algorithm == "approximate" or (algorithm == "auto" and large)) and not issparse(rows):
+        n_rows, n_columns = rows.shape
+        is_large = n_rows > _LARGEST_EXACT and n_columns > _FEW_COLUMNS
+        if (algorithm == "approximate" or (algorithm == "auto" and is_large)) and not issparse(rows):
             self._cells = Cells(rows, n_neighbors, self._squared, n_jobs, check_random_state(random_state))
             self.recall = self._cells.recall
             return
         algorithm = "auto" if algorithm == "approximate" else algorithm
-        base = "manhattan" if metric == "manhattan" else "euclidean"  # equivalent to the cosine for rows of length 1
+        # The Euclidean distance of rows of length 1 has the order of the cosine distance.
+        base = "manhattan" if metric == "manhattan" else "euclidean"
         self._index = NearestNeighbors(algorithm=algorithm, metric=base, n_jobs=n_jobs).fit(rows)
-
-    @property
-    def _squared(self):
-        return self.metric != "manhattan"
 
     def graph(self):
         """Return the nearest other rows of each row, and their distances."""
-        others = self.rows.shape[0] - 1
-        if others == 0:
+        n_others = self.rows.shape[0] - 1
+        if n_others == 0:
             return np.empty((1, 0), dtype=np.int32), np.empty((1, 0))
-        if self._cells is not None:
-            return self._decide(self.rows, self._cells.graph(), others, own=True)
-        found = self._index.kneighbors(n_neighbors=self._n_candidates(others), return_distance=False)
-        return self._decide(self.rows, found, others, own=True)
+        return self._search(self.rows, None, n_others)
 
     def query(self, new):
         """Return the nearest rows of new rows, and their distances."""
         if issparse(self.rows) != issparse(new):  # distances are between rows of one kind
             new = csr_array(new) if issparse(self.rows) else new.toarray()
-        n_rows = self.rows.shape[0]
-        if self._cells is not None:
-            return self._decide(new, self._cells.query(new), n_rows, own=False)
-        found = self._index.kneighbors(new, n_neighbors=self._n_candidates(n_rows), return_distance=False)
-        return self._decide(new, found, n_rows, own=False)
+        return self._search(new, new, self.rows.shape[0])
 
-    def _n_candidates(self, available):
-        return min(2 * self.n_neighbors, available)
+    def _search(self, rows, new, available):
+        """Neighbors of `rows`, which are `new`, or, if that is None, the rows themselves."""
+        if self._cells is not None:
+            candidates = self._cells.graph() if new is None else self._cells.query(new)
+        else:
+            # Twice as many as needed, so that rows at the same distance are seen to compete for the last place.
+            n_candidates = min(2 * self.n_neighbors, available)
+            candidates = self._index.kneighbors(new, n_neighbors=n_candidates, return_distance=False)
+        return self._decide(rows, candidates, available, own=new is None)
 
     def _decide(self, new, candidates, available, own):
         """The nearest of the candidates by exact distance, then by position.
@@ -91,26 +93,27 @@ class RowSearch:
         candidates may be as near as the last one.
         """
         k = min(self.n_neighbors, available)
-        found, lengths = self._measure(new, candidates)
-        order = np.lexsort((found, lengths), axis=1)
+        neighbors, lengths = self._measure(new, candidates)
+        order = np.lexsort((neighbors, lengths), axis=1)
         farthest = np.take_along_axis(lengths, order[:, -1:], axis=1)[:, 0]
-        found, lengths = (np.take_along_axis(values, order[:, :k], axis=1) for values in (found, lengths))
+        neighbors = np.take_along_axis(neighbors, order[:, :k], axis=1)
+        lengths = np.take_along_axis(lengths, order[:, :k], axis=1)
         unsure = np.isinf(lengths[:, -1])
         if self._cells is None and candidates.shape[1] < available:
             unsure |= lengths[:, -1] >= farthest * (1 - _ROUNDING)
         unsure = np.flatnonzero(unsure)
         if unsure.size:
             exact = points.nearest(_arrays(new), _arrays(self.rows), unsure, own, k, self._squared)
-            found[unsure], lengths[unsure] = self._measure(new[unsure], exact)
-        return found, lengths
+            neighbors[unsure], lengths[unsure] = self._measure(new[unsure], exact)
+        return neighbors, lengths
 
-    def _measure(self, new, found):
-        found = np.ascontiguousarray(found, dtype=np.int32)
-        total = points.distances(_arrays(new), _arrays(self.rows), found, self._squared)
-        total[found < 0] = np.inf
+    def _measure(self, new, neighbors):
+        neighbors = np.ascontiguousarray(neighbors, dtype=np.int32)
+        total = points.distances(_arrays(new), _arrays(self.rows), neighbors, self._squared)
+        total[neighbors < 0] = np.inf
         if self.metric == "cosine":
-            return found, total / 2
-        return found, np.sqrt(total) if self._squared else total
+            return neighbors, total / 2
+        return neighbors, np.sqrt(total) if self._squared else total
 
 
 class Cells:
@@ -141,16 +144,18 @@ class Cells:
 
     def __init__(self, rows, n_neighbors, squared, n_jobs, rng):
         n_rows = rows.shape[0]
-        self._squared, self._n_jobs = squared, n_jobs
+        self._squared = squared
+        self._n_jobs = n_jobs
         self._n_candidates = n_neighbors + _SPARE
+        # Single precision would not hold all numbers: rows are moved to the origin, and scaled to at most 1.
         self._origin = np.median(rows, axis=0)
-        self._unit = np.abs(rows - self._origin).max() or 1.0  # single precision would not hold all numbers
+        self._unit = np.abs(rows - self._origin).max() or 1.0
         single = self._single(rows)
         self._centers = self._learn_centers(single, rng)
         cell = self._nearest_center(single)
         self._order = np.argsort(cell, kind="stable")
         sizes = np.bincount(cell, minlength=self._centers.shape[1])
-        self._starts = np.r_[0, np.cumsum(sizes)]
+        self._starts = np.append(0, np.cumsum(sizes))
         self._rows = single[self._order]
         self._blocks = np.concatenate([self._rows[a:b].T.ravel() for a, b in pairwise(self._starts)])
         k = min(n_neighbors, max(1, n_rows - 1))
@@ -160,9 +165,9 @@ class Cells:
 
     def graph(self):
         """Candidates for the neighbors of each row, about the nearest first; -1 for none."""
-        found = np.empty((len(self._rows), self._n_candidates), dtype=np.int32)
-        found[self._order] = self._search(self._rows, own=True)
-        return found
+        candidates = np.empty((len(self._rows), self._n_candidates), dtype=np.int32)
+        candidates[self._order] = self._search(self._rows, own=True)
+        return candidates
 
     def query(self, new):
         """As `graph`, for new rows."""
@@ -171,14 +176,20 @@ class Cells:
     def _search(self, rows, own):
         def search(start):
             some = rows[start : start + _TOGETHER]
-            far = cells.compare(some, self._centers, self._squared)
+            far = self._compare(some, self._centers)
             last = np.partition(far, self._n_visits - 1, axis=1)[:, self._n_visits - 1]
-            table = self._blocks, self._starts
+            visited = far <= last[:, None]
             first = start if own else -1
-            return cells.nearest(some, first, far <= last[:, None], *table, self._n_candidates, self._squared)
+            return cells.nearest(some, first, visited, self._blocks, self._starts, self._n_candidates, self._squared)
 
-        found = np.concatenate(list(map_in_threads(search, range(0, len(rows), _TOGETHER), self._n_jobs)))
-        return np.where(found >= 0, self._order[found], -1).astype(np.int32)
+        places = self._in_threads(search, len(rows))
+        return np.where(places >= 0, self._order[places], -1).astype(np.int32)
+
+    def _in_threads(self, work, n_rows):
+        return np.concatenate(list(map_in_threads(work, range(0, n_rows, _TOGETHER), self._n_jobs)))
+
+    def _compare(self, rows, columns):
+        return cells.compare(rows, columns, self._squared)
 
     def _single(self, rows):
         return ((rows - self._origin) / self._unit).astype(np.float32)
@@ -189,28 +200,33 @@ class Cells:
         part = rows[rng.permutation(len(rows))[: _PER_CELL * n_cells]]
         self._centers = np.ascontiguousarray(part[:n_cells].T)
         for _ in range(_N_STEPS):
-            cell, present = self._nearest_center(part), np.arange(len(part))
-            members = csr_array((np.ones(len(part), np.float32), (cell, present)), shape=(n_cells, len(part)))
+            cell = self._nearest_center(part)
+            places = (cell, np.arange(len(part)))
+            members = csr_array((np.ones(len(part), np.float32), places), shape=(n_cells, len(part)))
             sizes = np.maximum(members.sum(axis=1), 1)  # the center of an empty cell moves to the origin
             self._centers = np.ascontiguousarray((members @ part).T / sizes, dtype=np.float32)
         return self._centers
 
     def _nearest_center(self, rows):
         def find(start):
-            return cells.compare(rows[start : start + _TOGETHER], self._centers, self._squared).argmin(axis=1)
+            return self._compare(rows[start : start + _TOGETHER], self._centers).argmin(axis=1)
 
-        return np.concatenate(list(map_in_threads(find, range(0, len(rows), _TOGETHER), self._n_jobs)))
+        return self._in_threads(find, len(rows))
 
     def _ranks(self, i, k):
         """The k nearest rows of row i: in how many-th cell from it, from 0, each is; of equal ones the nearest cell."""
         row = self._rows[i : i + 1]
         n_columns = row.shape[1]
-        blocks = [self._blocks[a * n_columns : b * n_columns].reshape(n_columns, -1) for a, b in pairwise(self._starts)]
-        far = np.hstack([cells.compare(row, block, self._squared)[0] for block in blocks])
+        distances = []
+        for a, b in pairwise(self._starts):
+            block = self._blocks[a * n_columns : b * n_columns].reshape(n_columns, -1)
+            distances.append(self._compare(row, block)[0])
+        far = np.hstack(distances)
         far[i] = np.inf
         near = np.flatnonzero(far <= np.partition(far, k - 1)[k - 1])
-        nearer = np.argsort(cells.compare(row, self._centers, self._squared)[0], kind="stable")
-        rank = np.argsort(nearer)[np.searchsorted(self._starts, near, side="right") - 1]
+        by_distance = np.argsort(self._compare(row, self._centers)[0], kind="stable")
+        rank_of_cell = np.argsort(by_distance)
+        rank = rank_of_cell[np.searchsorted(self._starts, near, side="right") - 1]
         return np.sort(rank)[:k]
 
 

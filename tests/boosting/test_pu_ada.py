@@ -429,7 +429,7 @@ def test_a_prior_that_the_data_cannot_support_is_reported():
         PUAdaBoostClassifier(5, prior=0.8).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", PriorWarning)
-        PUAdaBoostClassifier(5, prior=0.2).fit(X, y)
+        PUAdaBoostClassifier(5, prior=0.1).fit(X, y)
 
 
 def test_weight_sets_that_are_kept_apart_collapse_later(cancer):

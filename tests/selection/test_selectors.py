@@ -43,7 +43,7 @@ def test_subset_search_equals_explicit_neighbors(seed, missing, norm, k):
     X, nominal, y = mixed_table(seed, missing=missing)
     model = SubsetReliefSelector(n_neighbors=k, max_samples=None, distance_norm=norm, nominal_features=nominal)
     model.fit(X, y)
-    values = scale(Columns(X, nominal)).values
+    values = scale(Columns(X, nominal, None))
     path, scores = reference.forward_search(values, nominal, y, range(len(y)), k, X.shape[1], norm)
     assert model.path_.tolist() == path
     np.testing.assert_allclose(model.scores_path_, scores, rtol=0, atol=1e-9)
@@ -53,7 +53,7 @@ def test_best_first_scores_equal_explicit_neighbors():
     X, nominal, y = mixed_table(3)
     model = SubsetReliefSelector(stop="best-first", max_samples=None, nominal_features=nominal).fit(X, y)
     greedy = SubsetReliefSelector(max_samples=None, nominal_features=nominal).fit(X, y)
-    values = scale(Columns(X, nominal)).values
+    values = scale(Columns(X, nominal, None))
     for m, score in enumerate(model.scores_path_, start=1):
         expected = reference.subset_score(values, nominal, y, model.path_[:m], range(len(y)), 10)
         assert score == pytest.approx(expected, abs=1e-9)
@@ -121,7 +121,7 @@ def test_relieff_equals_the_naive_version(seed, missing, k):
     model = ReliefFSelector(n_neighbors=k, nominal_features=nominal).fit(X, y)
     order = np.argsort(y, kind="stable")
     n_values = [len(np.unique(c[~np.isnan(c)])) if n else 0 for c, n in zip(X.T, nominal)]
-    expected = reference.relieff(scale(Columns(X, nominal)).values[order], n_values, y[order], k)
+    expected = reference.relieff(scale(Columns(X, nominal, None))[order], n_values, y[order], k)
     np.testing.assert_allclose(model.scores_, expected, atol=1e-12)
 
 
@@ -292,3 +292,26 @@ def test_the_comparison_with_shuffled_labels_does_not_depend_on_the_order_of_the
         assert masks[0] == masks[1]
         found.add(any(masks[0]))
     assert found == {True, False}
+
+
+def test_a_column_that_ranks_nearly_all_rows_is_found_among_500():
+    """The default of `fewlabel select`; SubsetReliefSelector took 206 s of CPU and found nothing."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = rng.normal(size=(300, 500))
+    X[:, 77] += 2.33 * y  # AUC .95
+    model = CorrelationSubsetSelector().fit(X, y)
+    assert model.path_[0] == 77
+
+
+@pytest.mark.parametrize("stop", ["no-gain", "best-first"])
+def test_without_the_guard_the_search_alone_decides(stop):
+    """As in the thesis: the best subset is kept, even if shuffled labels score as well."""
+    rng = np.random.default_rng(1)
+    X, y = rng.random((40, 4)), np.arange(40) % 2
+    with pytest.warns(UserWarning, match="no column is selected"):
+        assert not SubsetReliefSelector(stop=stop).fit(X, y).support_.any()
+    plain = SubsetReliefSelector(stop=stop, guard=False).fit(X, y)
+    limited = SubsetReliefSelector(4, stop=stop).fit(X, y)
+    assert plain.path_.tolist() == limited.path_.tolist()
+    assert plain.support_.any()

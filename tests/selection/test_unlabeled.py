@@ -63,14 +63,17 @@ def test_scores_are_those_of_the_definitions(seed):
     W = neighbor_weights(Z, 4)
     within = 50.0 * same + np.where(known[:, None] & known, 0.0, W)
     degree = W.sum(axis=1)
-    expected = {"lsdf": [], "constraint": [], "laplacian": []}
+    expected = {"lsdf": [], "constraint": [], "laplacian": [], "fisher": []}
     for f in Z.T:
         expected["lsdf"].append(laplacian(other, f) / laplacian(within, f))
         expected["constraint"].append(laplacian(other, f) / laplacian(same, f))
         centered = f - f @ degree / degree.sum()
         expected["laplacian"].append(-laplacian(W, centered) / (centered**2 @ degree))
+        groups = [f[few == c] for c in range(3)]
+        between = sum(len(group) * (group.mean() - f[known].mean()) ** 2 for group in groups)
+        expected["fisher"].append(between / sum(len(group) * group.var() for group in groups))
     for score, values in expected.items():
-        found = GraphScoreSelector(score, n_neighbors=4, gamma=50.0).fit(X, few).scores_
+        found = GraphScoreSelector(score, n_neighbors=4, label_weight=50.0).fit(X, few).scores_
         np.testing.assert_allclose(found, values, rtol=1e-9, err_msg=score)
 
 

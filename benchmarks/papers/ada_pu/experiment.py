@@ -54,7 +54,9 @@ _OF_OURS = {"Ada-PU": {"init": "prior", "correction": 0.3}}
 def _draw(dataset, repeat, data_home, with_negatives=False):
     """Some labeled positives, all training rows as unlabeled ones, and (for Figure 2) some labeled negatives."""
     if dataset == "make_pu":
-        X, _, y = fewlabel.make_pu(48_842, n_features=14, prior=0.24, separation=1.8, return_true=True, random_state=0)
+        X, _, y = fewlabel.make_pu(
+            48_842, n_features=14, prior=0.24, separation=1.8, return_true=True, random_state=np.random.RandomState(0)
+        )
     else:
         data, y = binary(dataset, data_home, "benign" if dataset == "wdbc" else table(dataset, data_home).positive)
         if dataset in _NUMERIC_ONLY:

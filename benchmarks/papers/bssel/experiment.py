@@ -308,7 +308,7 @@ def _bagging(dataset, labeled, most, seed, data_home):
 @lru_cache(maxsize=2)
 def _load(dataset, data_home):
     if dataset == "generator":
-        X, _, y = fewlabel.make_multiview_credit(60_000, return_true=True, random_state=0)
+        X, _, y = fewlabel.make_multiview_credit(60_000, return_true=True, random_state=np.random.RandomState(0))
         return pd.DataFrame(X), y
     found = table(dataset, data_home)
     return pd.get_dummies(found.data, dtype=float), (found.target == found.positive).to_numpy().astype(int)

@@ -52,7 +52,7 @@ class CrossTraining(Experiment):
     def problem(self, dataset, setting, repeat, data_home=None):
         data, y = multiclass(dataset, data_home)
         train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=repeat, stratify=y)
-        few = fewlabel.hide_labels(y[train], labeled=setting.percent / 100, random_state=repeat)
+        few = fewlabel.hide_labels(y[train], labeled=setting.percent / 100, random_state=np.random.RandomState(repeat))
         X = as_numbers(data, train)
         return Problem(StandardScaler().fit(X[train]).transform(X), y, train, few, test, name=dataset)
 

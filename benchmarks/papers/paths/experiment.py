@@ -120,12 +120,12 @@ def _benchmark(dataset, n_labeled, repeat, data_home):
         few = np.full(len(y), -1)
         few[chosen] = y[chosen]
     else:
-        few = fewlabel.hide_labels(y, n_labeled, random_state=repeat)
+        few = fewlabel.hide_labels(y, n_labeled, random_state=np.random.RandomState(repeat))
     return Problem(X, y, np.arange(len(y)), few, np.flatnonzero(few < 0), name=dataset)
 
 
 def _generated(dataset, repeat):
-    data, few, y = _GENERATED[dataset](return_true=True, random_state=repeat)
+    data, few, y = _GENERATED[dataset](return_true=True, random_state=np.random.RandomState(repeat))
     X = MinMaxScaler().fit_transform(data)
     return Problem(X, y, np.arange(len(y)), few, np.flatnonzero(few < 0), name=dataset)
 

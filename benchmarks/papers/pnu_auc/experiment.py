@@ -29,7 +29,7 @@ def _split(dataset, repeat, data_home):
     data, y = binary(dataset, data_home)
     train, rest = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=repeat)
     validation, test = train_test_split(rest, test_size=0.5, stratify=y[rest], random_state=repeat)
-    few = fewlabel.hide_labels(y[train], labeled=_LABELED, random_state=repeat)
+    few = fewlabel.hide_labels(y[train], labeled=_LABELED, random_state=np.random.RandomState(repeat))
     return Problem(as_numbers(data, train), y, train, few, test, validation, dataset)
 
 
@@ -96,7 +96,10 @@ class Table3(Experiment):
 
     def problem(self, dataset, setting, repeat, data_home=None):
         X, y = _simulate(_SIZES[dataset], repeat)
-        few, rows = fewlabel.hide_labels(y, labeled=_LABELED, random_state=repeat), np.arange(len(y))
+        few, rows = (
+            fewlabel.hide_labels(y, labeled=_LABELED, random_state=np.random.RandomState(repeat)),
+            np.arange(len(y)),
+        )
         return Problem(X, y, rows, few, rows, name=dataset)
 
     def warm_up(self, problem, setting, method):

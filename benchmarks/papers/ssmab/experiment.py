@@ -62,7 +62,7 @@ class Boosting(Experiment):
     def few_labels(self, y, share, repeat):
         """A plain draw, as in the thesis; in the figures, with their few labels, at least one label of each class."""
         if not self.tables:
-            return fewlabel.hide_labels(y, labeled=share, random_state=repeat)
+            return fewlabel.hide_labels(y, labeled=share, random_state=np.random.RandomState(repeat))
         few = np.full_like(y, -1)
         kept = np.random.default_rng(repeat).permutation(len(y))[: round(share * len(y))]
         few[kept] = y[kept]

@@ -10,9 +10,9 @@ from fewlabel.cli.terminal import one_line, print_json, say
 from fewlabel.text import short
 
 _SELECTORS = {
+    "cfs": "CorrelationSubsetSelector",
     "fscrf": "SubsetReliefSelector",
     "relieff": "ReliefFSelector",
-    "cfs": "CorrelationSubsetSelector",
     "lvf": "ConsistencySubsetSelector",
     "pseudo-labels": "PseudoLabelSelector",
     "lsdf": "GraphScoreSelector",
@@ -26,7 +26,7 @@ def select(
     reading: Reading,
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(_SELECTORS)}.")
-    ] = "fscrf",
+    ] = "cfs",
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,

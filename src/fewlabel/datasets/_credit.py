@@ -3,9 +3,9 @@
 import numbers
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fewlabel.labels import UNLABELED
+from fewlabel.random_streams import own_stream
 from fewlabel.types import Seed
 
 
@@ -87,7 +87,7 @@ def make_multiview_credit(
     [12, 10, 8, 6]
     """
     _check(n_samples, imbalance, overlap, missing, labeled)
-    rng = check_random_state(random_state)
+    rng = own_stream(random_state, "make_multiview_credit")
     loadings = [_loadings(d, rng) for d in n_features]
     order = rng.permutation(sum(n_features) + n_nuisance)
     n_default = max(1, round(n_samples / (imbalance + 1)))

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from sklearn.datasets import make_moons
-from sklearn.utils import check_random_state
 
 from fewlabel.labels import UNLABELED
+from fewlabel.random_streams import own_stream
 from fewlabel.types import Seed
 
 
@@ -57,7 +57,7 @@ def make_two_moons(
     >>> X.shape, int((y == 0).sum()), int((y == 1).sum()), int((y == -1).sum())
     ((500, 2), 3, 3, 494)
     """
-    rng = check_random_state(random_state)
+    rng = own_stream(random_state, "make_two_moons")
     X, true = make_moons(n_samples, noise=noise, random_state=rng)
     return _with_labels(X, true, labeled, return_true, rng)
 
@@ -113,7 +113,7 @@ def make_three_circles(
     """
     if not isinstance(n_samples, numbers.Integral) or n_samples < len(radii):
         raise ValueError(f"n_samples={n_samples!r} should be an int, at least one row per circle")
-    rng = check_random_state(random_state)
+    rng = own_stream(random_state, "make_three_circles")
     sizes = n_samples // len(radii) + (np.arange(len(radii)) < n_samples % len(radii))
     true = np.repeat(np.arange(len(radii)), sizes)
     angle = np.concatenate([np.linspace(0, 2 * np.pi, size, endpoint=False) for size in sizes])

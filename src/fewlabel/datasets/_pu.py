@@ -3,9 +3,9 @@
 from typing import Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fewlabel.labels import UNLABELED
+from fewlabel.random_streams import own_stream
 from fewlabel.types import Seed
 
 _SETTINGS = ("case-control", "censoring")
@@ -74,7 +74,7 @@ def make_pu(
         raise ValueError(f"setting={setting!r} is not known: use one of {', '.join(map(repr, _SETTINGS))}")
     if not 1 <= n_informative <= n_features:
         raise ValueError(f"n_informative={n_informative!r} should be an int from 1 to n_features={n_features!r}")
-    rng = check_random_state(random_state)
+    rng = own_stream(random_state, "make_pu")
     apart = rng.normal(size=n_informative)
     apart *= separation / np.linalg.norm(apart)
     spread = rng.normal(size=(2, n_informative))  # half the distance between the two clusters of each class

@@ -2,7 +2,6 @@
 
 import numbers
 import warnings
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -43,14 +42,6 @@ class GraphClassifier(LabeledClassifier):
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
-    n_neighbors: Any
-    scale: Any
-    metric: Any
-    categorical_features: Any
-    algorithm: Any
-    n_jobs: Any
-    random_state: Any
-    _search: RowSearch
 
     def _fit(self, X, codes, weight):
         names = getattr(self, "feature_names_in_", None)
@@ -58,30 +49,34 @@ class GraphClassifier(LabeledClassifier):
         nominal = choose_columns(chosen, X.shape[1], names, parameter="categorical_features")
         self._space = learn_space(X, self.metric, self.scale, nominal)
         vertices, vertex = merge_copies(place(X, self._space, self.metric))
-        self._set_rows(vertices)
+        # Sparse rows are stored as plain arrays, which can be saved.
+        self._rows = (vertices.data, vertices.indices, vertices.indptr) if issparse(vertices) else vertices
         self._search = self._make_search()
         self.recall_ = self._search.recall
         mass = np.bincount(vertex, weight)
         labeled = codes >= 0
         votes = np.zeros((len(mass), len(self.classes_)))
         np.add.at(votes, (vertex[labeled], codes[labeled]), 1.0 if weight is None else weight[labeled])
-        self._set_sources(votes)
+        # The vertices with a label, and their class: that of most of the labeled rows.
+        self._sources = np.flatnonzero(votes.any(axis=1))
+        self._source_codes = votes[self._sources].argmax(axis=1)
         logs, vertex_codes = self._label_vertices(votes, mass.astype(np.float64))
         self._describe_rows(codes, vertex, logs, vertex_codes)
 
     def _describe_rows(self, codes, vertex, logs, vertex_codes):
         """Set the attributes of the training rows."""
+        labeled = codes >= 0
         self.reached_ = vertex_codes[vertex] >= 0
         logs, vertex_codes = self._complete(logs, vertex_codes, self._search.rows)
-        row_codes = np.where(codes >= 0, codes, vertex_codes[vertex])
+        row_codes = np.where(labeled, codes, vertex_codes[vertex])
         self.transduction_ = self.classes_[row_codes]
         self.label_distributions_ = np.exp(logs[vertex])
-        self.label_distributions_[codes >= 0] = np.eye(len(self.classes_))[codes[codes >= 0]]
-        reached = np.mean(self.reached_[codes < 0]) if (codes < 0).any() else 1.0
-        if reached < _FEW:
+        self.label_distributions_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
+        reached = self.reached_[~labeled]
+        if reached.size and reached.mean() < _FEW:
             warnings.warn(
-                f"only {reached:.0%} of the unlabeled rows are connected with a labeled row; the others get the class "
-                "of the nearest labeled row. Increase n_neighbors, or label rows in more regions",
+                f"only {reached.mean():.0%} of the unlabeled rows are connected with a labeled row; the others get the "
+                "class of the nearest labeled row. Increase n_neighbors, or label rows in more regions",
                 UserWarning,
                 stacklevel=caller_level(),
             )
@@ -99,7 +94,7 @@ class GraphClassifier(LabeledClassifier):
         ndarray of shape (n_samples,)
             The classes.
         """
-        codes = self._weigh(X)[1]
+        _, codes = self._weigh(X)
         return self.classes_[codes]
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
@@ -115,7 +110,8 @@ class GraphClassifier(LabeledClassifier):
         ndarray of shape (n_samples, n_classes)
             The weights; they sum to 1. Equal for all classes if a row has no connection with a labeled row.
         """
-        return np.exp(self._weigh(X)[0])
+        logs, _ = self._weigh(X)
+        return np.exp(logs)
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the logarithm of the weight of each class; with two classes, the second minus the first.
@@ -132,22 +128,26 @@ class GraphClassifier(LabeledClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             The logarithms.
         """
-        logs = np.maximum(self._weigh(X)[0], -np.finfo(np.float64).max / 4)
+        logs, _ = self._weigh(X)
+        logs = np.maximum(logs, -np.finfo(np.float64).max / 4)  # the difference of two stays finite
         return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
     def _weigh(self, X):
         """Logarithms of the weights of the classes of new rows, and the codes of their classes."""
         check_is_fitted(self)
-        new = place(self._validate(X, reset=False), self._space, self.metric)
+        rows = place(self._validate(X, reset=False), self._space, self.metric)
         if not hasattr(self, "_search"):  # a loaded model
             self._search = self._make_search()
-        return self._complete(*self._extend(*self._search.query(new)), new)
+        neighbors, lengths = self._search.query(rows)
+        logs, codes = self._extend(neighbors, lengths)
+        return self._complete(logs, codes, rows)
 
     def _complete(self, logs, codes, rows):
         """Rows that are not reached: the class of the nearest labeled row, with as little certainty as there can be."""
+        logs = logs.copy()
+        codes = codes.copy()
         far = np.flatnonzero(codes < 0)
         if far.size:
-            logs, codes = logs.copy(), codes.copy()
             codes[far] = self._source_codes[self._nearest_source(rows[far])]
             logs[far] = -np.log(len(self.classes_))
         # Weights that only differ beyond double precision are tied: give the class of the row a small lead.
@@ -159,22 +159,15 @@ class GraphClassifier(LabeledClassifier):
 
     def _nearest_source(self, rows):
         """Position in `_sources` of the labeled vertex nearest to each row."""
-        return RowSearch(self._search.rows[self._sources], self.metric, "auto", 1).query(rows)[0][:, 0]
-
-    def _set_sources(self, votes):
-        """The vertices with a label, and their class: that of most of the labeled rows."""
-        self._sources = np.flatnonzero(votes.any(axis=1))
-        self._source_codes = votes[self._sources].argmax(axis=1)
-
-    def _set_rows(self, rows):
-        # Sparse rows are stored as plain arrays, which can be saved.
-        self._rows = (rows.data, rows.indices, rows.indptr) if issparse(rows) else rows
+        nearest, _ = RowSearch(self._search.rows[self._sources], self.metric, "auto", 1).query(rows)
+        return nearest[:, 0]
 
     def _make_search(self):
         rows = self._rows
         if isinstance(rows, tuple):
             rows = csr_array(rows, shape=(len(rows[2]) - 1, self.n_features_in_))
-            rows.check_format(full_check=True)  # they may come from a file, and compiled code does not check them
+            # They may come from a file, and compiled code does not check them.
+            rows.check_format(full_check=True)
         k = self._n_searched(rows.shape[0])
         return RowSearch(rows, self.metric, self.algorithm, k, self.n_jobs, self.random_state)
 
@@ -184,5 +177,6 @@ class GraphClassifier(LabeledClassifier):
 
     def __getstate__(self):
         state = dict(super().__getstate__())
-        state.pop("_search", None)  # search trees are compiled objects: they are rebuilt from the rows
+        # Search trees are compiled objects: they are rebuilt from the rows.
+        state.pop("_search", None)
         return state

@@ -1,8 +1,7 @@
 """LLGC on a sparse graph: label spreading with memory linear in the rows."""
 
 import numbers
-from itertools import product
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +13,35 @@ from fewlabel.types import MatrixLike, Seed
 
 _SURE = 1e3  # scores are taken from the conjugate gradients if they are this many times the bound of their error
 _SETTLED = 1e-6  # relative change at which the other scores are final
-_N_FOLDS, _ROUGH, _FEW_STEPS = 5, 1e-4, 200  # of the labels, and of the solutions that compare settings
+_N_FOLDS = 5  # of the labels, to compare settings
+_ROUGH = 1e-4  # tolerance of the solutions that compare settings
+_FEW_STEPS = 200  # and the most steps for them
 _COLUMNS = 10  # of scores that are computed at once: a product with the graph costs hardly more than with one column
-_FEW, _MANY = 10, 50  # neighbors
+_FEW = 10  # neighbors
+_MANY = 50  # neighbors
 _MOST_VERTICES = 20_000  # with more, the graph of many neighbors would need too much memory
+
+
+class Setting(NamedTuple):
+    """A graph and a balance of the classes to choose from.
+
+    `spread` is the matrix that spreads scores, `root` holds the roots of the degrees, `sigma` is the width of the
+    edges. `share` is the weight of a vertex in the balance; None balances nothing.
+    """
+
+    n_neighbors: int
+    balance: str | None
+    spread: csr_array
+    root: np.ndarray
+    sigma: float
+    share: np.ndarray | None
+
+    def class_weights(self, votes):
+        """Factors that give each class the same total of `share` over its votes; 0 for a class without any."""
+        if self.share is None:
+            return np.ones(votes.shape[1])
+        totals = self.share @ votes
+        return _ratio(totals.mean(), totals)
 
 
 class LabelSpreadingClassifier(GraphClassifier):
@@ -210,44 +234,49 @@ class LabelSpreadingClassifier(GraphClassifier):
         return _MANY if n_vertices <= _MOST_VERTICES else _FEW
 
     def _label_vertices(self, votes, mass):
-        neighbors, lengths = self._search.graph()
-        settings = self._settings(len(mass))
-        graphs = {
-            k: self._spread(neighbors[:, :k], lengths[:, :k], mass) for k in dict.fromkeys(k for k, _ in settings)
-        }
-        shares = {k: {"rows": np.ones(len(mass)), "degree": root / np.sqrt(mass)} for k, (_, root, _) in graphs.items()}
+        settings = self._settings(mass)
+        chosen = settings[0]
         if len(settings) > 1:
-            settings = [_choose(settings, graphs, votes / np.sqrt(mass)[:, None], votes, shares)]
-        [(self.n_neighbors_, self.balance_)] = settings
-        spread, root, self.sigma_ = graphs.pop(self.n_neighbors_)
-        if self.balance_ is not None:
-            votes = votes * _class_weights(votes, shares[self.n_neighbors_][self.balance_])
-        scores = self._solve(spread, votes, mass)
-        self._scores = scores
+            chosen = _choose(settings, votes, mass)
+        self.n_neighbors_ = chosen.n_neighbors
+        self.balance_ = chosen.balance
+        self.sigma_ = chosen.sigma
+        self._scores = self._solve(chosen.spread, votes * chosen.class_weights(votes), mass)
         # What a vertex gives to a new row: its score over the root of its degree, as often as it has copies.
-        self._gives = scores * (mass * np.sqrt(mass) / root)[:, None]
-        return self._log_shares(scores)
+        self._gives = self._scores * (mass * np.sqrt(mass) / chosen.root)[:, None]
+        return _log_shares(self._scores)
 
-    def _settings(self, n_vertices):
-        """The numbers of neighbors and balances to choose from."""
-        most = self._n_searched(n_vertices)
-        counts = [_FEW, _MANY] if self.n_neighbors == "auto" and most == _MANY else [most]
-        if self.balance != "auto":
-            return [(k, self.balance) for k in counts]
-        return [(counts[0], "rows"), (counts[-1], "degree")]
+    def _settings(self, mass):
+        most = self._n_searched(len(mass))
+        counts = [most]
+        if self.n_neighbors == "auto" and most == _MANY:
+            counts = [_FEW, _MANY]
+        balances = [self.balance] * len(counts)
+        if self.balance == "auto":
+            counts = [counts[0], counts[-1]]
+            balances = ["rows", "degree"]
+        neighbors, lengths = self._search.graph()
+        graphs = {k: self._spread(neighbors[:, :k], lengths[:, :k], mass) for k in set(counts)}
+        settings = []
+        for k, balance in zip(counts, balances):
+            spread, root, sigma = graphs[k]
+            shares = {"rows": np.ones(len(mass)), "degree": root / np.sqrt(mass), None: None}
+            settings.append(Setting(k, balance, spread, root, sigma, shares[balance]))
+        return settings
 
     def _spread(self, neighbors, lengths, mass):
         """The matrix that spreads scores, the roots of the degrees, and the width of the edges."""
+        n = len(mass)
         positive = lengths[lengths > 0]
         sigma = float(self.width * np.median(positive)) if positive.size else 1.0
-        n = len(mass)
         edges = np.exp(-((lengths / sigma) ** 2) / 2).ravel()
-        ends = np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel()
-        weights = csr_array((edges, ends), shape=(n, n))
+        starts = np.repeat(np.arange(n), neighbors.shape[1])
+        weights = csr_array((edges, (starts, neighbors.ravel())), shape=(n, n))
         weights = diags_array(mass) @ weights.maximum(weights.T) @ diags_array(mass)
         degree = weights.sum(axis=1)
         root = np.sqrt(np.where(degree > 0, degree, 1.0))
-        return csr_array(self.alpha * (diags_array(1 / root) @ weights @ diags_array(1 / root))), root, sigma
+        normalized = diags_array(1 / root) @ weights @ diags_array(1 / root)
+        return csr_array(self.alpha * normalized), root, sigma
 
     def _solve(self, spread, votes, mass):
         """Scores of the classes: means over the copies of each vertex; sets the bound of their errors."""
@@ -255,72 +284,83 @@ class LabelSpreadingClassifier(GraphClassifier):
         target = (1 - self.alpha) * votes / root
         scores, self.n_iter_ = _conjugate_gradients(spread, target, self.tol, self.max_iter)
         residual = np.linalg.norm(scores - spread @ scores - target, axis=0).max()
+        # The smallest eigenvalue of the system is at least 1 - alpha.
         error = residual / (1 - self.alpha)
         self.error_bound_ = float(error / np.sqrt(mass.min()))
         return _carry_on(spread, target, scores, error, self.max_iter) / root
 
-    def _log_shares(self, scores):
-        total = scores.sum(axis=1, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):  # rows that no label reaches are completed by the caller
-            logs = np.log(scores / total)
-        return logs, np.where(total[:, 0] > 0, scores.argmax(axis=1), -1)
-
     def _extend(self, neighbors, lengths):
-        neighbors, lengths = neighbors[:, : self.n_neighbors_], lengths[:, : self.n_neighbors_]
+        neighbors = neighbors[:, : self.n_neighbors_]
+        lengths = lengths[:, : self.n_neighbors_]
         gives = self._gives[neighbors]
         reached = gives.any(axis=2)
         squares = np.where(reached, (lengths / self.sigma_) ** 2 / 2, np.inf)
+        # Only the ratios of the weights matter: the nearest row has weight 1, however far it is.
         nearest = squares.min(axis=1, keepdims=True)
-        weight = np.exp(np.where(np.isfinite(nearest), nearest, 0.0) - squares)  # only their ratios matter
+        weight = np.exp(np.where(np.isfinite(nearest), nearest, 0.0) - squares)
         scores = np.einsum("ij,ijc->ic", weight, gives)
-        known = lengths[:, 0] == 0  # copies of rows of the fit: neighbors are sorted by distance
-        scores[known] = self._scores[neighbors[known, 0]]
-        return self._log_shares(scores)
+        copies = lengths[:, 0] == 0  # of rows of the fit: neighbors are sorted by distance
+        scores[copies] = self._scores[neighbors[copies, 0]]
+        return _log_shares(scores)
+
+
+def _log_shares(scores):
+    """Logarithms of the shares of the classes, and the class of each row; -1 if no label reaches it."""
+    total = scores.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):  # rows that no label reaches are completed by the caller
+        logs = np.log(scores / total)
+    return logs, np.where(total[:, 0] > 0, scores.argmax(axis=1), -1)
 
 
 def _conjugate_gradients(spread, target, tol, max_iter):
     """Solve (I - spread) F = target, for all columns at once; F, and the number of steps."""
-    scores, residual = np.zeros_like(target), target.copy()
-    direction, squares, step = residual.copy(), _products(residual, residual), 0
+    scores = np.zeros_like(target)
+    residual = target.copy()
+    direction = residual.copy()
+    squares = _products(residual, residual)
     goal = tol**2 * squares
+    step = 0
     while step < max_iter and (squares > goal).any():
         moved = direction - spread @ direction
         length = _ratio(squares, _products(direction, moved))
         scores += length * direction
         residual -= length * moved
-        before, squares = squares, _products(residual, residual)
+        before = squares
+        squares = _products(residual, residual)
         direction = residual + _ratio(squares, before) * direction
         step += 1
     return scores, step
 
 
-def _choose(settings, graphs, target, votes, shares):
+def _choose(settings, votes, mass):
     """The setting with which most labels are predicted correctly, each from those of the other folds."""
     labeled = np.flatnonzero(votes.any(axis=1))
     by_class = labeled[np.argsort(votes[labeled].argmax(axis=1), kind="stable")]
     folds = [by_class[fold::_N_FOLDS] for fold in range(min(_N_FOLDS, len(by_class)))]
-    right = dict.fromkeys(settings, 0.0)
+    target = votes / np.sqrt(mass)[:, None]
     n_classes = votes.shape[1]
     together = max(1, _COLUMNS // n_classes)
-    for some in (folds[start : start + together] for start in range(0, len(folds), together)):
-        targets = np.tile(target, len(some))
-        for f, held in enumerate(some):
-            targets[held, f * n_classes : (f + 1) * n_classes] = 0.0
-        for k, (spread, _, _) in graphs.items():
-            scores, _ = _conjugate_gradients(spread, targets, _ROUGH, _FEW_STEPS)
-            for (f, held), rule in product(enumerate(some), [rule for count, rule in settings if count == k]):
+    n_right = []
+    solutions = {}
+    for setting in settings:
+        right = 0.0
+        for start in range(0, len(folds), together):
+            some = folds[start : start + together]
+            # Two settings may share a graph: its scores do not depend on the balance.
+            key = (setting.n_neighbors, start)
+            if key not in solutions:
+                targets = np.tile(target, len(some))
+                for f, held in enumerate(some):
+                    targets[held, f * n_classes : (f + 1) * n_classes] = 0.0
+                solutions[key], _ = _conjugate_gradients(setting.spread, targets, _ROUGH, _FEW_STEPS)
+            for f, held in enumerate(some):
                 rest = votes.copy()
                 rest[held] = 0.0
-                weights = 1.0 if rule is None else _class_weights(rest, shares[k][rule])
-                found = (scores[held, f * n_classes : (f + 1) * n_classes] * weights).argmax(axis=1)
-                right[k, rule] += votes[held, found].sum()
-    return max(settings, key=right.__getitem__)  # of equal ones the first
-
-
-def _class_weights(votes, share):
-    """Factors that give each class the same total of `share` over its votes; 0 for a class without any."""
-    totals = share @ votes
-    return _ratio(totals.mean(), totals)
+                scores = solutions[key][held, f * n_classes : (f + 1) * n_classes]
+                predicted = (scores * setting.class_weights(rest)).argmax(axis=1)
+                right += votes[held, predicted].sum()
+        n_right.append(right)
+    return settings[int(np.argmax(n_right))]  # of equal ones the first
 
 
 def _products(A, B):

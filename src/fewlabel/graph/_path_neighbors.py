@@ -198,10 +198,9 @@ class PathNeighborsClassifier(GraphClassifier):
     def _label_vertices(self, votes, mass):
         neighbors, lengths = self._search.graph()
         self.delta_ = _delta(lengths, self.delta) if self._exponential else np.nan
-        two_step = self._exponential and self.search == "two-step"
-        find = _two_steps if two_step else _one_step
+        find = _two_steps if self._exponential and self.search == "two-step" else _one_step
         cost, self._origins, self._successors, class_costs = find(neighbors, lengths, self.directed, self.delta_, votes)
-        self._costs = np.c_[cost, class_costs]
+        self._costs = np.column_stack([cost, class_costs])
         self._vertex_codes = np.where(self._origins >= 0, votes.argmax(axis=1)[self._origins], -1)
         return _log_weights(class_costs, self._exponential), self._vertex_codes
 
@@ -212,15 +211,18 @@ class PathNeighborsClassifier(GraphClassifier):
         # The row that stands for a vertex: the first with the label of the vertex, or else the first.
         own = labeled & (codes == vertex_codes[vertex])
         order = np.lexsort((~own, vertex))
-        row_of = order[np.unique(vertex[order], return_index=True)[1]]
-        origins, successors = self._origins[vertex], self._successors[vertex]
+        _, firsts = np.unique(vertex[order], return_index=True)
+        row_of = order[firsts]
+        origins = self._origins[vertex]
+        successors = self._successors[vertex]
         ends = origins == vertex  # copies of a labeled row end their paths there
         far = origins < 0
         if far.any():
             origins[far] = self._sources[self._nearest_source(self._search.rows[vertex[far]])]
-        rows = np.arange(len(codes))
-        self.origins_ = np.where(labeled, rows, row_of[origins])
-        self.successors_ = np.where(successors >= 0, row_of[successors], np.where(ends, row_of[vertex], -1))
+        self.origins_ = np.where(labeled, np.arange(len(codes)), row_of[origins])
+        self.successors_ = np.where(ends, row_of[vertex], -1)
+        goes_on = successors >= 0
+        self.successors_[goes_on] = row_of[successors[goes_on]]
         self.successors_[labeled] = -1
         del self._origins, self._successors
 
@@ -228,8 +230,8 @@ class PathNeighborsClassifier(GraphClassifier):
         if self._exponential:
             lengths = np.minimum(lengths / self.delta_, _LONGEST)
         costs, through = paths.extend(neighbors, lengths, self._costs, self._exponential)
-        through = through[:, 0]
-        codes = np.where(through >= 0, self._vertex_codes[through], -1)
+        next_vertex = through[:, 0]
+        codes = np.where(next_vertex >= 0, self._vertex_codes[next_vertex], -1)
         return _log_weights(costs[:, 1:], self._exponential), codes
 
     @property
@@ -253,16 +255,20 @@ def _one_step(neighbors, lengths, directed, delta, votes):
     cost, origin, successor, _, _ = paths.shortest_paths(*graph, np.flatnonzero(votes.any(axis=1)), exponential)
     class_costs = np.empty(votes.shape)
     for code in range(votes.shape[1]):
-        class_costs[:, code] = paths.shortest_paths(*graph, np.flatnonzero(votes[:, code]), exponential)[0]
+        of_class = np.flatnonzero(votes[:, code])
+        class_costs[:, code], *_ = paths.shortest_paths(*graph, of_class, exponential)
     return cost, origin, successor, class_costs
 
 
 def _two_steps(neighbors, lengths, directed, delta, votes):
     """Paths of smallest length to each labeled vertex, and among these the one of lowest cost."""
     graph = paths.adjacency(neighbors, lengths, directed)
-    n, labeled = len(votes), np.flatnonzero(votes.any(axis=1))
-    successors, steps = np.empty((len(labeled), n), np.int32), np.empty((len(labeled), n))
-    best, tree = np.full(n, np.inf), np.full(n, -1, np.int32)
+    n = len(votes)
+    labeled = np.flatnonzero(votes.any(axis=1))
+    successors = np.empty((len(labeled), n), np.int32)
+    steps = np.empty((len(labeled), n))
+    best = np.full(n, np.inf)
+    tree = np.full(n, -1, np.int32)
     class_costs = np.full(votes.shape, np.inf)
     for t, row in enumerate(labeled):
         _, _, successors[t], steps[t], order = paths.shortest_paths(*graph, labeled[t : t + 1], False)
@@ -281,7 +287,7 @@ def _log_weights(costs, exponential):
     with np.errstate(divide="ignore"):
         log_cost = costs if exponential else np.log(costs)
     least = log_cost.min(axis=1, keepdims=True)
-    known = np.isneginf(least)
+    at_label = np.where(np.isneginf(log_cost), 0.0, -np.inf)
     with np.errstate(invalid="ignore"):  # rows without a path: their weights are set by the caller
-        weights = np.where(known, np.where(np.isneginf(log_cost), 0.0, -np.inf), least - log_cost)
+        weights = np.where(np.isneginf(least), at_label, least - log_cost)
         return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))

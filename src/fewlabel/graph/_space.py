@@ -28,26 +28,30 @@ def learn_space(X, metric, scale, nominal):
         ``categories``.
     """
     n_columns = X.shape[1]
+    columns = X
+    missing = np.zeros(n_columns, dtype=bool)
     if issparse(X):
         _refuse_gaps(X)
-    columns = X.tocsc() if issparse(X) else X
+        columns = X.tocsc()
+    else:
+        missing = np.isnan(X).any(axis=0)
     values = [_distinct(columns, j) for j in range(n_columns)]
-    low = np.array([v[0] if v.size else 0.0 for v in values])
     divisor = np.ones(n_columns)
     if scale:
-        divisor = np.array([_spread(v, "robust" if scale is True else scale) for v in values])
-    fill = np.array([np.median(v) if v.size else 0.0 for v in values])
+        rule = "robust" if scale is True else scale
+        divisor = np.array([_spread(column, rule) for column in values])
     # The shift only matters for the cosine distance; sparse rows stay sparse without it.
-    shift = None if issparse(X) or metric == "cosine" or not scale else low
+    shift = None
+    if scale and metric != "cosine" and not issparse(X):
+        shift = np.array([column[0] if column.size else 0.0 for column in values])
     numeric = np.setdiff1d(np.arange(n_columns), nominal)
-    missing = np.zeros(n_columns, dtype=bool) if issparse(X) else np.isnan(X).any(axis=0)
     gaps = numeric[missing[numeric]]
     # Two rows drawn at random are then as far apart, on the mean square, as a row with the value and one without it.
     gap = np.array([np.std(values[j] / divisor[j]) if values[j].size else 0.0 for j in gaps])
     return {
         "shift": shift,
         "divisor": divisor,
-        "fill": fill,
+        "fill": np.array([np.median(column) if column.size else 0.0 for column in values]),
         "gaps": gaps,
         "gap": gap,
         "nominal": nominal,
@@ -61,26 +65,27 @@ def place(X, space, metric):
     A category is an axis on which different categories are at distance 1. A missing value takes the place of the
     median, and is set apart on an axis of its own. For cosine distances the rows are normalized.
     """
-    divisor = space["divisor"]
+    nominal = space["nominal"]
     if issparse(X):
         _refuse_gaps(X)
-        if len(space["nominal"]) or len(space["gaps"]):
+        if len(nominal) or len(space["gaps"]):
             return place(X.toarray(), space, metric)
-        X = csr_array(X, copy=True)
-        X.sum_duplicates()
-        X.data /= divisor[X.indices]
-        return normalize(X) if metric == "cosine" else X
+        rows = csr_array(X, copy=True)
+        rows.sum_duplicates()
+        rows.data /= space["divisor"][rows.indices]
+        return normalize(rows) if metric == "cosine" else rows
     missing = np.isnan(X)
     scaled = np.where(missing, space["fill"], X)
-    scaled = (scaled if space["shift"] is None else scaled - space["shift"]) / divisor
-    blocks = [scaled, missing[:, space["gaps"]] * space["gap"]]
-    if len(space["nominal"]):
-        half = 0.5 if metric == "manhattan" else np.sqrt(0.5)
-        blocks[0] = np.delete(scaled, space["nominal"], axis=1)
-        for j, categories in zip(space["nominal"], space["categories"], strict=True):
-            blocks.append((X[:, [j]] == categories) * half)
-            blocks.append(missing[:, [j]] * half)
-    rows = np.hstack(blocks) if sum(block.shape[1] for block in blocks[1:]) else scaled
+    if space["shift"] is not None:
+        scaled = scaled - space["shift"]
+    scaled = scaled / space["divisor"]
+    blocks = [np.delete(scaled, nominal, axis=1), missing[:, space["gaps"]] * space["gap"]]
+    # Two categories differ in two coordinates: their distance is 1.
+    half = 0.5 if metric == "manhattan" else np.sqrt(0.5)
+    for j, categories in zip(nominal, space["categories"], strict=True):
+        blocks.append((X[:, [j]] == categories) * half)
+        blocks.append(missing[:, [j]] * half)
+    rows = np.hstack(blocks)
     return np.ascontiguousarray(normalize(rows) if metric == "cosine" else rows)
 
 
@@ -95,7 +100,9 @@ def _distinct(X, j):
         column = np.unique(X[:, j])
         return column[~np.isnan(column)]
     stored = X.data[X.indptr[j] : X.indptr[j + 1]]
-    return np.unique(np.append(stored, 0.0) if len(stored) < X.shape[0] else stored)
+    if len(stored) < X.shape[0]:  # the other rows hold 0
+        stored = np.append(stored, 0.0)
+    return np.unique(stored)
 
 
 def _spread(values, scale):

@@ -26,23 +26,24 @@ def merge_copies(rows):
     if issparse(rows):
         rows = csr_array(rows)
         rows.eliminate_zeros()
-        values = points.hashes(rows.data.view(np.uint64), rows.indices, rows.indptr)
+        hashes = points.hashes(rows.data.view(np.uint64), rows.indices, rows.indptr)
     else:
-        values = row_hashes(rows)
-    order = np.argsort(values, kind="stable")
-    pairs = np.c_[order[:-1], order[1:]]
-    differs = values[pairs[:, 0]] != values[pairs[:, 1]]
+        hashes = row_hashes(rows)
+    order = np.argsort(hashes, kind="stable")
+    before = order[:-1]
+    after = order[1:]
+    differs = hashes[before] != hashes[after]
     same = np.flatnonzero(~differs)
-    differs[same] = _differ(rows, pairs[same])
-    starts = np.r_[True, differs]
+    # Equal hashes almost surely mean equal rows, but not surely.
+    differs[same] = _differ(rows[before[same]], rows[after[same]])
+    starts = np.append(True, differs)
     vertex = np.empty(rows.shape[0], dtype=np.intp)
     vertex[order] = np.cumsum(starts) - 1
     return rows[order[starts]], vertex
 
 
-def _differ(rows, pairs):
-    """Whether the rows of each pair are different: equal hashes almost surely mean equal rows."""
-    first, second = rows[pairs[:, 0]], rows[pairs[:, 1]]
-    if issparse(rows):
+def _differ(first, second):
+    """Whether each row differs from that of the other table."""
+    if issparse(first):
         return abs(first - second).sum(axis=1) != 0
     return (first != second).any(axis=1)

@@ -10,13 +10,15 @@ import numpy as np
 
 from fewlabel.jit import njit
 
-_WAITING, _SETTLED = -1, -2  # place in the heap of a row that has not been reached, or whose path is final
+_WAITING = -1  # place in the heap of a row that has not been reached
+_SETTLED = -2  # place in the heap of a row whose path is final
 
 
 @njit(cache=True, nogil=True)
 def log_add(a, b):
     """Logarithm of exp(a) + exp(b)."""
-    high, low = max(a, b), min(a, b)
+    high = max(a, b)
+    low = min(a, b)
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))
 
 
@@ -42,7 +44,8 @@ def adjacency(neighbors, lengths, directed):
         Length of each step.
     """
     n, k = neighbors.shape
-    indptr = np.zeros(n + 2, np.int64)  # counts are shifted by one place, and become the places to write to
+    # Counts are shifted by two places: summed up, they are the places to write to, and in the end the starts.
+    indptr = np.zeros(n + 2, np.int64)
     for i in range(n):
         for m in range(k):
             if neighbors[i, m] >= 0:
@@ -51,16 +54,19 @@ def adjacency(neighbors, lengths, directed):
                     indptr[i + 2] += 1
     for i in range(2, n + 2):
         indptr[i] += indptr[i - 1]
-    rows, steps = np.empty(indptr[n + 1], np.int32), np.empty(indptr[n + 1])
+    rows = np.empty(indptr[n + 1], np.int32)
+    steps = np.empty(indptr[n + 1])
     for i in range(n):
         for m in range(k):
             j = neighbors[i, m]
             if j < 0:
                 continue
-            rows[indptr[j + 1]], steps[indptr[j + 1]] = i, lengths[i, m]
+            rows[indptr[j + 1]] = i
+            steps[indptr[j + 1]] = lengths[i, m]
             indptr[j + 1] += 1
             if not directed:
-                rows[indptr[i + 1]], steps[indptr[i + 1]] = j, lengths[i, m]
+                rows[indptr[i + 1]] = j
+                steps[indptr[i + 1]] = lengths[i, m]
                 indptr[i + 1] += 1
     return indptr[: n + 1], rows, steps
 
@@ -95,22 +101,32 @@ def shortest_paths(indptr, rows, steps, sources, exponential):
         The rows with a path, by cost: a row comes after its successor.
     """
     n = indptr.size - 1
-    cost, step = np.full(n, np.inf), np.zeros(n)
-    origin, successor = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    order, n_settled = np.empty(n, np.int32), 0
-    heap, place, found, size, clock = np.empty(n, np.int32), np.full(n, _WAITING, np.int32), np.zeros(n, np.int64), 0, 0
+    cost = np.full(n, np.inf)
+    origin = np.full(n, -1, np.int32)
+    successor = np.full(n, -1, np.int32)
+    step = np.zeros(n)
+    order = np.empty(n, np.int32)
+    n_settled = 0
+    heap = np.empty(n, np.int32)
+    place = np.full(n, _WAITING, np.int32)
+    size = 0
+    # When each cost was found: equal costs leave the heap in this order.
+    found_at = np.zeros(n, np.int64)
+    clock = 0
     for s in sources:
-        cost[s], origin[s], found[s] = -np.inf if exponential else 0.0, s, clock
-        heap[size] = s
+        cost[s] = -np.inf if exponential else 0.0
+        origin[s] = s
+        found_at[s] = clock
         clock += 1
+        heap[size] = s
         size += 1
-        _rise(heap, place, cost, found, size - 1)
+        _rise(heap, place, cost, found_at, size - 1)
     while size > 0:
         u = heap[0]
         size -= 1
         if size > 0:
             heap[0] = heap[size]
-            _sink(heap, place, cost, found, size)
+            _sink(heap, place, cost, found_at, size)
         place[u] = _SETTLED
         order[n_settled] = u
         n_settled += 1
@@ -120,27 +136,32 @@ def shortest_paths(indptr, rows, steps, sources, exponential):
                 continue
             through = log_add(steps[e], cost[u]) if exponential else cost[u] + steps[e]
             if through < cost[v]:
-                cost[v], origin[v], successor[v], step[v], found[v] = through, origin[u], u, steps[e], clock
+                cost[v] = through
+                origin[v] = origin[u]
+                successor[v] = u
+                step[v] = steps[e]
+                found_at[v] = clock
                 clock += 1
                 if place[v] == _WAITING:
-                    heap[size], place[v] = v, size
+                    heap[size] = v
+                    place[v] = size
                     size += 1
-                _rise(heap, place, cost, found, place[v])
+                _rise(heap, place, cost, found_at, place[v])
     return cost, origin, successor, step, order[:n_settled]
 
 
 @njit(cache=True, nogil=True)
-def _before(u, v, cost, found):
-    return cost[u] < cost[v] or (cost[u] == cost[v] and found[u] < found[v])
+def _before(u, v, cost, found_at):
+    return cost[u] < cost[v] or (cost[u] == cost[v] and found_at[u] < found_at[v])
 
 
 @njit(cache=True, nogil=True)
-def _rise(heap, place, cost, found, i):
+def _rise(heap, place, cost, found_at, i):
     """Move the row at place i of the heap up to where it belongs."""
     row = heap[i]
     while i > 0:
         parent = (i - 1) // 2
-        if not _before(row, heap[parent], cost, found):
+        if not _before(row, heap[parent], cost, found_at):
             break
         heap[i] = heap[parent]
         place[heap[i]] = i
@@ -150,14 +171,15 @@ def _rise(heap, place, cost, found, i):
 
 
 @njit(cache=True, nogil=True)
-def _sink(heap, place, cost, found, size):
+def _sink(heap, place, cost, found_at, size):
     """Move the row at the top of the heap down to where it belongs."""
-    row, i = heap[0], 0
+    row = heap[0]
+    i = 0
     while 2 * i + 1 < size:
         child = 2 * i + 1
-        if child + 1 < size and _before(heap[child + 1], heap[child], cost, found):
+        if child + 1 < size and _before(heap[child + 1], heap[child], cost, found_at):
             child += 1
-        if not _before(heap[child], row, cost, found):
+        if not _before(heap[child], row, cost, found_at):
             break
         heap[i] = heap[child]
         place[heap[i]] = i
@@ -210,24 +232,28 @@ def keep_cheaper(best, best_tree, cost, tree, successors, steps, delta, toleranc
     for i in range(best.size):
         if cost[i] == np.inf:
             continue
-        cheaper = best_tree[i] < 0 or cost[i] < best[i]
+        old = best_tree[i]
+        cheaper = old < 0 or cost[i] < best[i]
         # At a source, -inf minus -inf is NaN, the comparison is False, and the source keeps its own tree.
-        if best_tree[i] >= 0 and abs(cost[i] - best[i]) <= tolerance * max(1.0, abs(best[i])):
-            old = _edges(successors[best_tree[i]], steps[best_tree[i]], i)
-            new = _edges(successors[tree], steps[tree], i)
-            cheaper = _cheaper(new, old, delta)
+        if old >= 0 and abs(cost[i] - best[i]) <= tolerance * max(1.0, abs(best[i])):
+            old_edges = _edges(successors[old], steps[old], i)
+            new_edges = _edges(successors[tree], steps[tree], i)
+            cheaper = _cheaper(new_edges, old_edges, delta)
         if cheaper:
-            best[i], best_tree[i] = cost[i], tree
+            best[i] = cost[i]
+            best_tree[i] = tree
 
 
 @njit(cache=True, nogil=True)
 def _edges(successor, step, row):
     """The edges of the path from a row, longest first."""
-    n, v = 0, row
+    n = 0
+    v = row
     while successor[v] >= 0:
         n += 1
         v = successor[v]
-    edges, v = np.empty(n), row
+    edges = np.empty(n)
+    v = row
     for m in range(n):
         edges[m] = step[v]
         v = successor[v]
@@ -236,11 +262,15 @@ def _edges(successor, step, row):
 
 @njit(cache=True, nogil=True)
 def _cheaper(a, b, delta):
-    cost_a, cost_b = -np.inf, -np.inf
-    i = j = 0
+    """Whether path a costs less than path b; edges that both have are left out."""
+    cost_a = -np.inf
+    cost_b = -np.inf
+    i = 0
+    j = 0
     while i < a.size or j < b.size:
         if i < a.size and j < b.size and a[i] == b[j]:
-            i, j = i + 1, j + 1
+            i += 1
+            j += 1
         elif j == b.size or (i < a.size and a[i] > b[j]):
             cost_a = log_add(a[i] / delta, cost_a)
             i += 1
@@ -274,20 +304,23 @@ def extend(neighbors, lengths, cost, exponential):
         The neighbor on the cheapest path; -1 for none.
     """
     n, k = neighbors.shape
-    new_cost = np.full((n, cost.shape[1]), np.inf)
-    through = np.full((n, cost.shape[1]), -1, np.int32)
+    n_kinds = cost.shape[1]
+    new_cost = np.full((n, n_kinds), np.inf)
+    through = np.full((n, n_kinds), -1, np.int32)
     for i in range(n):
         known = False
         for m in range(k):
             known |= neighbors[i, m] >= 0 and lengths[i, m] == 0
         for m in range(k):
-            j, length = neighbors[i, m], lengths[i, m]
+            j = neighbors[i, m]
+            length = lengths[i, m]
             if j >= 0 and not (known and length > 0):
                 _take_step(i, j, length, cost, exponential, new_cost, through)
     return new_cost, through
 
 
-@njit(cache=True, nogil=True, inline="always")  # a call costs a third of the time of `extend`
+# Inlined: a call costs a third of the time of `extend`.
+@njit(cache=True, nogil=True, inline="always")
 def _take_step(i, j, length, cost, exponential, new_cost, through):
     """Lower the costs of new row i where the paths of its neighbor j are cheaper."""
     for c in range(cost.shape[1]):
@@ -298,4 +331,5 @@ def _take_step(i, j, length, cost, exponential, new_cost, through):
             value = log_add(length, value) if exponential else length + value
         tie = value == new_cost[i, c] and j < through[i, c]
         if value < new_cost[i, c] or tie:
-            new_cost[i, c], through[i, c] = value, j
+            new_cost[i, c] = value
+            through[i, c] = j

@@ -43,9 +43,12 @@ def placements(high, low):
     >>> psi_high, psi_low
     (array([0.75, 1.  ]), array([1.  , 0.75]))
     """
-    by_high, by_low = np.argsort(high), np.argsort(low)
-    sorted_high, sorted_low = high[by_high], low[by_low]
-    psi_high, psi_low = np.empty(len(high)), np.empty(len(low))
+    by_high = np.argsort(high)
+    by_low = np.argsort(low)
+    sorted_high = high[by_high]
+    sorted_low = low[by_low]
+    psi_high = np.empty(len(high))
+    psi_low = np.empty(len(low))
     # Looking up sorted values reads memory in order, which is two to five times faster on large samples.
     psi_high[by_high] = _twice_midrank(sorted_low, sorted_high) / (2 * len(low))
     # Subtract integers, so that equal placements are exactly equal.
@@ -106,7 +109,8 @@ def area(positive, score, weight=None):
     >>> area(np.array([True, True, False, False]), np.array([2.0, 3.0, 1.0, 2.0]))
     0.875
     """
-    high, low = score[positive], score[~positive]
+    high = score[positive]
+    low = score[~positive]
     if weight is None:
         return float(_twice_midrank(np.sort(low), high).sum() / (2 * len(high) * len(low)))
     return float(np.average(_share_below(low, weight[~positive], high), weights=weight[positive]))
@@ -114,10 +118,13 @@ def area(positive, score, weight=None):
 
 def _share_below(sample, weight, values):
     """Share of the weight of `sample` below each value; ties count one half."""
-    order = np.lexsort((weight, sample))  # rows with the same score are summed in one order, whatever that of the rows
-    ordered, total = sample[order], np.concatenate([[0.0], np.cumsum(weight[order])])
-    left, right = (total[np.searchsorted(ordered, values, side=side)] for side in ("left", "right"))
-    return (left + right) / (2 * total[-1])
+    # Rows with the same score are summed in one order, whatever that of the rows.
+    order = np.lexsort((weight, sample))
+    ordered = sample[order]
+    below = np.append(0.0, np.cumsum(weight[order]))
+    left = below[np.searchsorted(ordered, values, side="left")]
+    right = below[np.searchsorted(ordered, values, side="right")]
+    return (left + right) / (2 * below[-1])
 
 
 def variance_of_mean(psi):

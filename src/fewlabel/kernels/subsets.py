@@ -25,46 +25,57 @@ def add_column(column, nominal, queries, squared):
 @njit(cache=True, nogil=True)
 def column_scores(columns, nominal, starts, queries, n_neighbors):
     """Compute `subset_scores` of each single column: its neighbors are adjacent once it is sorted."""
-    n_rows, n_classes = columns.shape[1], starts.size - 1
     total = np.zeros(columns.shape[0])
     for f in range(columns.shape[0]):
         column = columns[f]
-        for c in range(n_classes):
+        for c in range(starts.size - 1):
             size = starts[c + 1] - starts[c]
-            present = column[starts[c] : starts[c + 1]]
-            present = np.sort(present[~np.isnan(present)])
+            values = column[starts[c] : starts[c + 1]]
+            present = np.sort(values[~np.isnan(values)])
             for query in queries:
-                own = starts[c] <= query < starts[c + 1]
-                found = min(n_neighbors, size - own)
-                if found:
-                    label = np.searchsorted(starts, query, side="right") - 1
-                    weight = -1.0 if own else size / (n_rows - (starts[label + 1] - starts[label]))
-                    total[f] += weight * _mean_nearest(present, column[query], nominal[f], own, found)
+                is_own = starts[c] <= query < starts[c + 1]
+                n_nearest = min(n_neighbors, size - is_own)
+                if n_nearest:
+                    mean = _mean_nearest(present, column[query], nominal[f], is_own, n_nearest)
+                    total[f] += _class_weight(starts, query, c) * mean
     return total
 
 
 @njit(cache=True, nogil=True)
-def _mean_nearest(values, a, nominal, own, found):
-    """Mean difference of `a` from the nearest of the sorted values; one equal to `a` is left out if `own`.
+def _class_weight(starts, query, c):
+    """Weight of the mean distance from a query row to class c: -1 for its own, else its share of the other rows."""
+    own = np.searchsorted(starts, query, side="right") - 1
+    if c == own:
+        return -1.0
+    n_others = starts[-1] - (starts[own + 1] - starts[own])
+    return (starts[c + 1] - starts[c]) / n_others
 
-    If `found` exceeds the number of values, the rest are missing values.
+
+@njit(cache=True, nogil=True)
+def _mean_nearest(values, a, nominal, is_own, n_nearest):
+    """Mean difference of `a` from the nearest of the sorted values; one equal to `a` is left out if `is_own`.
+
+    If `n_nearest` exceeds the number of values, the rest are missing values.
     """
+    # NaN: a missing value differs by 1 from every other.
     if a != a:
         return 1.0
     right = np.searchsorted(values, a, side="right")
     if nominal:
-        same = right - np.searchsorted(values, a) - own
-        return 1.0 - min(same, found) / found
-    left, total = right - 1 - own, 0.0
-    for _ in range(found):
+        n_same = right - np.searchsorted(values, a) - is_own
+        return 1.0 - min(n_same, n_nearest) / n_nearest
+    left = right - 1 - is_own
+    total = 0.0
+    for _ in range(n_nearest):
         below = a - values[left] if left >= 0 else np.inf
         above = values[right] - a if right < values.size else np.inf
-        total += min(below, above, 1.0)  # 1 is the difference from a missing value, the largest possible
+        # 1 is the difference from a missing value, the largest possible.
+        total += min(below, above, 1.0)
         if below <= above:
             left -= 1
         else:
             right += 1
-    return total / found
+    return total / n_nearest
 
 
 @njit(cache=True, nogil=True)
@@ -96,34 +107,35 @@ def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neig
     ndarray of shape (len(candidates),)
         The score of each candidate.
     """
-    n_rows, n_classes = columns.shape[1], starts.size - 1
-    rows, distances = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
-    rings, ring_least = np.empty(_N_RINGS + 1, dtype=np.int64), np.empty(_N_RINGS)
+    n_rows = columns.shape[1]
+    rows = np.empty(n_rows, dtype=np.int64)
+    distances = np.empty(n_rows)
+    rings = np.empty(_N_RINGS + 1, dtype=np.int64)
+    ring_least = np.empty(_N_RINGS)
     nearest = np.empty(n_neighbors)
     total = np.zeros(candidates.size)
     for i in range(queries.size):
         query = queries[i]
-        own = np.searchsorted(starts, query, side="right") - 1
-        rest = n_rows - (starts[own + 1] - starts[own])
-        for c in range(n_classes):
+        for c in range(starts.size - 1):
             _sort_into_rings(squared[i], starts[c], starts[c + 1], query, rows, distances, rings, ring_least)
-            weight = -1.0 if c == own else (starts[c + 1] - starts[c]) / rest
+            weight = _class_weight(starts, query, c)
             for k in range(candidates.size):
-                found = _nearest(
-                    columns[candidates[k]], query, nominal[candidates[k]], rows, distances, rings, ring_least, nearest
-                )
-                if found:
+                column = columns[candidates[k]]
+                is_nominal = nominal[candidates[k]]
+                n_nearest = _nearest(column, query, is_nominal, rows, distances, rings, ring_least, nearest)
+                if n_nearest:
                     mean = 0.0
-                    for m in range(found):
+                    for m in range(n_nearest):
                         mean += math.sqrt(nearest[m])
-                    total[k] += weight * (mean / found)
+                    total[k] += weight * (mean / n_nearest)
     return total
 
 
 @njit(cache=True, nogil=True)
 def _squared_difference(a, b, nominal):
     if nominal:
-        return 1.0 if a != b else 0.0  # NaN differs from every value, including NaN
+        # NaN differs from every value, including NaN.
+        return 1.0 if a != b else 0.0
     d = (a - b) * (a - b)
     return d if d == d else 1.0
 
@@ -135,11 +147,14 @@ def _sort_into_rings(squared, start, stop, query, rows, distances, rings, ring_l
     Ring r is ``rows[rings[r]:rings[r + 1]]``, its least squared distance is ``ring_least[r]``. The ring number is
     monotone in the distance even in floating point, so whole rings can be skipped safely.
     """
-    low, high = np.inf, 0.0
+    low = np.inf
+    high = 0.0
     for j in range(start, stop):
         if j != query:
-            low, high = min(low, squared[j]), max(high, squared[j])
-    low, high = math.sqrt(low), math.sqrt(high)
+            low = min(low, squared[j])
+            high = max(high, squared[j])
+    low = math.sqrt(low)
+    high = math.sqrt(high)
     scale = (_N_RINGS - 1) / (high - low) if high > low else 0.0
     rings[:] = 0
     ring_least[:] = np.inf
@@ -156,40 +171,45 @@ def _sort_into_rings(squared, start, stop, query, rows, distances, rings, ring_l
             rows[rings[ring]] = j
             distances[rings[ring]] = squared[j]
             rings[ring] += 1
-    for r in range(_N_RINGS, 0, -1):  # the offsets have advanced by one ring
+    # Writing a row moved the start of its ring: the starts are now those of the next rings.
+    for r in range(_N_RINGS, 0, -1):
         rings[r] = rings[r - 1]
     rings[0] = 0
 
 
 @njit(cache=True, nogil=True)
-def _insert(nearest, found, d):
+def _insert(nearest, n_nearest, d):
     """Insert d into the sorted list, which holds at most ``nearest.size`` values; returns its length."""
-    place = found if found < nearest.size else found - 1
+    place = min(n_nearest, nearest.size - 1)
     while place > 0 and nearest[place - 1] > d:
         nearest[place] = nearest[place - 1]
         place -= 1
     nearest[place] = d
-    return min(found + 1, nearest.size)
+    return min(n_nearest + 1, nearest.size)
 
 
 @njit(cache=True, nogil=True)
 def _nearest(column, query, nominal, rows, distances, rings, ring_least, nearest):
     """Fill `nearest` with the smallest squared distances, ascending; returns their number."""
-    found, worst, a = 0, np.inf, column[query]
+    n_nearest = 0
+    worst = np.inf
+    a = column[query]
     for r in range(_N_RINGS):
         if ring_least[r] >= worst:
+            # An empty ring, whose least distance is infinite, does not end the search.
             if rings[r] == rings[r + 1]:
                 continue
             break
         for j in range(rings[r], rings[r + 1]):
             d = distances[j] + _squared_difference(a, column[rows[j]], nominal)
             if d < worst:
-                found = _insert(nearest, found, d)
-                if found == nearest.size:
-                    worst = nearest[found - 1]
-                    if worst <= ring_least[r]:  # no other row of this or a later ring is nearer
-                        return found
-    return found
+                n_nearest = _insert(nearest, n_nearest, d)
+                if n_nearest == nearest.size:
+                    worst = nearest[n_nearest - 1]
+                    # No other row of this or a later ring is nearer.
+                    if worst <= ring_least[r]:
+                        return n_nearest
+    return n_nearest
 
 
 @njit(cache=True, nogil=True)
@@ -217,19 +237,17 @@ def relief_weights(table, n_values, starts, queries, n_neighbors):
     nearest = np.empty(n_neighbors, dtype=np.int64)
     weights = np.zeros(n_features)
     for query in queries:
-        own = np.searchsorted(starts, query, side="right") - 1
-        rest = n_rows - (starts[own + 1] - starts[own])
         for j in range(n_rows):
             d = 0.0
             for f in range(n_features):
                 d += _difference(table[query, f], table[j, f], n_values[f])
             distances[j] = d
         for c in range(starts.size - 1):
-            found = _nearest_rows(distances, starts[c], starts[c + 1], query, nearest)
-            if found == 0:
+            n_nearest = _nearest_rows(distances, starts[c], starts[c + 1], query, nearest)
+            if n_nearest == 0:
                 continue
-            weight = (-1.0 if c == own else (starts[c + 1] - starts[c]) / rest) / found
-            for m in range(found):
+            weight = _class_weight(starts, query, c) / n_nearest
+            for m in range(n_nearest):
                 for f in range(n_features):
                     weights[f] += weight * _difference(table[query, f], table[nearest[m], f], n_values[f])
     return weights
@@ -254,17 +272,17 @@ def _difference(a, b, n_values):
 
 @njit(cache=True, nogil=True)
 def _nearest_rows(distances, start, stop, query, nearest):
-    found = 0
+    n_nearest = 0
     for j in range(start, stop):
-        if j == query or (found == nearest.size and distances[j] >= distances[nearest[found - 1]]):
+        if j == query or (n_nearest == nearest.size and distances[j] >= distances[nearest[n_nearest - 1]]):
             continue
-        place = found if found < nearest.size else found - 1
+        place = min(n_nearest, nearest.size - 1)
         while place > 0 and distances[nearest[place - 1]] > distances[j]:
             nearest[place] = nearest[place - 1]
             place -= 1
         nearest[place] = j
-        found = min(found + 1, nearest.size)
-    return found
+        n_nearest = min(n_nearest + 1, nearest.size)
+    return n_nearest
 
 
 @njit(cache=True, nogil=True)
@@ -288,7 +306,8 @@ def split_groups(order, bounds, codes, n_codes):
         The smaller groups.
     """
     n_rows = order.size
-    split, ends = np.empty(n_rows, dtype=np.int64), np.empty(n_rows + 1, dtype=np.int64)
+    split = np.empty(n_rows, dtype=np.int64)
+    ends = np.empty(n_rows + 1, dtype=np.int64)
     ends[0] = 0
     place = np.zeros(n_codes, dtype=np.int64)
     seen = np.empty(n_codes, dtype=np.int64)
@@ -301,6 +320,7 @@ def split_groups(order, bounds, codes, n_codes):
                 seen[n_seen] = code
                 n_seen += 1
             place[code] += 1
+        # Counts become the places to write to, in the order in which the codes were seen.
         for s in range(n_seen):
             size = place[seen[s]]
             place[seen[s]] = ends[n_groups]
@@ -325,7 +345,8 @@ def count_inconsistent(order, bounds, codes, n_codes, y, n_classes):
             counts[codes[order[i]], y[order[i]]] += 1
         for i in range(bounds[g], bounds[g + 1]):
             row = counts[codes[order[i]]]
-            if row.sum() > 0:  # the first row with this code in the group
+            # Only at the first row with this code in the group: the counts are then reset.
+            if row.sum() > 0:
                 wrong += row.sum() - row.max()
                 row[:] = 0
     return wrong

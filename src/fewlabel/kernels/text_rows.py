@@ -4,7 +4,9 @@ import numpy as np
 
 from fewlabel.jit import njit
 
-_QUOTE, _NEWLINE, _RETURN = (np.uint8(ord(c)) for c in '"\n\r')
+_QUOTE = np.uint8(ord('"'))
+_NEWLINE = np.uint8(ord("\n"))
+_RETURN = np.uint8(ord("\r"))
 
 
 @njit(cache=True, nogil=True)
@@ -23,12 +25,15 @@ def end_of_rows(text, separator):
     -------
     int
     """
-    end, quoted, may_open = 0, False, True
+    end = 0
+    quoted = False
+    may_open = True
     for i in range(text.size):
         c = text[i]
         if quoted:
             quoted = c != _QUOTE
-            may_open = not quoted  # the second of two quotes opens the field again
+            # The second of two quotes opens the field again.
+            may_open = not quoted
         elif c == _QUOTE and may_open:
             quoted = True
         else:

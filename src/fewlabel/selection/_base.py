@@ -15,21 +15,62 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from fewlabel.base import Interval, RealNotInt, StrOptions, fit_context
 from fewlabel.columns import read_table
 from fewlabel.labels import read_classes, require_y
-from fewlabel.selection._columns import Columns, identifiers, read_columns, scale
+from fewlabel.selection._columns import identifiers, read_columns, scale
+from fewlabel.selection._search import ranked
 from fewlabel.text import short
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
 
-_N_SHUFFLES, _TEST_ROWS = 19, 300
-COUNT_OR_PART = [Interval(numbers.Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
+_N_SHUFFLES = 19  # a test at 5%: the labels themselves are the best of 20
+_TEST_ROWS = 300
+COUNT = [Interval(numbers.Integral, 1, None, closed="left")]
+COUNT_OR_PART = [*COUNT, Interval(RealNotInt, 0, 1, closed="right"), None]
+
+
+class Choice(NamedTuple):
+    """What a selector chooses among the columns it is given.
+
+    Attributes
+    ----------
+    support : ndarray of bool
+    path : ndarray of int
+        Columns in the order in which they were added, or by their score.
+    scores_path : ndarray
+        The score of each of `path`.
+    scores : ndarray or None
+        One per column, if single columns are scored.
+    """
+
+    support: np.ndarray
+    path: np.ndarray
+    scores_path: np.ndarray
+    scores: np.ndarray | None = None
+
+
+def choice_of_path(path, scores_path, n_columns, scores=None):
+    """Choose the columns of a path."""
+    path = np.array(path, dtype=np.intp)
+    support = np.zeros(n_columns, dtype=bool)
+    support[path] = True
+    return Choice(support, path, np.array(scores_path, dtype=np.float64), scores)
+
+
+def choice_of_scores(scores, n_features_to_select=None, threshold=0.0):
+    """Choose the columns with the highest scores, or those above a threshold."""
+    path = ranked(scores)
+    support = scores > threshold
+    if n_features_to_select is not None:
+        support = np.zeros(len(scores), dtype=bool)
+        support[path[: count(n_features_to_select, len(scores))]] = True
+    return Choice(support, path, scores[path], scores)
 
 
 class TableSelector(SelectorMixin, BaseEstimator):
-    """Base of the selectors: a subclass implements ``_select(columns, y, n_classes)``, which sets `support_`.
+    """Base of the selectors: a subclass implements ``_choose(columns, y, n_classes)``, which returns a `Choice`.
 
     `columns` holds the labeled rows, `y` their class codes; with `_uses_unlabeled` all rows, whose code is -1 if they
-    are unlabeled. Columns that look like identifiers are left out. A subclass whose ``_statistic()`` is not None is
-    compared with itself on shuffled labels, and selects nothing if it is not better.
+    are unlabeled. Columns that look like identifiers are left out. A subclass with a parameter `guard` also implements
+    ``_statistic(choice)``: it is compared with that of shuffled labels, and nothing is selected if it is not better.
     """
 
     _uses_unlabeled = False
@@ -56,71 +97,64 @@ class TableSelector(SelectorMixin, BaseEstimator):
             The fitted estimator.
         """
         require_y(y, self)
-        columns = read_columns(read_table(self, X, reset=True), self.nominal_features)
+        table = read_table(self, X, reset=True)
+        columns = read_columns(table, self.nominal_features, getattr(self, "feature_names_in_", None))
         labels = read_classes(y, self)
         check_consistent_length(columns.values, labels.codes)
         self.classes_ = labels.classes
         self.refused_ = identifiers(columns)
-        kept = np.flatnonzero(~self.refused_)
+        considered = np.flatnonzero(~self.refused_)
         if self.refused_.any():
             self._warn(
-                f"{self._names(self.refused_)} not considered: (nearly) every row has a value of its own, as in "
-                "an identifier. Drop or recode such columns"
+                f"{_listed(columns.names[self.refused_])} not considered: (nearly) every row has a value of its own, "
+                "as in an identifier. Drop or recode such columns"
             )
-        if not kept.size:
+        if not considered.size:
             raise ValueError(
                 "X holds identifiers only, no column to select: add columns that several rows share values of"
             )
         rows = slice(None) if self._uses_unlabeled else labels.codes >= 0
-        chosen = Columns(columns.values[rows][:, kept], columns.nominal[kept])
-        self._select(chosen, labels.codes[rows], len(labels.classes))
-        if self.support_.any() and not self._beats_chance(chosen, labels.codes[rows], len(labels.classes)):
-            self.support_[:] = False
-            self.path_, self.scores_path_ = np.empty(0, dtype=np.intp), np.empty(0)
+        columns = columns.take(rows, considered)
+        codes = labels.codes[rows]
+        choice = self._choose(columns, codes, len(labels.classes))
+        if self._is_guarded() and choice.support.any() and not self._beats_chance(columns, codes):
+            choice = choice_of_path([], [], len(considered), choice.scores)
             self._warn(
                 "no column is selected: with shuffled labels the score is as good, so that nothing tells the "
-                "classes apart. Label more rows, or set n_features_to_select to select columns regardless"
+                "classes apart. Label more rows, or set guard=False or n_features_to_select to select columns "
+                "regardless"
             )
-        self._restore(kept)
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_[considered] = choice.support
+        self.path_ = considered[choice.path]
+        self.scores_path_ = choice.scores_path
+        if choice.scores is not None:
+            self.scores_ = np.full(self.n_features_in_, np.nan)
+            self.scores_[considered] = choice.scores
         return self
 
-    def _restore(self, kept):
-        """Positions and scores among all columns, from those among the columns that were considered."""
-        considered, self.support_ = self.support_, np.zeros(self.n_features_in_, dtype=bool)
-        self.support_[kept] = considered
-        self.path_ = kept[self.path_]
-        if hasattr(self, "scores_"):
-            scores, self.scores_ = self.scores_, np.full(self.n_features_in_, np.nan)
-            self.scores_[kept] = scores
+    def _is_guarded(self):
+        return getattr(self, "guard", False) and self.n_features_to_select is None
 
-    def _statistic(self):
-        """What is compared with shuffled labels; None for a selector that needs no such test."""
-        return
-
-    def _beats_chance(self, columns, y, n_classes):
-        """Whether no shuffling of the labels, of 19, gives as good a statistic: a test at 5%."""
-        own = self._statistic()
-        if own is None:
-            return True
+    def _beats_chance(self, columns, y):
+        """Whether no shuffling of the labels, of 19, gives as good a statistic."""
         rng = np.random.RandomState(0)  # the test is the same whatever else is drawn
-        by_value = np.lexsort((y, pd.util.hash_pandas_object(pd.DataFrame(columns.values), index=False)))
-        rows = by_value[rng.permutation(len(y))[:_TEST_ROWS]]  # the order of the rows does not matter
-        few = Columns(columns.values[rows], columns.nominal)
-        found = []
-        for shuffle in range(_N_SHUFFLES + 1):
-            other = clone(self).set_params(verbose=0)
-            classes, codes = np.unique(y[rows] if shuffle == 0 else rng.permutation(y[rows]), return_inverse=True)
-            other._select(few, codes, len(classes))
-            found.append(other._statistic())
-        return found[0] > max(found[1:])
+        # Rows are drawn from an order of their values, so that their order in the table does not matter.
+        hashes = pd.util.hash_pandas_object(pd.DataFrame(columns.values), index=False)
+        rows = np.lexsort((y, hashes))[rng.permutation(len(y))[:_TEST_ROWS]]
+        sample = columns.take(rows)
+        silent = clone(self).set_params(verbose=0)
+
+        def statistic(labels):
+            classes, codes = np.unique(labels, return_inverse=True)
+            return silent._statistic(silent._choose(sample, codes, len(classes)))
+
+        own = statistic(y[rows])
+        by_chance = [statistic(rng.permutation(y[rows])) for _ in range(_N_SHUFFLES)]
+        return own > max(by_chance)
 
     def _warn(self, message):
         warnings.warn(message, UserWarning, stacklevel=caller_level())
-
-    def _names(self, mask):
-        names = [repr(short(str(self._name(j)), 40)) for j in np.flatnonzero(mask)]
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        return f"column{'s' if len(names) > 1 else ''} {', '.join(names[:3])}{more}"
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -130,15 +164,19 @@ class TableSelector(SelectorMixin, BaseEstimator):
         if self.verbose:
             print(f"[{type(self).__name__}] {text}", flush=True)
 
-    def _name(self, column):
-        return self.feature_names_in_[column] if hasattr(self, "feature_names_in_") else f"x{column}"
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = False
         return tags
+
+
+def _listed(names):
+    shown = ", ".join(repr(short(name, 40)) for name in names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    plural = "s" if len(names) > 1 else ""
+    return f"column{plural} {shown}{more}"
 
 
 class Sample(NamedTuple):
@@ -148,15 +186,21 @@ class Sample(NamedTuple):
     starts: np.ndarray
     queries: np.ndarray
 
+    def blocks(self, size):
+        """Query rows in blocks; of fixed size, so that sums do not depend on the number of threads."""
+        return [self.queries[start : start + size] for start in range(0, len(self.queries), size)]
+
 
 def draw_sample(columns, y, n_classes, max_samples, random_state):
     """Scale the columns, sort the rows by class, and draw query rows without replacement, or use all rows."""
-    n_drawn, drawn = count(max_samples, len(y)), np.arange(len(y))
+    drawn = np.arange(len(y))
+    n_drawn = count(max_samples, len(y))
     if n_drawn < len(y):
         drawn = check_random_state(random_state).choice(len(y), n_drawn, replace=False)
     order = np.argsort(y, kind="stable")
     starts = np.searchsorted(y[order], np.arange(n_classes + 1)).astype(np.int64)
-    return Sample(scale(columns).values[order], starts, np.flatnonzero(np.isin(order, drawn)))
+    queries = np.flatnonzero(np.isin(order, drawn))
+    return Sample(scale(columns)[order], starts, queries)
 
 
 def count(wanted, available):

@@ -7,7 +7,8 @@ import pandas as pd
 
 from fewlabel.columns import as_numbers, choose_nominal
 
-_LEAST_ROWS, _UNIQUE = 20, 0.9  # from so many rows on, and from this share of distinct values
+_LEAST_ROWS = 20  # fewer rows may have distinct values by chance
+_UNIQUE = 0.9  # share of distinct values from which a column may be an identifier
 
 
 class Columns(NamedTuple):
@@ -19,34 +20,43 @@ class Columns(NamedTuple):
         Numbers unchanged, nominal values as codes, NaN for missing values.
     nominal : ndarray of shape (n_features,), bool
         Which columns are nominal.
+    names : ndarray of shape (n_features,)
     """
 
     values: np.ndarray
     nominal: np.ndarray
+    names: np.ndarray
+
+    def take(self, rows, columns=slice(None)):
+        """The same for some of the rows and columns."""
+        return Columns(self.values[rows][:, columns], self.nominal[columns], self.names[columns])
 
 
-def read_columns(table, nominal_features) -> Columns:
+def read_columns(table, nominal_features, names=None):
     """Convert a data frame to numbers.
 
     With "auto" all columns other than numbers and dates are nominal: text, categories, booleans.
     """
     nominal = choose_nominal(nominal_features, table, parameter="nominal_features", by_type=_is_number)
     values = np.empty(table.shape)
-    for j in range(table.shape[1]):
+    for j, is_nominal in enumerate(nominal):
         column = table.iloc[:, j]
-        values[:, j] = _codes(column) if nominal[j] else _numbers(column)
-    return Columns(values, nominal)
+        values[:, j] = _codes(column) if is_nominal else _numbers(column)
+    if names is None:
+        names = [f"x{j}" for j in range(table.shape[1])]
+    return Columns(values, nominal, np.asarray(names))
 
 
 def _is_number(column):
     types = pd.api.types
     if types.is_bool_dtype(column.dtype):
         return False
-    return (
-        types.is_numeric_dtype(column.dtype)
-        or types.is_datetime64_any_dtype(column.dtype)
-        or types.is_timedelta64_dtype(column.dtype)
-    )
+    return types.is_numeric_dtype(column.dtype) or _is_time(column)
+
+
+def _is_time(column):
+    types = pd.api.types
+    return types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype)
 
 
 def _codes(column):
@@ -56,52 +66,56 @@ def _codes(column):
 
 
 def _numbers(column):
-    if not pd.api.types.is_numeric_dtype(column.dtype) and _is_number(column):
-        numbers = column.astype("int64").to_numpy(dtype=np.float64)
-        numbers[column.isna().to_numpy()] = np.nan
-        return numbers
-    return as_numbers(column, parameter="nominal_features")
+    if not _is_time(column):
+        return as_numbers(column, parameter="nominal_features")
+    numbers = column.astype("int64").to_numpy(dtype=np.float64)
+    numbers[column.isna().to_numpy()] = np.nan
+    return numbers
 
 
-def identifiers(columns: Columns) -> np.ndarray:
+def identifiers(columns):
     """Columns in which (nearly) every row has a value of its own: names, keys, and numbers that count the rows."""
-    found = np.zeros(len(columns.nominal), dtype=bool)
+    refused = np.zeros(len(columns.nominal), dtype=bool)
     for j, column in enumerate(columns.values.T):
         present = column[~np.isnan(column)]
         n_distinct = len(np.unique(present))
         if present.size < _LEAST_ROWS or n_distinct < _UNIQUE * present.size:
             continue
-        counts = n_distinct == present.size and (present == np.round(present)).all() and np.ptp(present) < present.size
-        found[j] = columns.nominal[j] or counts
-    return found
+        is_whole = (present == np.round(present)).all()
+        counts_rows = n_distinct == present.size and is_whole and np.ptp(present) < present.size
+        refused[j] = columns.nominal[j] or counts_rows
+    return refused
 
 
-def scale(columns: Columns) -> Columns:
-    """Scale numeric columns to [0, 1] over the rows; a constant column becomes 0."""
+def scale(columns):
+    """Return the values with numeric columns scaled to [0, 1] over the rows; a constant column becomes 0."""
     values = columns.values.copy()
     for j in np.flatnonzero(~columns.nominal):
-        present = values[~np.isnan(values[:, j]), j]
+        column = values[:, j]
+        present = column[~np.isnan(column)]
         if present.size:
             # Halved, so that the range of the largest floats does not overflow.
-            low, half = present.min(), present.max() / 2 - present.min() / 2
-            values[:, j] = 0.0 * values[:, j] if half == 0 else (values[:, j] / 2 - low / 2) / half
-    return Columns(values, columns.nominal)
+            low = present.min() / 2
+            half = present.max() / 2 - low
+            values[:, j] = 0.0 * column if half == 0 else (column / 2 - low) / half
+    return values
 
 
-def coordinates(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+def coordinates(columns):
     """Numbers without gaps: scaled columns with medians for missing values, and an indicator per nominal value.
 
     Also gives the column that each coordinate belongs to.
     """
-    scaled = scale(columns).values
-    blocks, owner = [], []
-    for j, nominal in enumerate(columns.nominal):
-        column = scaled[:, j]
+    blocks = []
+    owner = []
+    for j, column in enumerate(scale(columns).T):
         missing = np.isnan(column)
-        if nominal:
-            block = (column[:, None] == np.unique(column[~missing])).astype(np.float64)
+        present = column[~missing]
+        if columns.nominal[j]:
+            block = (column[:, None] == np.unique(present)).astype(np.float64)
         else:
-            block = np.where(missing, np.median(column[~missing]) if not missing.all() else 0.0, column)[:, None]
+            median = np.median(present) if present.size else 0.0
+            block = np.where(missing, median, column)[:, None]
         blocks.append(block)
         owner += [j] * block.shape[1]
     return np.hstack(blocks), np.array(owner, dtype=np.intp)

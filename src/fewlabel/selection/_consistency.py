@@ -9,13 +9,13 @@ from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.kernels.subsets import count_inconsistent, split_groups
-from fewlabel.selection._base import TableSelector
+from fewlabel.selection._base import COUNT, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize
-from fewlabel.selection._search import best_first
+from fewlabel.selection._search import WEKA_TOLERANCE, best_first
 from fewlabel.types import Seed
 
-_LEAST_GAIN = 1e-5  # Weka's
 _TRIES_PER_REPORT = 1000
+_ROUNDING = 1e-12
 
 
 class ConsistencySubsetSelector(TableSelector):
@@ -83,8 +83,8 @@ class ConsistencySubsetSelector(TableSelector):
     _parameter_constraints: dict = {
         **TableSelector._parameter_constraints,
         "search": [StrOptions({"best-first", "las-vegas"})],
-        "max_stale": [Interval(numbers.Integral, 1, None, closed="left")],
-        "max_tries": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_stale": COUNT,
+        "max_tries": COUNT,
         "max_rate": [Interval(numbers.Real, 0, 1, closed="both"), None],
         "random_state": ["random_state"],
     }
@@ -108,31 +108,31 @@ class ConsistencySubsetSelector(TableSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, columns, y, n_classes):
+    def _choose(self, columns, y, n_classes):
         rates = Inconsistency(discretize(columns, y, n_classes), y, n_classes)
         if self.search == "best-first":
-            path = best_first(
+            best = best_first(
                 lambda subset: 1 - rates.of_children(subset),
                 empty_score=1 - rates.of(()),
                 max_stale=self.max_stale,
-                tol=_LEAST_GAIN,
+                tol=WEKA_TOLERANCE,
                 max_columns=rates.n_columns,
-                report=lambda s: self._report(f"{len(s.columns)} columns, consistency {s.scores[-1]:.6g}"),
-            ).columns
+                report=lambda subset: self._tell(subset.columns, subset.scores[-1]),
+            )
+            path = best.columns
         else:
             path = self._las_vegas(rates)
-        self.path_ = np.array(path, dtype=np.intp)
-        self.scores_path_ = np.array([1 - rates.of(path[: k + 1]) for k in range(len(path))])
-        self.support_ = np.zeros(rates.n_columns, dtype=bool)
-        self.support_[self.path_] = True
+        scores_path = [1 - rates.of(path[: k + 1]) for k in range(len(path))]
+        return choice_of_path(path, scores_path, rates.n_columns)
 
     def _las_vegas(self, rates):
         random = check_random_state(self.random_state)
         best = tuple(range(rates.n_columns))
-        allowed = rates.of(best) if self.max_rate is None else self.max_rate
-        if rates.of(best) > allowed + 1e-12:
+        of_all = rates.of(best)
+        allowed = of_all if self.max_rate is None else self.max_rate
+        if of_all > allowed + _ROUNDING:
             raise ValueError(
-                f"all columns together have an inconsistency rate of {rates.of(best):.4g}, above max_rate={allowed:.4g}"
+                f"all columns together have an inconsistency rate of {of_all:.4g}, above max_rate={allowed:.4g}"
                 ": raise max_rate, or set it to None"
             )
         for tried in range(self.max_tries):
@@ -142,36 +142,47 @@ class ConsistencySubsetSelector(TableSelector):
                 break
             size = random.randint(1, len(best))  # only a smaller subset can be an improvement
             subset = tuple(np.sort(random.choice(rates.n_columns, size, replace=False)).tolist())
-            if rates.of(subset) <= allowed + 1e-12:
+            rate = rates.of(subset)
+            if rate <= allowed + _ROUNDING:
                 best = subset
-                self._report(f"{len(best)} columns, consistency {1 - rates.of(best):.6g}")
+                self._tell(best, 1 - rate)
         return best
+
+    def _tell(self, subset, consistency):
+        self._report(f"{len(subset)} columns, consistency {consistency:.6g}")
 
 
 class Inconsistency:
     """Inconsistency rates of subsets of discretized columns."""
 
     def __init__(self, codes, y, n_classes):
-        self._codes, self._y, self._n_classes = codes, np.asarray(y, dtype=np.int64), n_classes
+        self._codes = codes
         self._n_codes = codes.max(axis=1) + 1
-        self._none = np.zeros(len(y), dtype=np.int64)
+        self._y = np.asarray(y, dtype=np.int64)
+        self._n_classes = n_classes
         self.n_columns = len(codes)
 
     def _groups(self, subset):
-        order, bounds = np.arange(len(self._y)), np.array([0, len(self._y)])
+        n_rows = len(self._y)
+        order = np.arange(n_rows)
+        bounds = np.array([0, n_rows])
         for column in subset:
             order, bounds = split_groups(order, bounds, self._codes[column], self._n_codes[column])
         return order, bounds
 
+    def _rate(self, groups, codes, n_codes):
+        return count_inconsistent(*groups, codes, n_codes, self._y, self._n_classes) / len(self._y)
+
     def of(self, subset):
         """Return the rate of a subset."""
-        return count_inconsistent(*self._groups(subset), self._none, 1, self._y, self._n_classes) / len(self._y)
+        one_code = np.zeros(len(self._y), dtype=np.int64)  # splits no group
+        return self._rate(self._groups(subset), one_code, 1)
 
     def of_children(self, subset):
         """Return the rate of the subset with each column added to it; NaN for the columns in it."""
-        order, bounds = self._groups(subset)
+        groups = self._groups(subset)
         rates = np.full(self.n_columns, np.nan)
-        for j in np.setdiff1d(np.arange(self.n_columns), subset).astype(np.intp):
-            wrong = count_inconsistent(order, bounds, self._codes[j], self._n_codes[j], self._y, self._n_classes)
-            rates[j] = wrong / len(self._y)
+        for j in range(self.n_columns):
+            if j not in subset:
+                rates[j] = self._rate(groups, self._codes[j], self._n_codes[j])
         return rates

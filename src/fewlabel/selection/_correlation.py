@@ -1,17 +1,14 @@
 """CFS: subsets of columns that are correlated with the class but not with each other."""
 
-import numbers
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fewlabel.base import Interval, StrOptions
-from fewlabel.selection._base import TableSelector
+from fewlabel.base import StrOptions
+from fewlabel.selection._base import COUNT, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize, entropy
-from fewlabel.selection._search import best_first, ranked
-
-_LEAST_GAIN = 1e-5  # Weka's
+from fewlabel.selection._search import WEKA_TOLERANCE, best_first, ranked
 
 
 class CorrelationSubsetSelector(TableSelector):
@@ -83,7 +80,7 @@ class CorrelationSubsetSelector(TableSelector):
 
     _parameter_constraints: dict = {
         **TableSelector._parameter_constraints,
-        "max_stale": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_stale": COUNT,
         "locally_predictive": ["boolean"],
         "rules": [StrOptions({"plain", "weka"})],
     }
@@ -103,28 +100,31 @@ class CorrelationSubsetSelector(TableSelector):
         self.nominal_features = nominal_features
         self.verbose = verbose
 
-    def _select(self, columns, y, n_classes):
+    def _choose(self, columns, y, n_classes):
         codes = discretize(columns, y, n_classes)
-        merits = Merits(codes, y, np.isnan(columns.values.T) if self.rules == "weka" else None)
-        found = best_first(
+        missing = np.isnan(columns.values.T) if self.rules == "weka" else None
+        merits = Merits(codes, y, missing)
+        best = best_first(
             merits.of_children,
             empty_score=0.0,
             max_stale=self.max_stale,
-            tol=_LEAST_GAIN,
-            max_columns=len(merits.with_class),
-            report=lambda s: self._report(f"{len(s.columns)} columns, merit {s.scores[-1]:.6g}"),
+            tol=WEKA_TOLERANCE,
+            max_columns=len(codes),
+            report=lambda subset: self._report(f"{len(subset.columns)} columns, merit {subset.scores[-1]:.6g}"),
         )
-        path, scores = list(found.columns), list(found.scores)
+        path = list(best.columns)
+        scores_path = list(best.scores)
         if self.locally_predictive:
-            for column in ranked(merits.with_class):
-                strongest = max((merits.between(i)[column] for i in path), default=0.0)
-                if column not in path and merits.with_class[column] > 0 and strongest <= merits.with_class[column]:
-                    scores.append(merits.of_children(tuple(path))[column])
-                    path.append(int(column))
-        self.scores_ = merits.with_class
-        self.path_, self.scores_path_ = np.array(path, dtype=np.intp), np.array(scores, dtype=np.float64)
-        self.support_ = np.zeros(len(self.scores_), dtype=bool)
-        self.support_[self.path_] = True
+            self._add_locally_predictive(merits, path, scores_path)
+        return choice_of_path(path, scores_path, len(codes), merits.with_class)
+
+    def _add_locally_predictive(self, merits, path, scores_path):
+        for column in ranked(merits.with_class):
+            own = merits.with_class[column]
+            strongest = max((merits.between(i)[column] for i in path), default=0.0)
+            if column not in path and own > 0 and strongest <= own:
+                scores_path.append(merits.of_children(tuple(path))[column])
+                path.append(int(column))
 
 
 class Merits:
@@ -143,19 +143,17 @@ class Merits:
         self._codes = codes
         self._has_gaps = None if missing is None else missing.any(axis=1)
         self._between = {}
-        self.with_class = self._correlations(y, False)
-
-    def _correlations(self, other, has_gaps):
-        if self._has_gaps is None:
-            return symmetric_uncertainty(self._codes, other)
-        return symmetric_uncertainty(self._codes, other, self._has_gaps, has_gaps)
+        self.with_class = symmetric_uncertainty(codes, y, self._has_gaps)
 
     def between(self, column):
         """Return the correlations of a column with all columns."""
         if column not in self._between:
             gaps = self._has_gaps
-            found = self._correlations(self._codes[column], gaps is not None and gaps[column])
-            self._between[column] = found if gaps is None else np.where(found == 0, 1.0, found)
+            column_has_gaps = gaps is not None and gaps[column]
+            correlations = symmetric_uncertainty(self._codes, self._codes[column], gaps, column_has_gaps)
+            if gaps is not None:
+                correlations[correlations == 0] = 1.0
+            self._between[column] = correlations
         return self._between[column]
 
     def of_children(self, subset):
@@ -163,9 +161,8 @@ class Merits:
         chosen = list(subset)
         pairs = np.array([self.between(i) for i in chosen]).reshape(len(chosen), len(self.with_class))
         inner = pairs[:, chosen].sum() - np.trace(pairs[:, chosen])  # each pair twice
-        merits = (self.with_class[chosen].sum() + self.with_class) / np.sqrt(
-            len(chosen) + 1 + inner + 2 * pairs.sum(axis=0)
-        )
+        with_class = self.with_class[chosen].sum() + self.with_class
+        merits = with_class / np.sqrt(len(chosen) + 1 + inner + 2 * pairs.sum(axis=0))
         merits[chosen] = np.nan
         return merits
 
@@ -176,15 +173,18 @@ def symmetric_uncertainty(codes, other, has_gaps=None, other_has_gaps=False):
     Code 0 of the rows in `has_gaps`, and of `other` if it has gaps, is a missing value, which is distributed over the
     other values.
     """
+    n_other = int(other.max()) + 1
     result = np.zeros(len(codes))
     for j, column in enumerate(codes):
-        shape = int(column.max()) + 1, int(other.max()) + 1
-        counts = np.bincount(column * shape[1] + other, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
+        n_values = int(column.max()) + 1
+        counts = np.bincount(column * n_other + other, minlength=n_values * n_other)
+        counts = counts.reshape(n_values, n_other).astype(float)
         if has_gaps is not None:
             counts = distribute_gaps(counts, int(has_gaps[j]), int(other_has_gaps))
-        h, h_other = entropy(counts.sum(axis=1)), entropy(counts.sum(axis=0))
-        if h + h_other > 0:
-            result[j] = min(max(2 * (h + h_other - entropy(counts.ravel())) / (h + h_other), 0.0), 1.0)
+        total = entropy(counts.sum(axis=1)) + entropy(counts.sum(axis=0))
+        if total > 0:
+            shared = total - entropy(counts.ravel())
+            result[j] = np.clip(2 * shared / total, 0.0, 1.0)
     result[result < 1e-12] = 0.0  # rounding
     return result
 
@@ -204,7 +204,8 @@ def distribute_gaps(counts, n_row, n_column):
     ndarray
         Without the row and column of the gaps. The gaps stay a value of their own if there is nothing else.
     """
-    rows, columns = counts[n_row:].sum(axis=1), counts[:, n_column:].sum(axis=0)
+    rows = counts[n_row:].sum(axis=1)
+    columns = counts[:, n_column:].sum(axis=0)
     if rows.sum() == 0 or columns.sum() == 0:
         return counts
     present = counts[n_row:, n_column:]

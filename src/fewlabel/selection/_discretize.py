@@ -42,10 +42,11 @@ def mdl_cuts(values, y, n_classes):
     """
     present = ~np.isnan(values)
     distinct, place = np.unique(values[present], return_inverse=True)
-    counts = np.zeros((len(distinct), n_classes))
-    np.add.at(counts, (place, y[present]), 1)
-    below = np.vstack([np.zeros(n_classes), counts.cumsum(axis=0)])  # rows of each class below each distinct value
-    ranges, cuts = [(0, len(distinct))], []
+    counts = np.zeros((len(distinct) + 1, n_classes))
+    np.add.at(counts, (place + 1, y[present]), 1)
+    below = counts.cumsum(axis=0)  # rows of each class below each distinct value
+    ranges = [(0, len(distinct))]
+    cuts = []
     while ranges:
         low, high = ranges.pop()
         cut = _accepted_cut(below, low, high)
@@ -62,11 +63,15 @@ def _accepted_cut(below, low, high):
     total = below[high] - below[low]
     left = below[low + 1 : high] - below[low]
     right = total - left
-    n, n_left, n_right = total.sum(), left.sum(axis=1), right.sum(axis=1)
-    h_left, h_right, h = entropy(left), entropy(right), entropy(total)
-    split = (n_left * h_left + n_right * h_right) / n
-    best = int(np.argmin(np.round(split, 12)))
-    k, k_left, k_right = np.count_nonzero(total), np.count_nonzero(left[best]), np.count_nonzero(right[best])
+    n = total.sum()
+    h = entropy(total)
+    h_left = entropy(left)
+    h_right = entropy(right)
+    split = (left.sum(axis=1) * h_left + right.sum(axis=1) * h_right) / n
+    best = int(np.argmin(np.round(split, 12)))  # rounding must not choose between equal cuts
+    k = np.count_nonzero(total)
+    k_left = np.count_nonzero(left[best])
+    k_right = np.count_nonzero(right[best])
     code = np.log2(3.0**k - 2) - (k * h - k_left * h_left[best] - k_right * h_right[best])
     gain = h - split[best]
     return low + 1 + best if gain > (np.log2(high - low - 1) + code) / n else None
@@ -75,7 +80,8 @@ def _accepted_cut(below, low, high):
 def entropy(counts):
     """Return the entropy in bits of counts along the last axis."""
     shares = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
-    return -np.sum(shares * np.log2(shares, where=shares > 0, out=np.zeros_like(shares)), axis=-1)
+    logs = np.log2(shares, where=shares > 0, out=np.zeros_like(shares))
+    return -np.sum(shares * logs, axis=-1)
 
 
 def discretize(columns, y, n_classes):
@@ -86,8 +92,10 @@ def discretize(columns, y, n_classes):
     codes : ndarray of shape (n_features, n_rows), int64
     """
     codes = np.empty(columns.values.T.shape, dtype=np.int64)
-    for j, (values, nominal) in enumerate(zip(columns.values.T, columns.nominal)):
-        parts = values if nominal else np.searchsorted(mdl_cuts(values, y, n_classes), values, side="right")
+    for j, values in enumerate(columns.values.T):
+        parts = values
+        if not columns.nominal[j]:
+            parts = np.searchsorted(mdl_cuts(values, y, n_classes), values, side="right")
         parts = np.where(np.isnan(values), -1, parts)
         codes[j] = np.unique(parts, return_inverse=True)[1]
     return codes

@@ -1,4 +1,4 @@
-"""Scores of single columns by graphs of the rows: Laplacian score, constraint score, LSDF."""
+"""Scores of single columns by labels and graphs of the rows: LSDF, Laplacian, constraint and Fisher score."""
 
 import numbers
 from typing import Literal
@@ -9,9 +9,8 @@ from scipy.sparse import csr_array
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.neighbors import RowSearch
-from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count
+from fewlabel.selection._base import COUNT, COUNT_OR_PART, TableSelector, choice_of_scores
 from fewlabel.selection._columns import coordinates
-from fewlabel.selection._search import ranked
 
 _LEAST = 1e-12  # a denominator below it, of a constant column, counts as none
 
@@ -27,22 +26,25 @@ class GraphScoreSelector(TableSelector):
 
         \text{LSDF} = \frac{f^\top L_b f}{f^\top L_w f}, \qquad
         \text{constraint} = \frac{\sum_{y_i \ne y_j} (f_i - f_j)^2}{\sum_{y_i = y_j} (f_i - f_j)^2}, \qquad
-        \text{laplacian} = -\frac{\tilde f^\top L \tilde f}{\tilde f^\top D \tilde f} .
+        \text{laplacian} = -\frac{\tilde f^\top L \tilde f}{\tilde f^\top D \tilde f} , \qquad
+        \text{fisher} = \frac{\sum_c n_c (\mu_c - \mu)^2}{\sum_c n_c \sigma_c^2} .
 
-    LSDF has an edge in :math:`L_b` between labeled rows of different classes, and in :math:`L_w` one of weight `gamma`
-    between labeled rows of the same class, and of weight 1 between neighbors of which one is unlabeled. The constraint
-    score uses the labeled rows alone; the Laplacian score uses no labels.
+    LSDF has an edge in :math:`L_b` between labeled rows of different classes, and in :math:`L_w` one of weight
+    `label_weight` between labeled rows of the same class, and of weight 1 between neighbors of which one is unlabeled.
+    The constraint and the Fisher score use the labeled rows alone; the Laplacian score uses no labels. In the Fisher
+    score [4]_, :math:`\mu_c` and :math:`\sigma_c^2` are the mean and variance of f in the :math:`n_c` labeled rows of
+    class c: the constraint score with each class's pairs divided by its size.
 
     Parameters
     ----------
-    criterion : {"lsdf", "laplacian", "constraint"}, default="lsdf"
+    criterion : {"lsdf", "laplacian", "constraint", "fisher"}, default="lsdf"
         The score.
     n_features_to_select : int or float, default=0.5
         Number of columns with the highest scores, or their share of all columns.
     n_neighbors : int, default=5
         Neighbors of each row in the graph.
-    gamma : float, default=100.0
-        Weight of labels against neighbors in LSDF.
+    label_weight : float, default=100.0
+        Weight of labels against neighbors in LSDF (:math:`\gamma` in [1]_).
     nominal_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
@@ -83,6 +85,8 @@ class GraphScoreSelector(TableSelector):
        Processing Systems 18, 2005.
     .. [3] Zhang, D., Chen, S. and Zhou, Z.-H. "Constraint score: a new filter method for feature selection with
        pairwise constraints." Pattern Recognition 41, 2008.
+    .. [4] Huang, D. "Research on feature selection and semi-supervised classification methods." PhD thesis, Huazhong
+       University of Science and Technology, 2011 (in Chinese), equation 2.2.
 
     Examples
     --------
@@ -96,71 +100,81 @@ class GraphScoreSelector(TableSelector):
     _uses_unlabeled = True
     _parameter_constraints: dict = {
         **TableSelector._parameter_constraints,
-        "criterion": [StrOptions({"lsdf", "laplacian", "constraint"})],
+        "criterion": [StrOptions({"lsdf", "laplacian", "constraint", "fisher"})],
         "n_features_to_select": COUNT_OR_PART,
-        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
-        "gamma": [Interval(numbers.Real, 0, None, closed="neither")],
+        "n_neighbors": COUNT,
+        "label_weight": [Interval(numbers.Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
-        criterion: Literal["lsdf", "laplacian", "constraint"] = "lsdf",
+        criterion: Literal["lsdf", "laplacian", "constraint", "fisher"] = "lsdf",
         *,
         n_features_to_select: float = 0.5,
         n_neighbors: int = 5,
-        gamma: float = 100.0,
+        label_weight: float = 100.0,
         nominal_features: ArrayLike | Literal["auto"] = "auto",
         verbose: int = 0,
     ) -> None:
         self.criterion = criterion
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
-        self.gamma = gamma
+        self.label_weight = label_weight
         self.nominal_features = nominal_features
         self.verbose = verbose
 
-    def _select(self, columns, y, n_classes):
+    def _choose(self, columns, y, n_classes):
         values, owner = coordinates(columns)
-        rules = {"lsdf": self._lsdf, "laplacian": self._laplacian, "constraint": _constraint}
-        above, below = rules[self.criterion](values, y)
+        worst = 0.0  # score of a constant column
+        if self.criterion == "lsdf":
+            above, within = _class_pairs(values, y)
+            below = self.label_weight * within + self._unlabeled_neighbors(values, y)
+        elif self.criterion == "laplacian":
+            above, below = self._laplacian(values)
+            worst = -1.0
+        else:
+            above, below = _class_pairs(values, y, per_row=self.criterion == "fisher")
         n_columns = len(columns.nominal)
-        above, below = (np.bincount(owner, part, minlength=n_columns) for part in (above, below))
-        worst = -1.0 if self.criterion == "laplacian" else 0.0  # of a column that is constant
-        self.scores_ = np.divide(above, below, out=np.full(n_columns, worst), where=below > _LEAST)
-        self.path_ = ranked(self.scores_)
-        self.scores_path_ = self.scores_[self.path_]
-        self.support_ = np.zeros(n_columns, dtype=bool)
-        self.support_[self.path_[: count(self.n_features_to_select, n_columns)]] = True
+        above = np.bincount(owner, above, minlength=n_columns)
+        below = np.bincount(owner, below, minlength=n_columns)
+        scores = np.divide(above, below, out=np.full(n_columns, worst), where=below > _LEAST)
+        return choice_of_scores(scores, self.n_features_to_select)
 
     def _graph(self, values):
         """Symmetric weights of the neighbors: 1 for an edge."""
-        n_rows, k = len(values), min(self.n_neighbors, len(values) - 1)
-        found, _ = RowSearch(np.ascontiguousarray(values), "euclidean", "auto", k, random_state=0).graph()
-        edges = csr_array((np.ones(found.size), found.ravel(), np.arange(0, found.size + 1, k)), shape=(n_rows, n_rows))
+        n_rows = len(values)
+        k = min(self.n_neighbors, n_rows - 1)
+        neighbors, _ = RowSearch(np.ascontiguousarray(values), "euclidean", "auto", k, random_state=0).graph()
+        starts = np.arange(0, neighbors.size + 1, k)
+        edges = csr_array((np.ones(neighbors.size), neighbors.ravel(), starts), shape=(n_rows, n_rows))
         return edges.maximum(edges.T)
 
-    def _lsdf(self, values, y):
-        between, within = _constraint(values, y)
-        edges = self._graph(values).tocoo()
-        rows, others = edges.coords
+    def _unlabeled_neighbors(self, values, y):
+        """Sums of the squared differences over neighbors of which one is unlabeled."""
+        rows, others = self._graph(values).tocoo().coords
         unlabeled = (y[rows] < 0) | (y[others] < 0)
-        near = ((values[rows[unlabeled]] - values[others[unlabeled]]) ** 2).sum(axis=0) / 2
-        return between, self.gamma * within + near
+        differences = values[rows[unlabeled]] - values[others[unlabeled]]
+        return (differences**2).sum(axis=0) / 2  # each edge is there twice
 
-    def _laplacian(self, values, y):
+    def _laplacian(self, values):
         edges = self._graph(values)
         degree = edges.sum(axis=1)
         centered = values - degree @ values / degree.sum()
         variance = degree @ centered**2
-        return -(variance - (centered * (edges @ centered)).sum(axis=0)), variance
+        covariance = (centered * (edges @ centered)).sum(axis=0)
+        return covariance - variance, variance
 
 
-def _constraint(values, y):
-    """Sums of the squared differences over pairs of labeled rows of different classes, and of the same class."""
-    labeled = values[y >= 0]
+def _class_pairs(values, y, per_row=False):
+    """Sums of the squared differences over pairs of labeled rows of different classes, and of the same class.
+
+    With `per_row` the pairs within a group are divided by its size: the sums of squares between and within classes.
+    """
 
     def pairs(rows):
-        return len(rows) * (rows**2).sum(axis=0) - rows.sum(axis=0) ** 2
+        n_rows = len(rows)
+        sums = n_rows * (rows**2).sum(axis=0) - rows.sum(axis=0) ** 2
+        return sums / n_rows if per_row else sums
 
     within = sum(pairs(values[y == code]) for code in np.unique(y[y >= 0]))
-    return pairs(labeled) - within, within
+    return pairs(values[y >= 0]) - within, within

@@ -14,13 +14,14 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
 
 from fewlabel.base import HasMethods, Interval, set_random_states
-from fewlabel.selection._base import TableSelector
+from fewlabel.selection._base import TableSelector, choice_of_path, choice_of_scores
 from fewlabel.selection._columns import coordinates
 from fewlabel.selection._correlation import CorrelationSubsetSelector
 from fewlabel.types import Seed
 from fewlabel.warning_filters import keep_filters
 
-_N_TREES, _N_COMPONENTS = 200, 10
+_N_TREES = 200
+_N_COMPONENTS = 10
 
 
 class MetaSelector(TableSelector):
@@ -120,27 +121,29 @@ class PseudoLabelSelector(MetaSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, columns, y, n_classes):
+    def _choose(self, columns, y, n_classes):
         rng = check_random_state(self.random_state)
         codes = self._teach(columns, y, rng)
         self._report(f"{np.count_nonzero(y < 0)} rows labeled by the teacher")
         self.pseudo_labels_ = self.classes_[codes]
         self.selector_ = self._select_by(columns, codes, rng)
-        self.support_ = self.selector_.get_support().copy()
-        self.path_ = np.flatnonzero(self.support_)
-        self.scores_path_ = np.full(len(self.path_), np.nan)
+        path = self.selector_.get_support(indices=True)
+        return choice_of_path(path, np.full(len(path), np.nan), len(columns.nominal))
 
     def _teach(self, columns, y, rng):
-        labeled, codes = y >= 0, y.copy()
+        labeled = y >= 0
         if labeled.all():
-            return codes
+            return y
         values, _ = coordinates(columns)
-        if self.teacher is None:
+        teacher = self.teacher
+        if teacher is None:
+            teacher = ExtraTreesClassifier(_N_TREES)
             n_components = min(_N_COMPONENTS, *values.shape)
-            parts = PCA(n_components, svd_solver="full").fit_transform(values - values.mean(axis=0))
-            values = np.hstack([values, parts])
-        teacher = ExtraTreesClassifier(_N_TREES) if self.teacher is None else clone(self.teacher)
+            components = PCA(n_components, svd_solver="full").fit_transform(values - values.mean(axis=0))
+            values = np.hstack([values, components])
+        teacher = clone(teacher)
         set_random_states(teacher, rng)
+        codes = y.copy()
         codes[~labeled] = teacher.fit(values[labeled], y[labeled]).predict(values[~labeled])
         return codes
 
@@ -233,22 +236,18 @@ class StabilitySelector(MetaSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, columns, y, n_classes):
+    def _choose(self, columns, y, n_classes):
         rng = check_random_state(self.random_state)
-        chosen = np.zeros(len(columns.nominal))
+        n_selected = np.zeros(len(columns.nominal))
         for draw in range(self.n_draws):
-            chosen += self._select_by(columns, _hide_half(y, rng), rng).get_support()
+            n_selected += self._select_by(columns, _hide_half(y, rng), rng).get_support()
             self._report(f"{draw + 1} of {self.n_draws} draws")
-        self.scores_ = chosen / self.n_draws
-        self.intervals_ = wilson(self.scores_, self.n_draws, self.confidence)
-        self.path_ = np.argsort(-self.scores_, kind="stable")
-        self.scores_path_ = self.scores_[self.path_]
-        self.support_ = self.intervals_[:, 0] > self.threshold
-
-    def _restore(self, kept):
-        intervals, self.intervals_ = self.intervals_, np.full((self.n_features_in_, 2), np.nan)
-        self.intervals_[kept] = intervals
-        super()._restore(kept)
+        shares = n_selected / self.n_draws
+        intervals = wilson(shares, self.n_draws, self.confidence)
+        self.intervals_ = np.full((self.n_features_in_, 2), np.nan)
+        self.intervals_[~self.refused_] = intervals
+        choice = choice_of_scores(shares)
+        return choice._replace(support=intervals[:, 0] > self.threshold)
 
 
 def _hide_half(y, rng):
@@ -263,6 +262,7 @@ def _hide_half(y, rng):
 def wilson(shares, n, confidence):
     """Wilson's interval of shares of n draws: shape (n_shares, 2)."""
     z = norm.isf((1 - confidence) / 2)
-    center = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
+    shrink = 1 + z**2 / n
+    center = (shares + z**2 / (2 * n)) / shrink
+    half = z / shrink * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
     return np.clip(np.column_stack([center - half, center + half]), 0.0, 1.0)

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval
 from fewlabel.kernels.subsets import relief_weights
-from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_sample
-from fewlabel.selection._search import ranked
+from fewlabel.selection._base import COUNT, COUNT_OR_PART, TableSelector, choice_of_scores, draw_sample
 from fewlabel.threads import map_in_threads
 from fewlabel.types import Seed
 
@@ -37,6 +36,9 @@ class ReliefFSelector(TableSelector):
         Number of columns with the highest weights, or their share of all columns. None selects those above `threshold`.
     threshold : float, default=0.0
         Columns above this weight are selected if `n_features_to_select` is None.
+    guard : bool, default=True
+        Whether to select nothing, with a warning, if one of 19 shufflings of the labels scores as well. It only applies
+        if `n_features_to_select` is None.
     n_neighbors : int, default=10
         Neighbors per class; all rows of a class that has fewer.
     max_samples : int, float or None, default=1000
@@ -98,7 +100,8 @@ class ReliefFSelector(TableSelector):
         **TableSelector._parameter_constraints,
         "n_features_to_select": COUNT_OR_PART,
         "threshold": [Interval(numbers.Real, None, None, closed="neither")],
-        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
+        "guard": ["boolean"],
+        "n_neighbors": COUNT,
         "max_samples": COUNT_OR_PART,
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
@@ -109,6 +112,7 @@ class ReliefFSelector(TableSelector):
         n_features_to_select: float | None = None,
         *,
         threshold: float = 0.0,
+        guard: bool = True,
         n_neighbors: int = 10,
         max_samples: float | None = 1000,
         nominal_features: ArrayLike | Literal["auto"] = "auto",
@@ -118,6 +122,7 @@ class ReliefFSelector(TableSelector):
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
+        self.guard = guard
         self.n_neighbors = n_neighbors
         self.max_samples = max_samples
         self.nominal_features = nominal_features
@@ -125,31 +130,24 @@ class ReliefFSelector(TableSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, columns, y, n_classes):
+    def _choose(self, columns, y, n_classes):
         sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)
-        n_values = np.array([_n_values(c) if n else 0 for c, n in zip(sample.values.T, columns.nominal)])
-        blocks = [sample.queries[i : i + _BLOCK] for i in range(0, len(sample.queries), _BLOCK)]
-        n_rows, n_neighbors = len(sample.queries), min(self.n_neighbors, len(y))
-        parts = []
+        n_values = np.zeros(len(columns.nominal), dtype=np.int64)  # 0 marks a numeric column
+        for j in np.flatnonzero(columns.nominal):
+            present = sample.values[~np.isnan(sample.values[:, j]), j]
+            n_values[j] = max(1, len(np.unique(present)))
+        n_neighbors = min(self.n_neighbors, len(y))
 
         def weights(block):
             return relief_weights(sample.values, n_values, sample.starts, block, n_neighbors)
 
-        for part in map_in_threads(weights, blocks, self.n_jobs):
+        n_rows = len(sample.queries)
+        parts = []
+        for part in map_in_threads(weights, sample.blocks(_BLOCK), self.n_jobs):
             parts.append(part)
             self._report(f"{min(len(parts) * _BLOCK, n_rows)} of {n_rows} rows")
-        self.scores_ = np.sum(parts, axis=0) / n_rows
-        self.path_ = ranked(self.scores_)
-        self.scores_path_ = self.scores_[self.path_]
-        self.support_ = np.zeros(len(self.scores_), dtype=bool)
-        if self.n_features_to_select is None:
-            self.support_ = self.scores_ > self.threshold
-        else:
-            self.support_[self.path_[: count(self.n_features_to_select, len(self.scores_))]] = True
+        scores = np.sum(parts, axis=0) / n_rows
+        return choice_of_scores(scores, self.n_features_to_select, self.threshold)
 
-    def _statistic(self):
-        return self.scores_.max() if self.n_features_to_select is None else None
-
-
-def _n_values(codes):
-    return max(1, np.unique(codes[~np.isnan(codes)]).size)
+    def _statistic(self, choice):
+        return choice.scores.max()

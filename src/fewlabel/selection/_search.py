@@ -5,13 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 TIE = 1e-12  # scores that differ by less are equal, so that rounding does not choose a column
+WEKA_TOLERANCE = 1e-5  # smallest improvement that Weka's best-first search counts
 
 
 class Subset(NamedTuple):
     """Columns in the order in which they were added, and the score after each."""
 
-    columns: tuple
-    scores: tuple
+    columns: tuple = ()
+    scores: tuple = ()
+
+    def add(self, column, score):
+        """The subset with one more column."""
+        return Subset((*self.columns, int(column)), (*self.scores, float(score)))
 
 
 def best_first(score_children, *, empty_score, max_stale, tol, max_columns, report):
@@ -40,8 +45,11 @@ def best_first(score_children, *, empty_score, max_stale, tol, max_columns, repo
     Subset
         The best subset.
     """
-    best, best_score = Subset((), ()), empty_score
-    waiting, expanded, stale = [best], set(), 0
+    best = Subset()
+    best_score = empty_score
+    waiting = [best]
+    expanded = set()
+    stale = 0
     while waiting and stale < max_stale:
         parent = waiting.pop(0)
         expanded.add(frozenset(parent.columns))
@@ -49,18 +57,20 @@ def best_first(score_children, *, empty_score, max_stale, tol, max_columns, repo
         if len(parent.columns) == max_columns:
             continue
         scores = score_children(parent.columns)
-        known = expanded | {frozenset(s.columns) for s in waiting}
+        known = expanded | {frozenset(subset.columns) for subset in waiting}
         children = []
         for column in ranked(scores):
-            child = Subset((*parent.columns, int(column)), (*parent.scores, float(scores[column])))
+            child = parent.add(column, scores[column])
             if frozenset(child.columns) not in known:
                 children.append(child)
             if len(children) == max_stale:
                 break
         if children and children[0].scores[-1] > best_score + max(tol, TIE):
-            best, best_score, stale = children[0], children[0].scores[-1], 0
+            best = children[0]
+            best_score = best.scores[-1]
+            stale = 0
             report(best)
-        waiting = sorted(waiting + children, key=lambda s: -s.scores[-1])[:max_stale]
+        waiting = sorted(waiting + children, key=lambda subset: -subset.scores[-1])[:max_stale]
     return best
 
 

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.kernels.subsets import add_column, column_scores, subset_scores
-from fewlabel.selection._base import COUNT_OR_PART, TableSelector, count, draw_sample
+from fewlabel.selection._base import COUNT, COUNT_OR_PART, TableSelector, choice_of_path, count, draw_sample
 from fewlabel.selection._search import TIE, Subset, best_first, ranked
 from fewlabel.threads import map_in_threads
 from fewlabel.types import Seed
 
-_BLOCK = 16  # query rows per task; fixed, so that sums do not depend on the number of threads
+_BLOCK = 16  # query rows per task
 _COLUMNS = 64  # columns per task, when each is scored alone
 
 
@@ -53,6 +53,9 @@ class SubsetReliefSelector(TableSelector):
     stop : {"no-gain", "best-first"} or None, default="no-gain"
         When the search ends: when no column increases the score by more than `tol`; after `max_stale` subsets without
         improvement, extending several good subsets; or (None) at `n_features_to_select` columns whatever the score.
+    guard : bool, default=True
+        Whether to select nothing, with a warning, if one of 19 shufflings of the labels scores as well. It only applies
+        if `n_features_to_select` is None. [1]_ has no such guard.
     max_stale : int, default=5
         Number of subsets without improvement after which a best-first search ends.
     tol : float, default=0.0
@@ -126,11 +129,12 @@ class SubsetReliefSelector(TableSelector):
     _parameter_constraints: dict = {
         **TableSelector._parameter_constraints,
         "n_features_to_select": COUNT_OR_PART,
-        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_neighbors": COUNT,
         "max_samples": COUNT_OR_PART,
         "distance_norm": [StrOptions({"sum", "rms"})],
         "stop": [StrOptions({"no-gain", "best-first"}), None],
-        "max_stale": [Interval(numbers.Integral, 1, None, closed="left")],
+        "guard": ["boolean"],
+        "max_stale": COUNT,
         "tol": [Interval(numbers.Real, 0, None, closed="left")],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
@@ -144,6 +148,7 @@ class SubsetReliefSelector(TableSelector):
         max_samples: float | None = 300,
         distance_norm: Literal["sum", "rms"] = "sum",
         stop: Literal["no-gain", "best-first"] | None = "no-gain",
+        guard: bool = True,
         max_stale: int = 5,
         tol: float = 0.0,
         nominal_features: ArrayLike | Literal["auto"] = "auto",
@@ -156,6 +161,7 @@ class SubsetReliefSelector(TableSelector):
         self.max_samples = max_samples
         self.distance_norm = distance_norm
         self.stop = stop
+        self.guard = guard
         self.max_stale = max_stale
         self.tol = tol
         self.nominal_features = nominal_features
@@ -163,15 +169,10 @@ class SubsetReliefSelector(TableSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, columns, y, n_classes):
+    def _choose(self, columns, y, n_classes):
         sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)
-        scores = SubsetScores(
-            sample,
-            columns.nominal,
-            min(self.n_neighbors, len(y)),
-            root_mean=self.distance_norm == "rms",
-            n_jobs=self.n_jobs,
-        )
+        n_neighbors = min(self.n_neighbors, len(y))
+        scores = SubsetScores(sample, columns.nominal, n_neighbors, self.distance_norm == "rms", self.n_jobs)
         n_columns = len(columns.nominal)
         most = count(self.n_features_to_select, n_columns)
         started = time.perf_counter()
@@ -179,11 +180,11 @@ class SubsetReliefSelector(TableSelector):
         def report(subset):
             self._report(
                 f"{len(subset.columns)} of {n_columns} columns, score {subset.scores[-1]:.6g}, added "
-                f"{self._name(subset.columns[-1])!r}, {time.perf_counter() - started:.1f} s"
+                f"{columns.names[subset.columns[-1]]!r}, {time.perf_counter() - started:.1f} s"
             )
 
         if self.stop == "best-first":
-            found = best_first(
+            best = best_first(
                 scores.of_children,
                 empty_score=-np.inf,
                 max_stale=self.max_stale,
@@ -192,26 +193,24 @@ class SubsetReliefSelector(TableSelector):
                 report=report,
             )
         else:
-            found = _greedy(scores.of_children, most, None if self.stop is None else self.tol, report)
-        self.path_ = np.array(found.columns, dtype=np.intp)
-        self.scores_path_ = np.array(found.scores)
-        self.support_ = np.zeros(n_columns, dtype=bool)
-        self.support_[self.path_] = True
+            best = _greedy(scores.of_children, most, None if self.stop is None else self.tol, report)
+        return choice_of_path(best.columns, best.scores, n_columns)
 
-    def _statistic(self):
-        return self.scores_path_[-1] if self.n_features_to_select is None else None
+    def _statistic(self, choice):
+        return choice.scores_path[-1]
 
 
 def _greedy(score_children, most, tol, report):
     """Add the best column until the score increases by no more than `tol`; None adds columns up to `most`."""
-    subset, best = Subset((), ()), -np.inf
+    subset = Subset()
+    best = -np.inf
     while len(subset.columns) < most:
         scores = score_children(subset.columns)
-        column = int(ranked(scores)[0])
+        column = ranked(scores)[0]
         if tol is not None and scores[column] <= best + max(tol, TIE):
             break
         best = float(scores[column])
-        subset = Subset((*subset.columns, column), (*subset.scores, best))
+        subset = subset.add(column, best)
         report(subset)
     return subset
 
@@ -219,53 +218,50 @@ def _greedy(score_children, most, tol, report):
 class SubsetScores:
     """Scores of subsets on a fixed sample; keeps the squared distances of the last subset."""
 
-    def __init__(self, sample, nominal, n_neighbors, *, root_mean=False, n_jobs=None):
+    def __init__(self, sample, nominal, n_neighbors, root_mean=False, n_jobs=None):
+        self._sample = sample
         self._columns = np.ascontiguousarray(sample.values.T)
         self._nominal = nominal
-        self._starts, queries = sample.starts, sample.queries
         self._n_neighbors = n_neighbors
         self._root_mean = root_mean
-        self._blocks = [queries[i : i + _BLOCK] for i in range(0, len(queries), _BLOCK)]
-        self._squared = [np.zeros((len(block), self._columns.shape[1])) for block in self._blocks]
-        self._n_queries = len(queries)
-        self._present = ()
         self._n_jobs = n_jobs
+        self._blocks = sample.blocks(_BLOCK)
+        self._squared = [np.zeros((len(block), len(sample.values))) for block in self._blocks]
+        self._present = ()  # the subset whose squared distances are kept
 
     def of_children(self, subset):
         """Return the score of the subset with each column added to it; NaN for the columns in it."""
         scores = np.full(len(self._columns), np.nan)
-        if subset:
-            candidates = np.setdiff1d(np.arange(len(self._columns)), subset)
-            scores[candidates] = self._score_candidates(subset, candidates) / self._n_queries
-        else:
-            scores[:] = self._score_alone() / self._n_queries
+        candidates = np.setdiff1d(np.arange(len(self._columns)), subset).astype(np.int64)
+        sums = self._score_candidates(subset, candidates) if subset else self._score_alone()
+        scores[candidates] = sums / len(self._sample.queries)
         return scores / np.sqrt(len(subset) + 1) if self._root_mean else scores
 
     def _score_alone(self):
-        queries = np.concatenate(self._blocks)
-        parts = [slice(i, i + _COLUMNS) for i in range(0, len(self._columns), _COLUMNS)]
+        parts = [slice(start, start + _COLUMNS) for start in range(0, len(self._columns), _COLUMNS)]
 
         def scores(part):
-            return column_scores(self._columns[part], self._nominal[part], self._starts, queries, self._n_neighbors)
+            return column_scores(
+                self._columns[part], self._nominal[part], self._sample.starts, self._sample.queries, self._n_neighbors
+            )
 
         return np.concatenate(list(map_in_threads(scores, parts, self._n_jobs)))
 
     def _score_candidates(self, subset, candidates):
-        kept = len(self._present) if subset[: len(self._present)] == self._present else 0
+        n_present = len(self._present)
+        extends = subset[:n_present] == self._present
+        added = subset[n_present:] if extends else subset
 
         def scores(block):
-            return self._score_block(*block, subset[kept:], not kept, candidates)
+            queries, squared = block
+            if not extends:
+                squared[:] = 0.0
+            for column in added:
+                add_column(self._columns[column], self._nominal[column], queries, squared)
+            return subset_scores(
+                self._columns, self._nominal, candidates, self._sample.starts, queries, squared, self._n_neighbors
+            )
 
-        blocks = zip(self._blocks, self._squared)
-        parts = list(map_in_threads(scores, blocks, self._n_jobs))
+        parts = list(map_in_threads(scores, zip(self._blocks, self._squared), self._n_jobs))
         self._present = subset
         return np.sum(parts, axis=0)
-
-    def _score_block(self, queries, squared, added, afresh, candidates):
-        if afresh:
-            squared[:] = 0.0
-        for column in added:
-            add_column(self._columns[column], self._nominal[column], queries, squared)
-        return subset_scores(
-            self._columns, self._nominal, candidates, self._starts, queries, squared, self._n_neighbors
-        )
