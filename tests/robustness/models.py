@@ -45,7 +45,7 @@ _MULTIVIEW = {
 }
 _FOREST = RandomForestClassifier(5, random_state=0)  # the default base is a forest of 50 trees
 _BASES = (_FOREST, GaussianNB(), LogisticRegression(), DecisionTreeClassifier(max_depth=2, random_state=0))
-_WRAPPER = {"estimator": _BASES, "stop": ("out-of-fold", "exhausted"), "max_rounds": (2, 4)}
+_WRAPPER = {"estimator": _BASES, "stop": ("out-of-fold", "exhausted"), "max_iter": (2, 4)}
 _SELECTORS = (None, fewlabel.ReliefFSelector(n_features_to_select=1), fewlabel.GraphScoreSelector())
 PARAMETERS = {
     "PNUAUCBoostClassifier": {

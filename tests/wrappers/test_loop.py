@@ -36,14 +36,14 @@ class Scripted(Run):
         return np.where(np.arange(len(rows)) < self._right[self._round], 0, 1)
 
 
-def guarded(rights, max_rounds=30):
+def guarded(rights, max_iter=30):
     """The loop with one watcher for each half of the labeled rows; `rights` are right predictions of both halves."""
     n_rounds = len(rights) - 1
     halves = np.arange(N_LABELED) < N_LABELED // 2
     hidden = [np.r_[np.where(half, -1, 0), CODES[N_LABELED:]] for half in (halves, ~halves)]
     scripts = [[min(r, 10) for r in rights], [max(r - 10, 0) for r in rights]]
     watchers = [Scripted(codes, n_rounds, script) for codes, script in zip(hidden, scripts)]
-    return self_label(Scripted(CODES, n_rounds), watchers, CODES, max_rounds)
+    return self_label(Scripted(CODES, n_rounds), watchers, CODES, max_iter)
 
 
 def test_the_best_round_is_kept():
@@ -98,16 +98,16 @@ def test_without_watchers_the_last_round_is_kept():
 
 @settings(max_examples=100)
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.integers(1, 10))
-def test_the_guard_never_ends_below_the_start(rights, max_rounds):
-    models, iters, best, history = guarded(rights, max_rounds)
+def test_the_guard_never_ends_below_the_start(rights, max_iter):
+    models, iters, best, history = guarded(rights, max_iter)
     if N_LABELED - rights[0] < 5:  # even if all rows became right, chance could not be ruled out: no round is run
         rights = rights[:1]
     scores = [entry["score"] for entry in history]
-    assert scores == [r / N_LABELED for r in rights[: max_rounds + 1]]
+    assert scores == [r / N_LABELED for r in rights[: max_iter + 1]]
     assert models == f"models of round {best}"
     assert np.count_nonzero(iters > 0) == best
     assert scores[best] >= scores[0]
-    gained = max(rights[: max_rounds + 1]) - rights[0]  # in this script rows that are right stay right as others join
+    gained = max(rights[: max_iter + 1]) - rights[0]  # in this script rows that are right stay right as others join
     assert best == (int(np.argmax(scores)) if gained > 0 and (len(scores) - 1) * 0.5**gained < 0.05 else 0)
 
 

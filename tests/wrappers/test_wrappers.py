@@ -41,7 +41,7 @@ def toy(seed=0, labeled=0.2, n=120):
 @pytest.mark.parametrize("n_parts", [2, 3])
 def test_exhausted_labels_every_row_once_and_learns_from_all(n_parts):
     X, _, y = toy()
-    model = CrossTrainingClassifier(GaussianNB(), n_parts, 5, stop="exhausted", max_rounds=None, random_state=0).fit(
+    model = CrossTrainingClassifier(GaussianNB(), n_parts, 5, stop="exhausted", max_iter=None, random_state=0).fit(
         X, y
     )
     assert (model.labeled_iter_[y >= 0] == 0).all()
@@ -52,9 +52,9 @@ def test_exhausted_labels_every_row_once_and_learns_from_all(n_parts):
     assert model.estimators_[0].class_count_.sum() == len(X)
 
 
-def test_max_rounds_raises_k_so_that_all_rows_are_labeled():
+def test_max_iter_raises_k_so_that_all_rows_are_labeled():
     X, _, y = toy()
-    model = CrossTrainingClassifier(GaussianNB(), k_best=1, max_rounds=4, stop="exhausted", random_state=0).fit(X, y)
+    model = CrossTrainingClassifier(GaussianNB(), k_best=1, max_iter=4, stop="exhausted", random_state=0).fit(X, y)
     assert model.n_iter_ == 4
     assert (model.labeled_iter_ >= 0).all()
 
@@ -64,7 +64,7 @@ def test_max_rounds_raises_k_so_that_all_rows_are_labeled():
 @pytest.mark.parametrize("seed", range(4))
 def test_the_guard_never_ends_below_the_start(wrapper, base, seed):
     X, _, y = toy(seed, n=90)
-    model = wrapper(base, max_rounds=5, random_state=seed).fit(X, y)
+    model = wrapper(base, max_iter=5, random_state=seed).fit(X, y)
     scores = [entry["score"] for entry in model.history_]
     assert not np.isnan(scores).any()
     assert scores[model.best_iter_] >= scores[0]
@@ -130,7 +130,7 @@ def test_the_order_of_unlabeled_rows_does_not_matter(wrapper):
 def test_reproducible_and_the_same_for_any_n_jobs(wrapper):
     X, _, y = toy()
     bases = [ExtraTreesClassifier(5, n_jobs=n) for n in (1, 2)]
-    models = [wrapper(base, max_rounds=3, random_state=3).fit(X, y) for base in bases]
+    models = [wrapper(base, max_iter=3, random_state=3).fit(X, y) for base in bases]
     np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
     assert models[0].history_ == models[1].history_
 
@@ -141,7 +141,7 @@ def test_any_classifier_with_string_classes_and_frames(wrapper, base):
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = np.array(["a", "b", "c"])[y]
     few = pd.Series(hide_labels(names, labeled=0.3, mechanism="per-class", random_state=0))
-    model = wrapper(base, max_rounds=5, random_state=0).fit(X, few)
+    model = wrapper(base, max_iter=5, random_state=0).fit(X, few)
     assert (model.predict(X) == names).mean() > 0.7
     assert (model.transduction_[few.notna()] == few[few.notna()]).all()
     assert model.feature_names_in_.tolist() == list(X.columns)
@@ -193,7 +193,7 @@ def test_views_by_position_name_and_mask_are_the_same():
     frame = pd.DataFrame(X, columns=list("abcd"))
     mask = np.array([True, True, False, False])
     ways = [[[0, 1], [2, 3]], [["a", "b"], ["c", "d"]], [mask, ~mask]]
-    models = [CoTrainingClassifier(GaussianNB(), views, max_rounds=3, random_state=0).fit(frame, y) for views in ways]
+    models = [CoTrainingClassifier(GaussianNB(), views, max_iter=3, random_state=0).fit(frame, y) for views in ways]
     assert all((m.predict_proba(frame) == models[0].predict_proba(frame)).all() for m in models)
     with pytest.raises(ValueError, match="'z'"):
         CoTrainingClassifier(GaussianNB(), [["a"], ["z"]]).fit(frame, y)
@@ -221,10 +221,10 @@ def test_in_grid_search_pipeline_and_cross_validation(wrapper):
     X, _, y = toy()
     folds = LabeledStratifiedKFold(3)
     grid = {"estimator__var_smoothing": [1e-9, 10.0], "stop": ["out-of-fold", "exhausted"]}
-    search = GridSearchCV(wrapper(GaussianNB(), max_rounds=2, random_state=0), grid, cv=folds).fit(X, y)
+    search = GridSearchCV(wrapper(GaussianNB(), max_iter=2, random_state=0), grid, cv=folds).fit(X, y)
     assert search.best_params_["estimator__var_smoothing"] == 1e-9
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
-    model = make_pipeline(StandardScaler(), wrapper(GaussianNB(), max_rounds=2, random_state=0))
+    model = make_pipeline(StandardScaler(), wrapper(GaussianNB(), max_iter=2, random_state=0))
     assert cross_val_score(model, X, y, cv=folds).mean() > 0.5
 
 
@@ -239,8 +239,8 @@ def test_columns_of_polars_and_arrow(wrapper, library):
         frame, column = frames.DataFrame(table), frames.Series(names.tolist())
     else:
         frame, column = frames.table(table), frames.array(names.tolist())
-    model = wrapper(GaussianNB(), max_rounds=3, random_state=0).fit(frame, column)
-    alone = wrapper(GaussianNB(), max_rounds=3, random_state=0).fit(X, names)
+    model = wrapper(GaussianNB(), max_iter=3, random_state=0).fit(frame, column)
+    alone = wrapper(GaussianNB(), max_iter=3, random_state=0).fit(X, names)
     assert model.classes_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(model.predict(frame), alone.predict(X))
 
@@ -250,7 +250,7 @@ def test_co_training_goes_on_past_rows_that_its_views_dispute(seed):
     known, disputed, clear = [[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]] * 3, [[0.1, 0.2], [0.9, 0.8]] * 3
     X, y = np.array(known + disputed + clear), np.array([0, 1] + [-1] * 12)
     base = DecisionTreeClassifier()
-    model = CoTrainingClassifier(base, [[0], [1]], pool_size=1, stop="exhausted", max_rounds=None, random_state=seed)
+    model = CoTrainingClassifier(base, [[0], [1]], pool_size=1, stop="exhausted", max_iter=None, random_state=seed)
     model.fit(X, y)
     assert (model.labeled_iter_[8:] > 0).all()
     assert (model.labeled_iter_[2:8] == -1).all()

@@ -14,6 +14,8 @@ from fewlabel.wrappers._learner import posteriors, take
 from fewlabel.wrappers._loop import Run, most_confident
 from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
+_LEAST = np.exp(-700.0)  # probability
+
 
 class CoTrainingRun(Run):
     """The classifier of each view labels the rows of a pool that it is most confident in; all views learn from them."""
@@ -24,8 +26,10 @@ class CoTrainingRun(Run):
         self._k = k
         counts = np.bincount(codes[codes >= 0], minlength=len(learner.classes))
         self._shares = counts / counts.sum()
-        self._pool, self._queue = np.sort(queue[:pool_size]), queue[pool_size:]
-        self._models = None  # fitted when needed
+        self._pool = np.sort(queue[:pool_size])
+        self._queue = queue[pool_size:]
+        # Fitted when needed: the last round's models are not, if no final model is asked for.
+        self._models = None
 
     def turn(self, iteration):
         if len(self._pool) == 0:
@@ -47,11 +51,12 @@ class CoTrainingRun(Run):
         votes = np.full((len(models), len(self._pool)), -1)
         for vote, model, view in zip(votes, models, self.views):
             codes, confidence = self.learner.read(model, self._pool, view)
-            chosen = most_confident(codes, confidence, self._k, self._shares)
-            vote[chosen] = codes[chosen]
+            sure = most_confident(codes, confidence, self._k, self._shares)
+            vote[sure] = codes[sure]
         highest = votes.max(axis=0)
+        chosen = highest >= 0
         same = ((votes == highest) | (votes < 0)).all(axis=0)
-        return (highest >= 0) & same, highest, (highest >= 0) & ~same
+        return chosen & same, highest, chosen & ~same
 
     def _replace(self, gone):
         """Take rows out of the pool, and put the next of the queue in their places."""
@@ -66,15 +71,18 @@ class CoTrainingRun(Run):
         return self._models
 
     def predict(self, models, rows):
-        return product(models, self.views, take(self.learner.X, rows), self.learner.classes).argmax(axis=1)
+        X = take(self.learner.X, rows)
+        return product(models, self.views, X, self.learner.classes).argmax(axis=1)
 
 
 def product(models, views, X, classes):
     """Return the normalized product of the posteriors of the views."""
-    with np.errstate(divide="ignore"):
-        logs = [np.log(posteriors(model, take(X, slice(None), view), classes)) for model, view in zip(models, views)]
-    # A zero probability in one view must not exclude a class: two views could exclude every class together.
-    return softmax(np.maximum(logs, -700.0).sum(axis=0), axis=1)
+    total = 0.0
+    for model, view in zip(models, views):
+        posterior = posteriors(model, take(X, slice(None), view), classes)
+        # A zero probability in one view must not exclude a class: two views could exclude every class together.
+        total = total + np.log(np.maximum(posterior, _LEAST))
+    return softmax(total, axis=1)
 
 
 class CoTrainingClassifier(SelfLabelingClassifier):
@@ -103,9 +111,9 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     pool_size : int, default=75
         Number of rows in the pool.
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
-        "out-of-fold": the guard of `CrossTrainingClassifier`. "exhausted": stop after `max_rounds` rounds, or when no
+        "out-of-fold": the guard of `CrossTrainingClassifier`. "exhausted": stop after `max_iter` rounds, or when no
         row is left.
-    max_rounds : int or None, default=30
+    max_iter : int or None, default=30
         Largest number of rounds. None means no limit.
     n_jobs : int, default=None
         Number of threads that run the rounds and those of the guard; -1 means all cores.
@@ -162,7 +170,7 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         k_best: int = 4,
         pool_size: int = 75,
         stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
-        max_rounds: int | None = 30,
+        max_iter: int | None = 30,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -171,7 +179,7 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         self.k_best = k_best
         self.pool_size = pool_size
         self.stop = stop
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -181,20 +189,20 @@ class CoTrainingClassifier(SelfLabelingClassifier):
 
     def _start(self, learner, codes, free, rng):
         if self.views_ is None:
-            self.views_ = self._draw_views(rng) if self.views is None else self._given_views()
+            names = getattr(self, "feature_names_in_", None)
+            given = self.views is not None
+            self.views_ = choose_views(self.views, self.n_features_in_, names, least=2) if given else self._draw(rng)
         queue = rng.permutation(np.flatnonzero(free))
         return CoTrainingRun(learner, codes, free, self.views_, queue, k=self.k_best, pool_size=self.pool_size)
 
-    def _draw_views(self, rng):
+    def _draw(self, rng):
         if self.n_features_in_ < 2:
             raise ValueError(
                 f"X has n_features = {self.n_features_in_}, but co-training needs two columns or more to draw views: "
                 "use CrossTrainingClassifier, or pass views"
             )
-        return [np.sort(view) for view in np.array_split(rng.permutation(self.n_features_in_), 2)]
-
-    def _given_views(self):
-        return choose_views(self.views, self.n_features_in_, getattr(self, "feature_names_in_", None), least=2)
+        halves = np.array_split(rng.permutation(self.n_features_in_), 2)
+        return [np.sort(half) for half in halves]
 
     def _combine(self, X):
         return product(self.estimators_, self.views_, X, self.classes_)

@@ -20,9 +20,12 @@ class CrossTrainingRun(Run):
 
     def __init__(self, learner, codes, free, parts, *, k, shares, threshold, own=False):
         super().__init__(learner, codes, free)
-        self.parts, self._own = parts, own
+        self.parts = parts
         self._n_parts = int(parts.max()) + 1
-        self._k, self._shares, self._threshold = k, shares, threshold
+        self._k = k
+        self._shares = shares
+        self._threshold = threshold
+        self._own = own
 
     def turn(self, iteration):
         return sum(self._turn_of_part(p, iteration) for p in range(self._n_parts))
@@ -30,7 +33,8 @@ class CrossTrainingRun(Run):
     def _turn_of_part(self, part, iteration):
         left = np.flatnonzero((self.parts == part) & self.free & (self.given < 0))
         model = self._fit_for(part) if len(left) else None
-        if model is None:  # no row to label, or no row to learn from
+        # No row to label, or no row to learn from.
+        if model is None:
             return 0
         codes, confidence = self.learner.read(model, left)
         chosen = most_confident(codes, confidence, self._k, self._shares, self._threshold)
@@ -43,15 +47,16 @@ class CrossTrainingRun(Run):
 
     def models(self):
         if self._own:
-            found = (self._fit_for(part) for part in range(self._n_parts))
-            return [model for model in found if model is not None]
+            models = [self._fit_for(part) for part in range(self._n_parts)]
+            return [model for model in models if model is not None]
         rows = np.flatnonzero(self.given >= 0)
         return [self.learner.fit(rows, self.given[rows])]
 
     def predict(self, models, rows):
         if self._own:
             return votes(models, take(self.learner.X, rows), self.learner.classes).argmax(axis=1)
-        return self.learner.read(models[0], rows)[0]
+        codes, _ = self.learner.read(models[0], rows)
+        return codes
 
 
 class CrossTrainingClassifier(SelfLabelingClassifier):
@@ -93,7 +98,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
         "out-of-fold": the guard above. "exhausted": continue until every row has a label and use them all, as
         published.
-    max_rounds : int or None, default=10
+    max_iter : int or None, default=10
         Largest number of rounds. If `k_best` rows per round would take more rounds, more rows are labeled in each. None
         means no limit.
     balance : bool, default=False
@@ -179,7 +184,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         *,
         learn_from: Literal["others", "own"] = "others",
         stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
-        max_rounds: int | None = 10,
+        max_iter: int | None = 10,
         balance: bool = False,
         threshold: float | None = None,
         n_jobs: int | None = None,
@@ -190,7 +195,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         self.k_best = k_best
         self.learn_from = learn_from
         self.stop = stop
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.balance = balance
         self.threshold = threshold
         self.n_jobs = n_jobs
@@ -213,8 +218,11 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         parts = deal(codes, known, self.n_parts, rng)
         unlabeled = np.flatnonzero(free)
         parts[unlabeled] = rng.permutation(len(unlabeled)) % self.n_parts
-        largest_part = math.ceil(len(unlabeled) / self.n_parts)
-        k = self.k_best if self.max_rounds is None else max(self.k_best, math.ceil(largest_part / self.max_rounds))
+        k = self.k_best
+        if self.max_iter is not None:
+            # As many rows per round as it takes to label all of them in time.
+            largest_part = math.ceil(len(unlabeled) / self.n_parts)
+            k = max(k, math.ceil(largest_part / self.max_iter))
         shares = counts / counts.sum() if self.balance else None
         own = self.learn_from == "own"
         return CrossTrainingRun(learner, codes, free, parts, k=k, shares=shares, threshold=self.threshold, own=own)
@@ -227,4 +235,5 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     def _classes_of(self, X):
         if self.learn_from == "own":
             return super()._classes_of(X)
-        return self.estimators_[0].predict(X)  # with an SVC this may differ from the class of highest probability
+        # With an SVC this may differ from the class of highest probability.
+        return self.estimators_[0].predict(X)

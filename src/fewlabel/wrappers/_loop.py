@@ -43,7 +43,7 @@ class Run:
         self.iters[rows] = iteration
 
 
-def self_label(run, watchers, codes, max_rounds, n_jobs=None):
+def self_label(run, watchers, codes, max_iter, n_jobs=None):
     """Run the rounds, and choose one: the last or, with `watchers`, the one that the guard chooses.
 
     A watcher is a run like `run` that does not see the labels of one fold. It runs the same rounds, and its final
@@ -52,22 +52,28 @@ def self_label(run, watchers, codes, max_rounds, n_jobs=None):
 
     Returns the final classifiers, the rounds in which their rows were labeled, the chosen round, and the history.
     """
-    at_start = best_right = _right(watchers, codes, n_jobs)
+    at_start = _right(watchers, codes, n_jobs)
     history = [_entry(run, 0, at_start)]
-    start = kept = (run.models(), run.iters.copy(), 0) if watchers else None
-    if watchers and not _beats(np.ones_like(at_start), at_start, 1):
-        max_rounds = 0
-    for iteration in range(1, max_rounds + 1):
+    if watchers:
+        start = (run.models(), run.iters.copy(), 0)
+        best = start
+        best_right = at_start
+        # If all rows became right, and that could be chance, no round can be accepted.
+        if not _beats(np.ones_like(at_start), at_start, 1):
+            max_iter = 0
+    for iteration in range(1, max_iter + 1):
         n_new, *_ = map_in_threads(lambda each: each.turn(iteration), [run, *watchers], n_jobs)  # noqa: B023
         if n_new == 0:
             break
         right = _right(watchers, codes, n_jobs)
         history.append(_entry(run, iteration, right))
         if watchers and np.count_nonzero(right) > np.count_nonzero(best_right):
-            kept, best_right = (run.models(), run.iters.copy(), iteration), right
+            best = (run.models(), run.iters.copy(), iteration)
+            best_right = right
     if not watchers:
         return run.models(), run.iters, len(history) - 1, history
-    return *(kept if _beats(best_right, at_start, len(history) - 1) else start), history
+    accepted = best if _beats(best_right, at_start, len(history) - 1) else start
+    return *accepted, history
 
 
 def deal(codes, rows, n_parts, rng):
@@ -90,7 +96,8 @@ def most_confident(codes, confidence, k, shares=None, threshold=None):
     if shares is None:
         return order[:k]
     quota = np.maximum(np.round(k * shares).astype(int), 1)
-    return np.sort(np.concatenate([order[codes[order] == c][: quota[c]] for c in range(len(shares))]))
+    chosen = [order[codes[order] == c][: quota[c]] for c in range(len(shares))]
+    return np.sort(np.concatenate(chosen))
 
 
 def _beats(right, start, n_rounds):
@@ -99,7 +106,8 @@ def _beats(right, start, n_rounds):
     McNemar's exact test, one-sided, at the 5% level for all rounds together: the best of `n_rounds` is tested, and the
     maximum of as many chances would pass a test for one of them too often (Bonferroni's correction).
     """
-    gained, lost = np.count_nonzero(right & ~start), np.count_nonzero(start & ~right)
+    gained = np.count_nonzero(right & ~start)
+    lost = np.count_nonzero(start & ~right)
     return n_rounds * binom.sf(gained - 1, gained + lost, 0.5) < _LEVEL
 
 
@@ -107,11 +115,11 @@ def _right(watchers, codes, n_jobs):
     """Whether each labeled row is predicted correctly by the watcher that did not learn from it; None without any."""
     if not watchers:
         return None
-    guess = np.full(len(codes), -1)
+    predicted = np.full(len(codes), -1)
     guesses = map_in_threads(lambda each: each.predict(each.models(), each.watched), watchers, n_jobs)
-    for watcher, found in zip(watchers, guesses):
-        guess[watcher.watched] = found
-    return (guess == codes)[codes >= 0]
+    for watcher, guess in zip(watchers, guesses):
+        predicted[watcher.watched] = guess
+    return (predicted == codes)[codes >= 0]
 
 
 def _entry(run, iteration, right):

@@ -43,7 +43,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
             None,
         ],
         "stop": [StrOptions({"out-of-fold", "exhausted"})],
-        "max_rounds": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
@@ -62,9 +62,9 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         run = self._start(learner, codes, codes < 0, rng)
         guarded = self.stop == "out-of-fold" and bool((codes < 0).any())
         watchers = self._watchers(learner, codes, rng) if guarded else []
-        max_rounds = len(codes) if self.max_rounds is None else self.max_rounds
+        max_iter = len(codes) if self.max_iter is None else self.max_iter
         self.estimators_, iters, self.best_iter_, self.history_ = self_label(
-            run, watchers, codes, max_rounds, self.n_jobs
+            run, watchers, codes, max_iter, self.n_jobs
         )
         self.n_iter_ = len(self.history_) - 1
         return iters
@@ -73,11 +73,14 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         """Runs that do not see the labels of one fold, one per fold."""
         folds = deal(codes, np.flatnonzero(codes >= 0), self._n_folds, rng)
         seeds = rng.randint(np.iinfo(np.int32).max, size=self._n_folds)
-        return [
-            self._start(learner, np.where(folds == fold, -1, codes), codes < 0, np.random.RandomState(seed))
-            for fold, seed in enumerate(seeds)
-            if np.count_nonzero((codes >= 0) & (folds != fold)) and (folds == fold).any()
-        ]
+        watchers = []
+        for fold, seed in enumerate(seeds):
+            held = folds == fold
+            seen = np.where(held, -1, codes)
+            # A fold may be empty, or hold all labels.
+            if held.any() and (seen >= 0).any():
+                watchers.append(self._start(learner, seen, codes < 0, np.random.RandomState(seed)))
+        return watchers
 
     def _transduce(self, X, codes):
         """Keep known classes, and predict all other rows by the final model."""
@@ -164,12 +167,12 @@ def _order_of_rows(X, codes):
         ranks = np.argsort(pd.util.hash_pandas_object(rows, index=False).to_numpy(), kind="stable")
     elif issparse(rows):
         rows.sort_indices()
-        ends = rows.indptr
-        keys = [
-            (rows.indices[a:b].tobytes(), rows.data[a:b].tobytes())
-            for a, b in zip(ends[:-1].tolist(), ends[1:].tolist())
-        ]
-        ranks = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+
+        def key(row):
+            stored = slice(rows.indptr[row], rows.indptr[row + 1])
+            return rows.indices[stored].tobytes(), rows.data[stored].tobytes()
+
+        ranks = np.array(sorted(range(rows.shape[0]), key=key), dtype=np.intp)
     else:
         ranks = np.lexsort(rows.T[::-1])
     return np.concatenate([np.flatnonzero(codes >= 0), unlabeled[ranks]])

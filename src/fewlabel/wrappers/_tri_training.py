@@ -21,18 +21,24 @@ class TriTrainingRun(Run):
         super().__init__(learner, codes, free)
         self.given = np.tile(codes, (3, 1))
         self._rng = rng
-        self._known, self._free_rows = np.flatnonzero(codes >= 0), np.flatnonzero(free)
-        self._errors, self._sizes = np.full(3, 0.5), np.zeros(3)
-        self._models = [self._fit(self._bootstrap(), codes) for _ in range(3)]
-
-    def _fit(self, rows, codes):
-        return self.learner.fit(rows, codes[rows])
+        self._known = np.flatnonzero(codes >= 0)
+        self._free_rows = np.flatnonzero(free)
+        # Of each classifier at its last update: the error of the other two, and the rows that it learned from.
+        self._errors = np.full(3, 0.5)
+        self._sizes = np.zeros(3)
+        self._models = []
+        for _ in range(3):
+            rows = self._bootstrap()
+            self._models.append(learner.fit(rows, codes[rows]))
 
     def _bootstrap(self):
         """Labeled rows drawn with replacement within each class, so that no class is lost."""
         codes = self.codes[self._known]
-        groups = [self._known[codes == c] for c in np.unique(codes)]
-        return np.sort(np.concatenate([group[self._rng.randint(len(group), size=len(group))] for group in groups]))
+        drawn = []
+        for c in np.unique(codes):
+            group = self._known[codes == c]
+            drawn.append(group[self._rng.randint(len(group), size=len(group))])
+        return np.sort(np.concatenate(drawn))
 
     def models(self):
         return list(self._models)
@@ -46,29 +52,35 @@ class TriTrainingRun(Run):
         on_known = [self.learner.read(model, self._known)[0] for model in self._models]
         on_free = [self.learner.read(model, self._free_rows)[0] for model in self._models]
         lessons = {}
-        for i in range(3):
-            j, k = [m for m in range(3) if m != i]
+        for i, j, k in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
             agree = on_known[j] == on_known[k]
             wrong = on_known[j] != self.codes[self._known]
             error = np.count_nonzero(agree & wrong) / np.count_nonzero(agree) if agree.any() else 0.5
             rows = self._admit(i, error, np.flatnonzero(on_free[j] == on_free[k]))
             if rows is not None:
                 lessons[i] = (error, rows, on_free[j])
-        for i, (error, rows, codes) in lessons.items():  # after all three have been evaluated
+        n_labeled = 0
+        # Only now that all three have been evaluated: a new classifier would change what the others agree on.
+        for i, (error, rows, codes) in lessons.items():
             self.given[i] = self.codes
             self.given[i, self._free_rows[rows]] = codes[rows]
-            self._models[i] = self._fit(np.flatnonzero(self.given[i] >= 0), self.given[i])
-            self._errors[i], self._sizes[i] = error, len(rows)
-        self._note_rounds(lessons, iteration)
-        return sum(len(rows) for _, rows, _ in lessons.values())
+            used = np.flatnonzero(self.given[i] >= 0)
+            self._models[i] = self.learner.fit(used, self.given[i, used])
+            self._errors[i] = error
+            self._sizes[i] = len(rows)
+            self.iters[self.free & (self.given[i] >= 0)] = iteration
+            n_labeled += len(rows)
+        self.iters[self.free & (self.given < 0).all(axis=0)] = -1
+        return n_labeled
 
     def _admit(self, i, error, rows):
         """Rows that classifier i may learn from, by the condition e |L| < e' l'; None if there are none."""
-        last_error, last_size = self._errors[i], self._sizes[i]
+        last_error = self._errors[i]
         if error >= last_error:
             return None
-        if last_size == 0:
-            last_size = self._sizes[i] = math.floor(error / (last_error - error) + 1)
+        if self._sizes[i] == 0:
+            self._sizes[i] = math.floor(error / (last_error - error) + 1)
+        last_size = self._sizes[i]
         if last_size >= len(rows):
             return None
         if error * len(rows) < last_error * last_size:
@@ -77,11 +89,6 @@ class TriTrainingRun(Run):
             size = math.ceil(last_error * last_size / error - 1)
             return np.sort(self._rng.choice(rows, size, replace=False))
         return None
-
-    def _note_rounds(self, lessons, iteration):
-        for i in lessons:
-            self.iters[self.free & (self.given[i] >= 0)] = iteration
-        self.iters[self.free & (self.given < 0).all(axis=0)] = -1
 
 
 class TriTrainingClassifier(SelfLabelingClassifier):
@@ -107,7 +114,7 @@ class TriTrainingClassifier(SelfLabelingClassifier):
     stop : {"out-of-fold", "exhausted"}, default="out-of-fold"
         "out-of-fold": the guard of `CrossTrainingClassifier`, compared with the vote of the three bootstrap
         classifiers. "exhausted": stop when no classifier is updated, as published.
-    max_rounds : int or None, default=30
+    max_iter : int or None, default=30
         Largest number of rounds. None means as many as there are rows.
     n_jobs : int, default=None
         Number of threads that run the rounds and those of the guard; -1 means all cores.
@@ -161,13 +168,13 @@ class TriTrainingClassifier(SelfLabelingClassifier):
         estimator: Any = None,
         *,
         stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
-        max_rounds: int | None = 30,
+        max_iter: int | None = 30,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.estimator = estimator
         self.stop = stop
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
 
