@@ -26,7 +26,7 @@ def coverage(n_draws, method, separation, prior, sizes):
             separation=separation,
             setting="case-control",
             return_true=True,
-            random_state=seed,
+            random_state=np.random.RandomState(seed),
         )
         if method == "energy":  # a tenth of the unlabeled rows gets a label
             y = np.where((y == -1) & (np.random.default_rng(seed).random(len(y)) < 0.1), true, y)

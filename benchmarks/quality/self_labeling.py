@@ -65,7 +65,7 @@ def draws(name, n_draws=10):
     for draw in range(n_draws):
         train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=draw)
         X = as_numbers(data, train)
-        few = hide_labels(y[train], labeled=0.1, mechanism="per-class", random_state=draw)
+        few = hide_labels(y[train], labeled=0.1, mechanism="per-class", random_state=np.random.RandomState(draw))
         for code in np.unique(y):  # at least three of each class
             own = np.flatnonzero(y[train] == code)
             more = np.random.default_rng(draw).permutation(own[few[own] < 0])

@@ -65,7 +65,13 @@ def time_exponentials(n=100_000, times=50):
 def time_one(n_components, n_rows):
     """MVL-LS on 210 labeled rows and n_rows in all, 4 views; AUC on rows of the same population that are not in it."""
     X, y, true, views = make_multiview_credit(
-        n_rows + 20_000, missing=0.0, n_nuisance=0, labeled=210, return_true=True, return_views=True, random_state=1
+        n_rows + 20_000,
+        missing=0.0,
+        n_nuisance=0,
+        labeled=210,
+        return_true=True,
+        return_views=True,
+        random_state=np.random.RandomState(1),
     )
     order = np.argsort(y < 0, kind="stable")
     train, test = order[:n_rows], order[n_rows:]

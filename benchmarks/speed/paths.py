@@ -58,7 +58,7 @@ def orders(n_orders, share=0.2):
         data, y = multiclass(name)
         codes = data.apply(lambda column: pd.factorize(column)[0]).to_numpy(float)
         codes = np.where(codes < 0, np.nan, codes)
-        few = fewlabel.hide_labels(y, labeled=share, mechanism="per-class", random_state=0)
+        few = fewlabel.hide_labels(y, labeled=share, mechanism="per-class", random_state=np.random.RandomState(0))
         for family in (fewlabel.PathNeighborsClassifier, fewlabel.LabelSpreadingClassifier):
             model = family(categorical_features=range(codes.shape[1]))
             found, changed = model.fit(codes, few).transduction_, 0

@@ -19,7 +19,7 @@ DRAWS = 20
 def draw_rows(seed):
     X, y = load_breast_cancer(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
-    return X_train, hide_labels(y_train, labeled=0.1, random_state=seed), X_test, y_test
+    return X_train, hide_labels(y_train, labeled=0.1, random_state=np.random.RandomState(seed)), X_test, y_test
 
 
 def auc_by_gamma():

@@ -82,7 +82,7 @@ def promise_and_truth(n_draws=10, labeled=0.1):
         X, y = load(return_X_y=True)
         for seed in range(n_draws):
             A, B, a, b = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
-            few = hide_labels(a, labeled=labeled, mechanism="per-class", random_state=seed)
+            few = hide_labels(a, labeled=labeled, mechanism="per-class", random_state=np.random.RandomState(seed))
             alone = clone(base).fit(A[few >= 0], few[few >= 0]).score(B, b)
             model, verdict = fit_best_round(CrossTrainingClassifier(base, random_state=seed), A, few)
             scores = [entry["score"] for entry in model.history_]

@@ -18,7 +18,7 @@ def views_and_rounds(n_draws=6, n_rounds=10):
     """Left: how stable each number of views is. Right: AUC of hidden rows and the score that stops, by round."""
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    X, _, views = make_multiview_credit(3000, return_views=True, random_state=0)
+    X, _, views = make_multiview_credit(3000, return_views=True, random_state=np.random.RandomState(0))
     tables = ((views >= 0, "four views", "o-", BLUE), (views >= -1, "and four columns of noise", "s--", ORANGE))
     for keep, label, style, color in tables:
         found = VariableClusterer(random_state=0).fit(X[:, keep])
@@ -41,7 +41,9 @@ def views_and_rounds(n_draws=6, n_rounds=10):
 
 def rounds_of_draw(draw, n_rounds):
     """Two runs with the same seeds: one is scored on the hidden rows, as a validation set, one by its own score."""
-    X, y, true, views = make_multiview_credit(1470, missing=0.0, return_true=True, return_views=True, random_state=draw)
+    X, y, true, views = make_multiview_credit(
+        1470, missing=0.0, return_true=True, return_views=True, random_state=np.random.RandomState(draw)
+    )
     columns = [np.flatnonzero(views == v).tolist() for v in range(4)]
     hidden = y == -1
     model = BalancedMultiviewClassifier(views=columns, max_iter=n_rounds, tol=0.0, random_state=draw)

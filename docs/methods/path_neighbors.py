@@ -46,7 +46,7 @@ def figure_6_3_and_6_4():
     figure = Figure(figsize=(13, 2.9), layout="constrained")
     axes = figure.subplots(1, 4, width_ratios=[1.5, 1.5, 1, 1])
     for (left, right), make in zip((axes[:2], axes[2:]), (make_two_moons, make_three_circles)):
-        X, y, true = make(return_true=True, random_state=0)
+        X, y, true = make(return_true=True, random_state=np.random.RandomState(0))
         found = PathNeighborsClassifier().fit(X, y).transduction_
         show_rows(left, X, y, true, found, "Path neighbors")
         show_rows(right, X, y, true, nearest(X, y), "Nearest labeled row")
@@ -66,7 +66,11 @@ def errors_by_noise(n_seeds=20):
             mean = [np.mean([_error(model, make, noise, s) for s in range(n_seeds)]) for noise in noises]
             axis.plot(noises, mean, shape, color=color, label=form)
             print(f"{name}, {form}: error in percent by noise {dict(zip(noises, np.round(mean, 2).tolist()))}")
-        rows = [make(noise=noise, return_true=True, random_state=s) for noise in noises for s in range(n_seeds)]
+        rows = [
+            make(noise=noise, return_true=True, random_state=np.random.RandomState(s))
+            for noise in noises
+            for s in range(n_seeds)
+        ]
         one = np.array([100 * np.mean((nearest(X, y) != true)[y < 0]) for X, y, true in rows]).reshape(len(noises), -1)
         axis.plot(noises, one.mean(axis=1), color="gray", label="nearest labeled row")
         axis.set(xlabel="noise (standard deviation)", ylabel="error in percent, mean of 20 seeds")
@@ -77,7 +81,7 @@ def errors_by_noise(n_seeds=20):
 
 
 def _error(model, make, noise, seed):
-    X, y, true = make(noise=noise, return_true=True, random_state=seed)
+    X, y, true = make(noise=noise, return_true=True, random_state=np.random.RandomState(seed))
     return 100 * np.mean((model.fit(X, y).transduction_ != true)[y < 0])
 
 
@@ -94,7 +98,7 @@ def cheapest_path(X, y, row, code, **form):
 
 def figure_6_6():
     """The paths of one row to either class: few neighbors; all rows as neighbors; and then the cheapest path."""
-    X, y, true = make_two_moons(noise=0.1, return_true=True, random_state=2)
+    X, y, true = make_two_moons(noise=0.1, return_true=True, random_state=np.random.RandomState(2))
     everyone = len(X) - 1
     few = PathNeighborsClassifier(scale=False, search="two-step").fit(X, y)
     # One delta for all three: the median edge grows with the number of neighbors.

@@ -24,7 +24,7 @@ N_DRAWS = 10
 
 def cancer(seed):
     X, y = load_breast_cancer(return_X_y=True)
-    y_pu = fewlabel.hide_labels(y, labeled=80, mechanism="positives-only", random_state=seed)
+    y_pu = fewlabel.hide_labels(y, labeled=80, mechanism="positives-only", random_state=np.random.RandomState(seed))
     hidden = y_pu == -1
     return X, y, y_pu, hidden
 
@@ -43,7 +43,13 @@ def draw_ada_pu():
         curves = np.full((N_DRAWS, rounds), np.nan)
         for seed in range(N_DRAWS):
             X, y, true = fewlabel.make_pu(
-                4000, n_features=20, n_informative=8, prior=0.4, labeled=150, return_true=True, random_state=seed
+                4000,
+                n_features=20,
+                n_informative=8,
+                prior=0.4,
+                labeled=150,
+                return_true=True,
+                random_state=np.random.RandomState(seed),
             )
             train = np.arange(4000) < 2000
             model = fewlabel.PUAdaBoostClassifier(
@@ -92,7 +98,13 @@ def draw_linear():
         for seed in range(N_DRAWS):
             for k, bias in enumerate(biases):
                 X, y, true = fewlabel.make_pu(
-                    2000, prior=0.4, labeled=200, separation=2.5, bias=bias, return_true=True, random_state=seed
+                    2000,
+                    prior=0.4,
+                    labeled=200,
+                    separation=2.5,
+                    bias=bias,
+                    return_true=True,
+                    random_state=np.random.RandomState(seed),
                 )
                 hidden = y == -1
                 model = Model(prior=true[hidden].mean(), random_state=0).fit(X, y)
@@ -119,7 +131,7 @@ def draw_prior():
                 separation=separation,
                 setting="case-control",
                 return_true=True,
-                random_state=seed,
+                random_state=np.random.RandomState(seed),
             )
             estimate = fewlabel.estimate_class_prior(X, y, random_state=0)
             for name, value in {"auto": estimate.prior, **estimate.methods}.items():
@@ -133,7 +145,14 @@ def draw_prior():
     left.legend()
     truths = np.linspace(0.1, 0.8, 8)
     for k, share in enumerate(truths):
-        X, y = fewlabel.make_pu(1000, prior=share, labeled=200, separation=3.0, setting="case-control", random_state=k)
+        X, y = fewlabel.make_pu(
+            1000,
+            prior=share,
+            labeled=200,
+            separation=3.0,
+            setting="case-control",
+            random_state=np.random.RandomState(k),
+        )
         estimate = fewlabel.estimate_class_prior(X, y, random_state=0)
         right.plot([share, share], [estimate.low, estimate.high], color=BLUE)
         right.plot(share, estimate.prior, "o", color=BLUE)
@@ -159,7 +178,7 @@ def draw_ssmab():
         for share in shares:
             of_share = []
             for seed in range(5):
-                few = fewlabel.hide_labels(y, labeled=share, random_state=seed)
+                few = fewlabel.hide_labels(y, labeled=share, random_state=np.random.RandomState(seed))
                 known = few != -1
                 model.fit(X, few) if semi else model.fit(X[known], few[known])
                 of_share.append((model.predict(X[~known]) == y[~known]).mean())

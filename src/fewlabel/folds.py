@@ -27,7 +27,8 @@ _LEAST = 2  # labeled rows of each class before, and after, the moment from whic
 _FORWARD_SPLITS = 4
 _NEAR = 1e-3  # standard deviations; rows that differ by less in every column are near duplicates
 _FALSE_ALARM = 0.01  # highest chance, over all pairs of rows and with independent columns, of rows that agree
-_SHARED, _RARE = 2, 0.01  # few rows have a value: at most so many times the copies, or this share of all rows
+_SHARED = 2  # few rows have a value: at most so many times the copies,
+_RARE = 0.01  # or this share of all rows
 
 
 class Fold(NamedTuple):
@@ -117,19 +118,22 @@ def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | 
     counts = counts[:, counts.any(axis=0)]
     n_groups = (counts > 0).sum(axis=0)
     if n_groups.min() < 2:
+        n_rows = int(counts[:, n_groups.argmin()].sum())
         raise LabelError(
-            f"all {int(counts[:, n_groups.argmin()].sum())} labeled rows of a class are of one group: at least two "
-            "groups of each class are needed, one to learn from and one to validate with. Label rows of other groups, "
-            "or leave out groups"
+            f"all {n_rows} labeled rows of a class are of one group: at least two groups of each class are needed, "
+            "one to learn from and one to validate with. Label rows of other groups, or leave out groups"
         )
     n_splits = int(min(n_splits, n_groups.min()))
     shares = counts / counts.sum(axis=0)
     order = np.arange(len(names)) if seed is None else check_random_state(seed).permutation(len(names))
-    order = order[np.argsort(-shares[order].max(axis=1), kind="stable")]  # the largest are the hardest to place
-    filled, fold_of = np.zeros((n_splits, counts.shape[1])), np.zeros(len(names), dtype=int)
+    # The largest are the hardest to place, and come first.
+    order = order[np.argsort(-shares[order].max(axis=1), kind="stable")]
+    filled = np.zeros((n_splits, counts.shape[1]))
+    fold_of = np.zeros(len(names), dtype=int)
     for group in order:
         # The fold with the least of the classes that the group holds; of equal ones the emptiest.
-        fold = np.lexsort((filled.sum(axis=1), np.round(filled @ shares[group], 12)))[0]
+        same_classes = np.round(filled @ shares[group], 12)
+        fold = np.lexsort((filled.sum(axis=1), same_classes))[0]
         fold_of[group] = fold
         filled[fold] += shares[group]
     return [np.flatnonzero(fold_of[group_of] == fold) for fold in range(n_splits)]
@@ -168,24 +172,29 @@ def forward_folds(
     >>> [test.tolist() for _, test in forward_folds(y, time, n_splits=2)]
     [[4, 5], [6, 7]]
     """
-    starts = np.unique(time)
     n_classes = int(y.max()) + 1
-    cuts = [t for t in starts if all(_least(y[side], n_classes) >= _LEAST for side in (time < t, time >= t))]
-    if not cuts:
+    starts = []
+    for start in np.unique(time):
+        n_before = _n_rarest(y[time < start], n_classes)
+        n_after = _n_rarest(y[time >= start], n_classes)
+        if min(n_before, n_after) >= _LEAST:
+            starts.append(start)
+    if not starts:
         raise LabelError(
             f"time: there is no moment with {_LEAST} labeled rows of each class before and after it: label rows of "
             "each class over a longer time, or leave out time"
         )
-    first = min(cuts, key=lambda start: abs((time < start).mean() - 0.5))
+    first = min(starts, key=lambda start: abs((time < start).mean() - 0.5))
     later = np.sort(time[time >= first])
-    edges = np.unique([first, *(later[len(later) * k // n_splits] for k in range(1, n_splits)), np.inf])
+    inner = later[len(later) * np.arange(1, n_splits) // n_splits]
+    edges = np.unique([first, *inner, np.inf])
     folds = []
     for start, end in pairwise(edges):
         test = np.flatnonzero((time >= start) & (time < end))
         left_out = time >= start
         if groups is not None:
             left_out |= np.isin(groups, groups[test])
-        if _least(y[~left_out], n_classes) == 0:
+        if _n_rarest(y[~left_out], n_classes) == 0:
             raise LabelError(
                 "time and groups: no labeled row of a class is earlier and of another group than the rows to predict; "
                 "give only one of the two, or label earlier rows of other groups"
@@ -194,7 +203,7 @@ def forward_folds(
     return folds
 
 
-def _least(y: np.ndarray, n_classes: int) -> int:
+def _n_rarest(y, n_classes):
     """Number of rows of the rarest class."""
     return int(np.bincount(y, minlength=n_classes).min())
 
@@ -231,30 +240,36 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     if len(rows) < 2 or len(varies) == 0:
         return None
     table = X[np.ix_(rows, varies)] / spread[varies]
-    table = np.where(np.isnan(table), np.nanmax(np.abs(table), initial=0.0) + 10.0, table)  # gaps match gaps only
+    # Gaps match gaps only: they get a number that no value is near.
+    table = np.where(np.isnan(table), np.nanmax(np.abs(table), initial=0.0) + 10.0, table)
     distinct, place = np.unique(table, axis=0, return_inverse=True)
     pairs = _near_pairs(distinct)
-    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct), len(distinct)))
-    found = connected_components(links, directed=False)[1][place.ravel()]
-    sizes = np.bincount(found)
-    twins = np.flatnonzero(sizes[found] > 1)
+    group = _components(pairs[:, 0], pairs[:, 1], len(distinct))[place.ravel()]
+    sizes = np.bincount(group)
+    twins = np.flatnonzero(sizes[group] > 1)
     if len(twins) == 0:
         return None
-    few = np.maximum(_SHARED * sizes[found[twins]], _RARE * len(X))
-    n_rare, log_chance = np.zeros(len(twins), dtype=int), np.full(len(twins), 2 * np.log(len(rows)))
+    n_copies = sizes[group[twins]]
+    few = np.maximum(_SHARED * n_copies, _RARE * len(X))
+    n_rare = np.zeros(len(twins), dtype=int)
+    log_chance = np.full(len(twins), 2 * np.log(len(rows)))
     for k in varies:
-        value, ordered, near = X[rows[twins], k], np.sort(X[:, k]), _NEAR * spread[k]
-        same = np.searchsorted(ordered, value + near, "right") - np.searchsorted(ordered, value - near, "left")
+        value = X[rows[twins], k]
+        ordered = np.sort(X[:, k])
+        near = _NEAR * spread[k]
+        n_same = np.searchsorted(ordered, value + near, "right") - np.searchsorted(ordered, value - near, "left")
         missing = np.isnan(value)
-        n_rare += ~missing & (same <= few)
-        others = np.where(missing, np.isnan(ordered).sum(), same) - sizes[found[twins]]
-        log_chance += np.log(np.maximum(others / len(X), _NEAR))  # of numbers, `_NEAR` apart by chance
+        n_rare += ~missing & (n_same <= few)
+        n_others = np.where(missing, np.isnan(ordered).sum(), n_same) - n_copies
+        # Numbers are `_NEAR` apart by chance even if no other row has them.
+        log_chance += np.log(np.maximum(n_others / len(X), _NEAR))
     by_chance = twins[(n_rare < 2) | (log_chance > np.log(_FALSE_ALARM))]
-    found[by_chance] = found.max() + 1 + np.arange(len(by_chance))
-    return None if len(np.unique(found)) == len(rows) else pd.factorize(found)[0]
+    group[by_chance] = group.max() + 1 + np.arange(len(by_chance))
+    numbers, names = pd.factorize(group)
+    return None if len(names) == len(rows) else numbers
 
 
-def _near_pairs(table: np.ndarray) -> np.ndarray:
+def _near_pairs(table):
     """Pairs of rows that differ by less than `_NEAR` in every column.
 
     Such rows are as near in any weighted mean of the columns: rows are sorted by one, and compared as long as it and
@@ -263,14 +278,19 @@ def _near_pairs(table: np.ndarray) -> np.ndarray:
     weights = np.random.RandomState(0).uniform(0.5, 1.5, (table.shape[1], 2))
     means = table @ (weights / weights.sum(axis=0))
     order = np.argsort(means[:, 0], kind="stable")
-    means, reach = means[order], 1.001 * _NEAR  # sums are rounded
-    pairs, at, step = [np.zeros((0, 2), dtype=int)], np.arange(len(table)), 0
+    first = means[order, 0]
+    second = means[order, 1]
+    reach = 1.001 * _NEAR  # sums are rounded
+    pairs = [np.zeros((0, 2), dtype=int)]
+    at = np.arange(len(table))
+    step = 0
     while len(at):
         step += 1
         at = at[at + step < len(table)]
-        at = at[means[at + step, 0] - means[at, 0] <= reach]
-        near = at[np.abs(means[at + step, 1] - means[at, 1]) <= reach]
-        left, right = order[near], order[near + step]
+        at = at[first[at + step] - first[at] <= reach]
+        near = at[np.abs(second[at + step] - second[at]) <= reach]
+        left = order[near]
+        right = order[near + step]
         same = (np.abs(table[left] - table[right]) <= _NEAR).all(axis=1)
         pairs.append(np.column_stack([left, right])[same])
     return np.concatenate(pairs)
@@ -297,7 +317,12 @@ def join_groups(groups: np.ndarray | None, others: np.ndarray) -> np.ndarray:
     """
     if groups is None:
         return others
-    n = int(groups.max()) + 1
-    size = n + int(others.max()) + 1
-    links = coo_array((np.ones(len(groups)), (groups, n + others)), shape=(size, size))
-    return connected_components(links, directed=False)[1][groups]
+    n_groups = int(groups.max()) + 1
+    n_others = int(others.max()) + 1
+    return _components(groups, n_groups + others, n_groups + n_others)[groups]
+
+
+def _components(left, right, n_vertices):
+    """Number of the connected part of a graph that each vertex is in, from the ends of its edges."""
+    links = coo_array((np.ones(len(left)), (left, right)), shape=(n_vertices, n_vertices))
+    return connected_components(links, directed=False)[1]

@@ -12,6 +12,7 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state, indexable
 
 from fewlabel import labels
+from fewlabel.checks import check_choice, check_share
 from fewlabel.folds import forward_folds, grouped_folds
 from fewlabel.metrics import pu_auc_score
 from fewlabel.random_streams import own_stream
@@ -19,8 +20,6 @@ from fewlabel.rows import Rows
 from fewlabel.types import MatrixLike, Seed
 
 __all__ = ["LabeledStratifiedKFold", "hide_labels", "make_pu_scorer"]
-
-_MECHANISMS = ("scar", "per-class", "positives-only")
 
 
 class LabeledStratifiedKFold(BaseCrossValidator):
@@ -100,30 +99,34 @@ class LabeledStratifiedKFold(BaseCrossValidator):
 
     def _check_counts(self, rows):
         codes = rows.codes[rows.labeled]
-        groups = rows.groups
-        if groups is not None:  # one row of each class in each group
-            codes = np.unique(np.column_stack([codes, groups[rows.labeled]]), axis=0)[:, 0]
+        unit = "labeled row(s)"
+        more = "more rows of it"
+        if rows.groups is not None:
+            # One row of each class in each group.
+            codes, _ = np.unique([codes, rows.groups[rows.labeled]], axis=1)
+            unit = "group(s)"
+            more = "rows of it in more groups"
         counts = np.bincount(codes)
-        unit = "labeled row(s)" if groups is None else "group(s)"
-        if counts.min() < self.n_splits:
-            rarest = rows.classes[counts.argmin() : counts.argmin() + 1].tolist()[0]
-            remedy = f"use n_splits={counts.min()} or fewer, or label" if counts.min() > 1 else "label"
-            more = "more rows of it" if groups is None else "rows of it in more groups"
+        least = counts.min()
+        if least < self.n_splits:
+            rarest = rows.classes.tolist()[counts.argmin()]
+            remedy = f"use n_splits={least} or fewer, or label" if least > 1 else "label"
             raise ValueError(
-                f"n_splits={self.n_splits} is more than the {counts.min()} {unit} of class {rarest!r}, so some test "
+                f"n_splits={self.n_splits} is more than the {least} {unit} of class {rarest!r}, so some test "
                 f"sets would hold none: {remedy} {more}"
             )
 
     def _split_labeled(self, rows):
         labeled = rows.labeled
         for left_out, test in self._folds(rows.take(labeled)):
+            tested = labeled[test]
             in_training = np.ones(len(rows), dtype=bool)
             if rows.groups is not None:
-                in_training &= ~np.isin(rows.groups, rows.groups[labeled[test]])
+                in_training &= ~np.isin(rows.groups, rows.groups[tested])
             if rows.time is not None:
-                in_training &= rows.time < rows.time[labeled[test]].min()
+                in_training &= rows.time < rows.time[tested].min()
             in_training[labeled[left_out]] = False
-            yield np.flatnonzero(in_training), labeled[test]
+            yield np.flatnonzero(in_training), tested
 
     def _folds(self, rows):
         """Pairs of positions among the labeled rows: those that are left out of the training set, and the test set."""
@@ -203,26 +206,26 @@ def hide_labels(
     >>> from fewlabel.model_selection import hide_labels
     >>> y = np.array([0, 0, 0, 0, 1, 1])
     >>> hide_labels(y, 0.5, mechanism="per-class", random_state=0)
-    array([-1, -1,  0,  0,  1, -1])
+    array([ 0,  0, -1, -1, -1,  1])
     >>> hide_labels(["no", "yes", "no", "yes"], 1, mechanism="positives-only", random_state=0)
-    [None, None, None, 'yes']
+    [None, 'yes', None, None]
     """
-    if mechanism not in _MECHANISMS:
-        raise ValueError(f"mechanism={mechanism!r} is not known: use one of {', '.join(map(repr, _MECHANISMS))}")
+    check_choice("mechanism", mechanism, ("scar", "per-class", "positives-only"))
     _check_labeled(labeled)
     read = labels.read(y)
     labels.require_labels(read)
     rng = own_stream(random_state, "hide_labels")
+    n_classes = len(read.classes)
     if mechanism == "scar":
-        kept = _draw_any(read, labeled, rng)
+        shown = _draw_any(read, labeled, rng)
     elif mechanism == "per-class":
-        kept = np.concatenate([_draw_of_class(read, c, labeled, rng) for c in range(len(read.classes))])
+        shown = np.concatenate([_draw_of_class(read, code, labeled, rng) for code in range(n_classes)])
     else:
         # With both classes in y, read_binary reports what is wrong with it; a single class must be positive.
-        _ = labels.read_pu(y) if len(read.classes) == 1 else labels.read_binary(y)
-        kept = _draw_of_class(read, len(read.classes) - 1, labeled, rng)
+        _ = labels.read_pu(y) if n_classes == 1 else labels.read_binary(y)
+        shown = _draw_of_class(read, n_classes - 1, labeled, rng)
     hidden = np.ones(len(read.codes), dtype=bool)
-    hidden[kept] = False
+    hidden[shown] = False
     return _hide(y, hidden, numeric=read.classes.dtype.kind in "iuf")
 
 
@@ -230,85 +233,79 @@ def _draw_any(read, labeled, rng):
     """A uniform sample of the labeled rows, corrected to include every class."""
     rows = rng.permutation(np.flatnonzero(read.codes >= 0))
     n_classes = len(read.classes)
-    if not isinstance(labeled, numbers.Integral):
-        n_kept = max(round(labeled * len(rows)), n_classes)
-    elif n_classes <= labeled <= len(rows):
-        n_kept = int(labeled)
-    elif labeled > len(rows):
-        raise ValueError(f"labeled={labeled} is more than the {len(rows)} labeled rows of y: keep fewer")
-    else:
+    if isinstance(labeled, numbers.Integral) and labeled < n_classes:
         raise ValueError(f"labeled={labeled} is fewer than the {n_classes} classes of y: keep at least one row of each")
-    kept, rest = rows[:n_kept], rows[n_kept:]
-    counts = np.bincount(read.codes[kept], minlength=n_classes)
+    n_shown = _n_shown(labeled, len(rows), n_classes, "y")
+    shown = rows[:n_shown]
+    rest = rows[n_shown:]
+    counts = np.bincount(read.codes[shown], minlength=n_classes)
     for missing in np.flatnonzero(counts == 0):
-        last = np.flatnonzero(counts[read.codes[kept]] > 1)[-1]
-        counts[read.codes[kept[last]]] -= 1
+        # The row drawn last whose class has others makes room.
+        last = np.flatnonzero(counts[read.codes[shown]] > 1)[-1]
+        counts[read.codes[shown[last]]] -= 1
         counts[missing] += 1
-        kept[last] = rest[read.codes[rest] == missing][0]
-    return kept
+        shown[last] = rest[read.codes[rest] == missing][0]
+    return shown
 
 
 def _draw_of_class(read, code, labeled, rng):
     """A uniform sample of the rows of one class."""
     rows = np.flatnonzero(read.codes == code)
+    n_shown = _n_shown(labeled, len(rows), 1, f"class {read.classes.tolist()[code]!r}")
+    return rng.permutation(rows)[:n_shown]
+
+
+def _n_shown(labeled, n_rows, least, what):
+    """Number of labels to keep, from a count or a share of the rows."""
     if not isinstance(labeled, numbers.Integral):
-        n_kept = max(round(labeled * len(rows)), 1)
-    elif labeled <= len(rows):
-        n_kept = int(labeled)
-    else:
-        name = read.classes[code : code + 1].tolist()[0]
-        raise ValueError(f"labeled={labeled} is more than the {len(rows)} labeled rows of class {name!r}: keep fewer")
-    return rng.permutation(rows)[:n_kept]
+        return max(round(labeled * n_rows), least)
+    if labeled > n_rows:
+        raise ValueError(f"labeled={labeled} is more than the {n_rows} labeled rows of {what}: keep fewer")
+    return int(labeled)
 
 
 def _hide(y, hidden, numeric):
     """A copy of `y` with the usual marker of its container in the hidden rows."""
     library = type(y).__module__.partition(".")[0]
-    if isinstance(y, (pd.DataFrame, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
+    if library in ("pandas", "polars", "pyarrow") and hasattr(y, "columns"):
+        y = y.iloc[:, 0] if library == "pandas" else y.to_series() if library == "polars" else y.column(0)
+    if library == "pandas":
         return _hide_in_pandas(y, hidden, numeric)
     if library == "polars":
-        series = y.to_series() if hasattr(y, "to_series") else y
-        return series.set(type(series)(hidden), None)
+        return y.set(type(y)(hidden), None)
     if library == "pyarrow":
-        return _hide_in_arrow(y, hidden)
+        import pyarrow
+        from pyarrow import compute
+
+        return compute.if_else(pyarrow.array(hidden), pyarrow.scalar(None, y.type), y)
     if isinstance(y, (list, tuple)):
         marker = labels.UNLABELED if numeric else None
         return type(y)(marker if hide else value for value, hide in zip(y, hidden))
     array = np.ravel(np.asarray(y))
     if array.dtype.kind == "b":
-        return _hide_in_series(pd.Series(array), hidden, numeric).array
+        return _hide_in_pandas(pd.Series(array), hidden, numeric).array
     return _hide_in_array(array, hidden, numeric)
 
 
 def _hide_in_pandas(y, hidden, numeric):
-    if isinstance(y, pd.DataFrame):
-        y = y.iloc[:, 0]
+    series = pd.Series(y)
+    if isinstance(series.dtype, np.dtype):
+        values = _hide_in_array(series.to_numpy(), hidden, numeric)
+        # A type is given, because pandas would convert objects to strings.
+        dtype = "boolean" if series.dtype.kind == "b" else values.dtype
+        result = pd.Series(values, index=series.index, name=series.name, dtype=dtype)
+    else:
+        result = series.mask(hidden)
     if isinstance(y, pd.Series):
-        return _hide_in_series(y, hidden, numeric)
-    result = _hide_in_series(pd.Series(y), hidden, numeric)
+        return result
     return pd.Index(result, name=y.name) if isinstance(y, pd.Index) else result.array
-
-
-def _hide_in_arrow(y, hidden):
-    import pyarrow
-    from pyarrow import compute
-
-    column = y.column(0) if hasattr(y, "columns") else y
-    return compute.if_else(pyarrow.array(hidden), pyarrow.scalar(None, column.type), column)
-
-
-def _hide_in_series(y, hidden, numeric):
-    if isinstance(y.dtype, np.dtype):
-        values = _hide_in_array(y.to_numpy(), hidden, numeric)
-        dtype = "boolean" if y.dtype.kind == "b" else values.dtype  # otherwise pandas converts objects to strings
-        return pd.Series(values, index=y.index, name=y.name, dtype=dtype)
-    return y.mask(hidden)
 
 
 def _hide_in_array(y, hidden, numeric):
     if not numeric:
         y = y.astype(object)
     elif y.dtype.kind == "u":
+        # A signed type that holds the classes and -1.
         y = y.astype(np.int64 if y.dtype.itemsize >= 4 else np.result_type(y.dtype, np.int8))
     else:
         y = y.copy()
@@ -317,14 +314,14 @@ def _hide_in_array(y, hidden, numeric):
 
 
 def _check_labeled(labeled):
-    whole = isinstance(labeled, numbers.Integral) and not isinstance(labeled, bool)
-    if whole and labeled >= 1:
-        return
-    if isinstance(labeled, numbers.Real) and not isinstance(labeled, numbers.Integral) and 0 < labeled <= 1:
-        return
-    raise ValueError(
-        f"labeled={labeled!r} should be a float in (0, 1], the share of labels to keep, or an int >= 1, their number"
-    )
+    is_whole = isinstance(labeled, numbers.Integral)
+    is_count = is_whole and not isinstance(labeled, bool) and labeled >= 1
+    is_share = isinstance(labeled, numbers.Real) and not is_whole and 0 < labeled <= 1
+    if not (is_count or is_share):
+        raise ValueError(
+            f"labeled={labeled!r} should be a float in (0, 1], the share of labels to keep, or an int >= 1, their "
+            "number"
+        )
 
 
 def make_pu_scorer(prior: float) -> Any:
@@ -360,13 +357,12 @@ def make_pu_scorer(prior: float) -> Any:
     >>> bool(search.fit(X, y).best_score_ > 0.7)
     True
     """
-    if not (isinstance(prior, numbers.Real) and 0 < prior < 1):
-        raise ValueError(f"prior={prior!r} should be a number between 0 and 1 (both excluded)")
+    prior = check_share("prior", prior)
     return make_scorer(_pu_auc_of_second, prior=prior, response_method="decision_function")
 
 
 def _pu_auc_of_second(y_true, decision, prior):
     """As `pu_auc_score`, by a decision function, whose sign favors the second of the sorted classes."""
     classes, positive = labels.read_pu(y_true)
-    is_second = labels.sorted_classes(classes)[1][1] == 1
-    return pu_auc_score(positive.astype(int), decision if is_second else -decision, prior)
+    _, (_, position) = labels.sorted_classes(classes)
+    return pu_auc_score(positive.astype(int), decision if position == 1 else -decision, prior)

@@ -41,9 +41,7 @@ def toy(seed=0, labeled=0.2, n=120):
 @pytest.mark.parametrize("n_parts", [2, 3])
 def test_exhausted_labels_every_row_once_and_learns_from_all(n_parts):
     X, _, y = toy()
-    model = CrossTrainingClassifier(GaussianNB(), n_parts, 5, stop="exhausted", max_iter=None, random_state=0).fit(
-        X, y
-    )
+    model = CrossTrainingClassifier(GaussianNB(), n_parts, 5, stop="exhausted", max_iter=None, random_state=0).fit(X, y)
     assert (model.labeled_iter_[y >= 0] == 0).all()
     assert (model.labeled_iter_[y < 0] >= 1).all()
     assert np.bincount(model.labeled_iter_[y < 0])[1:].max() <= 5 * n_parts

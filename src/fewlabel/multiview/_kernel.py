@@ -156,7 +156,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     >>> from sklearn.datasets import load_wine
     >>> from fewlabel import MultiviewKernelClassifier, hide_labels
     >>> X, y = load_wine(return_X_y=True)
-    >>> few = hide_labels(y, labeled=0.1, random_state=0)
+    >>> few = hide_labels(y, labeled=0.2, random_state=0)
     >>> model = MultiviewKernelClassifier(random_state=0).fit(X, few)
     >>> bool((model.predict(X) == y).mean() > 0.9)
     True

@@ -97,7 +97,7 @@ class PseudoLabelSelector(MetaSelector):
     >>> from sklearn.datasets import load_iris
     >>> from fewlabel import PseudoLabelSelector, hide_labels
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> PseudoLabelSelector(random_state=0).fit(X, hide_labels(y, 12, random_state=0)).get_feature_names_out()
+    >>> PseudoLabelSelector(random_state=0).fit(X, hide_labels(y, 15, random_state=0)).get_feature_names_out()
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
