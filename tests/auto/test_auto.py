@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
@@ -20,7 +21,6 @@ from fewlabel.auto import crossfit, learning_curve, portfolio
 from fewlabel.auto.members import available
 from fewlabel.exceptions import LabelError
 from fewlabel.metrics import auc_confidence_interval, pu_auc_score
-from fewlabel.persistence import FrozenTrees
 from fewlabel.rows import Rows
 
 QUICK = dict(n_repeats=1, random_state=0)
@@ -321,18 +321,34 @@ def _warning_fit(fit):
     return wrapped
 
 
-def test_the_members_are_the_estimators_themselves(cancer, tmp_path):
-    X, _, few = cancer
-    names = ["extra trees", "random forest", "histogram boosting"]
-    model = AutoClassifier(names, **QUICK).fit(X, few)
-    kinds = {name: type(member.model).__name__ for name, member in model.members_.items()}
-    expected = dict(zip(names, ["ExtraTreesClassifier", "RandomForestClassifier", "HistGradientBoostingClassifier"]))
-    assert kinds == {name: expected[name] for name in kinds}
-    fewlabel.save(model, tmp_path / "model.skops")
-    assert {name: type(member.model).__name__ for name, member in model.members_.items()} == kinds
-    again = fewlabel.load(tmp_path / "model.skops")
-    assert {type(member.model) for member in again.members_.values()} == {FrozenTrees}
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+def test_the_ensemble_is_the_weighted_sum_of_its_members(model, cancer):
+    X = cancer[0]
+    shares = sum(weight * model.members_[name](X)[:, 0] for name, weight in model.ensemble_weights_.items())
+    np.testing.assert_allclose(model.decision_function(X), logit(shares) + model.offset_, rtol=1e-9)
+
+
+def test_the_fitted_model_predicts_by_itself(model, cancer):
+    X = cancer[0]
+    alone = model.model_
+    np.testing.assert_array_equal(alone.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(alone.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(alone.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("positive", ["fraud", "trusted"])
+def test_the_positive_class_has_its_own_probability_and_order(cancer, positive):
+    """Positives only: the labeled class is the positive one, before or after the other in sorted order."""
+    X, y = cancer[0][:190], cancer[1][:190]
+    few = pd.Series(np.where(np.arange(190) % 3 == 0, y, 0)).map({1: positive, 0: None})
+    model = AutoClassifier(["logistic regression"], prior=0.4, **QUICK).fit(X, few)
+    assert model.classes_[model.positive_] == positive
+    assert list(model.classes_) == sorted(model.classes_)
+    np.testing.assert_array_equal(model.positive_proba(X), model.predict_proba(X)[:, model.positive_])
+    order = model.rank(X)
+    assert (np.diff(model.positive_proba(X)[order]) <= 0).all()
+    assert roc_auc_score(y[order], -np.arange(190)) > 0.9
+    favors_second = model.decision_function(X) > 0
+    np.testing.assert_array_equal(model.predict(X) == model.classes_[1], favors_second)
 
 
 def test_a_refit_that_fails_leaves_no_model(cancer):
@@ -355,7 +371,7 @@ def test_boosters_rank_new_rows_among_scores_of_the_same_scale(package, cancer):
     X, y, _ = cancer
     name = {"xgboost": "XGBoost", "lightgbm": "LightGBM"}[package]
     model = AutoClassifier([name], **QUICK).fit(X[::2], y[::2])
-    ranks = model.members_[name].ranks(X[1::2])
+    ranks = model.members_[name](X[1::2])
     assert np.quantile(ranks, 0.25) < 0.35
     assert np.quantile(ranks, 0.75) > 0.65
 
@@ -401,14 +417,12 @@ def test_learning_curve(cancer):
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "positive-unlabeled"])
 def test_every_member_is_saved_and_loaded_bit_for_bit(task, tmp_path, monkeypatch, recwarn):
-    from fewlabel.auto import _classifier
-
     X, y = load_iris(return_X_y=True)
     if task != "multiclass":
         y = (y == 1).astype(int)
     few = hide_labels(y, labeled=0.5, mechanism="positives-only" if task[0] == "p" else "scar", random_state=0)
-    everyone = lambda ranks, *_: np.full(len(ranks), 1 / len(ranks))  # noqa: E731
-    monkeypatch.setattr(_classifier, "choose", everyone)
+    everyone = lambda rows, ranks, *_: np.full(len(ranks), 1 / len(ranks))  # noqa: E731
+    monkeypatch.setattr("fewlabel.auto.weights.choose", everyone)
     names = [m.name for m in available(task)]
     model = AutoClassifier(names, **QUICK).fit(X, pd.Series(few, dtype="Int64").mask(few < 0))
     assert list(model.members_) == names

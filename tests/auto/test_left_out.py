@@ -8,8 +8,9 @@ from sklearn.exceptions import FitFailedWarning
 
 from fewlabel import AutoClassifier, hide_labels
 from fewlabel.auto import crossfit, learning_curve, members, views
-from fewlabel.auto._fitted import RankReference, raw_scores
 from fewlabel.auto.experience import package_experience
+from fewlabel.parts import Ranks
+from fewlabel.parts.numbers import bounded
 from fewlabel.rows import Rows
 
 QUICK = dict(n_repeats=1, random_state=0)
@@ -197,12 +198,8 @@ TINY = np.nextafter(0.0, 1.0)
     ],
 )
 def test_ranks_are_finite_and_in_order_for_any_score(reference):
-    class Model:
-        def decision_function(self, scores):
-            return scores
-
     scores = np.unique([*reference, -np.inf, -1.7e308, -1.0, -TINY, 0.0, TINY, 3 * TINY, 1e-320, 1.0, 1.7e308, np.inf])
-    ranks = RankReference(raw_scores(Model(), np.array(reference), 1)).ranks(raw_scores(Model(), scores, 1))[:, 0]
+    ranks = Ranks.among(bounded(np.array(reference)[:, None]))(scores[:, None])[:, 0]
     assert np.isfinite(ranks).all()
     assert (np.diff(ranks) >= 0).all()
     assert ((ranks >= 0) & (ranks <= 1)).all()
@@ -212,7 +209,7 @@ def test_ranks_between_reference_scores_are_interpolated():
     reference = np.array([[0.0], [1.0], [1.0], [4.0]])
     scores = np.array([[-1.0], [0.0], [0.5], [1.0], [2.5], [4.0]])
     expected = np.interp(scores[1:, 0], [0.0, 1.0, 4.0], [0.125, 0.5, 0.875])
-    np.testing.assert_allclose(RankReference(reference).ranks(scores)[1:, 0], expected)
+    np.testing.assert_allclose(Ranks.among(reference)(scores)[1:, 0], expected)
 
 
 def test_naive_bayes_with_tiny_probabilities():

@@ -130,15 +130,16 @@ def test_summaries_are_plain_json_and_render(kind, request):
 
 
 def test_the_verdict_says_what_the_interval_says(model, table):
-    auto, kept = model.estimator_, model.estimator_._effect
+    about = model.estimator_.model_.about
+    kept = about["unlabeled_effect"]
     try:
         for low, high, kind, words in ((0.1, 0.3, "helped", "help"), (-0.3, -0.1, "hurt", "hurt")):
-            auto._effect = [(low + high) / 2, low, high, 0.01, *kept[4:]]
+            about["unlabeled_effect"] = {**kept, "difference": (low + high) / 2, "low": low, "high": high}
             verdict = summed_up(model, table.X_train, table.y_train)["verdict"]
             assert verdict["kind"] == kind
             assert words in verdict["text"]
     finally:
-        auto._effect = kept
+        about["unlabeled_effect"] = kept
 
 
 def test_additive_winners_show_their_shape_others_their_importance(additive, summary):

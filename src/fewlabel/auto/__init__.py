@@ -1,7 +1,7 @@
 """AutoClassifier: many methods compared out of fold, the better ones combined."""
 
-from fewlabel.auto._fitted import RANK_EDGE
-from fewlabel.auto.classifier import BLOCK, AutoClassifier
+from fewlabel.auto.additive import AdditiveMember, additive_member
+from fewlabel.auto.classifier import AutoClassifier
 from fewlabel.auto.curves import LearningCurve, learning_curve
 from fewlabel.auto.effect import UnlabeledEffect
 from fewlabel.auto.experience import Experience, Trial
@@ -9,17 +9,19 @@ from fewlabel.auto.leaderboard import AdditiveChoice
 from fewlabel.auto.members import default_members, portfolio
 from fewlabel.auto.observe import Observation, observe_members, weigh_members
 from fewlabel.auto.task import check_counts
+from fewlabel.parts.model import BLOCK
 
 __all__ = [
     "BLOCK",
-    "RANK_EDGE",
     "AdditiveChoice",
+    "AdditiveMember",
     "AutoClassifier",
     "Experience",
     "LearningCurve",
     "Observation",
     "Trial",
     "UnlabeledEffect",
+    "additive_member",
     "check_counts",
     "default_members",
     "learning_curve",

@@ -1,39 +1,59 @@
-"""AutoClassifier: rows -> views -> crossfit -> weights -> refit -> estimates."""
+"""AutoClassifier: rows -> views -> crossfit -> weights -> refit -> estimates -> parts."""
 
 import numbers
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
-from typing import Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
-from fewlabel.auto._fitted import log_odds, normalized
 from fewlabel.auto.attempts import attempt, reasons, warn_failed
-from fewlabel.auto.crossfit import OUT_OF_TIME, Evidence, Training, refit, try_members, usual_repeats
+from fewlabel.auto.crossfit import OUT_OF_TIME, Evidence, FittedMember, Training, refit, try_members, usual_repeats
 from fewlabel.auto.effect import UnlabeledEffect, unlabeled_effect
 from fewlabel.auto.experience import Experience, package_experience
 from fewlabel.auto.intervals import interval, prior_is_too_large
 from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, headline, leaderboard
 from fewlabel.auto.members import ADDITIVE, select_members
 from fewlabel.auto.task import read_task
-from fewlabel.auto.weights import SCORERS, find_scorer, weigh
+from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
 from fewlabel.base import Interval, StrOptions, ValidatesByTags, check_weights, fit_context
 from fewlabel.calibration import calibrate, calibrate_pu, prior_shift
+from fewlabel.parts import Chain, Classes, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
+from fewlabel.parts import Evidence as OutOfFold
 from fewlabel.positive_unlabeled import check_prior_fits
-from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
-BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
+
+
+class Choice(NamedTuple):
+    """The members that were chosen, fitted to all rows.
+
+    Attributes
+    ----------
+    members : dict
+        The fitted members by name.
+    weights : dict
+        Their weights.
+    weighing : Weighing
+        Of all members with evidence.
+    leaderboard : list of dict
+    """
+
+    members: dict[str, FittedMember]
+    weights: dict[str, float]
+    weighing: Weighing
+    leaderboard: list[dict[str, Any]]
 
 
 class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
@@ -122,9 +142,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     base_rate_ : float or None
         Share of positives that `predict_proba` refers to: `prior` if it is given or estimated, otherwise that of the
         labeled rows. None with three classes or more.
+    model_ : FittedModel
+        The fitted model as data: formulas of numbers and arrays. All predictions are its own.
     members_ : dict
-        The fitted members by name; ``members_[name].model`` is the estimator. In a model that was loaded from a file,
-        forests and boosters of other libraries are :class:`fewlabel.persistence.FrozenTrees` or `FrozenSymmetricTrees`.
+        The formulas of the chosen members by name: what each sees of the table, its scores, and their ranks.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray
@@ -251,33 +272,27 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         weight = None if sample_weight is None else check_weights(sample_weight, X)
         task = read_task(X, y, groups=groups, time=time, weight=weight, prior=self.prior, seed=seed)
         rows = task.rows
-        self.task_ = task.name
-        self.prior_ = task.prior
-        self.classes_, places = labels.sorted_classes(rows.classes)
-        self.positive_ = places[1] if len(places) == 2 else None
+        scorer = find_scorer(self.scoring if task.prior is None else "roc_auc")
         has_unlabeled = len(rows.unlabeled) > 0
         members, left_out = select_members(self.portfolio, task.name, has_unlabeled, additive=self.interpretable)
         progress = _Progress(callback, len(members) + 2)
 
         training = Training(rows, task.name, members, seed, task.prior)
-        self.n_copies_ = training.n_copies
-        self.training_share_ = training.training_share
         progress.step("features of all rows")
         evidence = self._try(training, members, left_out, start, progress)
-        ranks = self._choose(training, evidence, left_out)
-        compared = {m: results for m, results in evidence.items() if m not in left_out}
+        choice = self._choose(training, evidence, left_out, scorer)
         if task.prior is not None and self.prior is not None:
-            too_large = prior_is_too_large(training.tested_rows, ranks, self.prior)
+            too_large = prior_is_too_large(training.tested_rows, choice.weighing.out_of_fold, self.prior)
             check_prior_fits(self.prior, rows.X, rows.codes == 1, sure=too_large)
-        self._about["unlabeled_effect"] = self._unlabeled_effect(training, compared, start)
-        self.labeled_rows_ = task.positions[training.labeled[training.tested]]
-        self._calibrate(log_odds(ranks), training)
+        effect = None
+        if self.time_budget is None or monotonic() < start + self.time_budget:
+            compared = {m: results for m, results in evidence.items() if m not in left_out}
+            effect = unlabeled_effect(training, compared, choice.weights, self._n_repeats(training), scorer)
+        self.classes_, places = labels.sorted_classes(rows.classes)
+        self.positive_ = places[1] if len(places) == 2 else None
+        self.model_ = self._model(task, training, choice, effect, scorer)
         progress.finish("the chosen members on all rows")
         return self
-
-    @property
-    def _scorer(self):
-        return find_scorer(self.scoring if self.prior_ is None else "roc_auc")
 
     def _n_repeats(self, training):
         return usual_repeats(len(training.tested)) if self.n_repeats == "auto" else self.n_repeats
@@ -287,7 +302,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         deadline = np.inf if self.time_budget is None else start + _SHARE_OF_CROSSFIT * self.time_budget
         first = ADDITIVE if self.interpretable else ()
         evidence = {}
-        for member, outcome in try_members(training, members, self._n_repeats(training), deadline, self.n_jobs, first):
+        outcomes = try_members(training, members, self._n_repeats(training), deadline, self.n_jobs, first)
+        for member, outcome in outcomes:
             if isinstance(outcome, Evidence):
                 evidence[member] = outcome
                 progress.step(member.name)
@@ -299,33 +315,29 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
                 progress.step(f"{member.name} (failed)")
         return {m: evidence[m] for m in members if m in evidence}
 
-    def _choose(self, training, evidence, left_out):
-        """Weigh the members and fit the chosen ones to all rows; return the ensemble's cross-fitted ranks.
+    def _choose(self, training, evidence, left_out, scorer):
+        """Weigh the members and fit the chosen ones to all rows.
 
         A member that cannot be fitted to all rows is left out, and the others are weighed again without it.
         """
         among = ADDITIVE if self.interpretable else None
-        fitted = {}
         candidates = dict(evidence)
+        fitted = {}
         while any(among is None or m.name in among for m in candidates):
             names = [m.name for m in candidates]
-            experience = (self.experience or package_experience()).of(names, self.task_)
+            experience = (self.experience or package_experience()).of(names, training.task)
             ranks = np.array([results.ranks for results in candidates.values()])
-            weighing = weigh(training.tested_rows, ranks, self._scorer, experience, training.seed, among)
-            chosen = [m for m, weight in zip(candidates, weighing.weights) if weight > 0]
-            new = [m for m in chosen if m not in fitted]
+            weighing = weigh(training.tested_rows, ranks, scorer, experience, training.seed, among)
+            weights = {m: float(weight) for m, weight in zip(candidates, weighing.weights) if weight > 0}
+            new = [m for m in weights if m not in fitted]
             outcomes = map_in_threads(lambda m: attempt(refit, training, m, evidence[m]), new, self.n_jobs)
             fitted.update(zip(new, outcomes))
-            failed = [m for m in chosen if isinstance(fitted[m], Exception)]
+            failed = [m for m in weights if isinstance(fitted[m], Exception)]
             if not failed:
-                records = leaderboard(training, candidates, left_out, weighing, self._scorer, experience)
-                self._about = {"leaderboard": records, "headline": headline(records)}
-                self.ensemble_weights_ = {n: float(w) for n, w in zip(names, weighing.weights) if w > 0}
-                self.members_ = {m.name: fitted[m] for m in chosen}
-                rows = training.tested_rows
-                self.score_ = interval(rows, weighing.ranks, self._scorer, self.prior_, training.seed)[0]
+                records = leaderboard(training, candidates, left_out, weighing, scorer, experience)
                 warn_failed(left_out)
-                return weighing.out_of_fold
+                chosen = {m.name: fitted[m] for m in weights}
+                return Choice(chosen, {m.name: weight for m, weight in weights.items()}, weighing, records)
             for member in failed:
                 left_out[member] = fitted[member]
                 del candidates[member]
@@ -333,55 +345,51 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         kind = "additive method" if self.interpretable else "method"
         raise RuntimeError(f"no {kind} could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
 
-    def _unlabeled_effect(self, training, evidence, start):
-        """What the unlabeled rows are worth, as a dict; None if that cannot be said, or there is no time left."""
-        if self.time_budget is not None and monotonic() >= start + self.time_budget:
-            return None
-        effect = unlabeled_effect(training, evidence, self.ensemble_weights_, self._n_repeats(training), self._scorer)
-        return None if effect is None else effect._asdict()
-
-    def _calibrate(self, scores, training):
-        """Set threshold, out-of-fold decision function and, last, the probabilities."""
+    def _model(self, task, training, choice, effect, scorer):
+        """The fitted model as parts: the formula of the scores, the threshold, the probabilities, and the estimates."""
         rows = training.tested_rows
-        is_positive = rows.codes == 1
-        self.base_rate_ = self.prior_
-        if self.prior_ is not None:
-            self.offset_, calibration = calibrate_pu(scores[:, 0], is_positive, self.prior_, rows.weight)
-        elif scores.shape[1] == 1:
-            self.offset_, calibration = calibrate(scores[:, 0], is_positive, rows.weight, shrink=True)
-            self.base_rate_ = float(np.average(is_positive, weights=rows.weight))
-            if self.prior is not None:
-                self.base_rate_ = self.prior
-                calibration[1] = self._prior_intercept(calibration[0], training)
-        else:
-            classes = range(scores.shape[1])
-            of_classes = [calibrate(scores[:, k], rows.codes == k, rows.weight, shrink=True) for k in classes]
-            self.offset_ = np.array([one.offset for one in of_classes])
-            calibration = np.array([one.log_odds for one in of_classes])
-        order = np.argsort(self.labeled_rows_)
-        self.labeled_rows_ = self.labeled_rows_[order]
-        decision = (scores + self.offset_)[order]
-        self.out_of_fold_ = decision[:, 0] if scores.shape[1] == 1 else normalized(decision, calibration)
-        self.calibration_ = calibration
-
-    def _prior_intercept(self, slope, training):
-        """Intercept of the log-odds for the stated prior."""
-        if len(training.unlabeled) == 0:
-            return logit(self.prior)
-        unlabeled = training.rows.X[training.unlabeled]
-        return prior_shift(slope * (self._score(unlabeled) + self.offset_), self.prior)
-
-    def _score(self, X):
-        with one_thread():  # sums then have one order
-            scores = np.vstack([self._score_block(X[i : i + BLOCK]) for i in range(0, max(len(X), 1), BLOCK)])
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def _score_block(self, X):
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        total = 0.0
-        for name, weight in self.ensemble_weights_.items():
-            total = total + weight * self.members_[name].ranks(X)
-        return log_odds(total)
+        to_log_odds = LogOdds(training.n_outputs)
+        weights = np.array(list(choice.weights.values()))
+        total = WeightedSum(weights, [member.formula for member in choice.members.values()])
+        scores = to_log_odds(choice.weighing.out_of_fold)
+        link = _link(scores, rows, task.prior)
+        base_rate = task.prior
+        if base_rate is None and training.n_outputs == 1:
+            base_rate = float(np.average(rows.codes == 1, weights=rows.weight))
+        positions = task.positions[training.labeled[training.tested]]
+        order = np.argsort(positions)
+        decision = link.decisions(scores)[order]
+        out_of_fold = decision if training.n_outputs == 1 else np.exp(decision)
+        score = interval(rows, choice.weighing.ranks, scorer, task.prior, training.seed)[0]
+        about = {
+            "task": task.name,
+            "leaderboard": choice.leaderboard,
+            "headline": headline(choice.leaderboard),
+            "weights": choice.weights,
+            "score": score,
+            "unlabeled_effect": None if effect is None else effect._asdict(),
+            "training_share": training.training_share,
+            "n_copies": training.n_copies,
+            "base_rate": base_rate,
+            "additive": None,
+        }
+        if len(choice.members) == 1:
+            [only] = choice.members.values()
+            about["additive"] = only.additive
+        names = getattr(self, "feature_names_in_", None)
+        model = FittedModel(
+            Chain([total, to_log_odds]),
+            link,
+            Classes.of(self.classes_),
+            self.positive_,
+            names=None if names is None else list(names),
+            evidence=OutOfFold(out_of_fold, positions[order]),
+            prior=task.prior,
+            about=about,
+        )
+        if self.prior is None or task.prior is not None:
+            return model
+        return _at_prior(model, training, self.prior)
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Score of each row; higher means more confident.
@@ -396,11 +404,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             With two classes positive where `predict` gives ``classes_[1]``. With more, the logarithm of the probability
             of each class.
         """
-        check_is_fitted(self)
-        decision = self._score(self._validate(X, reset=False)) + self.offset_
-        if decision.ndim > 1:
-            return np.log(normalized(decision, self.calibration_))
-        return -decision if self.positive_ == 0 else decision
+        X = self._checked(X)
+        return self.model_.decision_function(X)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Class of each row, at the threshold with the best balanced accuracy on the labeled rows.
@@ -413,13 +418,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.classes_at(self.decision_function(X))
-
-    def classes_at(self, decision: np.ndarray) -> np.ndarray:
-        """Class of each row, by its decision function: what `predict` returns, if scores are known."""
-        if decision.ndim > 1:
-            return self.classes_[decision.argmax(axis=1)]
-        return self.classes_[(decision > 0).astype(np.intp)]
+        X = self._checked(X)
+        return self.model_.predict(X)
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class, by a sigmoid fitted to out-of-fold scores of the labeled rows.
@@ -432,36 +432,143 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self.probabilities_at(self.decision_function(X))
+        X = self._checked(X)
+        return self.model_.predict_proba(X)
+
+    def positive_proba(self, X: MatrixLike) -> np.ndarray:
+        """Probability of the positive class, ``classes_[positive_]``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        X = self._checked(X)
+        return self.model_.positive_proba(X)
+
+    def rank(self, X: MatrixLike) -> np.ndarray:
+        """Positions of the rows, the most likely of the positive class first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int of shape (n_samples,)
+        """
+        X = self._checked(X)
+        return self.model_.rank(X)
+
+    def classes_at(self, decision: np.ndarray) -> np.ndarray:
+        """Class of each row, by its decision function: what `predict` returns, if scores are known."""
+        return self.model_.classes_at(decision)
 
     def probabilities_at(self, decision: np.ndarray) -> np.ndarray:
         """Probability of each class, by the decision function: what `predict_proba` returns, if scores are known."""
-        if decision.ndim > 1:
-            return np.exp(decision)
-        slope, intercept = self.calibration_
-        margin = slope * decision + (-intercept if self.positive_ == 0 else intercept)
-        return np.column_stack([expit(-margin), expit(margin)])
+        return self.model_.probabilities_at(decision)
+
+    def _checked(self, X):
+        check_is_fitted(self, "model_")
+        return self._validate(X, reset=False)
+
+    @property
+    def task_(self) -> str:
+        return self.model_.about["task"]
+
+    @property
+    def prior_(self) -> float | None:
+        return self.model_.prior
+
+    @property
+    def base_rate_(self) -> float | None:
+        return self.model_.about["base_rate"]
 
     @property
     def leaderboard_(self) -> pd.DataFrame:
-        return pd.DataFrame(self._about["leaderboard"])
+        return self.model_.leaderboard_
 
     @property
     def headline_(self) -> dict[str, float]:
-        return self._about["headline"]
+        return self.model_.headline_
+
+    @property
+    def ensemble_weights_(self) -> dict[str, float]:
+        return self.model_.about["weights"]
+
+    @property
+    def score_(self) -> float:
+        return self.model_.about["score"]
 
     @property
     def additive_choice_(self) -> AdditiveChoice | None:
-        return additive_choice(self._about["leaderboard"]) if self.interpretable else None
+        return additive_choice(self.model_.about["leaderboard"]) if self.interpretable else None
 
     @property
     def unlabeled_effect_(self) -> UnlabeledEffect | None:
-        effect = self._about["unlabeled_effect"]
+        effect = self.model_.about["unlabeled_effect"]
         return None if effect is None else UnlabeledEffect(**effect)
 
-    def __sklearn_is_fitted__(self):
-        """Whether the last fit was completed: `calibration_` is set last."""
-        return hasattr(self, "calibration_")
+    @property
+    def out_of_fold_(self) -> np.ndarray:
+        out_of_fold = self.model_.evidence.out_of_fold
+        return out_of_fold[:, 0] if out_of_fold.shape[1] == 1 else out_of_fold
+
+    @property
+    def labeled_rows_(self) -> np.ndarray:
+        return self.model_.evidence.labeled_rows
+
+    @property
+    def training_share_(self) -> float:
+        return self.model_.about["training_share"]
+
+    @property
+    def n_copies_(self) -> int:
+        return self.model_.about["n_copies"]
+
+    @property
+    def members_(self) -> dict[str, Formula]:
+        total = self.model_.score.steps[0]
+        return dict(zip(self.ensemble_weights_, total.terms))
+
+    @property
+    def offset_(self) -> float | np.ndarray:
+        offset = self.model_.link.offset
+        return float(offset[0]) if len(offset) == 1 else offset
+
+    @property
+    def calibration_(self) -> np.ndarray:
+        link = self.model_.link
+        return np.squeeze(np.column_stack([link.slope, link.intercept]))
+
+
+def _link(scores, rows, prior):
+    """Threshold and sigmoid of each output, by out-of-fold scores."""
+    if prior is not None:
+        found = [calibrate_pu(scores[:, 0], rows.codes == 1, prior, rows.weight)]
+    elif scores.shape[1] == 1:
+        found = [calibrate(scores[:, 0], rows.codes == 1, rows.weight, shrink=True)]
+    else:
+        outputs = range(scores.shape[1])
+        found = [calibrate(scores[:, k], rows.codes == k, rows.weight, shrink=True) for k in outputs]
+    log_odds = np.array([one.log_odds for one in found])
+    return Sigmoids(np.array([one.offset for one in found]), log_odds[:, 0], log_odds[:, 1])
+
+
+def _at_prior(model, training, prior):
+    """The model whose probabilities average to the prior over the unlabeled rows."""
+    link = model.link
+    base_rate = model.about["base_rate"]
+    if len(training.unlabeled) == 0:
+        intercept = link.intercept + logit(prior) - logit(base_rate)
+    else:
+        decision = model.decision_of(training.rows.X[training.unlabeled])
+        intercept = np.array([prior_shift(link.slope[0] * decision, prior)])
+    about = {**model.about, "base_rate": prior}
+    return replace(model, link=replace(link, intercept=intercept), about=about)
 
 
 class _Progress:

@@ -15,13 +15,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from fewlabel.auto._fitted import FittedMember, RankReference, raw_scores
 from fewlabel.auto.attempts import attempt
 from fewlabel.auto.members import ALL, MULTICLASS, POSITIVE_UNLABELED, TRIED_FIRST, Context
 from fewlabel.auto.pretrained import MissingWeights
 from fewlabel.auto.views import Views
 from fewlabel.exceptions import LabelError
 from fewlabel.folds import copies, join_groups, stratified_folds
+from fewlabel.parts import Chain, Formula, Ranks, formula_of
+from fewlabel.parts.numbers import bounded
 from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
 from fewlabel.warning_filters import caller_level, keep_filters
@@ -63,6 +64,22 @@ class Evidence(NamedTuple):
     ranks: np.ndarray
     scores: np.ndarray
     seconds: float
+
+
+class FittedMember(NamedTuple):
+    """One chosen member, fitted to all rows.
+
+    Attributes
+    ----------
+    formula : Formula
+        Rank of each row, one per output: the view, the scores, the ranks.
+    additive : dict or None
+        Of a sum of step functions: `calibration` (slope and intercept of the log-odds in its decision function) and
+        `importances` of the columns.
+    """
+
+    formula: Formula
+    additive: dict | None
 
 
 class Training:
@@ -119,7 +136,7 @@ class Training:
 
     def view(self, member):
         """What turns the columns into what a member sees; None if it sees them as they are."""
-        return self._views.of(member)
+        return self._views.formula(member)
 
     def table(self, member):
         """All rows, as a member sees them; raises the error of a view that could not be learned."""
@@ -210,8 +227,14 @@ class Training:
         estimator = member.make(context)
         fit = getattr(estimator, "fit_ranking", estimator.fit)  # the ensemble has its own probabilities
         if self.rows.weight is not None and has_fit_parameter(estimator, "sample_weight"):
-            return fit(table, y, sample_weight=self.rows.weight[positions])
-        return fit(table, y)
+            fit(table, y, sample_weight=self.rows.weight[positions])
+        else:
+            fit(table, y)
+        return estimator
+
+    def scores(self, formula, member, positions):
+        """Scores of some rows by a fitted member; finite, and differences of two do not overflow."""
+        return bounded(formula(self.table(member)[positions]))
 
 
 def try_members(training, members, n_repeats, deadline, n_jobs, first=()):
@@ -322,29 +345,42 @@ def refit(training, member, evidence):
     -------
     FittedMember
     """
-    model = training.fit(member, _FINAL_TREES)
+    estimator = training.fit(member, _FINAL_TREES)
+    scorer = formula_of(estimator, training.n_outputs)
     reference = training.sample_unlabeled(_FINAL_REFERENCE)
     scores = evidence.scores[:0]
     if len(reference):
-        scores = raw_scores(model, training.table(member)[reference], training.n_outputs)
+        scores = training.scores(scorer, member, reference)
     if len(reference) < _LEAST_REFERENCE:  # labeled rows, by models that were not fitted to them
         scores = np.vstack([scores, evidence.scores])
-    return FittedMember(training.view(member), model, RankReference(scores), training.n_outputs)
+    view = training.view(member)
+    steps = [scorer, Ranks.among(scores)]
+    return FittedMember(Chain(steps if view is None else [view, *steps]), _additive(estimator))
+
+
+def _additive(estimator):
+    """What a scorecard needs to know of a sum of step functions beyond them; None of another model."""
+    if not getattr(estimator, "shape_functions_", None):
+        return None
+    return {
+        "calibration": estimator.calibration_.tolist(),
+        "importances": estimator.feature_importances_.tolist(),
+    }
 
 
 def _fold(training, member, fold, salt):
     """Scores and ranks of the rows that a fold tests."""
-    model = training.fit(member, _FOLD_TREES, fold, salt)
+    scorer = formula_of(training.fit(member, _FOLD_TREES, fold, salt), training.n_outputs)
     scored = np.r_[training.labeled[fold.test], training.sample_unlabeled(_REFERENCE)]
-    scores = raw_scores(model, training.table(member)[scored], training.n_outputs)
+    scores = training.scores(scorer, member, scored)
     own = scores[: len(fold.test)]
-    return own, RankReference(scores).ranks(own)
+    return own, Ranks.among(scores)(own)
 
 
 def _ranked(training, scores, ranks):
     """The ranks within folds; with few unlabeled rows those among the scores of all folds."""
     few = len(training.unlabeled) < _LEAST_REFERENCE
-    return RankReference(scores).ranks(scores) if few else ranks
+    return Ranks.among(scores)(scores) if few else ranks
 
 
 def _dropped(training, left_out, share, salt):

@@ -66,7 +66,7 @@ def _observe(training, member, n_repeats):
     evidence = crossfit(training, member, n_repeats)
     middle = time.process_time()
     hidden = training.rows.X[training.unlabeled]
-    ranks = refit(training, member, evidence).ranks(hidden)[:, 0]
+    ranks = refit(training, member, evidence).formula(hidden)[:, 0]
     seconds = (middle - start, time.process_time() - middle)
     return Observation(member.name, evidence.ranks[:, 0], ranks, seconds)
 

@@ -15,8 +15,9 @@ class MissingWeights(RuntimeError):
 class PretrainedClassifier(ClassifierMixin, BaseEstimator):
     """A pretrained transformer that reads the labeled rows when it scores new ones.
 
-    Nothing is downloaded: `fit` raises `MissingWeights` if the weights are not there. A saved model holds the labeled
-    rows, and needs the package and its weights where it is loaded.
+    Nothing is downloaded: `fit` raises `MissingWeights` if the weights are not there. It has no formula: a model with
+    it cannot be written to a model file. A pickle holds the labeled rows, and needs the package and its weights where
+    it is loaded.
 
     Parameters
     ----------
@@ -50,7 +51,10 @@ class PretrainedClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        self.X_, self.y_, self.classes_ = X, y, np.unique(y)
+        self.X_ = X
+        self.y_ = y
+        self.classes_ = np.unique(y)
+        self.n_features_in_ = X.shape[1]
         self._loaded = self._load()
         return self
 
@@ -65,7 +69,7 @@ class PretrainedClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        if "_loaded" not in vars(self):  # it comes from a file
+        if "_loaded" not in vars(self):  # it comes from a pickle
             self._loaded = self._load()
         return self._loaded.predict_proba(X)
 

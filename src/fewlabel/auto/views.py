@@ -1,4 +1,7 @@
-"""Views of a table: missing values filled, columns scaled, and features learned from the rows without their labels."""
+"""Views of a table: missing values filled, columns scaled, and features learned from the rows without their labels.
+
+A view is a formula (`fewlabel.parts`): what is learned here is what a fitted model keeps.
+"""
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -8,17 +11,19 @@ from sklearn.utils import check_random_state
 from fewlabel.auto.attempts import attempt
 from fewlabel.auto.members import ALL, LABELED
 from fewlabel.neighbors import RowSearch
+from fewlabel.parts import Beside, Chain, Components, FillAndScale, Select, Smooth
+from fewlabel.parts.views import compress, fill_gaps
 
-_SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
 _PASSES = 5  # of the search for the scale
 _N_COMPONENTS = 10
 _N_SPECTRAL = 12
 _N_NEIGHBORS = 10
 _LARGEST_GRAPH = 3000  # rows of the neighborhood graph; more make it slower but its eigenvectors no better
+_TINY = 1e-12
 
 
-class ScaledView:
-    """Missing values replaced by the median and flagged in extra columns; then mean 0, variance 1, outliers compressed.
+def learn_scale(X):
+    """Learn medians for missing values, and scales: mean 0, variance 1, outliers compressed.
 
     Mean and variance are those of the compressed column: with those of the column itself, a few huge values would
     leave no differences between the others.
@@ -26,73 +31,57 @@ class ScaledView:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        The rows to learn medians and scales from; NaN marks a missing value.
+        The rows to learn from; NaN marks a missing value.
+
+    Returns
+    -------
+    FillAndScale
     """
-
-    def __init__(self, X):
-        gaps = np.isnan(X)
-        self.fill = np.array([0.0 if gap.all() else np.median(x[~gap]) for x, gap in zip(X.T, gaps.T)])
-        self.gappy = np.flatnonzero(gaps.any(axis=0))
-        filled = self._filled(X)
-        self.mean = filled.mean(axis=0)
-        spread = filled.std(axis=0)
-        varies = np.isfinite(spread) & (spread > 1e-12 * np.maximum(np.abs(self.mean), 1.0))
-        self.spread = np.where(varies, spread, np.inf)
-        for _ in range(_PASSES):
-            z = self._compressed(filled[:, varies], varies)
-            self.mean[varies] += z.mean(axis=0) * self.spread[varies]
-            self.spread[varies] *= z.std(axis=0)
-
-    def transform(self, X):
-        """The rows, scaled."""
-        return self._compressed(self._filled(X))
-
-    def _compressed(self, filled, columns=slice(None)):
-        z = filled - self.mean[columns]
-        z /= self.spread[columns]
-        size = z / _SOFT_LIMIT
-        size *= size
-        size += 1.0
-        z /= np.sqrt(size, out=size)
-        return z
-
-    def _filled(self, X):
-        gaps = np.isnan(X)
-        filled = np.where(gaps, self.fill, X) if gaps.any() else X
-        return np.hstack([filled, gaps[:, self.gappy]]) if len(self.gappy) else filled
+    gaps = np.isnan(X)
+    fill = np.array([0.0 if gap.all() else np.median(x[~gap]) for x, gap in zip(X.T, gaps.T)])
+    flagged = np.flatnonzero(gaps.any(axis=0))
+    filled = fill_gaps(X, fill, flagged)
+    mean = filled.mean(axis=0)
+    deviation = filled.std(axis=0)
+    varies = np.isfinite(deviation) & (deviation > _TINY * np.maximum(np.abs(mean), 1.0))
+    spread = np.where(varies, deviation, np.inf)
+    mean[~np.isfinite(mean)] = 0.0  # the sum of a column may overflow; an infinite spread makes it 0 anyway
+    for _ in range(_PASSES):
+        z = compress(filled[:, varies], mean[varies], spread[varies])
+        mean[varies] += z.mean(axis=0) * spread[varies]
+        spread[varies] *= z.std(axis=0)
+    return FillAndScale(fill, flagged, mean, spread)
 
 
-class ComponentsView:
-    """The scaled columns and the leading principal components of the rows.
+def learn_components(rows):
+    """Learn the leading principal components of scaled rows.
 
     Parameters
     ----------
-    scaled : ScaledView
-    rows : ndarray
-        Scaled rows to learn the components from.
+    rows : ndarray of shape (n_samples, n_columns)
+
+    Returns
+    -------
+    Components
     """
-
-    def __init__(self, scaled, rows):
-        self.scaled = scaled
-        self.center = rows.mean(axis=0)
-        # Eigenvectors of the covariance: exact, and cheap for the number of columns that tables have.
-        covariance = np.cov(rows - self.center, rowvar=False).reshape(rows.shape[1], rows.shape[1])
-        values, vectors = np.linalg.eigh(covariance)
-        kept = [k for k in np.argsort(-values)[:_N_COMPONENTS] if values[k] > 1e-9 * max(values.max(), 1e-300)]
-        vectors = vectors[:, kept]
-        # The sign of an eigenvector is arbitrary: the largest entry is made positive, on every machine.
-        self.axes = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(kept))])
-
-    def transform(self, X):
-        """The rows: scaled columns, then components."""
-        return self._extend(self.scaled.transform(X))
-
-    def _extend(self, z):
-        return np.hstack([z, (z - self.center) @ self.axes])
+    n_columns = rows.shape[1]
+    center = rows.mean(axis=0)
+    # Eigenvectors of the covariance: exact, and cheap for the number of columns that tables have.
+    covariance = np.cov(rows - center, rowvar=False).reshape(n_columns, n_columns)
+    values, vectors = np.linalg.eigh(covariance)
+    largest = np.argsort(-values)[:_N_COMPONENTS]
+    largest = largest[values[largest] > 1e-9 * max(values.max(), 1e-300)]
+    return Components(center, _with_positive_peak(vectors[:, largest]))
 
 
-class SpectralView:
-    r"""Scaled columns, principal components, and the smoothest functions on the neighborhood graph of the rows.
+def _with_positive_peak(vectors):
+    """The sign of an eigenvector is arbitrary: its largest entry is made positive, on every machine."""
+    peak = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.sign(peak)
+
+
+def learn_smooth(rows, rng):
+    r"""Learn the smoothest functions on the neighborhood graph of scaled rows.
 
     With :math:`W` the symmetric graph of nearest neighbors and :math:`D` its degrees, the leading eigenvectors of
     :math:`D^{-1/2} W D^{-1/2}` vary least between neighbors. Where classes form clusters or manifolds, a few of them
@@ -100,51 +89,39 @@ class SpectralView:
 
     Parameters
     ----------
-    components : ComponentsView
-    rows : ndarray
-        Scaled rows to learn from.
+    rows : ndarray of shape (n_samples, n_columns)
     rng : RandomState
         Samples the rows of the graph if there are too many, and starts the eigensolver.
+
+    Returns
+    -------
+    Smooth
 
     References
     ----------
     .. [1] M. Belkin, P. Niyogi. Semi-supervised learning on Riemannian manifolds. Machine Learning 56, 2004.
     """
-
-    def __init__(self, components, rows, rng):
-        self.components = components
-        if len(rows) > _LARGEST_GRAPH:
-            rows = rows[np.sort(rng.permutation(len(rows))[:_LARGEST_GRAPH])]
-        self.rows = np.ascontiguousarray(rows)
-        k = min(_N_NEIGHBORS, len(rows) - 1)
-        found, lengths = RowSearch(self.rows, "euclidean", "brute", k).graph()
-        self.width = np.maximum(lengths[:, -1], 1e-12)
-        weight = np.exp(-((lengths / self.width[:, None]) ** 2))
-        n = len(rows)
-        graph = csr_array(coo_array((weight.ravel(), (np.repeat(np.arange(n), k), found.ravel())), shape=(n, n)))
-        graph = (graph + graph.T) / 2
-        root = 1.0 / np.sqrt(np.maximum(graph.sum(axis=0), 1e-12))
-        graph = graph.multiply(root[:, None]).multiply(root[None, :]).tocsr()
-        n_functions = min(_N_SPECTRAL + 1, n - 1)
-        values, vectors = eigsh(graph, k=n_functions, which="LA", v0=rng.uniform(-1, 1, n), tol=1e-6, maxiter=20 * n)
-        order = np.argsort(-values)[1:]  # the first one is constant
-        functions = vectors[:, order] * root[:, None]
-        functions /= np.maximum(functions.std(axis=0), 1e-12)
-        self.functions = functions * np.sign(functions[np.abs(functions).argmax(axis=0), np.arange(len(order))])
-
-    def transform(self, X):
-        """The rows: scaled columns, components, smooth functions."""
-        z = self.components.scaled.transform(X)
-        return np.hstack([self.components._extend(z), self.smooth(z)])
-
-    def smooth(self, z):
-        """The smooth functions at scaled rows; a row of the graph does not count as its own neighbor."""
-        k = min(_N_NEIGHBORS + 1, len(self.rows))
-        found, lengths = RowSearch(self.rows, "euclidean", "brute", k).query(z)
-        weight = np.exp(-((lengths / self.width[found]) ** 2)) + 1e-12
-        weight[lengths == 0] = 1e-12
-        weight /= weight.sum(axis=1, keepdims=True)
-        return (weight[:, :, None] * self.functions[found]).sum(axis=1)
+    if len(rows) > _LARGEST_GRAPH:
+        rows = rows[np.sort(rng.permutation(len(rows))[:_LARGEST_GRAPH])]
+    rows = np.ascontiguousarray(rows)
+    n = len(rows)
+    k = min(_N_NEIGHBORS, n - 1)
+    neighbor, length = RowSearch(rows, "euclidean", "brute", k).graph()
+    width = np.maximum(length[:, -1], _TINY)
+    weight = np.exp(-((length / width[:, None]) ** 2))
+    edges = (np.repeat(np.arange(n), k), neighbor.ravel())
+    graph = csr_array(coo_array((weight.ravel(), edges), shape=(n, n)))
+    graph = (graph + graph.T) / 2
+    root = 1.0 / np.sqrt(np.maximum(graph.sum(axis=0), _TINY))
+    graph = graph.multiply(root[:, None]).multiply(root[None, :]).tocsr()
+    n_functions = min(_N_SPECTRAL + 1, n - 1)
+    start = rng.uniform(-1, 1, n)
+    values, vectors = eigsh(graph, k=n_functions, which="LA", v0=start, tol=1e-6, maxiter=20 * n)
+    order = np.argsort(-values)[1:]  # the first one is constant
+    functions = vectors[:, order] * root[:, None]
+    functions /= np.maximum(functions.std(axis=0), _TINY)
+    # One neighbor more than in the graph: a row of the graph does not count as its own.
+    return Smooth(rows, width, _with_positive_peak(functions), min(_N_NEIGHBORS + 1, n))
 
 
 class Views:
@@ -162,18 +139,20 @@ class Views:
         self._X = X
         self._labeled = labeled
         self._seed = seed
-        self._learned = {("raw", LABELED): None, ("raw", ALL): None}
+        self._learned = {}
+        self._formulas = {("raw", LABELED): None, ("raw", ALL): None}
         self._tables = {("raw", LABELED): X, ("raw", ALL): X}
 
     def learn(self, members):
         """Learn the views of members; one that cannot be learned is an error for its members only."""
         for key in sorted({(m.view, m.learns) for m in members} - set(self._tables)):
-            view = attempt(self._learn, *key)
-            self._tables[key] = view if isinstance(view, Exception) else attempt(view.transform, self._X)
+            formula = attempt(self._formula, *key)
+            self._formulas[key] = formula
+            self._tables[key] = formula if isinstance(formula, Exception) else attempt(formula, self._X)
 
-    def of(self, member):
+    def formula(self, member):
         """The view of a member; None stands for the table itself."""
-        return self._learned[member.view, member.learns]
+        return self._formulas[member.view, member.learns]
 
     def table(self, member):
         """All rows, as a member sees them; the error that its view raised if it could not be learned."""
@@ -182,17 +161,26 @@ class Views:
             raise table
         return table
 
-    def _learn(self, name, source):
+    def _formula(self, name, source):
+        scaled = self._part("scale", source)
+        if name == "scaled":
+            return scaled
+        same = Select(np.arange(scaled.n_outputs), scaled.n_outputs)
+        blocks = [same, self._part("components", source)]
+        if name == "spectral":
+            blocks.append(self._part("smooth", source))
+        return Chain([scaled, Beside(blocks)])
+
+    def _part(self, name, source):
         if (name, source) not in self._learned:
-            self._learned[name, source] = self._new(name, source)
+            self._learned[name, source] = self._learn_part(name, source)
         return self._learned[name, source]
 
-    def _new(self, name, source):
+    def _learn_part(self, name, source):
         rows = self._X if source == ALL else self._X[self._labeled]
-        if name == "scaled":
-            return ScaledView(rows)
+        if name == "scale":
+            return learn_scale(rows)
+        scaled = self._part("scale", source)(rows)
         if name == "components":
-            scaled = self._learn("scaled", source)
-            return ComponentsView(scaled, scaled.transform(rows))
-        components = self._learn("components", source)
-        return SpectralView(components, components.scaled.transform(rows), check_random_state(self._seed))
+            return learn_components(scaled)
+        return learn_smooth(scaled, check_random_state(self._seed))

@@ -9,7 +9,7 @@ import pandas as pd
 
 import fewlabel
 from fewlabel.active import Query
-from fewlabel.auto import AutoClassifier
+from fewlabel.auto import AutoClassifier, additive_member
 from fewlabel.inspection import scorecard
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves, decisions
@@ -329,14 +329,13 @@ def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> dict[
     """Shape functions and a scorecard if the only member is additive, permutation importance otherwise."""
     auto = model.estimator_
     empty: dict[str, Any] = {"shape_functions": [], "scorecard": None, "importances": []}
-    names = list(auto.members_)
-    booster = auto.members_[names[0]].model if len(names) == 1 else None
-    if booster is None or not hasattr(booster, "shape_functions_") or not len(booster.shape_functions_):
+    booster = additive_member(auto.model_)
+    if booster is None:
         return {**empty, "explained": None, "importances": advice.importances(model, features, seed)}
     table = pd.DataFrame(features, columns=model.encoder_.features_)
     return {
         **empty,
-        "explained": names[0],
+        "explained": next(iter(auto.members_)),
         "shape_functions": _shapes(booster, table),
         "scorecard": _card(booster, table),
     }

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+from fewlabel.auto import AutoClassifier, additive_member
 from fewlabel.inspection import contributions
 from fewlabel.parts.cells import Cells, shown
 from fewlabel.tables.encoder import TableEncoder
@@ -53,12 +54,10 @@ def additive_model(estimator: Any) -> Any:
     Returns
     -------
     estimator or None
-        The booster itself, or the only member of an AutoClassifier.
+        The booster itself, or the only member of an AutoClassifier as an `AdditiveMember`.
     """
-    members = getattr(estimator, "members_", None)
-    if members is not None:
-        [member, *others] = members.values()
-        estimator = None if others or member.view is not None else member.model
+    if isinstance(estimator, AutoClassifier):
+        return additive_member(estimator.model_)
     try:
         functions = estimator.shape_functions_
     except AttributeError:  # no booster, or one of deep trees

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.base import RankingClassifier
 from fewlabel.parts.cells import Cells
 from fewlabel.tables.classifier import TableClassifier
 from fewlabel.tables.profile import Drift
@@ -43,7 +42,7 @@ def score_features(model: TableClassifier, features: np.ndarray) -> Scores:
     Scores
     """
     inner, is_binary = model.estimator_, model.positive_ is not None
-    if not isinstance(inner, RankingClassifier):
+    if not hasattr(inner, "probabilities_at"):
         score = inner.decision_function(features) if is_binary else None
         return Scores(model.codes_of(features), inner.predict_proba(features), score)
     decision = inner.decision_function(features)

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from fewlabel.auto import RANK_EDGE, AutoClassifier
+from fewlabel.auto import AutoClassifier
 from fewlabel.exceptions import TableError
 from fewlabel.inspection import check_points
+from fewlabel.parts import Ranks
 from fewlabel.parts.cells import BOOLEAN, DATE
 from fewlabel.parts.notations import FALSE_WORDS, TRUE_WORDS
+from fewlabel.parts.numbers import RANK_EDGE
 from fewlabel.tables.reasons import additive_model
 from fewlabel.tables.scorecards import Term, scorecard_terms
 
@@ -54,7 +56,7 @@ def scorecard_sql(
     steps = "\n      + ".join(["0.0", *(_case(term) for term in terms), _number(booster.offset_)])
     ranks, score, last = "", "fewlabel_sum", "summed"
     if isinstance(estimator, AutoClassifier):
-        ranks, score, last = _rank_steps(estimator)
+        ranks, score, last = _rank_steps(estimator, booster.ranks)
     total = f"{_number(start - scale * booster.offset_)} + {_number(scale)} * fewlabel_sum"
     if whole:
         total = _whole_points(terms, scale, start)
@@ -80,10 +82,10 @@ FROM scored;
 """
 
 
-def _rank_steps(estimator: AutoClassifier) -> tuple[str, str, str]:
+def _rank_steps(estimator: AutoClassifier, ranks: Ranks) -> tuple[str, str, str]:
     """From the sum to the score of an AutoClassifier: steps of the statement, the score, and where it is found."""
-    [(name, weight)] = estimator.ensemble_weights_.items()
-    rank = _rank(*estimator.members_[name].reference.levels[0])
+    [weight] = estimator.ensemble_weights_.values()
+    rank = _rank(ranks.scores, ranks.ranks)
     low, high = _number(RANK_EDGE), _number(1 - RANK_EDGE)
     limited = (
         f"CASE WHEN fewlabel_rank < {low} THEN {low} WHEN fewlabel_rank > {high} THEN {high} ELSE fewlabel_rank END"

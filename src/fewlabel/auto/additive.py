@@ -1,0 +1,73 @@
+"""The sum of step functions that the scores of an ensemble increase with, if its only member is one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewlabel.boosting.additive import ShapeFunction
+from fewlabel.parts import FittedModel, Ranks, Steps
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveMember:
+    """The only member of an ensemble, as a sum of step functions; it can be shown and scored as a stump booster.
+
+    Attributes
+    ----------
+    steps : Steps
+    offset_ : float
+        Added to the sum.
+    calibration_ : ndarray of shape (2,)
+        Slope and intercept of the log-odds in its decision function.
+    feature_importances_ : ndarray of shape (n_features,)
+    ranks : Ranks
+        From its decision function to the score of the ensemble.
+    """
+
+    steps: Steps
+    offset_: float
+    calibration_: np.ndarray
+    feature_importances_: np.ndarray
+    ranks: Ranks
+
+    @property
+    def shape_functions_(self) -> list[ShapeFunction]:
+        functions = []
+        for k, column in enumerate(self.steps.columns.tolist()):
+            edges, values = self.steps.function(k)
+            functions.append(ShapeFunction(column, f"x{column}", edges, values, float(self.steps.missing[k])))
+        return functions
+
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        """Score of each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.steps(X)[:, 0] + self.offset_
+
+
+def additive_member(model: FittedModel) -> AdditiveMember | None:
+    """The sum of step functions that the scores of an ensemble increase with; None if there is none.
+
+    Parameters
+    ----------
+    model : FittedModel
+
+    Returns
+    -------
+    AdditiveMember or None
+    """
+    known = model.about.get("additive")
+    if known is None:
+        return None
+    [member] = model.score.steps[0].terms
+    scorer, ranks = member.steps
+    steps, shift = scorer.steps
+    calibration = np.array(known["calibration"])
+    return AdditiveMember(steps, float(shift.intercept[0]), calibration, np.array(known["importances"]), ranks)
