@@ -5,9 +5,7 @@ import runpy
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import pandas as pd
 import pytest
-from scipy.stats import wilcoxon
 
 import fewlabel
 
@@ -79,59 +77,3 @@ def test_an_example_runs(example, monkeypatch, tmp_path):
     monkeypatch.setattr(plt, "show", lambda: None)
     runpy.run_path(str(example))
     plt.close("all")
-
-
-def test_the_figures_of_auto_are_those_of_its_cells():
-    page = (DOCS / "methods" / "auto.md").read_text("utf-8")
-    cells = pd.read_csv(ROOT / "benchmarks" / "quality" / "experience.csv")
-    aucs = cells.drop(columns=["table", "share", "draw", "CatBoost (defaults)"])
-    columns = [*aucs.groupby(cells["share"]).mean().to_numpy(), aucs.mean().to_numpy()]
-    ranks = aucs.rank(axis=1, ascending=False).mean()
-    found = 0
-    first_table = page[: page.index("## How it chooses")]
-    for k, name in enumerate(aucs):
-        row = re.search(rf"^\| {re.escape(name)} \| (.*) \|$", first_table, re.MULTILINE)
-        if row:
-            found += 1
-            shown = row[1].replace("*", "").split(" | ")
-            assert shown == [*(f"{c[k]:.4f}"[1:] for c in columns), f"{ranks[name]:.1f}"]
-    assert found == 12
-    tables = aucs.groupby(cells["table"]).mean()
-    below = tables["AutoClassifier"] - tables.drop(columns="AutoClassifier").max(axis=1)
-    assert f"on {(below < -0.02).sum()} it is more than .02 below" in page
-    assert f"{len(cells)} cells of {len(tables)} tables" in page
-    for other, text in (
-        ("tree AUC boosting + components", "the best single method, in {}"),
-        ("extra trees + components", "than extra trees + components in {}"),
-        ("CatBoost", "than CatBoost in {}"),
-        ("CatBoost + components", "than CatBoost + components in {}"),
-    ):
-        assert text.format(f"{(aucs['AutoClassifier'] > aucs[other]).mean():.0%}") in page
-        assert wilcoxon(tables["AutoClassifier"], tables[other]).pvalue < (0.0055 if "tree" in other else 0.001)
-    assert aucs.drop(columns="AutoClassifier").mean().idxmax() == "tree AUC boosting + components"
-    both = cells.dropna()
-    shown = [f"{both[name].mean():.4f}"[1:] for name in ("CatBoost (defaults)", "CatBoost", "AutoClassifier")]
-    expected = "on {} of\nthe cells: {} there, the member {}, AutoClassifier {}."
-    assert expected.format(len(both), *shown) in page
-
-
-def test_the_table_of_the_readme_is_that_of_the_results():
-    text = (ROOT / "README.md").read_text("utf-8")
-    cells = pd.read_parquet(ROOT / "benchmarks/quality/few_labels/results.parquet").query("experiment == 'All methods'")
-    header = re.search(r"^\| labels \| (.*) \|$", text, re.MULTILINE)[1].split(" | ")
-    by_draw = cells.pivot_table(index=["setting", "dataset", "repeat"], columns="method", values="score")[
-        header
-    ].dropna()
-    means = by_draw.groupby(["setting", "dataset"]).mean()
-    for percent in (1, 5, 15):
-        shown = re.search(rf"^\| {percent}%[^|]*\| (.*) \|$", text, re.MULTILINE)[1].replace("*", "").split(" | ")
-        scores = means.loc[f"{percent}% labeled"].mean()
-        assert shown == [f"{score:.3f}"[1:] for score in scores]
-        assert scores.idxmax() == "AutoClassifier"
-    left_out = cells.query("method == 'AutoClassifier, table left out'").groupby("setting")["score"].mean()
-    shown = [f"{left_out[f'{percent}% labeled']:.3f}"[1:] for percent in (1, 5, 15)]
-    assert "with each left out it has {}, {} and {}".format(*shown) in text
-    more = means.loc["15% labeled"]["AutoClassifier"] - means.loc["15% labeled"]["CatBoost"]
-    assert abs(more.mean()) < 2 * more.sem()  # level
-    n_tables, draws = len(means.loc["15% labeled"]), by_draw.index.get_level_values("repeat").nunique()
-    assert f"over {n_tables} real tables of our own suite, {draws} draw" in text

@@ -1,0 +1,198 @@
+"""Numbers on the pages are those of the stored results: each is computed again and looked up in the text of its page.
+
+A page may say it in any words. Tables are compared cell by cell.
+"""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy.stats import wilcoxon
+
+from benchmarks.harness import SUITES, get_suite
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+QUALITY = ROOT / "benchmarks" / "quality"
+CREDIT = ("generator", "give-me-some-credit", "creditcard-fraud", "default-credit-card")
+
+
+def read(page):
+    return (ROOT / page).read_text("utf-8")
+
+
+def results(suite, experiment):
+    """Stored results of an experiment."""
+    frame = pd.read_parquet(get_suite(suite).stored)
+    return frame[frame["experiment"] == experiment]
+
+
+def means_by_table(suite, experiment):
+    return results(suite, experiment).pivot_table(index="dataset", columns="method", values="score")
+
+
+def missing(page, numbers):
+    """Numbers that a page does not contain as words of their own."""
+    words = set(re.findall(r"[+-]?\d*\.?\d[\d,]*", read(page)))
+    words |= {word.lstrip("+-") for word in words} | {word.rstrip(",") for word in words}
+    return [number for number in numbers if number not in words]
+
+
+def short(value, digits=3, sign=""):
+    """A number below 1 as the pages print it: .854, with `sign` "+" also +.016."""
+    return f"{value:{sign}.{digits}f}".replace("0.", ".", 1)
+
+
+def row_of_page(page, start):
+    """Cells of the first table row of a page that starts with a text."""
+    line = next(line for line in read(page).splitlines() if line.startswith(f"| {start}"))
+    return [cell.strip().strip("*") for cell in line.strip("|").split("|")][1:]
+
+
+def test_a_number_that_is_not_there_is_found():
+    assert missing("README.md", [".123456", "0.98765"]) == [".123456", "0.98765"]
+
+
+def test_readme():
+    cells = results("few-labels", "All methods")
+    methods = row_of_page("README.md", "labels |")
+    by_draw = cells.pivot_table(index=["setting", "dataset", "repeat"], columns="method", values="score")
+    means = by_draw[methods].dropna().groupby(["setting", "dataset"]).mean()
+    for percent in (1, 5, 15):
+        scores = means.loc[f"{percent}% labeled"].mean()
+        assert row_of_page("README.md", f"{percent}%") == [short(score) for score in scores]
+        assert scores.idxmax() == "AutoClassifier"
+    left_out = cells[cells["method"] == "AutoClassifier, table left out"].groupby("setting")["score"].mean()
+    assert not missing("README.md", [short(score) for score in left_out])
+    apart = means.loc["15% labeled"]["AutoClassifier"] - means.loc["15% labeled"]["CatBoost"]
+    assert abs(apart.mean()) < 2 * apart.sem()  # the page calls them level
+    assert not missing("README.md", [str(len(apart))])
+
+
+def test_auto():
+    page = "docs/methods/auto.md"
+    cells = pd.read_csv(QUALITY / "experience.csv")
+    aucs = cells.drop(columns=["table", "share", "draw", "CatBoost (defaults)"])
+    by_share = aucs.groupby(cells["share"]).mean()
+    ranks = aucs.rank(axis=1, ascending=False).mean()
+    listed = [name for name in aucs if f"| {name} |" in read(page).partition("## How it chooses")[0]]
+    assert len(listed) == 12
+    for name in listed:
+        scores = [*by_share[name], aucs[name].mean()]
+        assert row_of_page(page, f"{name} |") == [*(short(score, 4) for score in scores), f"{ranks[name]:.1f}"]
+    by_table = aucs.groupby(cells["table"]).mean()
+    below = by_table["AutoClassifier"] - by_table.drop(columns="AutoClassifier").max(axis=1)
+    assert not missing(page, [str((below < -0.02).sum()), str(len(cells)), str(len(by_table))])
+    rivals = {"tree AUC boosting + components": 0.0055, "extra trees + components": 0.001}
+    rivals |= {"CatBoost": 0.001, "CatBoost + components": 0.001}
+    for other, level in rivals.items():
+        assert not missing(page, [f"{100 * (aucs['AutoClassifier'] > aucs[other]).mean():.0f}"])
+        assert wilcoxon(by_table["AutoClassifier"], by_table[other]).pvalue < level
+    assert aucs.drop(columns="AutoClassifier").mean().idxmax() == "tree AUC boosting + components"
+    both = cells.dropna()
+    shown = [short(both[name].mean(), 4) for name in ("CatBoost (defaults)", "CatBoost", "AutoClassifier")]
+    assert not missing(page, [str(len(both)), *shown])
+
+
+def test_labeling():
+    page = "docs/label.md"
+    areas = pd.read_csv(QUALITY / "active.csv").pivot_table(index="table", columns="strategy", values="area")
+    others = ["random", "margin", "coreset"]
+
+    def numbers(row):
+        return [float(re.search(r"[+-]?\d*\.?\d+", cell)[0]) for cell in row_of_page(page, row) if cell]
+
+    better = areas[others].rsub(areas["batch"], axis=0)
+    assert numbers("mean AUC") == pytest.approx(areas[["batch", *others]].mean().tolist(), abs=0.0005)
+    assert numbers("`BatchQuery` is higher by") == pytest.approx(better.mean().tolist(), abs=0.0006)
+    assert numbers("on tables") == (better > 0).sum().tolist()
+
+
+@pytest.mark.parametrize("labels", [100, 300, 1000])
+def test_decisions(labels):
+    runs = pd.read_csv(QUALITY / "decisions.csv")
+    found = runs[runs["labels"] == labels]
+    rows = [line for line in read("docs/decide.md").splitlines() if line.startswith(f"| {labels:,} |")]
+    covers, costs = ([float(text) for text in re.findall(r"([\d.]+)%", row)] for row in rows)
+    covered = found.groupby("what")["covers"].mean()
+    assert covers == pytest.approx([100 * covered[f"top {n}"] for n in (20, 50, 100, 200, 500)], abs=0.51)
+    sums = found.groupby(["what", "table"])[["value", "other"]].mean().groupby("what").sum()
+    above = 100 * (sums["value"] / sums["other"] - 1)
+    assert costs == pytest.approx([above[f"cost {ratio}:1"] for ratio in (1, 5, 20, 100)], abs=0.051)
+    covered_costs = runs.loc[runs["what"].str.startswith("cost"), "covers"].mean()
+    assert not missing("docs/decide.md", [f"{100 * covered_costs:.0f}"])
+
+
+def test_boosting():
+    means = means_by_table("ssmab", "Table 5.2")
+    above = [str((means["SSMAB"] > means[rival]).sum()) for rival in ("tree", "random forest")]
+    assert not missing("docs/methods/ssmab.md", [*above, str(len(means))])
+    gammas = results("pnu-auc", "Gamma")
+    assert not missing("docs/methods/boosting.md", [str(gammas["dataset"].nunique())])
+    by_gamma = gammas.groupby(["setting", "method"])["score"].mean().unstack()
+    assert (by_gamma.idxmax(axis=1) == "gamma 1").all()  # the page says so
+    for tables in ("Ranking", "Ranking, other tables"):
+        means = means_by_table("ada-pu", tables)
+        assert not missing("docs/methods/pu_ada.md", [str(len(means))])
+        assert means.mean()["Ada-PU"] > means.mean()["Ada-PU, defaults of version 0.1.0"]
+        assert means.mean()["Ada-PU, no correction"] == means.mean().filter(like="Ada-PU").max()
+
+
+@pytest.mark.parametrize(("n_labeled", "n_better"), [(10, 5), (100, 6)])
+def test_label_spreading(n_labeled, n_better):
+    page = "docs/methods/label-spreading.md"
+    frame = pd.read_csv(QUALITY / "ssl_book.csv")
+    frame["chosen"] = [row[row["choice of ours"]] for _, row in frame.iterrows()]
+    methods = ["label spreading", "paths", "scikit-learn"]
+    means = frame[frame["labeled"] == n_labeled].groupby("set")[["chosen", *methods]].mean()
+    regret = means["chosen"] - means[["paths", "label spreading"]].min(axis=1)
+    assert (means["chosen"] < means["scikit-learn"]).sum() == n_better
+    shown = [f"{means[m].mean():.1f}" for m in methods] if n_labeled == 100 else []
+    assert not missing(page, [f"{regret.mean():.1f}", str(n_better), *shown])
+
+
+def test_selection():
+    frame = pd.read_parquet(get_suite("fscrf").stored)
+    inside = frame[frame["setting"] == "columns selected on the training rows"]
+    means = inside.groupby(["experiment", "method", "dataset"])["score"].mean().groupby(["experiment", "method"]).mean()
+    shown = [f"{means[table, m]:.1f}" for table in ("Table 3.3", "Table 3.4") for m in ("all", "CFS", "FSCRF")]
+    assert not missing("docs/methods/selection.md", shown)
+
+
+def test_cross_training():
+    page = "docs/methods/cross-training.md"
+    frame = pd.read_parquet(get_suite("cross-training").stored)
+    means = frame.pivot_table(index=["experiment", "setting"], columns="method", values="score")
+    gaps = means.sub(means["labels only"], axis=0)
+    trees = gaps.loc["Tables 4.4 and 4.5"]
+    unguarded = gaps[["NC-T", "ICT", "Co-T", "Se-T", "tri-training"]]
+    assert unguarded.min(axis=1).idxmin() == ("Tables 4.2 and 4.3", "20% labeled")
+    assert gaps["NC-T, guard"].abs().max() < 0.2
+    whole = [unguarded.min().min(), trees["Co-T"].max(), trees["Co-T"].min()]
+    tenths = [f(trees[m]) for m in ("tri-training", "vote of 3") for f in (min, max)]
+    shown = [*(f"{-gap:.0f}" for gap in whole), *(f"{gap:.1f}" for gap in tenths)]
+    assert not missing(page, [*shown, str(frame["repeat"].nunique()), str(frame["dataset"].nunique())])
+
+
+def test_multiview():
+    page = "docs/methods/multiview.md"
+    frame = pd.read_parquet(get_suite("bssel").stored)
+    means = frame.groupby(["experiment", "dataset", "setting", "method"])["score"].mean()
+    for experiment, method in (("Simulation", "BSSEL-LS"), ("Simulation, as printed", "BSSEL-LS, both")):
+        first, last = (means.xs((experiment, f"u/l = {n}", method), level=[0, 2, 3]) for n in (0, 15))
+        assert not missing(page, [short(gain).lstrip("-") for gain in (last - first)[list(CREDIT)]])
+    of = {name: means[name, "generator", "u/l = 15"] for name in ("Simulation", "Simulation, as printed")}
+    assert not missing(page, [short(of[name]["BSSEL-LS"] - of[name]["MVL-LS"]) for name in of])
+    last = means.xs(("Simulation", "u/l = 15"), level=[0, 2]).unstack()
+    assert ((last["MVL-LS, balanced weights"] - last["BSSEL-LS"]).abs() < 0.01).all()
+    assert ((last["silver standard"] - last["BSSEL-LS"]).abs() < 0.002).all()
+    above = last["gold standard"] - last["BSSEL-LS"]
+    assert not missing(page, [short(above.min(), 2), short(above.max(), 2)])
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_stored_results_have_no_gaps(name):
+    """A row without a score says why."""
+    frame = pd.read_parquet(get_suite(name).stored)
+    assert (frame["score"].notna() | frame.get("error", pd.Series(index=frame.index)).notna()).all()
