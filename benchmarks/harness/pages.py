@@ -10,9 +10,10 @@ The text of a suite, ``page.md`` in its folder, is a Jinja template. It may use
   sentence out and lists it as not supported; the stored results must support every one;
 - ``{% call cited("Table 2") %}A sentence.{% endcall %}``: what the paper itself says of one of its parts.
 
-A sentence that compares numbers takes them from the results, or is a claim:
-Its part above the first heading is the summary, which also stands in the index of all suites. Experiments that the text
-does not show are added at its end.
+A sentence that compares numbers takes them from the results, or is a claim. The part of the text above the first
+heading
+is the summary, which also stands in the index of all suites. Experiments that the text does not show are added at its
+end.
 """
 
 import functools
