@@ -12,12 +12,12 @@ TORCH := torch==2.13.0
 .venv/.core: pyproject.toml requirements/core.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fewlabel needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	$(PIP) --require-hashes --requirement requirements/core.txt
+	$(PIP) --no-deps --require-hashes --requirement requirements/core.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
 .venv/.dev: .venv/.core requirements/dev.txt
-	$(PIP) --require-hashes --requirement requirements/dev.txt
+	$(PIP) --no-deps --require-hashes --requirement requirements/dev.txt
 	$(PIP) $(TORCH)
 	touch $@
 
