@@ -1,27 +1,27 @@
 """Tables read in chunks, files written together, and names of columns and messages."""
 
+import csv
+import io
 import os
 
 import numpy as np
-import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fewlabel import file_sets
-from fewlabel.files import arrow_batches, read_chunks, read_table
+from fewlabel.files import arrow_batches, has_open_quote, split_fields
 from fewlabel.text import did_you_mean, distinct
 
+fields = st.lists(st.text(alphabet='ab,"\n;', max_size=6), min_size=2, max_size=4)
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
-def test_chunks_have_the_size_that_was_asked_for(suffix, tmp_path):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"z": rng.normal(size=120), "city": rng.choice(["Oslo", "Graz"], 120)})
-    path = tmp_path / f"t.{suffix}"
-    getattr(table, f"to_{suffix}")(path, **({"index": False} if suffix == "csv" else {}))
-    chunks = list(read_chunks(path, 50))
-    assert [len(chunk) for chunk in chunks] == [50, 50, 20]
-    pd.testing.assert_frame_equal(
-        pd.concat(chunks, ignore_index=True), read_table(path), check_dtype=False, check_index_type=False
-    )
+
+@given(fields)
+def test_fields_are_those_of_pythons_reader(row):
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerow(row)
+    assert split_fields(file.getvalue(), ",") == row
+    assert not has_open_quote(file.getvalue(), ",")
 
 
 def test_nearest_names():

@@ -1,24 +1,29 @@
-"""Files: tables read from CSV, TSV, Parquet, Arrow and Feather, whole or in chunks; atomic writes."""
+"""Files: tables read from CSV, TSV, Parquet, Arrow and Feather; atomic writes."""
 
+import codecs
 import contextlib
-import csv
+import functools
 import gzip
-import itertools
+import io
 import os
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
-
-import pandas as pd
+from typing import IO, TYPE_CHECKING, Any
 
 from fewlabel.exceptions import TableError
 from fewlabel.text import distinct
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 _SEPARATORS = ",;\t|"
 _UTF8 = "utf-8-sig"  # with or without the byte order mark that spreadsheets write
+_QUOTE = re.compile('"')
+_LONGEST_HEADER = 50_000_000
 # What pandas reads as a missing value in a text file.
 MISSING = frozenset(
     "#N/A,#N/A N/A,#NA,-1.#IND,-1.#QNAN,-NaN,-nan,1.#IND,1.#QNAN,<NA>,N/A,NA,NULL,NaN,None,n/a,nan,null".split(",")  # noqa: SIM905
@@ -28,7 +33,7 @@ AnyPath = str | os.PathLike[str]
 
 def read_table(
     path: AnyPath, *, encoding: str | None = None, decimal: str = ".", verbatim: Sequence[str] = ()
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Read a whole table.
 
     Parameters
@@ -62,6 +67,8 @@ def read_table(
     ...     read_table(path).shape
     (2, 2)
     """
+    import pandas as pd
+
     path = Path(path)
     kind = _kind(path)
     if kind in _TEXT:
@@ -82,49 +89,14 @@ def read_table(
     return table
 
 
-def read_chunks(
-    path: AnyPath, rows: int, text_columns: Sequence[str] = (), *, encoding: str | None = None, decimal: str = "."
-) -> Iterator[pd.DataFrame]:
-    """Read a table in chunks, so that memory does not grow with the file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        As in :func:`read_table`.
-    rows : int
-        Rows per chunk; the last may have fewer.
-    text_columns : sequence of str, default=()
-        Columns of a text file to read as text, whatever their values look like in one chunk.
-    encoding : str, default=None
-        As in :func:`read_table`.
-    decimal : str, default="."
-        As in :func:`read_table`.
-
-    Yields
-    ------
-    DataFrame
-    """
-    path = Path(path)
-    kind = _kind(path)
-    with readable_errors(path):
-        if kind in _TEXT:
-            chunks = _text_chunks(path, rows, text_columns, _text_options(path, kind, encoding, decimal))
-        else:
-            chunks = _arrow_chunks(path, rows)
-        for chunk in chunks:
-            chunk.columns = chunk.columns.map(str)
-            if len(chunk):
-                yield chunk
-
-
 def column_names(path: AnyPath, *, encoding: str | None = None) -> list[str]:
     """Return the column names as they stand in the file, duplicates included; `encoding` as in :func:`read_table`."""
     path = Path(path)
     kind = _kind(path)
     with readable_errors(path):
         if kind in _TEXT:
-            line = _first_line(path, encoding)
-            return next(csv.reader([line], delimiter=_separator(line, kind)), [])
+            header = _header(path, encoding)
+            return split_fields(header, _separator(header, kind))
         return list(_arrow_schema(path, kind).names)
 
 
@@ -134,7 +106,9 @@ def has_rows(path: AnyPath) -> bool:
     kind = _kind(path)
     with readable_errors(path):
         if kind in _TEXT:
-            return len(pd.read_csv(path, nrows=1, **_text_options(path, kind, None, "."))) > 0
+            with open_utf8(path, None) as file:
+                read_header(file)
+                return any(line.strip() for line in file)
         return _arrow_table(path, kind).num_rows > 0
 
 
@@ -159,7 +133,7 @@ def separator_of(path: AnyPath, *, encoding: str | None = None) -> str:
     """Return the separator of a text file; `encoding` as in :func:`read_table`."""
     path = Path(path)
     with readable_errors(path):
-        return _separator(_first_line(path, encoding), _kind(path))
+        return _separator(_header(path, encoding), _kind(path))
 
 
 def is_text_file(path: AnyPath) -> bool:
@@ -191,7 +165,7 @@ class readable_errors:
             if kind is not None and issubclass(kind, gzip.BadGzipFile):
                 raise TableError(f"{self.path} is not a gzip file: rename it without .gz, or compress it") from error
             return False
-        if issubclass(kind, (pd.errors.EmptyDataError, StopIteration)):
+        if issubclass(kind, StopIteration) or kind.__name__ == "EmptyDataError":  # pandas'
             raise TableError(f"{self.path} is empty: expected a line of column names and rows below it") from error
         if issubclass(kind, UnicodeDecodeError):
             raise TableError(
@@ -208,62 +182,152 @@ class readable_errors:
         return False
 
 
-def _open_text(path: Path, encoding: str | None) -> IO[str]:
-    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rt", encoding=encoding or _UTF8)
+@contextlib.contextmanager
+def open_utf8(path: Path, encoding: str | None) -> Iterator[IO[bytes]]:
+    """Open a text file for reading its lines as UTF-8, without a byte order mark, whatever its encoding."""
+    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb") as file:
+        if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
+            yield _Recoded(file, encoding)
+            return
+        if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            file.seek(0)
+        yield file
+
+
+class _Recoded:
+    """A text file of another encoding, read as UTF-8."""
+
+    def __init__(self, file, encoding):
+        self._text = io.TextIOWrapper(file, encoding=encoding, newline="\n")  # of \r\n both are kept
+
+    def read(self, n):
+        return self._text.read(n).encode()
+
+    def readline(self, n):
+        return self._text.readline(n).encode()
+
+    def __iter__(self):
+        return (line.encode() for line in self._text)
+
+
+def read_header(file: IO[bytes]) -> bytes:
+    """The first row of a text file, with the line breaks in quoted names."""
+    header = file.readline(_LONGEST_HEADER)
+    first_line = header
+    is_open = has_open_quote(header.decode())
+    while is_open and len(header) < _LONGEST_HEADER:
+        line = file.readline(_LONGEST_HEADER)
+        if not line:
+            return first_line  # the quote is part of a name
+        header += line
+        is_open = has_open_quote(line.decode(), is_open=True)
+    return header
+
+
+def _header(path: Path, encoding: str | None) -> str:
+    with open_utf8(path, encoding) as file:
+        header = read_header(file).decode()
+    if not header.strip():
+        raise TableError(f"{path} is empty: expected a line of column names and rows below it")
+    return header
+
+
+def has_open_quote(text: str, separators: str = _SEPARATORS, is_open: bool = False) -> bool:
+    """Whether a text ends inside of a quoted field: one that starts with a quote, in which two stand for one.
+
+    Parameters
+    ----------
+    text : str
+    separators : str
+    is_open : bool, default=False
+        Whether it starts inside of one.
+
+    Examples
+    --------
+    >>> from fewlabel.files import has_open_quote
+    >>> [has_open_quote(text) for text in ('a,"b', 'a,"b"', 'a,5" b', 'a,"b""')]
+    [True, False, False, True]
+    """
+    closed_at = -2
+    for match in _QUOTE.finditer(text):
+        at = match.start()
+        if is_open:
+            is_open = False
+            closed_at = at
+        elif at == 0 or closed_at == at - 1 or text[at - 1] in separators or text[at - 1] in "\r\n":
+            is_open = True
+    return is_open
+
+
+def split_fields(row: str, separator: str) -> list[str]:
+    """The fields of a row; Python's reader refuses those over 128 KiB.
+
+    Examples
+    --------
+    >>> from fewlabel.files import split_fields
+    >>> split_fields('a,"b, c",d', ",")
+    ['a', 'b, c', 'd']
+    """
+    row = row.removesuffix("\n").removesuffix("\r")
+    if '"' not in row:
+        return row.split(separator)
+    fields = []
+    for match in _field_pattern(separator).finditer(row):
+        quoted, rest, plain = match.groups()
+        fields.append(plain if quoted is None else quoted.replace('""', '"') + rest)
+    return fields
+
+
+@functools.cache
+def _field_pattern(separator):
+    """A field and what precedes it: a quoted text and characters behind it, or a plain text."""
+    other = f"[^{re.escape(separator)}]*"
+    return re.compile(rf'(?:^|{re.escape(separator)})(?:"((?:[^"]|"")*)"({other})|({other}))', re.DOTALL)
 
 
 def _text_options(path: Path, kind: str, encoding: str | None, decimal: str) -> dict[str, Any]:
     """Arguments of pandas' `read_csv`, for a file whose rows all match the header."""
-    separator = _separator(_first_line(path, encoding), kind)
+    separator = _separator(_header(path, encoding), kind)
     check_lengths(path, separator, encoding)
     encoding = encoding or _UTF8
     return {"sep": separator, "decimal": decimal, "encoding": encoding, "index_col": False, "low_memory": False}
 
 
-def _first_line(path: Path, encoding: str | None) -> str:
-    with _open_text(path, encoding) as file:
-        line = file.readline(10_000_000)
-    if not line.strip():
-        raise TableError(f"{path} is empty: expected a line of column names and rows below it")
-    return line
-
-
-def _separator(line: str, kind: str) -> str:
+def _separator(header: str, kind: str) -> str:
     """Find the separator: spreadsheets of many countries write .csv files with semicolons."""
     if kind != ".csv":
         return _TEXT[kind]
-    return max(_SEPARATORS, key=lambda s: (len(next(csv.reader([line], delimiter=s), [])), s == ","))
+    return max(_SEPARATORS, key=lambda separator: (len(split_fields(header, separator)), separator == ","))
 
 
 def check_lengths(path: Path, separator: str, encoding: str | None = None) -> None:
     """Refuse a row with more or fewer fields than the header: pandas would shift or fill it without a word."""
     blank = " \r\n" if separator == "\t" else None  # pandas skips lines of nothing but spaces
-    header = None
-    with _open_text(path, encoding) as file:
-        lines = enumerate(file, start=1)
+    n_columns = None
+    with open_utf8(path, encoding) as file:
+        lines = enumerate(map(bytes.decode, file), start=1)
         for number, line in lines:
             if not line.strip(blank):
                 continue
             if '"' in line:  # a quoted field may hold separators and line breaks
-                rest = itertools.chain([line], (text for _, text in lines))
-                n_fields = len(next(csv.reader(rest, delimiter=separator)))
+                row = [line]
+                is_open = has_open_quote(line, separator)
+                while is_open:
+                    _, line = next(lines, (number, ""))
+                    row.append(line)
+                    is_open = line != "" and has_open_quote(line, separator, is_open=True)
+                n_fields = len(split_fields("".join(row), separator))
             else:
                 n_fields = line.count(separator) + 1
-            if header is None:
-                header = n_fields
-            elif n_fields != header:
-                hint = "a separator at the end of each row?" if n_fields == header + 1 else "a damaged or unquoted row?"
+            if n_columns is None:
+                n_columns = n_fields
+            elif n_fields != n_columns:
+                extra = n_fields == n_columns + 1
+                hint = "a separator at the end of each row?" if extra else "a damaged or unquoted row?"
                 raise TableError(
-                    f"{path}, line {number}: {n_fields} fields, but the header has {header} ({hint}): give each row "
+                    f"{path}, line {number}: {n_fields} fields, but the header has {n_columns} ({hint}): give each row "
                     "one field per column, and put fields that hold a separator in double quotes"
                 )
-
-
-def _text_chunks(path, rows, text_columns, options):
-    names = pd.read_csv(path, nrows=0, **options).columns
-    dtype = {name: str for name in text_columns if name in names}
-    with pd.read_csv(path, chunksize=rows, dtype=dtype, **options) as chunks:
-        yield from chunks
 
 
 def _arrow_schema(path, kind):
@@ -315,23 +379,7 @@ def arrow_batches(path: Path, rows: int, columns: Sequence[str] | None = None, c
             yield batch if columns is None else batch.select(columns)
 
 
-def _arrow_chunks(path, rows):
-    """Chunks of exactly `rows` rows, whatever the batches of the file."""
-    import pyarrow as pa
-
-    waiting, n = [], 0
-    for batch in arrow_batches(path, rows):
-        waiting.append(batch)
-        n += len(batch)
-        while n >= rows:
-            joined = pa.Table.from_batches(waiting)
-            yield as_frame(joined.slice(0, rows))
-            waiting, n = joined.slice(rows).to_batches(), n - rows
-    if n:
-        yield as_frame(pa.Table.from_batches(waiting))
-
-
-def as_frame(table: Any) -> pd.DataFrame:
+def as_frame(table: Any) -> "pd.DataFrame":
     """An Arrow table or batch as a DataFrame; of columns with the same name, the second is called ``name.1``."""
     frame = table.to_pandas()
     frame.columns = distinct(frame.columns.map(str))

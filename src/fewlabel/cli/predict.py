@@ -13,7 +13,6 @@ from fewlabel.text import short
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     import pyarrow as pa
 
     from fewlabel.parts.cells import Cells
@@ -190,22 +189,22 @@ class _Piece(NamedTuple):
     """Encoded rows, the columns to copy, and the columns as they were read, if reasons are asked for."""
 
     features: "np.ndarray"
-    kept: "pd.DataFrame"
-    cells: "dict[str, Cells] | None"
+    kept: "pa.Table"
+    cells: "dict[str, Cells]"
 
-    def cut(self, start: int, stop: int | None) -> "_Piece":
+    def cut(self, start: int, stop: int) -> "_Piece":
         rows = slice(start, stop)
-        cells = None if self.cells is None else {name: column.take(rows) for name, column in self.cells.items()}
-        return _Piece(self.features[rows], self.kept[rows], cells)
+        cells = {name: column.take(rows) for name, column in self.cells.items()}
+        return _Piece(self.features[rows], self.kept.slice(start, stop - start), cells)
 
     def join(self, other: "_Piece") -> "_Piece":
         import numpy as np
-        import pandas as pd
+        import pyarrow as pa
 
         from fewlabel.parts.cells import join_cells
 
-        cells = self.cells and {name: join_cells([self.cells[name], other.cells[name]]) for name in self.cells}
-        kept = pd.concat([self.kept, other.kept], ignore_index=True)
+        cells = {name: join_cells([self.cells[name], other.cells[name]]) for name in self.cells}
+        kept = pa.concat_tables([self.kept, other.kept], promote_options="permissive")
         return _Piece(np.concatenate([self.features, other.features]), kept, cells)
 
 
@@ -218,6 +217,7 @@ def score_file(
     model scores the whole table.
     """
     from fewlabel import auto
+    from fewlabel.cli.results import plain_texts
     from fewlabel.tables import Drift
     from fewlabel.tables.pieces import read_pieces
     from fewlabel.threads import map_ahead
@@ -233,10 +233,11 @@ def score_file(
         cells = encoder.read(rows)
         found = Drift(watch.profile)
         found.add(cells)
-        return _Piece(encoder.encode(cells, memo), rows[list(keep)], cells if n_reasons else None), found
+        kept = plain_texts(rows.select(list(keep)))
+        return _Piece(encoder.encode(cells, memo), kept, cells if n_reasons else {}), found
 
     def pieces() -> Iterator[_Piece]:
-        readers = read_pieces(table, auto.BLOCK, numbers, text, **form)
+        readers = read_pieces(table, numbers, text, **form)
         for piece, found in map_ahead(encode, readers, n_jobs):
             watch.merge(found)
             yield piece
@@ -253,7 +254,7 @@ def _whole_blocks(pieces: Iterator[_Piece], rows: int) -> Iterator[_Piece]:
         n_whole = len(joined.features) // rows * rows
         if n_whole:
             yield joined.cut(0, n_whole)
-        rest = joined.cut(n_whole, None)
+        rest = joined.cut(n_whole, len(joined.features))
     if rest is not None and len(rest.features):
         yield rest
 
@@ -261,13 +262,11 @@ def _whole_blocks(pieces: Iterator[_Piece], rows: int) -> Iterator[_Piece]:
 def _score_chunk(model: Any, chunk: _Piece, n_reasons: int) -> "pa.Table":
     import pyarrow as pa
 
-    from fewlabel.cli.results import arrow_column
     from fewlabel.tables import row_reasons, score_columns, score_features
 
     scores = score_features(model, chunk.features)
-    found = {} if chunk.cells is None else row_reasons(model, chunk.features, chunk.cells, n_reasons)
-    columns = {**{str(name): column for name, column in chunk.kept.items()}, **score_columns(model, scores)}
-    table = {name: arrow_column(values) for name, values in columns.items()}
+    found = row_reasons(model, chunk.features, chunk.cells, n_reasons) if chunk.cells else {}
     names = pa.array(model.names_of(range(len(model.classes_))).tolist())
     label = pa.DictionaryArray.from_arrays(pa.array(scores.codes, type=pa.int32()), names)
-    return pa.table({**table, "label": label, **found})
+    kept = dict(zip(chunk.kept.column_names, chunk.kept.columns))
+    return pa.table({**kept, **score_columns(model, scores), "label": label, **found})

@@ -4,15 +4,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fewlabel.cli.paths import TEXT_SEPARATORS
 from fewlabel.text import without_formula
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CAREFUL = r'^[\s=@+\-]|["\n\r]'  # texts that may be a formula or need quotes; fixed one by one
 
@@ -78,10 +80,12 @@ def _with_ranks(chunk: pa.Table, ascending: np.ndarray) -> pa.Table:
     return chunk.add_column(chunk.column_names.index("score"), "rank", pa.array(ranks))
 
 
-def arrow_column(values: Any) -> pa.Array:
-    """A column as Arrow; a column without any value counts as text."""
-    array = pa.array(values, from_pandas=True)
-    return array.cast(pa.string()) if pa.types.is_null(array.type) else array
+def plain_texts(table: pa.Table) -> pa.Table:
+    """Categories and columns without any value as texts."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) or pa.types.is_null(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
+    return table
 
 
 @contextmanager
@@ -173,10 +177,19 @@ def _cells(column: pa.Array, separator: str) -> pa.Array:
     elif pa.types.is_integer(kind):
         values = column.cast(pa.large_string())
     else:
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):  # dates and others, as Python writes them
-            column = pa.array(column.to_pandas().astype(object).map(str, na_action="ignore"), type=pa.string())
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            column = _written(column)
         values = _safe(column.cast(pa.large_string()), separator)
     return values.fill_null("")
+
+
+def _written(column: pa.Array) -> pa.Array:
+    """Dates and others, as Python writes them."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)  # Python has no nanoseconds
+    texts = [None if value is None else str(value) for value in column.to_pylist()]
+    return pa.array(texts, type=pa.string())
 
 
 def _safe(texts: pa.Array, separator: str) -> pa.Array:
@@ -192,8 +205,9 @@ def _quoted(text: str, separator: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in f'"\n\r{separator}') else text
 
 
-def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
+def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":
     """Texts as a spreadsheet can open them: none of them runs."""
+    import pandas as pd
 
     def safe(value: Any) -> Any:
         return without_formula(value) if isinstance(value, str) else value

@@ -70,8 +70,8 @@ class Source(NamedTuple):
     def frames(self, numbers: Collection[str], texts: Collection[str], decimal: str = ".") -> Iterator[pd.DataFrame]:
         """The rows, batch by batch, with floats and texts in the columns of a text file."""
         if self.groups is None:
-            for read in read_pieces(self.path, _BATCH_ROWS, numbers, texts, decimal=decimal):
-                yield read()
+            for read in read_pieces(self.path, numbers, texts, decimal=decimal):
+                yield files.as_frame(read())
         else:
             yield from map(files.as_frame, self.batches([*numbers, *texts]))
 

@@ -21,7 +21,6 @@ _HOME = {
     "choose_cut": "fewlabel.tables.cuts",
     "compare": "fewlabel.tables.profile",
     "evidence_of": "fewlabel.tables.cuts",
-    "read_chunks": "fewlabel.files",
     "read_columns": "fewlabel.tables.kinds",
     "read_table": "fewlabel.files",
     "repeated_rows": "fewlabel.tables.checks",

@@ -1,32 +1,32 @@
 """A table read piece by piece, each of them in any thread, as fast as Arrow parses it."""
 
 import functools
-import gzip
-import io
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from fewlabel import files
 from fewlabel.files import MISSING
-from fewlabel.kernels.text_rows import end_of_rows
 from fewlabel.text import distinct
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BYTES = 2**24  # of a piece of a text file
 _MOST_BYTES = 2**28  # of one row
 _BATCH_ROWS = 2**16  # of a piece of a Parquet file
 _ARROW_BYTES = 2**22  # of a block, that Arrow parses at once
-_BOM = b"\xef\xbb\xbf"
+_BLANK_LINE = re.compile(rb"(?m)^[ \t]*\r?\n")
+_QUOTE = ord('"')
 
-Reader = Callable[[], pd.DataFrame]
+Reader = Callable[[], "pa.Table"]
 
 
 def read_pieces(
     path: Path,
-    rows: int,
     numbers: Collection[str],
     texts: Collection[str],
     *,
@@ -35,15 +35,12 @@ def read_pieces(
 ) -> Iterator[Reader]:
     """Split a table into pieces of whole rows, in order; a piece is parsed when its reader is called.
 
-    A piece in which a number does not parse is read by pandas, like tables in other encodings than UTF-8: its column is
-    then text. So what a cell says does not depend on the pieces.
+    A piece in which a number does not parse has these columns as texts. What a cell says does not depend on the pieces.
 
     Parameters
     ----------
     path : Path
         As in :func:`fewlabel.tables.read_table`.
-    rows : int
-        Rows of a piece that pandas reads.
     numbers, texts : collections of str
         Columns to read as floats, and as categories. Others are not read; names that the table lacks are ignored.
     encoding, decimal : str
@@ -52,7 +49,7 @@ def read_pieces(
     Yields
     ------
     callable
-        A function without arguments that returns a DataFrame.
+        A function without arguments that returns a `pyarrow.Table`.
 
     Raises
     ------
@@ -67,25 +64,17 @@ def read_pieces(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "rows.csv")
     ...     _ = path.write_text("a,b\\n1,x\\n2,\\n")
-    ...     [read().shape for read in read_pieces(path, 100, ["a"], ["b"])]
+    ...     [read().shape for read in read_pieces(path, ["a"], ["b"])]
     [(2, 2)]
     """
     names = table_columns(path, encoding=encoding)
     wanted = [name for name in names if name in numbers or name in texts]
     if not files.is_text_file(path):
         yield from _arrow_pieces(path, names, wanted, texts)
-    elif encoding not in (None, "utf-8", "utf-8-sig") or len(names) == 1 or not wanted:
-        # pandas skips blank lines, which in a single column look like values to Arrow.
-        for chunk in files.read_chunks(path, rows, list(texts), encoding=encoding, decimal=decimal):
-            yield functools.partial(_itself, chunk)
-    else:
-        parser = _Parser(path, names, wanted, frozenset(texts), decimal)
-        for k, block in enumerate(_blocks(path, parser.separator)):
-            yield functools.partial(parser.parse, block, k == 0)
-
-
-def _itself(chunk: pd.DataFrame) -> pd.DataFrame:
-    return chunk
+        return
+    parser = _Parser(path, names, wanted, frozenset(texts), encoding, decimal)
+    for block in _blocks(path, encoding, parser.separator):
+        yield functools.partial(parser.parse, block)
 
 
 def table_columns(path: Path, *, encoding: str | None = None) -> list[str]:
@@ -100,7 +89,13 @@ def _arrow_pieces(path: Path, names: list[str], wanted: list[str], texts: Collec
     categories = [name for name in wanted if name in texts] if is_plain else []
     with files.readable_errors(path):
         for batch in files.arrow_batches(path, _BATCH_ROWS, columns, categories):
-            yield functools.partial(files.as_frame, batch)
+            yield functools.partial(_as_table, batch, wanted if is_plain else names)
+
+
+def _as_table(batch: "pa.RecordBatch", names: list[str]) -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch]).rename_columns(names)
 
 
 class _Block(NamedTuple):
@@ -110,88 +105,146 @@ class _Block(NamedTuple):
     is_quoted: bool
 
 
-def _blocks(path: Path, separator: str) -> Iterator[_Block]:
-    """Blocks of whole rows of a text file; the first one starts with the header."""
-    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb", buffering=0) as file:
-        rest = memoryview(b"")
-        while True:
-            # A block is read behind the rest of the last one, into memory of its own; nothing else is copied.
-            text = bytearray(len(rest) + _BYTES)
-            block = memoryview(text)
-            block[: len(rest)] = rest
-            n_read = file.readinto(block[len(rest) :])
-            if not n_read:
-                break
-            block = block[: len(rest) + n_read]
-            is_quoted = b'"' in text
-            end = _end_of_rows(block, separator) if is_quoted else text.rfind(b"\n") + 1
+def _blocks(path: Path, encoding: str | None, separator: str) -> Iterator[_Block]:
+    """Blocks of whole rows of a text file, without the header."""
+    with files.readable_errors(path), files.open_utf8(path, encoding) as file:
+        files.read_header(file)
+        rest = b""
+        while read := file.read(_BYTES):
+            block = rest + read
+            is_quoted = b'"' in block
+            end = end_of_rows(block, separator) if is_quoted else block.rfind(b"\n") + 1
             if not end and len(block) > _MOST_BYTES:
                 raise files.TableError(f"{path}: a row is longer than {_MOST_BYTES >> 20} MiB: is a quote not closed?")
             rest = block[end:]
             if end:
-                yield _Block(block[:end], is_quoted)
-        if len(rest):
-            yield _Block(rest, True)
+                yield _Block(memoryview(block)[:end], is_quoted)
+        if rest:
+            yield _Block(memoryview(rest), True)
 
 
-def _end_of_rows(block: memoryview, separator: str) -> int:
-    return int(end_of_rows(np.frombuffer(block, dtype=np.uint8), np.uint8(ord(separator))))
+def end_of_rows(text: bytes, separator: str) -> int:
+    """Position after the last line break that ends a row; 0 if no row ends.
+
+    A field is quoted if it starts with a double quote, and a doubled quote in it stands for one.
+
+    Parameters
+    ----------
+    text : bytes
+        Starts with a row.
+    separator : str
+
+    Returns
+    -------
+    int
+    """
+    characters = np.frombuffer(text, dtype=np.uint8)
+    quotes = np.flatnonzero(characters == _QUOTE)
+    before = characters[quotes[::2] - 1]
+    may_open = np.isin(before, [ord(separator), ord("\n"), ord("\r"), _QUOTE]) | (quotes[::2] == 0)
+    if not may_open.all():
+        quotes = _quotes_of_fields(text, quotes.tolist(), separator.encode())
+    ends = np.flatnonzero(characters == ord("\n"))
+    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return int(outside[-1]) + 1 if len(outside) else 0
+
+
+def _quotes_of_fields(text: bytes, quotes: list[int], separator: bytes) -> list[int]:
+    """The quotes that open and close fields, in turn: not those in the middle of a field, such as in 5" pipe."""
+    starts = separator + b"\r\n"
+    found: list[int] = []
+    for at in quotes:
+        is_open = len(found) % 2 == 1
+        again = bool(found) and found[-1] == at - 1  # the second of two quotes opens the field again
+        if is_open or again or at == 0 or text[at - 1] in starts:
+            found.append(at)
+    return found
 
 
 class _Parser:
-    """Parses blocks of rows of a UTF-8 text file."""
+    """Parses blocks of rows of a text file."""
 
-    def __init__(self, path: Path, names: list[str], wanted: list[str], texts: Collection[str], decimal: str) -> None:
-        import pyarrow as pa
-        from pyarrow import csv
+    def __init__(
+        self,
+        path: Path,
+        names: list[str],
+        wanted: list[str],
+        texts: Collection[str],
+        encoding: str | None,
+        decimal: str,
+    ) -> None:
+        self.separator = files.separator_of(path, encoding=encoding)
+        self._path = path
+        self._names = names
+        self._wanted = wanted
+        self._texts = texts
+        self._encoding = encoding
+        self._decimal = decimal
 
-        self.separator = files.separator_of(path)
-        self._path, self._names, self._wanted, self._texts, self._decimal = path, names, wanted, texts, decimal
-        kinds = {name: pa.dictionary(pa.int32(), pa.string()) if name in texts else pa.float64() for name in wanted}
-        self._convert = csv.ConvertOptions(
-            column_types=kinds,
-            include_columns=wanted,
-            null_values=sorted(MISSING),
-            strings_can_be_null=True,
-            decimal_point=decimal,
-        )
-
-    def parse(self, block: _Block, has_header: bool) -> pd.DataFrame:
+    def parse(self, block: _Block) -> "pa.Table":
         """The wanted columns of a block."""
         import pyarrow as pa
+
+        with files.readable_errors(self._path):
+            rows = block.rows
+            if len(self._names) == 1 and not block.is_quoted:
+                rows = _BLANK_LINE.sub(b"", rows)  # to Arrow, spaces are a row of one column
+            try:
+                return self._read(rows, block.is_quoted, self._texts)
+            except pa.ArrowInvalid:
+                return self._read_texts(rows, block.is_quoted)
+
+    def _read(self, rows: memoryview | bytes, is_quoted: bool, texts: Collection[str]) -> "pa.Table":
+        import pyarrow as pa
         from pyarrow import csv
 
-        rows, is_quoted = block
-        rows = rows[len(_BOM) :] if has_header and rows[: len(_BOM)] == _BOM else rows
+        if not len(rows):
+            return pa.table({name: pa.array([], type=pa.string()) for name in self._wanted})
+        category = pa.dictionary(pa.int32(), pa.string())
         form = csv.ReadOptions(
             column_names=self._names,
-            skip_rows_after_names=int(has_header),
             use_threads=False,
             # Parts that fit into a cache; but with line breaks in values it takes long to find where a part ends.
             block_size=len(rows) + 1 if is_quoted else _ARROW_BYTES,
         )
-        fields = csv.ParseOptions(delimiter=self.separator, newlines_in_values=is_quoted)
-        with files.readable_errors(self._path):
-            try:
-                return csv.read_csv(pa.BufferReader(rows), form, fields, self._convert).to_pandas(split_blocks=True)
-            except pa.ArrowInvalid:
-                files.check_lengths(self._path, self.separator)
-                return self._parse_any(rows, has_header)
+        convert = csv.ConvertOptions(
+            column_types={name: category if name in texts else pa.float64() for name in self._wanted},
+            include_columns=self._wanted,
+            null_values=sorted(MISSING),
+            strings_can_be_null=True,
+            decimal_point=self._decimal,
+        )
+        fields = csv.ParseOptions(
+            delimiter=self.separator, newlines_in_values=is_quoted, invalid_row_handler=_skip_if_blank
+        )
+        return csv.read_csv(pa.BufferReader(rows), form, fields, convert)
 
-    def _parse_any(self, rows: memoryview, has_header: bool) -> pd.DataFrame:
-        """The same, whatever the values."""
+    def _read_texts(self, rows: memoryview | bytes, is_quoted: bool) -> "pa.Table":
+        """The same, if a number does not parse."""
+        import pyarrow as pa
+
         try:
-            return pd.read_csv(
-                io.BytesIO(rows),
-                sep=self.separator,
-                decimal=self._decimal,
-                encoding="utf-8-sig",
-                names=self._names,
-                header=0 if has_header else None,
-                usecols=self._wanted,
-                dtype={name: str for name in self._wanted if name in self._texts},
-                index_col=False,
-                low_memory=False,
-            )
-        except pd.errors.EmptyDataError:  # blank lines only
-            return pd.DataFrame(columns=self._wanted)
+            table = self._read(rows, is_quoted, self._wanted)
+        except pa.ArrowInvalid:
+            files.check_lengths(self._path, self.separator, self._encoding)
+            raise
+        for place, name in enumerate(table.column_names):
+            if name not in self._texts:
+                table = table.set_column(place, name, self._as_numbers(table[name]))
+        return table
+
+    def _as_numbers(self, column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+        """Floats if all texts are numbers; otherwise the texts, with a decimal point."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = pc.replace_substring(column.cast(pa.string()), self._decimal, ".")
+        try:
+            return texts.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return texts
+
+
+def _skip_if_blank(row: Any) -> str:
+    """What Arrow does about a row of another length: pandas skips lines of nothing but spaces, and so do we."""
+    return "error" if row.text.strip(" \r\n") else "skip"
