@@ -304,7 +304,7 @@ def test_results_do_not_replace_the_tables(rows, scheduler, capsys):
     before = Path("parquets/part0.parquet").read_bytes()
     command = ["predict", "model.skops", "parquets", "--engine", "dask", "--scheduler", scheduler, "--out", "parquets"]
     assert run(command) == 2
-    assert "parquets/part0.parquet would be replaced by its result" in capsys.readouterr().err
+    assert "parquets/part0.parquet is read by this command" in capsys.readouterr().err
     assert Path("parquets/part0.parquet").read_bytes() == before
     assert run(["predict", "model.skops", "parquets"]) == 2
     assert "parquets: only --engine dask reads several files or a folder" in capsys.readouterr().err

@@ -1,5 +1,11 @@
 """``fewlabel label``: what it is given, and what it refuses; the page itself is tested in tests/label_app."""
 
+import os
+import webbrowser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pandas as pd
 import pytest
 
 from fewlabel.active.answers import read_answers
@@ -57,6 +63,44 @@ def test_positives_only_get_a_name_for_the_others(monkeypatch):
     assert names == ["fraud", "not fraud"]
 
 
+def test_the_token_is_not_among_the_arguments_of_the_browser(monkeypatch, tmp_path):
+    opened = []
+
+    def open_browser(address):
+        content = Path(unquote(urlsplit(address).path)).read_text()
+        opened.append((address, content))
+
+    def act(server):
+        [(address, content)] = opened
+        assert server.token not in address
+        assert server.url in content
+        [file] = tmp_path.glob("*.html")
+        assert os.name == "nt" or file.stat().st_mode & 0o077 == 0
+
+    monkeypatch.setattr(webbrowser, "open", open_browser)
+    serve(monkeypatch, act)
+    assert run(["label", "rows.csv", "--target", "y", "--quiet"]) == 0
+    assert list(tmp_path.glob("*.html")) == []
+
+
+def test_a_labeler_and_a_rubric(monkeypatch, tmp_path):
+    tasks = []
+
+    def act(server):
+        tasks.append(server.loop.task)
+        row = server.loop.next("a")["row"]
+        server.loop.answer("a", row["key"], "good")
+
+    serve(monkeypatch, act)
+    Path("rubric.txt").write_text("\N{BYTE ORDER MARK}Bad if in doubt.\n", encoding="utf-8")
+    options = ["--as", "Ann", "--rubric", "rubric.txt", "--show-model", "--no-browser", "--quiet"]
+    assert run(["label", "rows.csv", "--target", "y", *options]) == 0
+    assert tasks[0].rubric == "Bad if in doubt."
+    assert tasks[0].show_model
+    assert pd.read_csv("labels.csv")["labeler"].tolist() == ["Ann"]
+    assert not Path("labels.recovery.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -65,7 +109,8 @@ def test_positives_only_get_a_name_for_the_others(monkeypatch):
             "no row is labeled yet: name at least two possible answers, for instance --class yes --class no",
         ),
         (["rows.csv", "--class", " x"], "' x' is not a name on one line"),
-        (["rows.csv", "--out", "rows.csv"], "answers are appended to a .csv file of their own"),
+        (["rows.csv", "--out", "rows.csv"], "rows.csv is read by this command"),
+        (["rows.csv", "--as", "ann\n"], "is not a name on one line"),
         (["rows.csv", "--out", "labels.txt"], "answers are appended to a .csv file of their own"),
     ],
 )

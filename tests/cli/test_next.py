@@ -101,7 +101,7 @@ def test_a_table_without_labels_and_without_the_column(truth, capsys):
     ("arguments", "message"),
     [
         (["--target", "Y"], "there is no column 'Y'; did you mean 'y'?"),
-        (["--target", "y", "--out", "rows.csv"], "it is the table itself"),
+        (["--target", "y", "--out", "rows.csv"], "rows.csv is read by this command"),
         (["--target", "y", "--out", "ask.xlsx"], "written as .csv or .tsv"),
     ],
 )
@@ -115,7 +115,7 @@ def test_answers_are_not_overwritten(truth, capsys):
     assert run(["next", "rows.csv", "--target", "y", "--n", "5", "--quiet"]) == 0  # nobody has answered yet
     answer("ask.csv", truth)
     before = Path("ask.csv").read_text()
-    assert run(["next", "rows.csv", "--target", "y", "--labels", "ask.csv"]) == 2
+    assert run(["next", "rows.csv", "--target", "y"]) == 2
     assert "ask.csv has 5 answers, which would be lost: rename it" in " ".join(capsys.readouterr().err.split())
     assert Path("ask.csv").read_text() == before
 
@@ -131,6 +131,34 @@ def test_the_rows_to_label_that_a_fit_writes_can_be_answered(truth, capsys):
     assert "label_next.csv has 20 answers" in " ".join(capsys.readouterr().err.split())
     assert run([*fit, "--out", "second", "--labels", "first/label_next.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["labeled"] == 60
+
+
+def test_a_sheet_is_known_whatever_the_case_of_its_header(truth, capsys):
+    assert run(["next", "rows.csv", "--target", "y", "--n", "4", "--quiet"]) == 0
+    answer("ask.csv", truth)
+    content = Path("ask.csv").read_text().replace("row,label,", "Row, LABEL ,")
+    Path("ask.csv").write_text(content)
+    assert run(["next", "rows.csv", "--target", "y", "--quiet"]) == 2
+    assert "ask.csv has 4 answers" in " ".join(capsys.readouterr().err.split())
+    assert Path("ask.csv").read_text() == content
+    assert run(["check", "rows.csv", "--target", "y", "--labels", "ask.csv", "--json"]) == 0
+    assert "4 rows have labels from ask.csv" in capsys.readouterr().out
+
+
+def test_no_command_writes_over_a_file_that_it_reads_or_does_not_know(truth, capsys):
+    table = pd.read_csv("rows.csv")
+    table.assign(y=np.where(np.arange(200) % 5 == 0, truth, "")).to_csv("rows.csv", index=False)
+    Path("label_next.csv").write_bytes(Path("rows.csv").read_bytes())
+    before = Path("label_next.csv").read_bytes()
+    fit = ["fit", "--target", "y", "--quiet", *QUICK]
+    assert run([*fit, "label_next.csv"]) == 2
+    assert "label_next.csv is read by this command" in " ".join(capsys.readouterr().err.split())
+    assert run([*fit, "rows.csv"]) == 2
+    assert "label_next.csv is not a sheet of rows to label" in " ".join(capsys.readouterr().err.split())
+    assert run(["next", "rows.csv", "--target", "y", "--out", "label_next.csv"]) == 2
+    Path("rows.tsv").hardlink_to("label_next.csv")
+    assert run(["next", "label_next.csv", "--target", "y", "--out", "rows.tsv"]) == 2
+    assert Path("label_next.csv").read_bytes() == before
 
 
 def test_nothing_left_to_ask(truth, capsys):

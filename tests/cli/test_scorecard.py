@@ -14,6 +14,8 @@ from fewlabel.cli.main import run
 def folder(tmp_path_factory):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"age": rng.normal(size=200).round(3), "purpose": rng.choice(["=car", "trip", "<b>"], 200)})
+    for name in ("fewlabel_sum", "Fewlabel_Score", "fewlabel__rank"):  # as in the result of a statement
+        rows[name] = 1.5
     y = np.where(rows["age"] + (rows["purpose"] == "=car") + rng.normal(size=200) > 0.5, "bad", "good")
     path = tmp_path_factory.mktemp("card")
     rows.assign(y=y).to_csv(path / "rows.csv", index=False)

@@ -1,11 +1,14 @@
 """The labeling loop without a browser: what is asked, measured and refused."""
 
+import errno
+import os
+
 import pytest
 
 from fewlabel.active.answers import merge_answers
 from fewlabel.auto import LearningCurve
 from fewlabel.label_app import AnswerStore, LabelingLoop
-from fewlabel.label_app.loop import EVERY
+from fewlabel.label_app.loop import EVERY, NotStored
 from fewlabel.label_app.progress import Point, forecast
 from label_app.tasks import make_task
 
@@ -32,7 +35,6 @@ def test_a_table_without_labels_is_labeled_to_the_end(path):
     loop = LabelingLoop(make_task(24, columns="ab"), store)
     first = loop.next("a")
     assert first["row"]["how"] in ("diverse", "random")
-    assert first["row"]["score"] is None
     assert first["progress"]["history"] == []
     keys = answer_rows(loop, 24)
     assert sorted(keys) == sorted(loop.task.keys)
@@ -58,6 +60,49 @@ def test_random_rows_give_the_auc_of_the_whole_table(path):
     store.close()
 
 
+def test_the_page_gets_nothing_of_the_model_about_a_row_unless_asked(path):
+    store = AnswerStore(path)
+    task = make_task(40, labeled=12)
+    loop = LabelingLoop(task, store)
+    loop.wait()
+    rows = [loop.next("a")["row"], *loop.next("a")["ahead"]]
+    assert len(rows) == 3
+    assert loop.next("a")["progress"]["history"]
+    for row in rows:
+        assert row["score"] is None
+        assert [value["column"] for value in row["values"]] == ["a", "b", "c"]
+        assert {value["weight"] for value in row["values"]} == {0.0}
+    store.close()
+
+
+def test_answers_are_counted_by_labeler(path):
+    for name, n in (("", 1), ("ann", 2), ("bob", 1), ("ann", 1)):
+        store = AnswerStore(path)
+        loop = LabelingLoop(make_task(columns="ab", labeler=name), store)
+        answer_rows(loop, n)
+        loop.wait()
+        store.close()
+    assert loop.next("a")["progress"]["labelers"] == {"": 1, "ann": 3, "bob": 1}
+
+
+def test_an_answer_that_cannot_be_written_is_not_acknowledged(path, monkeypatch):
+    store = AnswerStore(path)
+    loop = LabelingLoop(make_task(columns="ab"), store)
+    row = loop.next("a")["row"]
+
+    def write(file, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        with pytest.raises(NotStored, match="Not saved yet: No space left on device"):
+            loop.answer("a", row["key"], "yes")
+        assert loop.next("a")["progress"]["answered"] == 0
+        assert loop.next("a")["row"]["key"] == row["key"]
+    assert loop.answer("a", row["key"], "yes")["progress"]["answered"] == 1
+    store.close()
+
+
 def test_another_session_goes_on_and_its_answers_reach_a_fit(path):
     store = AnswerStore(path)
     task = make_task(columns="ab")
@@ -78,7 +123,7 @@ def test_another_session_goes_on_and_its_answers_reach_a_fit(path):
 
 def test_three_classes_and_positives_only(path, tmp_path):
     store = AnswerStore(path)
-    loop = LabelingLoop(make_task(30, classes=("a", "b", "c"), columns="xy"), store)
+    loop = LabelingLoop(make_task(30, classes=("a", "b", "c"), columns="xy", show_model=True), store)
     answer_rows(loop, 15)
     assert loop.next("a")["row"]["score"]["label"] in "abc"
     store.close()

@@ -1,7 +1,10 @@
 """The labeling page in a real browser."""
 
+import errno
 import json
+import os
 import re
+import threading
 import time
 
 import pytest
@@ -95,6 +98,85 @@ def test_thirty_answers_by_keyboard_undo_skip_and_a_note(browser, app):
     assert text == "30 answered, 1 skipped; 30 of 60 rows labeled"
 
 
+def test_keys_pressed_while_an_answer_is_stored_count_for_the_row_that_is_shown(browser, app, monkeypatch):
+    answer = app.loop.answer
+    go_on = threading.Event()
+
+    def answer_later(*given, **more):
+        go_on.wait(20)
+        return answer(*given, **more)
+
+    monkeypatch.setattr(app.loop, "answer", answer_later)
+    open_page(browser, app)
+    shown = []
+    for key in "121":
+        shown.append(state(browser)[0])
+        browser.switch_to.active_element.send_keys(key)
+    assert state(browser) == ["", "yes"]
+    browser.switch_to.active_element.send_keys("2")
+    assert "this key was not taken" in browser.find_element("id", "message").text
+    go_on.set()
+    wait_for(browser, lambda: state(browser)[1] == "no")
+    shown.append(press(browser, "2"))
+    found = read_answers(app.path)
+    assert found["row"].tolist() == shown
+    assert found["label"].tolist() == ["yes", "no", "yes", "no"]
+
+
+def no_space(file, data):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_shown_and_the_answers_are_saved_later(browser, app, monkeypatch):
+    open_page(browser, app)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", no_space)
+        rows = []
+        for key in "12":
+            rows.append(state(browser)[0])
+            browser.switch_to.active_element.send_keys(key)
+        wait_for(browser, lambda: "No space left on device" in browser.find_element("id", "message").text)
+        wait_for(browser, lambda: "2 not saved yet" in browser.find_element("id", "message").text)
+    wait_for(browser, lambda: state(browser)[1] == "no")
+    assert read_answers(app.path)["row"].tolist() == rows
+    assert browser.find_element("id", "message").text == ""
+    app.path.unlink()
+    rows.append(press(browser, "1"))
+    assert "was deleted while the page was open" in browser.find_element("id", "message").text
+    assert read_answers(app.path)["row"].tolist() == rows
+
+
+def test_answers_on_their_way_outlive_a_reload(browser, app, monkeypatch):
+    open_page(browser, app)
+    row, _ = state(browser)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", no_space)
+        browser.switch_to.active_element.send_keys("1")
+        browser.refresh()
+        wait_for(browser, lambda: "1 not saved yet" in browser.find_element("id", "message").text)
+        assert state(browser)[0] not in ("", row)
+    wait_for(browser, lambda: state(browser)[1] == "no")
+    assert read_answers(app.path)["row"].tolist() == [row]
+
+
+def test_a_file_opens_the_page_and_is_gone_afterwards(browser, app, tmp_path):
+    opener = app.server.write_opener(tmp_path)
+    browser.get(opener.as_uri())
+    wait_for(browser, lambda: browser.execute_script("return document.body && document.body.dataset.busy") == "no")
+    assert browser.current_url == app.server.url
+    assert not opener.exists()
+
+
+@pytest.mark.parametrize("app", [{"rubric": "Yes if <b>a</b> is large.\nElse no.", "labeler": "Ann"}], indirect=True)
+def test_a_rubric_and_the_answers_of_each_labeler(browser, app):
+    open_page(browser, app)
+    press(browser, "1")
+    assert browser.find_element("id", "rubric-text").text == "Yes if <b>a</b> is large.\nElse no."
+    assert browser.find_element("id", "labelers").text == "Ann: 1 answers"
+    assert not browser.find_element("id", "score").is_displayed()
+
+
+@pytest.mark.parametrize("app", [{"show_model": True}], indirect=True)
 def test_the_model_shows_what_the_labels_bring(browser, app):
     open_page(browser, app)
     for _ in range(20):

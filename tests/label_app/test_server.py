@@ -1,12 +1,8 @@
-"""The server by plain HTTP: who is refused, and that no answer is lost or stored twice when it is killed."""
+"""The server by plain HTTP: who is refused, and what tabs get. That no answer is lost: tests/robustness/labeling.py."""
 
 import http.client
 import json
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
+import socket
 from urllib.parse import urlsplit
 
 import pytest
@@ -104,6 +100,52 @@ def test_bad_bodies_are_refused(server, body):
     connection.close()
 
 
+def raw(server, request):
+    """The status of a request that no library would send."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(request)
+        return int(connection.makefile("rb").readline().split()[1])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"how": "random\nr1,no"},
+        {"how": "as I like"},
+        {"note": "\ud800"},
+        {"tab": "\ud800"},
+        {"key": "\ud800"},
+        {"label": "\ud800"},
+    ],
+)
+def test_texts_that_cannot_be_stored_are_a_bad_request(server, given, capfd):
+    key = server.loop.next("a")["row"]["key"]
+    before = len(server.loop.store.entries)
+    assert ask(server.url, "api/answer", {"tab": "a", "key": key, "label": "yes"} | given)[0] == 400
+    assert len(server.loop.store.entries) == before
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("length", "body"),
+    [
+        (None, b"[" * 15_000),
+        (None, b'{"tab":' * 2_500),
+        (None, b'{"tab": "a", "probability": ' + b"9" * 5000 + b"}"),
+        (b"9" * 5000, b""),
+        (b"-1", b""),
+        ("\u0661".encode(), b""),
+        (b"1_0", b'{"tab":"a"}'),
+    ],
+)
+def test_malformed_requests_are_answered_without_a_traceback(server, length, body, capfd):
+    length = length or str(len(body)).encode()
+    head = f"POST /{server.token}/api/next HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n".encode()
+    head += b"Content-Type: application/json\r\nContent-Length: " + length + b"\r\n\r\n"
+    assert raw(server, head + body) == 400
+    assert capfd.readouterr().err == ""
+
+
 def test_two_tabs_get_different_rows_and_cannot_overwrite_each_other(server):
     _, one = post(server.url, "api/next", tab="one")
     _, two = post(server.url, "api/next", tab="two")
@@ -131,74 +173,3 @@ def test_answers_that_make_no_sense_are_refused(server):
     for wrong in ({"probability": 0}, {"label": ["yes"]}, {"key": None}, {"note": 1}, {"tab": None}):
         given = {"tab": "a", "key": key, "label": "yes"} | wrong
         assert ask(server.url, "api/answer", given)[0] == 400
-
-
-ZYGOTE = """
-import os, signal, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from label_app.tasks import make_task
-from fewlabel.label_app import AnswerStore, LabelingLoop, LabelServer
-import sklearn.linear_model, sklearn.tree
-
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-for line in sys.stdin:  # a process per line, without importing everything again
-    if os.fork() == 0:
-        try:
-            loop = LabelingLoop(make_task(columns="ab"), AnswerStore(Path(sys.argv[1])))
-            server = LabelServer(loop, int(line), token="t")
-            print(os.getpid(), server.port, flush=True)
-            server.serve()
-        finally:
-            print("0 0", flush=True)
-            os._exit(1)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
-def test_kill_9_after_each_of_20_answers_loses_nothing_and_stores_nothing_twice(tmp_path):
-    path = tmp_path / "labels.csv"
-    zygote = subprocess.Popen(
-        [sys.executable, "-c", ZYGOTE, str(path), str(Path(__file__).parents[1])],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-    def start():
-        zygote.stdin.write("0\n")
-        zygote.stdin.flush()
-        pid, port = map(int, zygote.stdout.readline().split())
-        return pid, f"http://127.0.0.1:{port}/t/"
-
-    try:
-        given = {}
-        pid, url = start()
-        for k in range(20):
-            row = post(url, "api/next")[1]["row"]
-            assert row["key"] not in given
-            answer = {"key": row["key"], "label": "yes" if k % 2 else "no", "how": row["how"]}
-            if k % 3:
-                assert post(url, "api/answer", **answer)[0] == 200
-            else:  # the response gets lost
-                parts = urlsplit(url)
-                lost = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=20)
-                body = json.dumps({"tab": "a"} | answer)
-                lost.request("POST", parts.path + "api/answer", body, {"Content-Type": "application/json"})
-            os.kill(pid, signal.SIGKILL)
-            given[row["key"]] = answer["label"]
-            pid, url = start()
-            if k % 3 == 0:
-                lost.close()
-                assert post(url, "api/answer", **answer)[0] == 200  # as the page does
-        os.kill(pid, signal.SIGKILL)
-    finally:
-        zygote.stdin.close()
-        zygote.wait(20)
-        zygote.stdout.close()
-    stored = AnswerStore(path)
-    assert [(entry.row, entry.label, entry.action) for entry in stored.entries] == [
-        (key, label, "answer") for key, label in given.items()
-    ]
-    assert all(entry.how for entry in stored.entries)
-    stored.close()

@@ -52,11 +52,13 @@ def test_the_answer_comes_first(page):
 
 
 def test_a_model_card_has_the_figures_and_no_markup_of_the_table(page, tmp_path):
+    page.summary["notes"].append("column '<b>bad' is left out")
     page.save_card(tmp_path / "card.md")
     text = (tmp_path / "card.md").read_text()
     assert page.summary["headline"]["text"] in text
     assert "naive Bayes" in text
     assert "<b>bad" not in text
+    assert "&amp;" not in text
 
 
 def test_rows_to_label_are_those_of_the_batch_query_and_show_the_columns_that_matter(page, model, rows):

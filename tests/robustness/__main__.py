@@ -1,7 +1,7 @@
 """The long runs of the robustness suite, of which `make test` runs a short form.
 
 python tests/robustness {fuzz,files,metamorphic} [--cases 20000] [--first 0] [--only NAME]
-python tests/robustness kills [--cases 200] [--first 0] [--only NAME]
+python tests/robustness {kills,labeling} [--cases 200] [--first 0] [--only NAME]
 python tests/robustness coverage [--parts auc paired prior] [--draws 2000]
 """
 
@@ -17,9 +17,9 @@ sys.path[0] = str(Path(__file__).parents[1])  # the tests, as under pytest
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("fuzz", "files", "metamorphic", "kills"):
+    for name in ("fuzz", "files", "metamorphic", "kills", "labeling"):
         command = commands.add_parser(name)
-        command.add_argument("--cases", type=int, default=200 if name == "kills" else 20_000)
+        command.add_argument("--cases", type=int, default=200 if name in ("kills", "labeling") else 20_000)
         command.add_argument("--first", type=int, default=0)
         command.add_argument("--only", help="one estimator, function, file or job")
         command.add_argument("--child", help=argparse.SUPPRESS)
@@ -49,6 +49,8 @@ def show_findings(options):
             return False
     elif options.command == "kills":
         from robustness.kills import findings
+    elif options.command == "labeling":
+        from robustness.labeling import findings
     else:
         from robustness.metamorphic import findings
     start, n_findings = time.monotonic(), 0

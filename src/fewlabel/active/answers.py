@@ -13,9 +13,17 @@ from fewlabel.exceptions import TableError
 from fewlabel.files import column_names, read_table
 from fewlabel.text import distinct, printable, short, without_formula
 
-ROW, LABEL, ACTION, TIME, HOW, PROBABILITY, NOTE = "row", "label", "action", "time", "how", "probability", "note"
-COLUMNS = (ROW, LABEL, ACTION, TIME, HOW, PROBABILITY, NOTE)
+ROW = "row"
+LABEL = "label"
+ACTION = "action"
+TIME = "time"
+HOW = "how"
+PROBABILITY = "probability"
+NOTE = "note"
+LABELER = "labeler"
+COLUMNS = (ROW, LABEL, ACTION, TIME, HOW, PROBABILITY, NOTE, LABELER)
 ANSWER, SKIP, UNDO = "answer", "skip", "undo"
+_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _KEY = re.compile(r"r(\d+)-([0-9a-f]{12})")
 _SHOWN = 3
 
@@ -75,6 +83,42 @@ def _comparable(column: pd.Series) -> pd.Series:
     return pd.Series(column.astype(object).where(column.notna(), "").map(str).to_numpy(dtype=object))
 
 
+def one_line(text: str) -> str:
+    """A text without line breaks, control characters and repeated spaces.
+
+    Examples
+    --------
+    >>> from fewlabel.active.answers import one_line
+    >>> one_line("two\\r\\nlines ")
+    'two lines'
+    """
+    return " ".join(_BREAKS.sub(" ", text).split())
+
+
+def guarded(text: str) -> str:
+    """A text that no spreadsheet runs, from which `unguarded` gets the original.
+
+    Examples
+    --------
+    >>> from fewlabel.active.answers import guarded, unguarded
+    >>> guarded("=1+1"), guarded("'=1+1"), guarded("'a'")
+    ("'=1+1", "''=1+1", "'a'")
+    >>> unguarded("''=1+1")
+    "'=1+1"
+    """
+    return "'" + text if _is_formula(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The text that was given to `guarded`."""
+    return text[1:] if text.startswith("'") and _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    bare = text.lstrip("'")
+    return without_formula(bare) != bare
+
+
 def answer_sheet(table: pd.DataFrame, keys: Sequence[str], query: Query) -> pd.DataFrame:
     """The rows to ask for, for a spreadsheet: key, an empty label, how they were drawn, and their values.
 
@@ -119,21 +163,36 @@ def read_answers(path: Path) -> pd.DataFrame:
     TableError
         If a column is missing.
     """
-    names = column_names(path)
+    columns = answer_columns(path)
     for name in (ROW, LABEL):
-        if name not in names:
+        if name not in columns:
             raise TableError(
                 f"{path} has no column {name!r}: files of answers have the columns {ROW!r} and {LABEL!r}, as "
                 "`fewlabel next` writes them"
             )
-    found = read_table(path, verbatim=[name for name in COLUMNS if name in names])
-    empty = pd.Series("", index=found.index)
-    table = pd.DataFrame({name: as_text(found.get(name, empty)).str.strip() for name in COLUMNS})
-    if ACTION in names:
-        table.loc[table[ACTION].isin([SKIP, UNDO]), LABEL] = ""
-        table = table.drop_duplicates(ROW, keep="last")
-    table[PROBABILITY] = pd.to_numeric(table[PROBABILITY], errors="coerce")
-    return table.loc[table[LABEL] != "", [ROW, LABEL, HOW, PROBABILITY, TIME]]
+    written = read_table(path, verbatim=list(columns.values()))
+    answers = pd.DataFrame("", index=written.index, columns=list(COLUMNS))
+    for name, column in columns.items():
+        answers[name] = as_text(written[column]).str.strip()
+    answers[LABEL] = answers[LABEL].map(unguarded)
+    if ACTION in columns:
+        answers.loc[answers[ACTION].isin([SKIP, UNDO]), LABEL] = ""
+        answers = answers.drop_duplicates(ROW, keep="last")
+    answers[PROBABILITY] = pd.to_numeric(answers[PROBABILITY], errors="coerce")
+    return answers.loc[answers[LABEL] != "", [ROW, LABEL, HOW, PROBABILITY, TIME]]
+
+
+def answer_columns(path: Path) -> dict[str, str]:
+    """The columns of a file of answers by the names that `fewlabel next` and `fewlabel label` give them.
+
+    Programs and people write `Label` for `label`; a column of exactly that name comes first.
+    """
+    found: dict[str, str] = {}
+    for name in map(str, column_names(path)):
+        usual = name.strip().casefold()
+        if usual in COLUMNS and (usual not in found or name == usual):
+            found[usual] = name
+    return found
 
 
 def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path]) -> Merged:

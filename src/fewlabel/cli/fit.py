@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, Time, unfold
-from fewlabel.cli.paths import writable_file, writable_folder
+from fewlabel.cli.paths import keep_inputs, writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
 MODEL, REPORT, METRICS, NEXT = "model.skops", "report.html", "metrics.json", "label_next.csv"
@@ -138,6 +138,8 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     """
     for name in FILES if options.out.exists() else ():
         writable_file(options.out / name)
+    read = [file for path in options.tables for file in (path.iterdir() if path.is_dir() else [path])]
+    keep_inputs([options.out / name for name in FILES], [*read, *(options.reading.answers or ())])
     if options.engine not in ("memory", "dask"):
         raise typer.BadParameter(f"{options.engine!r} is not memory or dask", param_hint="--engine")
     if options.all_rows and options.engine != "dask":

@@ -7,13 +7,15 @@ import typer
 
 from fewlabel.cli.next import RandomShare, read_some_labels
 from fewlabel.cli.options import Debug, Quiet, Seed, TableFile, unfold
-from fewlabel.cli.paths import writable_file
+from fewlabel.cli.paths import keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say
 
 if TYPE_CHECKING:
-    from fewlabel.label_app import Task
+    from fewlabel.label_app import LabelServer, Task
     from fewlabel.labels import LabelColumn
+
+_MOST_RUBRIC = 20_000  # characters
 
 
 @unfold()
@@ -31,6 +33,19 @@ def label(
         Path, typer.Option("--out", "-o", callback=writable_file, metavar="FILE", help="Where to append the answers.")
     ] = Path("labels.csv"),
     random_share: RandomShare = 0.1,
+    labeler: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="Who answers: stored with each answer, and counted.")
+    ] = "",
+    rubric: Annotated[
+        Path | None,
+        typer.Option(
+            "--rubric", exists=True, dir_okay=False, metavar="FILE", help="A text on how to decide, shown on the page."
+        ),
+    ] = None,
+    show_model: Annotated[
+        bool,
+        typer.Option("--show-model", help="Show the model's probability for each row; it influences the answers."),
+    ] = False,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, metavar="PORT", help="Port of the page; 0 for any free one.")
     ] = 0,
@@ -44,33 +59,72 @@ def label(
     Every answer is appended at once to a file, by default labels.csv, which `fewlabel fit --labels labels.csv` reads.
     To go on later, run the same command again. The table may have no label yet: name the classes with --class.
 
+    While the page is open, a second copy of the answers is beside that file, in case that something happens to it.
+
     The page is served to this machine only, at an address with a secret part. Ctrl+C ends it.
     """
     from fewlabel.label_app import AnswerStore, LabelingLoop, LabelServer
 
-    if out.resolve() == table.resolve() or out.suffix.lower() != ".csv":
+    if out.suffix.lower() != ".csv":
         raise typer.BadParameter("answers are appended to a .csv file of their own", param_hint="--out")
-    if out.resolve() in [path.resolve() for path in reading.answers or ()]:
-        raise typer.BadParameter(f"{out} is read anyway: leave it out", param_hint="--labels")
+    keep_inputs([out], [table, *(reading.answers or ()), *([rubric] if rubric is not None else [])])
     rows = read_rows(table, reading, new_target=True)
     column = read_some_labels(reading, rows)
     for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else [])]:
         say(f"note: {note}", quiet)
+    task = _task(table.name, rows, reading, column, classes or [])._replace(
+        random_share=random_share,
+        labeler=_one_line(labeler, "--as") if labeler else "",
+        rubric="" if rubric is None else _read_rubric(rubric),
+        show_model=show_model,
+        seed=seed,
+    )
     store = AnswerStore(out)
-    loop = LabelingLoop(_task(table.name, rows, reading, column, classes or [], random_share, seed), store)
-    server = LabelServer(loop, port)
     say(f"answers are appended to {out}; Ctrl+C ends the page", quiet)
+    if store.problem:
+        say(f"note: {store.problem}", quiet)
+    try:
+        loop = LabelingLoop(task, store)
+        _serve(LabelServer(loop, port), out.parent, browser)
+        say(f"{len(store.latest)} rows answered or skipped, in {out}", quiet)
+        say(f"next: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
+        loop.wait()  # compiled code in a thread does not survive the end of the interpreter
+    finally:
+        store.close()
+        if store.problem:
+            say(f"note: {store.problem}", quiet)
+
+
+def _serve(server: "LabelServer", folder: Path, browser: bool) -> None:
+    """Print the address, open it, and answer requests until Ctrl+C."""
     print(server.url, flush=True)
     if browser:
         import webbrowser
 
-        webbrowser.open(server.url)
+        webbrowser.open(server.write_opener(folder).as_uri())
     try:
         server.serve()
     except KeyboardInterrupt:
-        say(f"{len(store.latest())} rows answered or skipped, in {out}", quiet)
-        say(f"next: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
-    loop.wait()  # compiled code in a thread does not survive the end of the interpreter
+        pass
+    finally:
+        server.remove_opener()
+
+
+def _read_rubric(path: Path) -> str:
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    if len(text) > _MOST_RUBRIC:
+        raise typer.BadParameter(
+            f"{path} has {len(text):,} characters: the page shows up to {_MOST_RUBRIC:,}", param_hint="--rubric"
+        )
+    return text.strip()
+
+
+def _one_line(name: str, option: str) -> str:
+    from fewlabel.active.answers import one_line
+
+    if name != one_line(name) or not name:
+        raise typer.BadParameter(f"{name!r} is not a name on one line, without spaces around it", param_hint=option)
+    return name
 
 
 def _task(
@@ -79,8 +133,6 @@ def _task(
     reading: Reading,
     column: "LabelColumn | None",
     more: list[str],
-    random_share: float,
-    seed: int,
 ) -> "Task":
     import numpy as np
 
@@ -100,11 +152,8 @@ def _task(
             "no row is labeled yet: name at least two possible answers, for instance --class yes --class no",
             param_hint="--class",
         )
-    odd = [name for name in names if name != " ".join(name.split()) or not name]
-    if odd:
-        raise typer.BadParameter(
-            f"{odd[0]!r} is not a name on one line, without spaces around it", param_hint="--class"
-        )
+    for name in names:
+        _one_line(name, "--class")
     codes = np.full(len(rows.keys), -1)
     if column is not None:
         position = np.array([names.index(str(name)) for name in known])
@@ -117,7 +166,5 @@ def _task(
         classes=names,
         codes=codes,
         positive=positive,
-        random_share=random_share,
         dayfirst=reading.day_first,
-        seed=seed,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fewlabel.cli.options import Debug, Quiet, Seed, TableFile, unfold
-from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, writable_file
+from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say
 
@@ -58,9 +58,8 @@ def next_rows(
     """
     from fewlabel.active.answers import answer_sheet
 
+    keep_inputs([out], [table, *(reading.answers or ())])
     keep_answers(out)
-    if out.resolve() == table.resolve():
-        raise typer.BadParameter("it is the table itself: name another file", param_hint="--out")
     rows = read_rows(table, reading, new_target=True)
     column = read_some_labels(reading, rows)
     for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else ["no row is labeled"])]:

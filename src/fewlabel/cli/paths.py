@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +54,30 @@ def _require_writable(path: Path, folder: Path) -> None:
         raise typer.BadParameter(f"{path} cannot be written: choose another place")
 
 
-def keep_answers(path: Path) -> None:
-    """Wrong use if a file that is about to be written has answers in its column `label`: they are somebody's work."""
-    from fewlabel.active.answers import LABEL, ROW, read_answers
-    from fewlabel.files import column_names, has_rows
+def keep_inputs(written: Iterable[Path], read: Sequence[Path]) -> None:
+    """Wrong use if a command would write over a file that it reads, under this name or another."""
+    for target in written:
+        for source in read:
+            if target.exists() and target.samefile(source):
+                raise typer.BadParameter(
+                    f"{target} is read by this command, and would be written over: name another place",
+                    param_hint="--out",
+                )
 
-    if not path.exists() or path.stat().st_size == 0 or not {ROW, LABEL} <= {str(name) for name in column_names(path)}:
+
+def keep_answers(path: Path) -> None:
+    """Wrong use if a file that is about to be written is no answer sheet, or has answers: somebody's work."""
+    from fewlabel.active.answers import LABEL, ROW, answer_columns, read_answers
+    from fewlabel.files import has_rows
+
+    if not path.exists() or path.stat().st_size == 0:
         return
+    if not {ROW, LABEL} <= answer_columns(path).keys():
+        raise typer.BadParameter(
+            f"{path} is not a sheet of rows to label, with the columns {ROW} and {LABEL}, and would be lost: rename "
+            "it, or name another place",
+            param_hint="--out",
+        )
     n_answers = len(read_answers(path)) if has_rows(path) else 0  # none if every row of the table had a label
     if n_answers:
         raise typer.BadParameter(

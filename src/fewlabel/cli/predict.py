@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from fewlabel.cli.options import Debug, Decimal, Encoding, Quiet, TableFiles
-from fewlabel.cli.paths import check_result_file, drift_file, require_column, write_json
+from fewlabel.cli.paths import check_result_file, drift_file, keep_inputs, require_column, write_json
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
 
@@ -91,8 +91,7 @@ def predict(
         return
     table = _only_table(tables, engine)
     check_result_file(out)
-    if out is not None and out.resolve() == table.resolve():
-        raise typer.BadParameter("it is the table itself: name another file", param_hint="--out")
+    keep_inputs([path for path in (out, drift) if path is not None], [model, table])
     from fewlabel.cli.results import Results, result_writer
     from fewlabel.tables import Drift
     from fewlabel.threads import map_ahead

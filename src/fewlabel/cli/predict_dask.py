@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from fewlabel.cli.cluster import cluster_client, require_dask
-from fewlabel.cli.paths import writable_folder
+from fewlabel.cli.paths import keep_inputs, writable_folder
 from fewlabel.cli.predict import check_table, load_model, score_file
 from fewlabel.cli.results import result_writer
 from fewlabel.cli.terminal import progress, say
@@ -34,11 +34,7 @@ def predict_files(
     if twice is not None:
         raise typer.BadParameter(f"two tables are called {twice}, and so would be their results: score them apart")
     results = [out / f"{stem}.parquet" for stem in stems]
-    for table, result in zip(tables, results):
-        if table.resolve() == result.resolve():
-            raise typer.BadParameter(
-                f"{table} would be replaced by its result: name another folder", param_hint="--out"
-            )
+    keep_inputs(results, tables)
     writable_folder(out)
     fitted = load_model(model)
     check_table(fitted, tables[0], keep, form["encoding"], quiet)

@@ -22,7 +22,8 @@ _LEAST_FOR_FORECAST = 30  # labels: with fewer, the slope of the curve is mostly
 _GAIN = 0.01
 _SHORT = 0.1  # from the AUC to the lower end of its interval
 _MANY = 3  # times the labels so far: more than this for +.01 is a reason to stop
-_N_ROUNDS, _ANY_ERROR = 4, 1e6  # of the reasons: an order of the columns does not need more
+_N_ROUNDS = 4  # of the reasons: marking the strongest columns does not need more
+_ANY_ERROR = 1e6
 
 
 class Point(NamedTuple):
@@ -45,7 +46,9 @@ class Progress:
     """
 
     def __init__(self, task: "Task", model: AutoClassifier, probability: np.ndarray) -> None:
-        self._task, self._model, self.probability = task, model, probability
+        self._task = task
+        self._model = model
+        self.probability = probability
         self.history: list[Point] = []
         self.curve: LearningCurve | None = None
         self._contributions: dict[int, dict[str, float]] = {}
@@ -57,23 +60,21 @@ class Progress:
 
     def score(self, row: int) -> dict[str, Any]:
         """The class to find, or the most probable one of several, and its probability."""
-        names, values = self._task.classes, self.probability[row]
-        named = names.index(self._task.positive) if self._task.positive in names and len(names) == 2 else None
-        best = int(values.argmax()) if named is None else named
-        return {"label": names[best], "probability": round(float(values[best]), 4)}
+        names = self._task.classes
+        values = self.probability[row]
+        code = int(values.argmax())
+        if self._task.positive in names and len(names) == 2:
+            code = names.index(self._task.positive)
+        return {"label": names[code], "probability": round(float(values[code]), 4)}
 
     def contributions(self, encoder: TableEncoder, features: np.ndarray, row: int) -> dict[str, float]:
         """How much each column moves the score of a row, in either direction, away from those of other rows."""
         if row not in self._contributions:
-            found = explain_by_sampling(
-                encoder,
-                self._model,
-                features[row : row + 1],
-                reference_rows(features),
-                max_rounds=_N_ROUNDS,
-                tol=_ANY_ERROR,
+            one_row = features[row : row + 1]
+            reasons = explain_by_sampling(
+                encoder, self._model, one_row, reference_rows(features), max_rounds=_N_ROUNDS, tol=_ANY_ERROR
             )
-            self._contributions[row] = found.contributions.iloc[0].abs().to_dict()
+            self._contributions[row] = reasons.contributions.iloc[0].abs().to_dict()
         return self._contributions[row]
 
 
@@ -112,30 +113,38 @@ def fit_model(
     model = AutoClassifier(list(task.portfolio), n_repeats=1, random_state=task.seed).fit(features, known)
     probability = np.zeros((len(features), len(task.classes)))
     probability[:, model.classes_] = model.predict_proba(features)
-    found = Progress(task, model, probability)
+    progress = Progress(task, model, probability)
     if counts[counts >= _LEAST_OF_CLASS].min() >= _LEAST_FOR_CURVE:
-        codes = np.where(known < 0, -1, np.searchsorted(model.classes_, known))
-        found.curve = learning_curve(model, Rows(features, codes, model.classes_))
-    found.history = [] if before is None else list(before.history)
-    if not found.history and found.curve is not None:  # a new session: what fewer labels would have given
-        found.history = _points(found.curve)[:-1]
-    found.history.append(_measure(model, known, order, draws))
-    return found
+        positions = np.where(known >= 0, np.searchsorted(model.classes_, known), -1)
+        progress.curve = learning_curve(model, Rows(features, positions, model.classes_))
+    if before is not None:
+        progress.history = list(before.history)
+    elif progress.curve is not None:  # a new session: what fewer labels would have given
+        progress.history = _points(progress.curve)[:-1]
+    progress.history.append(_measure(model, known, order, draws))
+    return progress
 
 
 def _points(curve: LearningCurve) -> list[Point]:
-    found = zip(curve.labels, *(np.clip(values, 0, 1).tolist() for values in (curve.scores, curve.low, curve.high)))
-    return [Point(int(labels), auc, low, high, False) for labels, auc, low, high in found]
+    points = []
+    for labels, *scores in zip(curve.labels, curve.scores, curve.low, curve.high):
+        auc, low, high = np.clip(scores, 0, 1).tolist()
+        points.append(Point(int(labels), auc, low, high, False))
+    return points
 
 
 def _measure(model: AutoClassifier, known: np.ndarray, order: list[int], draws: "list[Entry]") -> Point:
     """The AUC of the ensemble out of fold: for all rows of the table if enough rows were drawn at random."""
-    place, random, chance = np.full(len(known), -1), np.zeros(len(known), dtype=bool), np.full(len(known), np.nan)
-    for position, (row, draw) in enumerate(zip(order, draws)):
-        place[row], random[row], chance[row] = position, draw.how == RANDOM, float(draw.probability)
-    n_labels, found = int((known >= 0).sum()), auc_of_table(model, known, place, random, chance)
-    if found is not None:
-        return Point(n_labels, found.auc, found.low, found.high, True)
+    place = np.full(len(known), -1)
+    random = np.zeros(len(known), dtype=bool)
+    chance = np.full(len(known), np.nan)
+    place[order] = np.arange(len(order))
+    random[order] = [draw.how == RANDOM for draw in draws]
+    chance[order] = [draw.chance for draw in draws]
+    n_labels = int((known >= 0).sum())
+    interval = auc_of_table(model, known, place, random, chance)
+    if interval is not None:
+        return Point(n_labels, interval.auc, interval.low, interval.high, True)
     board = model.leaderboard_.set_index("method").loc["AutoClassifier"]
     return Point(n_labels, float(board["score"]), float(board["low"]), float(board["high"]), False)
 

@@ -136,7 +136,7 @@ def write_card(summary: dict[str, Any], model: TableClassifier, path: str | os.P
         "Model description/Training data": f"{data['rows']} rows, {data['labeled']} of them labeled ({labels}).",
         "Evaluation": f"{summary['headline']['text']} {summary['good_for']}",
         "Intended use": found["text"] if found else "The class with the highest probability is predicted.",
-        "Limitations": "\n".join(f"- {_inert(note)}" for note in summary["notes"]) or "None found in the table.",
+        "Limitations": "\n".join(f"- {note}" for note in summary["notes"]) or "None found in the table.",
         "How to use": f"```\n{summary['command']}\n```",
     }
     card.add(**{name: _inert(text) if name != "How to use" else text for name, text in sections.items()})

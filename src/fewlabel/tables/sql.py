@@ -54,47 +54,57 @@ def scorecard_sql(
     negative, positive = (_text(name) for name in model.names_of([0, 1]))
     # In the order of the model's own sum, so that the last bit is the same.
     steps = "\n      + ".join(["0.0", *(_case(term) for term in terms), _number(booster.offset_)])
-    ranks, score, last = "", "fewlabel_sum", "summed"
+    own = _own_prefix(model)
+    ranks, score, last = "", f"{own}_sum", "summed"
     if isinstance(estimator, AutoClassifier):
-        ranks, score, last = _rank_steps(estimator, booster.ranks)
-    total = f"{_number(start - scale * booster.offset_)} + {_number(scale)} * fewlabel_sum"
+        ranks, score, last = _rank_steps(estimator, booster.ranks, own)
+    total = f"{_number(start - scale * booster.offset_)} + {_number(scale)} * {own}_sum"
     if whole:
         total = _whole_points(terms, scale, start)
-    # A table may have a column called score: only names that start with fewlabel_ are used on the way.
+    # A table may have a column called score: only names that start with `own` are used on the way.
     return f"""-- Scorecard made by fewlabel. The last four columns of the result:
 --   points: {points:g} points double the odds; {base:g} points are even odds
 --   score, probability, label: as written by `fewlabel predict`
 WITH summed AS MATERIALIZED (
   SELECT t.*,
       {steps}
-      AS fewlabel_sum
+      AS {own}_sum
   FROM {_name(table)} AS t
 ){ranks},
 scored AS MATERIALIZED (
-  SELECT *, {score} AS fewlabel_score FROM {last}
+  SELECT *, {score} AS {own}_score FROM {last}
 )
 SELECT *,
   {total} AS points,
-  fewlabel_score AS score,
-  1.0 / (1.0 + EXP(-({_number(slope)} * fewlabel_score + {_number(intercept)}))) AS probability,
-  CASE WHEN fewlabel_score > {_number(cut)} THEN {positive} ELSE {negative} END AS label
+  {own}_score AS score,
+  1.0 / (1.0 + EXP(-({_number(slope)} * {own}_score + {_number(intercept)}))) AS probability,
+  CASE WHEN {own}_score > {_number(cut)} THEN {positive} ELSE {negative} END AS label
 FROM scored;
 """
 
 
-def _rank_steps(estimator: AutoClassifier, ranks: Ranks) -> tuple[str, str, str]:
+def _own_prefix(model: Any) -> str:
+    """What no column of the table starts with: a table may hold the result of an earlier statement."""
+    encoder = model.encoder_
+    names = [str(name).casefold() for name in (*encoder.columns_, *encoder.dropped_, model.target_)]
+    prefix = "fewlabel"
+    while any(name.startswith(prefix) for name in names):
+        prefix += "_"
+    return prefix
+
+
+def _rank_steps(estimator: AutoClassifier, ranks: Ranks, own: str) -> tuple[str, str, str]:
     """From the sum to the score of an AutoClassifier: steps of the statement, the score, and where it is found."""
     [weight] = estimator.ensemble_weights_.values()
-    rank = _rank(ranks.scores, ranks.ranks)
+    rank = _rank(ranks.scores, ranks.ranks, f"{own}_sum")
     low, high = _number(RANK_EDGE), _number(1 - RANK_EDGE)
-    limited = (
-        f"CASE WHEN fewlabel_rank < {low} THEN {low} WHEN fewlabel_rank > {high} THEN {high} ELSE fewlabel_rank END"
-    )
+    value = f"{own}_rank"
+    limited = f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
     steps = (
-        f",\nranked AS MATERIALIZED (\n  SELECT *, {_number(weight)} * ({rank}) AS fewlabel_rank FROM summed\n),\n"
-        f"limited AS MATERIALIZED (\n  SELECT *, {limited} AS fewlabel_limited FROM ranked\n)"
+        f",\nranked AS MATERIALIZED (\n  SELECT *, {_number(weight)} * ({rank}) AS {value} FROM summed\n),\n"
+        f"limited AS MATERIALIZED (\n  SELECT *, {limited} AS {own}_limited FROM ranked\n)"
     )
-    return steps, f"LN(fewlabel_limited / (1.0 - fewlabel_limited)) + {_number(estimator.offset_)}", "limited"
+    return steps, f"LN({own}_limited / (1.0 - {own}_limited)) + {_number(estimator.offset_)}", "limited"
 
 
 def _whole_points(terms: Sequence[Term], scale: float, start: float) -> str:
@@ -148,26 +158,25 @@ def _case(term: Term, table: str = "t") -> str:
     return f"CASE {' '.join(arms)} ELSE {_number(term.values[len(term.edges)])} END"
 
 
-def _rank(values: np.ndarray, ranks: np.ndarray) -> str:
-    """The rank of `fewlabel_sum` among the reference scores, interpolated, as a tree of comparisons."""
+def _rank(values: np.ndarray, ranks: np.ndarray, total: str) -> str:
+    """The rank of the column `total` among the reference scores, interpolated, as a tree of comparisons."""
     first, last, width = _number(values[0]), _number(values[-1]), _number(values[-1] - values[0] + 1e-300)
-    above, below = f"(fewlabel_sum - {last})", f"({first} - fewlabel_sum)"
+    above, below = f"({total} - {last})", f"({first} - {total})"
     high = f"{_number(ranks[-1])} + {_number(1 - ranks[-1])} * ({above} / ({width} + {above}))"
     low = f"{_number(ranks[0])} - {_number(ranks[0])} * ({below} / ({width} + {below}))"
-    inside = _number(ranks[0]) if len(values) == 1 else _tree(values, ranks, 1, len(values) - 1)
-    return f"CASE WHEN fewlabel_sum < {first} THEN {low} WHEN fewlabel_sum > {last} THEN {high} ELSE {inside} END"
+    inside = _number(ranks[0]) if len(values) == 1 else _tree(values, ranks, total, 1, len(values) - 1)
+    return f"CASE WHEN {total} < {first} THEN {low} WHEN {total} > {last} THEN {high} ELSE {inside} END"
 
 
-def _tree(values: np.ndarray, ranks: np.ndarray, low: int, high: int) -> str:
+def _tree(values: np.ndarray, ranks: np.ndarray, total: str, low: int, high: int) -> str:
     """Interpolation on the pieces that end at `values[low]` to `values[high]`."""
     if low == high:
         start, width = _number(values[low - 1]), _number(values[low] - values[low - 1])
-        return (
-            f"{_number(ranks[low - 1])} + (fewlabel_sum - {start}) / {width} * {_number(ranks[low] - ranks[low - 1])}"
-        )
+        return f"{_number(ranks[low - 1])} + ({total} - {start}) / {width} * {_number(ranks[low] - ranks[low - 1])}"
     middle = (low + high) // 2
-    left, right = _tree(values, ranks, low, middle), _tree(values, ranks, middle + 1, high)
-    return f"CASE WHEN fewlabel_sum <= {_number(values[middle])} THEN {left} ELSE {right} END"
+    left = _tree(values, ranks, total, low, middle)
+    right = _tree(values, ranks, total, middle + 1, high)
+    return f"CASE WHEN {total} <= {_number(values[middle])} THEN {left} ELSE {right} END"
 
 
 def _number(value: Any) -> str:

@@ -4,20 +4,27 @@ const at = (id) => document.getElementById(id);
 const tab = sessionStorage.tab ||= crypto.getRandomValues(new Uint32Array(4)).join("-");
 const KEYS = "123456789";
 const FIRST = 12; // values that are shown at once
-let classes = [], current = null, busy = false, all = false, timer = 0;
+const WAIT = "The next row is loading: this key was not taken.";
+let classes = [];
+let rows = []; // not answered yet; the first one is shown
+let outbox = JSON.parse(sessionStorage.outbox || "[]"); // answers that the server may not have yet, the oldest first
+let sending = false;
+let shown = null; // key of the row that is shown
+let all = false;
+let timer = 0;
 
 function make(name, text, kind) {
-  const found = document.createElement(name);
-  if (text !== undefined) found.textContent = text;
-  if (kind) found.className = kind;
-  return found;
+  const element = document.createElement(name);
+  if (text !== undefined) element.textContent = text;
+  if (kind) element.className = kind;
+  return element;
 }
 
 function drawn(name, attributes, text) {
-  const found = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) found.setAttribute(key, value);
-  if (text !== undefined) found.textContent = text;
-  return found;
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
 }
 
 async function post(path, given) {
@@ -26,68 +33,110 @@ async function post(path, given) {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ tab, ...given }),
   });
-  if (!response.ok && response.status !== 409) throw new Error(await response.text());
-  return response.json();
+  if (response.ok || response.status === 409) return response.json();
+  if (response.status === 507) throw new Error((await response.json()).message);
+  throw new Error(`The server refused a request: ${await response.text()}.`);
 }
 
-// An answer is sent again until the server has it: it may be restarting. It stores no answer twice.
+// Answers are sent one after the other, each again until the server has it: it may be restarting, or its disk be full.
+// They also wait in the session of the tab, which outlives a reload. The server stores no answer twice.
 async function send(path, given) {
-  if (busy) return;
-  setBusy(true);
-  for (let pause = 200; ; pause = Math.min(2 * pause, 3000)) {
+  outbox.push({ path, given });
+  keepOutbox();
+  if (!sending) await sendAll();
+}
+
+async function sendAll() {
+  sending = true;
+  let pause = 200;
+  while (outbox.length) {
+    const { path, given } = outbox[0];
     try {
       const found = await post(path, given);
-      setBusy(false);
-      show(found);
-      return;
+      outbox.shift();
+      keepOutbox();
+      pause = 200;
+      receive(found);
     } catch (error) {
-      at("message").textContent = "The server does not answer; trying again. Is fewlabel label still running?";
+      const text = error instanceof TypeError
+        ? "The server does not answer. Is fewlabel label still running?" : error.message;
+      at("message").textContent = `${text} ${outbox.length} not saved yet; trying again.`;
       await new Promise((done) => setTimeout(done, pause));
+      pause = Math.min(2 * pause, 3000);
     }
   }
+  sending = false;
+  showState();
 }
 
-function setBusy(value) {
-  busy = value;
-  document.body.dataset.busy = value ? "yes" : "no";
+function keepOutbox() {
+  sessionStorage.outbox = JSON.stringify(outbox);
+  showState();
+}
+
+function showState() {
+  document.body.dataset.busy = outbox.length ? "yes" : "no";
+  at("saving").textContent = outbox.length ? `Saving ${outbox.length} …` : "";
+}
+
+// The row to answer; none while an undo is on its way, which brings back another.
+function currentRow() {
+  return outbox.some(({ path }) => path === "undo") ? undefined : rows[0];
 }
 
 function answer(label) {
-  if (!current) return;
-  const { key, how, probability } = current;
-  send("answer", { key, label, how, probability, note: at("note").value });
+  const row = currentRow();
+  if (!row) {
+    if (outbox.length) at("message").textContent = WAIT;
+    return;
+  }
+  const { key, how, probability } = row;
+  const note = at("note").value;
+  rows.shift();
+  send("answer", { key, label, how, probability, note });
+  showRow();
 }
 
-function show(found) {
+function undo() {
+  send("undo", {});
+  showRow();
+}
+
+function receive(found) {
+  const sent = new Set(outbox.map(({ given }) => given.key));
+  const held = found.row ? [found.row, ...found.ahead] : [];
+  rows = held.filter((row) => !sent.has(row.key));
   at("message").textContent = found.message || found.progress.problem;
-  if (!current || !found.row || current.key !== found.row.key) {
-    at("note").value = "";
-    all = false;
-  }
-  current = found.row;
-  document.body.dataset.row = current ? current.key : "";
   showRow();
   showProgress(found.progress);
 }
 
 function showRow() {
-  at("question").textContent = current ? `Row ${current.number}` : "Every row is answered or skipped.";
-  for (const button of [...at("answers").children, at("skip")]) button.disabled = !current;
+  const row = currentRow();
+  if (!row || row.key !== shown) {
+    at("note").value = "";
+    all = false;
+  }
+  shown = row ? row.key : null;
+  document.body.dataset.row = row ? row.key : "";
+  const nothing = outbox.length ? "Loading …" : "Every row is answered or skipped.";
+  at("question").textContent = row ? `Row ${row.number}` : nothing;
+  for (const button of [...at("answers").children, at("skip")]) button.disabled = !row;
   at("values").replaceChildren();
+  at("why").textContent = row ? row.why : "";
+  at("score").hidden = !(row && row.score);
+  at("legend").hidden = !(row && row.score);
   at("more").hidden = true;
-  at("why").textContent = current ? current.why : "";
-  at("score").textContent = current && current.score
-    ? `Model: probability of ${current.score.label} ${current.score.probability.toFixed(2)}` : "";
-  if (!current) return;
-  const shown = all ? current.values : current.values.slice(0, FIRST);
-  for (const { column, value, weight } of shown) {
+  if (!row) return;
+  if (row.score) at("score").textContent = `Model: probability of ${row.score.label} ${row.score.probability.toFixed(2)}`;
+  const values = all ? row.values : row.values.slice(0, FIRST);
+  for (const { column, value, weight } of values) {
     const line = make("div", undefined, weight >= 0.5 ? "matters" : "");
     line.append(make("dt", column), value === "" ? make("dd", "missing", "empty") : make("dd", value));
     at("values").append(line);
   }
-  const hidden = current.values.length - shown.length;
+  const hidden = row.values.length - values.length;
   at("more").hidden = hidden === 0;
-  at("legend").hidden = !current.score;
   at("more").textContent = `${hidden} more values`;
 }
 
@@ -105,20 +154,21 @@ function showProgress(progress) {
   at("forecast").textContent = progress.text;
   at("stop").textContent = progress.stop;
   at("classes").replaceChildren(...Object.entries(progress.counts).map(([name, n]) => make("li", `${name}: ${n}`)));
+  const labelers = Object.entries(progress.labelers);
+  const named = labelers.filter(([name]) => name).length ? labelers : [];
+  at("labelers").replaceChildren(...named.map(([name, n]) => make("li", `${name || "no name"}: ${n} answers`)));
+  at("labelers").hidden = !named.length;
   at("file").textContent = `Every answer is saved at once in ${progress.file}`;
   clearTimeout(timer);
   if (progress.fitting) timer = setTimeout(refresh, 1000);
 }
 
 async function refresh() {
-  if (busy) return;
+  if (outbox.length) return;
   try {
     const found = await post("next", {});
-    if (!busy && found.row && current && found.row.key === current.key) {
-      const typed = at("note").value;
-      show(found);
-      at("note").value = typed;
-    }
+    // An answer may have been given meanwhile: its response brings what is newer.
+    if (!outbox.length && found.row && found.row.key === shown) receive(found);
   } catch (error) { /* the next answer says so */ }
 }
 
@@ -152,24 +202,28 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" || event.key === "Escape") at("note").blur();
     return;
   }
+  if (event.repeat) return; // a key that is held down would answer rows that nobody has read
   const key = event.key.toLowerCase(), number = KEYS.indexOf(key);
   if (number >= 0 && number < classes.length) answer(classes[number]);
   else if (key === "s") answer(null);
-  else if (key === "u") send("undo", {});
+  else if (key === "u") undo();
   else if (key === "n") at("note").focus();
   else return;
   event.preventDefault();
 });
 
 at("skip").addEventListener("click", () => answer(null));
-at("undo").addEventListener("click", () => send("undo", {}));
+at("undo").addEventListener("click", undo);
 at("more").addEventListener("click", () => { all = true; showRow(); });
+addEventListener("beforeunload", (event) => { if (outbox.length) event.preventDefault(); });
 
 async function start() {
   const found = await post("start", {});
   classes = found.classes;
   document.title = `${found.target}: label rows`;
   at("title").textContent = `${found.title}: ${found.target}`;
+  at("rubric").hidden = !found.rubric;
+  at("rubric-text").textContent = found.rubric;
   at("answers").replaceChildren(...classes.map((name, k) => {
     const button = make("button");
     button.type = "button";
@@ -178,7 +232,7 @@ async function start() {
     button.addEventListener("click", () => answer(name));
     return button;
   }));
-  show(found);
-  setBusy(false);
+  receive(found);
+  await sendAll(); // what a reload interrupted
 }
 start().catch((error) => { at("message").textContent = `The page could not be loaded: ${error.message}`; });
