@@ -8,7 +8,8 @@ from importlib import import_module
 __version__ = "0.1.0"
 UNLABELED = -1
 
-_ESTIMATORS = {
+# Where each estimator is. Model files name classes of this list, and no others.
+ESTIMATORS = {
     "AssembleClassifier": "fewlabel.boosting",
     "AutoClassifier": "fewlabel.auto",
     "BalancedMultiviewClassifier": "fewlabel.multiview",
@@ -98,7 +99,7 @@ _MODULES = (
     "wrappers",
 )
 _EXTRAS = ("dask",)  # modules that need a package which may not be installed: not imported by `import *`
-_HOME = {**_ESTIMATORS, **_SPLITTERS, **_STRATEGIES, **_FUNCTIONS}
+_HOME = {**ESTIMATORS, **_SPLITTERS, **_STRATEGIES, **_FUNCTIONS}
 
 __all__ = ["UNLABELED", "all_estimators", *_HOME, *_MODULES]  # noqa: PLE0604
 
@@ -117,7 +118,7 @@ def all_estimators() -> list[tuple[str, type]]:
     >>> "PNUAUCBoostClassifier" in dict(fewlabel.all_estimators())
     True
     """
-    return [(name, getattr(import_module(module), name)) for name, module in sorted(_ESTIMATORS.items())]
+    return [(name, getattr(import_module(module), name)) for name, module in sorted(ESTIMATORS.items())]
 
 
 def __getattr__(name):

@@ -15,8 +15,8 @@ from fewlabel.parts.columns import (
     TextNumberColumn,
 )
 from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClasses, PolynomialKernel
-from fewlabel.parts.learned import Opaque, formula_of
-from fewlabel.parts.model import Classes, Evidence, FittedModel, Sigmoids, Softmax
+from fewlabel.parts.learned import Opaque, formula_of, model_of
+from fewlabel.parts.model import Classes, Evidence, FittedModel, Shares, Sigmoids, Softmax
 from fewlabel.parts.nearest import Neighbors, Paths, Spreading
 from fewlabel.parts.numbers import Chain, Linear, LogOdds, Ranks, Select, WeightedSum
 from fewlabel.parts.part import Encoder, Formula, Part
@@ -34,7 +34,7 @@ KINDS = {
         *(GaussianBayes, GaussianKernel, PolynomialKernel, PairsOfClasses),
         *(Neighbors, Paths, Spreading),
         *(Trees, SymmetricTrees, Steps),
-        *(FittedModel, Sigmoids, Softmax, Classes, Evidence),
+        *(FittedModel, Sigmoids, Softmax, Shares, Classes, Evidence),
     )
 }
 
@@ -66,6 +66,7 @@ __all__ = [
     "PolynomialKernel",
     "Ranks",
     "Select",
+    "Shares",
     "Sigmoids",
     "Smooth",
     "Softmax",
@@ -78,4 +79,5 @@ __all__ = [
     "Trees",
     "WeightedSum",
     "formula_of",
+    "model_of",
 ]

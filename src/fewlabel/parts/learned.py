@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClasses, PolynomialKernel
+from fewlabel.parts.model import Classes, FittedModel, Shares, Sigmoids, Softmax
 from fewlabel.parts.nearest import Neighbors, Paths, Spreading
 from fewlabel.parts.numbers import Chain, Linear, Select
 from fewlabel.parts.part import Formula
@@ -59,13 +60,46 @@ def formula_of(estimator, n_outputs):
         The decision function, or the probability of the positive class or of each class if there is none; of a booster
         of other libraries the sum of its trees. `Opaque` where the estimator has no formula.
     """
-    convert = _CONVERTERS.get(type(estimator).__name__)
-    formula = None if convert is None else convert(estimator)
+    formula = _formula(estimator)
     if formula is None:
         return Opaque(estimator, int(estimator.n_features_in_), n_outputs)
     if n_outputs == 1 and formula.n_outputs == 2:  # probabilities of both classes
         return Chain([formula, Select(np.array([1]), 2)])
     return formula
+
+
+def model_of(estimator):
+    """A fitted classifier of another library that predicts the same; None if it has no formula or no probabilities.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    FittedModel or None
+    """
+    name = type(estimator).__name__
+    formula = _formula(estimator) if name in _SHARES + _LOGISTIC else None
+    if formula is None:
+        return None
+    classes = Classes.of(estimator.classes_)
+    n_classes = len(classes.names)
+    if name in _SHARES:
+        if formula.n_outputs == 1:  # a forest adds up both classes, and their sum need not be 1
+            formula = _forest(estimator, all_classes=True)
+        return FittedModel(formula, Shares(n_classes), classes, None)
+    if n_classes > 2:
+        return FittedModel(formula, Softmax(1.0, n_classes), classes, None)
+    return FittedModel(formula, Sigmoids(np.zeros(1), np.ones(1), np.zeros(1)), classes, 1)
+
+
+def _formula(estimator):
+    """The formula of an estimator of a library that is known; None for others."""
+    convert = _CONVERTERS.get(type(estimator).__name__)
+    if convert is None or type(estimator).__module__.split(".")[0] not in _LIBRARIES:
+        return None
+    return convert(estimator)
 
 
 def _linear(model):
@@ -113,10 +147,10 @@ def _support_vectors(model):
     return Chain([kernel, Linear(coef, _floats(model.intercept_)), PairsOfClasses(n_classes)])
 
 
-def _forest(model):
+def _forest(model, all_classes=False):
     if model.n_outputs_ != 1:
         return None
-    binary = len(model.classes_) == 2
+    binary = len(model.classes_) == 2 and not all_classes
     trees = [_nodes(one.tree_, one.tree_.value[:, 0, 1 if binary else 0 :]) for one in model.estimators_]
     start = np.zeros(1 if binary else len(model.classes_))
     return Trees.join(trees, model.n_features_in_, start, divisor=len(trees), single_values=True)
@@ -369,6 +403,19 @@ def _spreading(model):
     )
 
 
+_LIBRARIES = ("catboost", "fewlabel", "lightgbm", "sklearn", "xgboost")
+# Classifiers whose formula gives probabilities, and those whose probabilities are the sigmoid or softmax of it.
+_SHARES = (
+    "DecisionTreeClassifier",
+    "ExtraTreesClassifier",
+    "GaussianNB",
+    "KNeighborsClassifier",
+    "RandomForestClassifier",
+)
+_LOGISTIC = (
+    *("CatBoostClassifier", "HistGradientBoostingClassifier", "LGBMClassifier"),
+    *("LinearDiscriminantAnalysis", "LogisticRegression", "XGBClassifier"),
+)
 _CONVERTERS = {
     "CatBoostClassifier": _catboost,
     "DecisionTreeClassifier": _decision_tree,

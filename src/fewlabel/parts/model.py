@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fewlabel.parts.part import Encoder, Floats, Formula, Ints, Json, Part, Table, Texts
+from fewlabel.text import short
 from fewlabel.thread_limits import one_thread
 
 BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
@@ -91,6 +92,31 @@ class Softmax(Part):
 
 
 @dataclass(frozen=True, eq=False)
+class Shares(Part):
+    """Scores that are probabilities already, one per class.
+
+    Attributes
+    ----------
+    n_inputs : int
+        Number of classes.
+    """
+
+    kind: ClassVar[str] = "shares"
+    n_inputs: int
+
+    def check(self):
+        self.require(self.n_inputs > 1, "it is for two classes or more")
+
+    def decisions(self, scores):
+        """The scores."""
+        return scores
+
+    def probabilities(self, decision):
+        """Probability of each class."""
+        return decision
+
+
+@dataclass(frozen=True, eq=False)
 class Classes(Part):
     """The classes, in their order.
 
@@ -157,7 +183,7 @@ class FittedModel(Part):
     ----------
     score : Formula
         Numbers to one score (two classes: higher means more likely positive) or one per class.
-    link : Sigmoids or Softmax
+    link : Sigmoids, Softmax or Shares
         Scores to decision function and probabilities.
     classes : Classes
         Sorted.
@@ -180,7 +206,7 @@ class FittedModel(Part):
 
     kind: ClassVar[str] = "model"
     score: Formula
-    link: Sigmoids | Softmax
+    link: Sigmoids | Softmax | Shares
     classes: Classes
     positive: int | None
     encoder: Encoder | None = None
@@ -238,7 +264,14 @@ class FittedModel(Part):
 
     def features(self, X: Any) -> np.ndarray:
         """The numbers of each row."""
-        return np.asarray(X, dtype=np.float64) if self.encoder is None else self.encoder(X)
+        if self.encoder is not None:
+            return self.encoder(X)
+        if self.names is not None and list(getattr(X, "columns", self.names)) != self.names:
+            raise ValueError(f"the columns are not those of the fit, in their order: {short(', '.join(self.names))}")
+        features = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        if np.isinf(features).any():
+            raise ValueError("a number is infinite: replace it, or use NaN for a missing value")
+        return features
 
     def scores_of(self, features: np.ndarray) -> np.ndarray:
         """Score of each encoded row, one column per output, before the offset; in blocks, each with one thread."""

@@ -9,6 +9,7 @@ from fewlabel.parts.nearest import nearest_rows
 from fewlabel.parts.part import Floats, Formula, Ints, Table
 
 SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
+_MOST_COLUMNS = 100_000
 LEAST_WEIGHT = 1e-12  # of a neighbor, so that the weights of a row do not sum to 0
 
 
@@ -83,6 +84,8 @@ class Beside(Formula):
     def check(self):
         self.require(self.blocks, "it has no blocks")
         self.require(len({block.n_inputs for block in self.blocks}) == 1, "its blocks differ in their inputs")
+        # A file can name one array in many blocks: rows must not become much larger than it.
+        self.require(self.n_outputs <= _MOST_COLUMNS, f"it has more than {_MOST_COLUMNS} outputs")
 
     @property
     def n_inputs(self):
