@@ -1,9 +1,8 @@
 """Signed model files: only those with the key can write one that is accepted."""
 
 import pytest
-from sklearn.linear_model import LogisticRegression
 
-from fewlabel import load, save
+from fewlabel import LinearAUCClassifier, load, save
 from fewlabel.exceptions import UntrustedFileError
 
 KEY = b"0123456789abcdef"
@@ -11,8 +10,8 @@ KEY = b"0123456789abcdef"
 
 @pytest.fixture
 def signed(tmp_path):
-    path = tmp_path / "model.skops"
-    model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    path = tmp_path / "model.fewlabel"
+    model = LinearAUCClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     save(model, path, key=KEY)
     return path
 
@@ -45,7 +44,7 @@ def load_written(content, path):
 
 def test_a_changed_signed_file_is_not_parsed(signed, monkeypatch):
     signed.write_bytes(b"x" + signed.read_bytes()[1:])
-    monkeypatch.setattr("fewlabel.persistence._save.inspect", None)
+    monkeypatch.setattr("fewlabel.persistence._save.unpack", None)
     with pytest.raises(UntrustedFileError, match="another key"):
         load(signed, key=KEY)
 
@@ -55,4 +54,4 @@ def test_keys_that_do_not_serve(key, error, signed):
     with pytest.raises(error, match="token_bytes"):
         load(signed, key=key)
     with pytest.raises(error, match="token_bytes"):
-        save(LogisticRegression(), signed, key=key)
+        save(LinearAUCClassifier(), signed, key=key)

@@ -129,7 +129,26 @@ class Stream:
         if isinstance(rows, dict):
             arrays = (rows["data"], rows["indices"], rows["indptr"])
             stream.buffered = sparse.csr_array(arrays, shape=tuple(rows["shape"]))
+        stream.check()
         return stream
+
+    def check(self):
+        """Raise a ValueError if the state, which may come from a file, would lead a kernel out of its arrays."""
+        counts = [self.seen, self.n_buffered]
+        n_buffered = int(self.n_buffered.sum())
+        rows = np.empty((0, len(self.w))) if self.buffered is None else self.buffered
+        sound = (
+            all(count.dtype == np.int64 and count.shape == (2,) and (count >= 0).all() for count in counts)
+            and rows.shape == (n_buffered, len(self.w))
+            and (self.solver == "oam-inf" or self.n_buffered.max() <= self.buffer_size)
+            and self.w.dtype == self.tally.dtype == np.float64
+            and self.w.ndim == 1
+            and self.tally.shape == (3,)
+        )
+        if not sound:
+            raise ValueError("the state of the stream is damaged: fit the model again")
+        if sparse.issparse(rows):
+            rows.check_format(full_check=True)
 
     def forget_rows(self):
         """Empty the buffers before a new pass."""

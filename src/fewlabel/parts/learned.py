@@ -310,7 +310,7 @@ def _linear_ranker(model):
 
 def _kernel_ranker(model):
     coef = _floats(model.coef_)
-    if model.basis == "linear":
+    if getattr(model, "basis", "linear") == "linear":
         return _linear_ranker(model)
     if not isinstance(model.components_, np.ndarray):  # sparse
         return None
@@ -426,8 +426,8 @@ _CONVERTERS = {
     "LGBMClassifier": _lightgbm,
     "LabelSpreadingClassifier": _spreading,
     "LeastSquaresAUCClassifier": _kernel_ranker,
-    "LinearAUCClassifier": _linear_ranker,
-    "LinearAUCClassifierCV": _linear_ranker,
+    "LinearAUCClassifier": _kernel_ranker,
+    "LinearAUCClassifierCV": _kernel_ranker,
     "LinearDiscriminantAnalysis": _linear,
     "LinearPUClassifier": _linear_ranker,
     "LinearSVC": _linear,
@@ -437,7 +437,6 @@ _CONVERTERS = {
     "PUAdaBoostClassifier": _stumps,
     "PathNeighborsClassifier": _paths,
     "RandomForestClassifier": _forest,
-    "RankBoostClassifier": _stumps,
     "RidgeClassifier": _linear,
     "SVC": _support_vectors,
     "TreeAUCBoostClassifier": _tree_booster,

@@ -97,7 +97,7 @@ class Trees(Formula):
         self.require(self.children.shape == (2, n_nodes), "there are not two children per node")
         self.require(self.value.shape == (n_nodes, len(self.start)), "there is not one value per node and output")
         self.require(self.n_outputs > 0, "it has no outputs")
-        self.require(self.divisor > 0, "the divisor is not positive")
+        self.require(0 < self.divisor < 2**31, "the divisor is not a number of trees")
         self.require_indices("roots", n_nodes)
         self.require_indices("feature", self.n_inputs)
         is_leaf = self.children == NO_CHILD

@@ -1,5 +1,8 @@
 """Both formats, until `AutoClassifier` and `TableClassifier` hold a FittedModel."""
 
+import os
+from typing import Any
+
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.persistence import _save
 from fewlabel.persistence._old import load_old, save_old
@@ -8,19 +11,19 @@ from fewlabel.persistence.archive import OldFormatError
 _OLD = ("AutoClassifier", "TableClassifier", "TableEncoder")
 
 
-def save(model, path, *, key=None, set_id=None):
-    ours = type(model).__module__.startswith("fewlabel.")
-    if ours and (hasattr(model, "model_") or type(model).__name__ not in _OLD):
-        return _save.save(model, path, key=key, set_id=set_id)
-    return save_old(model, path, key=key)
+def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None, set_id: str | None = None) -> None:
+    if type(model).__name__ in _OLD and not hasattr(model, "model_"):
+        save_old(model, path, key=key)
+    else:
+        _save.save(model, path, key=key, set_id=set_id)
 
 
-def load(path, *, trusted=(), key=None):
+def load(path: str | os.PathLike, *, key: bytes | None = None) -> Any:
     try:
         return _save.load(path, key=key)
     except UntrustedFileError as error:
         if isinstance(error.__cause__, OldFormatError):
-            return load_old(path, trusted=trusted, key=key)
+            return load_old(path, key=key)
         raise
 
 

@@ -105,8 +105,9 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     document = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{DOCUMENT} is not a document of fewlabel")
-    if document.get("version") != VERSION:
-        raise ValueError(f"the format has version {document.get('version')!r}, and this fewlabel reads {VERSION}")
+    version = document.get("version")
+    if type(version) is not int or version != VERSION:
+        raise ValueError(f"the format has version {version!r}, and this fewlabel reads {VERSION}: upgrade fewlabel")
     about = document.get("arrays")
     if not isinstance(about, dict) or about.keys() != members.keys():
         raise ValueError("the arrays of the archive are not those that the document names")

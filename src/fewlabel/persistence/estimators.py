@@ -2,7 +2,7 @@
 
 Classes come from the closed list of the library. Values are numbers, texts, lists, tuples, dicts, arrays, parts and
 estimators of fewlabel, each other kind with a tag. What a file holds is checked like the input of a user: parameters by
-their constraints, attributes by `_check_loaded` where compiled code uses them.
+their constraints, attributes by the formula that they make up or by `_check_loaded`, where compiled code uses them.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import fewlabel
-from fewlabel.parts import FittedModel, Part, model_of
+from fewlabel.parts import FittedModel, Part, formula_of, model_of
 from fewlabel.persistence.archive import Arrays
 from fewlabel.persistence.records import DEEPEST, named_array, read_float, read_part, write_float, write_part
 
@@ -107,8 +107,9 @@ def read_estimator(value: dict[str, Any], arrays: dict[str, np.ndarray], depth: 
         raise ValueError(f"{wrong[0]!r} is not what a fit learns")
     model.__setstate__({**vars(model), **fitted})
     _check_columns(model)
-    if fitted and hasattr(model, "_check_loaded"):
-        model._check_loaded()
+    if fitted:
+        formula_of(model, 1)  # parts check the arrays that compiled code uses
+        getattr(model, "_check_loaded", lambda: None)()
     return model
 
 
