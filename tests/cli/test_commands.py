@@ -290,9 +290,7 @@ def test_a_model_that_is_not_ours_or_not_whole(kind, table, capsys):
         content = open("model.skops", "rb").read()  # noqa: SIM115
         open("model.skops", "wb").write(content[: len(content) // 2])  # noqa: SIM115
     elif kind == "other":
-        from sklearn.linear_model import LogisticRegression
-
-        fewlabel.save(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), "model.skops")
+        fewlabel.save(fewlabel.LinearAUCClassifier().fit([[0.0], [1.0]], [0, 1]), "model.skops")
     else:
         write("model.skops", "hello" if kind == "text" else "")
     assert run(["predict", "model.skops", "rows.csv", "--out", "x.csv"]) == 1

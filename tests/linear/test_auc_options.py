@@ -191,7 +191,7 @@ def test_own_duals_make_the_certificate_of_oam_tight():
     met = [(max(p, n), min(p, n), i, j) for i, p in enumerate(positives) for j, n in enumerate(negatives)]
     *_, (w, duals) = reference.sdcd(rows, positive, alpha, [i * len(negatives) + j for *_, i, j in sorted(met)])
     np.testing.assert_allclose(model.coef_[0], w, atol=1e-9)
-    value, at = Stream.resume(model._stream).dual_point(k)
+    value, at = Stream.resume(model._stream, X.shape[1]).dual_point(k)
     share = at[0] / w[0]  # the best multiple of the variables
     assert value == pytest.approx(reference.dual(share * duals, rows, positive, alpha, False))
     assert share * duals.max() <= 1 + 1e-12

@@ -72,6 +72,39 @@ def formulas():
     return {formula.kind: formula for formula in found}
 
 
+def columns():
+    """Columns of every kind."""
+    grams = ["ate", "lat", "new"]
+    found = [
+        parts.NumberColumn("amount", "1.234,5"),
+        parts.BooleanColumn("member"),
+        parts.DateColumn("since", hours=True),
+        parts.CategoryColumn("city", ["Graz", "Lima", "Oslo"], missing=True, drop_first=False),
+        parts.TextColumn("note", grams, np.ones(3), np.eye(3, 2, dtype=np.float32), 2, 1.5),
+        parts.TextNumberColumn("code"),
+        parts.TextDateColumn("day", "%d.%m.%Y", hours=False),
+    ]
+    names = [column.name for column in found]
+    n_outputs = sum(column.n_outputs for column in found)
+    features = [f"f{k}" for k in range(n_outputs)]
+    dropped = {"row": "looks like an identifier"}
+    return parts.Columns(found, features, [*names, "row"], named=True, dropped=dropped, profile={})
+
+
+def cells(n_rows=5):
+    """A table for them."""
+    one = {
+        "amount": "1.000,5",
+        "member": True,
+        "since": "2024-02-03 04:05:06",
+        "city": "Oslo",
+        "note": "late again",
+        "code": "12",
+        "day": "31.12.2024",
+    }
+    return {name: [value] * (n_rows - 1) + [None] for name, value in one.items()}
+
+
 def model_around(formula):
     """A model whose scores come from a formula over three columns without gaps."""
     fill = parts.FillAndScale(np.zeros(3), np.empty(0, dtype=np.int64), np.zeros(3), np.ones(3))
@@ -92,4 +125,19 @@ def models():
     three = parts.Classes([1, 2, 3], "int")
     found["softmax"] = parts.FittedModel(formulas()["select"], parts.Softmax(2.0, 3), three, None)
     found["shares"] = parts.FittedModel(formulas()["gaussian-bayes"], parts.Shares(3), three, None)
+    encoder = columns()
+    fill = parts.FillAndScale(
+        *(np.zeros(encoder.n_outputs), np.empty(0, dtype=np.int64)), *np.ones((2, encoder.n_outputs))
+    )
+    score = parts.Chain([fill, parts.Linear(np.ones((1, encoder.n_outputs)), np.zeros(1))])
+    classes = parts.Classes([False, True], "bool")
+    link = parts.Sigmoids(np.zeros(1), np.ones(1), np.zeros(1))
+    found["columns"] = parts.FittedModel(score, link, classes, 0, encoder=encoder, cut=0.5, prior=0.2)
     return found
+
+
+def rows_of(model):
+    """Rows that a model of these can predict."""
+    if model.encoder is not None:
+        return cells()
+    return table() if model.names else np.nan_to_num(table())

@@ -348,10 +348,15 @@ class LinearAUCClassifier(LinearRanker):
                 "or solver='oam-seq'"
             )
 
+    def _check_loaded(self):
+        """Raise a ValueError if the state of a stream is damaged."""
+        if hasattr(self, "_stream"):
+            self._open_stream(1, self.coef_.shape[1])
+
     def _open_stream(self, n_pairs, n_features):
         """The stream of the last call, or a new one."""
         if hasattr(self, "_stream"):
-            return Stream.resume(self._stream)
+            return Stream.resume(self._stream, n_features)
         # A fit that does not continue another has dropped its coefficients.
         if hasattr(self, "coef_"):
             raise ValueError("this model was saved without the state of its stream: fit a new model")

@@ -119,7 +119,7 @@ class Stream:
         return {**vars(self), "buffered": buffered}
 
     @classmethod
-    def resume(cls, state):
+    def resume(cls, state, n_features):
         """Make a stream that goes on where another one was."""
         stream = cls.__new__(cls)
         for name, value in state.items():
@@ -129,20 +129,20 @@ class Stream:
         if isinstance(rows, dict):
             arrays = (rows["data"], rows["indices"], rows["indptr"])
             stream.buffered = sparse.csr_array(arrays, shape=tuple(rows["shape"]))
-        stream.check()
+        stream.check(n_features)
         return stream
 
-    def check(self):
+    def check(self, n_features):
         """Raise a ValueError if the state, which may come from a file, would lead a kernel out of its arrays."""
         counts = [self.seen, self.n_buffered]
         n_buffered = int(self.n_buffered.sum())
-        rows = np.empty((0, len(self.w))) if self.buffered is None else self.buffered
+        rows = np.empty((0, n_features)) if self.buffered is None else self.buffered
         sound = (
             all(count.dtype == np.int64 and count.shape == (2,) and (count >= 0).all() for count in counts)
-            and rows.shape == (n_buffered, len(self.w))
+            and rows.shape == (n_buffered, n_features)
             and (self.solver == "oam-inf" or self.n_buffered.max() <= self.buffer_size)
             and self.w.dtype == self.tally.dtype == np.float64
-            and self.w.ndim == 1
+            and self.w.shape == (n_features,)
             and self.tally.shape == (3,)
         )
         if not sound:
