@@ -37,6 +37,7 @@ def choose_columns(chosen, n_columns, names=None, *, parameter):
         raise ValueError(
             f"{parameter} is {chosen!r}: expected a list of columns, by name or position, or a mask of all columns"
         )
+    # An empty list would be one of floats.
     chosen = np.asarray(chosen, dtype=None if len(chosen) else np.intp)
     if chosen.dtype == bool:
         if len(chosen) != n_columns:
@@ -77,10 +78,12 @@ def choose_views(views, n_columns, names=None, *, least=1):
     """
     if len(views) < least:
         raise ValueError(f"views holds {len(views)} view(s): give {least} or more, each a list of columns")
-    positions = [choose_columns(view, n_columns, names, parameter=f"view {v}") for v, view in enumerate(views)]
-    for v, view in enumerate(positions):
-        if len(view) == 0:
+    positions = []
+    for v, view in enumerate(views):
+        columns = choose_columns(view, n_columns, names, parameter=f"view {v}")
+        if len(columns) == 0:
             raise ValueError(f"view {v} is empty: give one column or more")
+        positions.append(columns)
     return positions
 
 
@@ -103,7 +106,7 @@ def choose_nominal(chosen, table, *, parameter, by_type):
     """
     n_columns = table.shape[1]
     if isinstance(chosen, str):
-        return np.array([not by_type(table.iloc[:, j]) for j in range(n_columns)], dtype=bool)
+        return np.array([not by_type(column) for _, column in table.items()], dtype=bool)
     mask = np.zeros(n_columns, dtype=bool)
     mask[choose_columns(chosen, n_columns, table.columns, parameter=parameter)] = True
     return mask
@@ -139,9 +142,11 @@ def read_table(estimator, X, *, reset):
                 "required"
             )
         return table
-    array = X if hasattr(X, "toarray") or hasattr(X, "dtype") else np.asarray(X, dtype=object)
-    text = not hasattr(array, "toarray") and array.dtype.kind in "OU" and not _all_numbers(array)
-    dtype = object if text else np.float64
+    dtype = np.float64
+    if not hasattr(X, "toarray"):
+        values = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
+        if values.dtype.kind in "OU" and not _all_numbers(values):
+            dtype = object
     array = validate_data(
         estimator, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan", ensure_min_samples=least
     )
@@ -176,6 +181,7 @@ def as_numbers(column, *, parameter):
 def _all_numbers(array):
     try:
         np.where(pd.isna(array), np.nan, array).astype(np.float64)
-    except ValueError:  # text; other things are a TypeError, as they are for scikit-learn
+    # Text; other things are a TypeError, as they are for scikit-learn.
+    except ValueError:
         return False
     return True

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-_LINE, _MISSING = "#0072B2", "#D55E00"  # distinguishable for color-blind readers
+# Distinguishable for color-blind readers.
+_LINE = "#0072B2"
+_MISSING = "#D55E00"
 
 
 def plot_shape_functions(
@@ -48,7 +50,7 @@ def plot_shape_functions(
     >>> len(figure.axes)
     4
     """
-    functions = _chosen(_by_importance(model), columns, max_columns)
+    functions = _choose(_by_importance(model), columns, max_columns)
     if axes is None:
         figure, axes = _new_panels(len(functions))
     else:
@@ -139,14 +141,15 @@ def check_points(model: Any, points: float, base: float) -> tuple[float, float]:
         raise ValueError(
             f"points={points!r} should be greater than 0: it is the number of points that doubles the odds, e.g. 20"
         )
-    slope, intercept = (float(c) for c in model.calibration_)
+    slope, intercept = map(float, model.calibration_)
     if not slope > 0:
         raise ValueError(
             f"the model's calibrated slope is {slope:g}: its scores do not increase with the odds on the labeled "
             "rows, so points would not correspond to odds. Fit it on more labeled rows"
         )
     factor = float(points / np.log(2))
-    return factor * slope, base + factor * (slope * float(model.offset_) + intercept)
+    log_odds = slope * float(model.offset_) + intercept
+    return factor * slope, base + factor * log_odds
 
 
 def contributions(model: Any, X: Any) -> np.ndarray:
@@ -208,7 +211,7 @@ def _remedy(model):
     return "pass a fitted stump booster such as PNUAUCBoostClassifier"
 
 
-def _chosen(functions, columns, max_columns):
+def _choose(functions, columns, max_columns):
     if columns is None:
         if max_columns < 1:
             raise ValueError(f"max_columns={max_columns!r} should be at least 1")
@@ -227,8 +230,10 @@ def _find(functions, wanted):
     for function in functions:
         if wanted == (function.name if isinstance(wanted, str) else function.column):
             return function
-    used = ", ".join(repr(f.name) for f in functions[:10]) + (", ..." if len(functions) > 10 else "")
-    raise ValueError(f"the model does not use column {wanted!r}: choose from {used or 'none'}")
+    used = [repr(function.name) for function in functions[:10]]
+    if len(functions) > 10:
+        used.append("...")
+    raise ValueError(f"the model does not use column {wanted!r}: choose from {', '.join(used) or 'none'}")
 
 
 def _new_panels(n):
@@ -285,7 +290,9 @@ def plot_range(edges):
     """
     if len(edges) == 0:
         return 0.0, 1.0
-    first, last = float(edges[0]), float(edges[-1])
+    first = float(edges[0])
+    last = float(edges[-1])
+    # An eighth of the range; of a single cut, of its size.
     room = (last - first) / 8 or abs(first) / 8 or 1.0
     return first - room, last + room
 
@@ -309,15 +316,16 @@ def step_intervals(edges: Any, values: Any, missing: float) -> Iterator[tuple[fl
     bounds = [-np.inf, *edges[edges < np.inf], np.inf]
     texts = _texts(bounds)
     for k in range(len(bounds) - 1):
-        closing = ")" if bounds[k + 1] == np.inf else "]"
-        yield bounds[k], bounds[k + 1], f"({texts[k]}, {texts[k + 1]}{closing}", float(values[k])
+        high = bounds[k + 1]
+        closing = ")" if high == np.inf else "]"
+        yield bounds[k], high, f"({texts[k]}, {texts[k + 1]}{closing}", float(values[k])
     yield np.nan, np.nan, "missing", float(missing)
 
 
 def _texts(bounds):
     """The bounds with six digits, or as many as make them distinct."""
     for digits in range(6, 17):
-        texts = [f"{b:.{digits}g}" for b in bounds]
+        texts = [f"{bound:.{digits}g}" for bound in bounds]
         if len(set(texts)) == len(bounds):
             return texts
-    return [repr(float(b)) for b in bounds]
+    return [repr(float(bound)) for bound in bounds]

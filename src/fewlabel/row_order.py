@@ -19,13 +19,15 @@ def row_hashes(X: np.ndarray) -> np.ndarray:
     ndarray of shape (n_rows,), uint64
     """
     n_rows, n_columns = X.shape
-    found = np.empty(n_rows, dtype=np.uint64)
+    hashes = np.empty(n_rows, dtype=np.uint64)
     for start in range(0, n_rows, _BLOCK):
-        block = X[start : start + _BLOCK] + 0.0  # -0.0 becomes 0.0
-        block[np.isnan(block)] = np.nan  # of the many bit patterns of NaN one
-        columns, indptr = np.tile(np.arange(n_columns), len(block)), np.arange(len(block) + 1) * n_columns
-        found[start : start + _BLOCK] = points.hashes(block.ravel().view(np.uint64), columns, indptr)
-    return found
+        # Equal values need equal bits: -0.0 becomes 0.0, and NaN one of its many patterns.
+        block = X[start : start + _BLOCK] + 0.0
+        block[np.isnan(block)] = np.nan
+        columns = np.tile(np.arange(n_columns), len(block))
+        indptr = np.arange(len(block) + 1) * n_columns
+        hashes[start : start + _BLOCK] = points.hashes(block.ravel().view(np.uint64), columns, indptr)
+    return hashes
 
 
 def value_order(X: np.ndarray, *others: np.ndarray | None) -> np.ndarray:

@@ -20,7 +20,7 @@ def printable(text: object) -> str:
     a\\x1b[31mb
     """
     joined = re.sub(r"[\t\n\r]", " ", str(text))
-    return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], joined)
+    return _UNPRINTABLE.sub(lambda match: ascii(match.group())[1:-1], joined)
 
 
 def without_formula(text: str) -> str:
@@ -58,8 +58,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str | None:
     'outcome'
     """
     by_lower = {other.lower(): other for other in names}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[near[0]] if near else None
 
 
 def distinct(names: Iterable[str]) -> list[str]:
@@ -72,7 +72,8 @@ def distinct(names: Iterable[str]) -> list[str]:
     ['a', 'b', 'a.1']
     """
     names = list(names)
-    taken, found = set(names), []
+    taken = set(names)
+    result = []
     counts: dict[str, int] = {}
     for name in names:
         count = counts.get(name, 0)
@@ -82,5 +83,5 @@ def distinct(names: Iterable[str]) -> list[str]:
             unique = f"{name}.{count}"
             count += 1
         taken.add(unique)
-        found.append(unique)
-    return found
+        result.append(unique)
+    return result

@@ -23,7 +23,7 @@ def _controller():
 
 @functools.lru_cache(maxsize=1)
 def _find_libraries(n_modules):
-    """The libraries of the process, which are looked for again when a module was imported that may have brought one."""
+    """The libraries of the process, for a number of imported modules: the next one may bring a library."""
     return ThreadpoolController()
 
 

@@ -58,11 +58,13 @@ def map_ahead(work, items, n_jobs=None):
     if n_threads == 1:
         yield from map(work, items)
         return
-    pool, waiting = ThreadPoolExecutor(n_threads), deque()
+    pool = ThreadPoolExecutor(n_threads)
+    waiting: deque = deque()
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
-            if len(waiting) > n_threads:  # one more than threads, so that none has to wait for the caller
+            # One more than threads, so that none has to wait for the caller.
+            if len(waiting) > n_threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
@@ -98,7 +100,10 @@ class RowThreads:
 
     def n_ranges(self, n_rows, n_columns=1):
         """Number of ranges that `over_rows` works on: one for each thread that has enough work."""
-        return 1 if self.n_threads == 1 else max(1, min(self.n_threads, n_columns * n_rows // _CELLS_PER_THREAD))
+        if self.n_threads == 1:
+            return 1
+        n_cells = n_columns * n_rows
+        return max(1, min(self.n_threads, n_cells // _CELLS_PER_THREAD))
 
     def over_rows(self, work, n_rows, n_columns=1):
         """Call ``work(start, stop)`` on ranges that cover the rows, and return the sum of the results."""
@@ -106,8 +111,8 @@ class RowThreads:
         if n_ranges == 1:
             return work(0, n_rows)
         edges = [n_rows * t // n_ranges for t in range(n_ranges + 1)]
-        first, *others = self.map(lambda ends: work(*ends), pairwise(edges))
+        total, *others = self.map(lambda ends: work(*ends), pairwise(edges))
         for other in others:
             if other is not None:
-                first += other
-        return first
+                total += other
+        return total

@@ -46,7 +46,9 @@ def keep_filters():
 
 def caller_level():
     """Level of the first line outside fewlabel, as `stacklevel` of ``warnings.warn``: the line that the user wrote."""
-    frame, level = sys._getframe(1), 1
+    frame = sys._getframe(1)
+    level = 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "fewlabel":
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level += 1
     return level

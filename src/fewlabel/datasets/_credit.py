@@ -86,43 +86,6 @@ def make_multiview_credit(
     >>> [int((views == v).sum()) for v in range(4)]
     [12, 10, 8, 6]
     """
-    _check(n_samples, imbalance, overlap, missing, labeled)
-    rng = own_stream(random_state, "make_multiview_credit")
-    loadings = [_loadings(d, rng) for d in n_features]
-    order = rng.permutation(sum(n_features) + n_nuisance)
-    n_default = max(1, round(n_samples / (imbalance + 1)))
-    true = np.zeros(n_samples, dtype=np.int64)
-    true[rng.permutation(n_samples)[:n_default]] = 1
-    common = rng.normal(size=n_samples)
-    blocks = []
-    for weights in loadings:
-        a = np.sqrt(overlap) * common + np.sqrt(1 - overlap) * rng.normal(size=n_samples) + separation * true
-        b = 0.5 * (a**2 - 1) + rng.normal(scale=0.3, size=n_samples)
-        factors = np.column_stack([a, b, rng.normal(size=n_samples)])
-        blocks.append(factors @ weights + noise * rng.normal(size=(n_samples, weights.shape[1])))
-    blocks.append(rng.normal(size=(n_samples, n_nuisance)))
-    X = np.hstack(blocks)[:, order]
-    views = np.repeat([*range(len(n_features)), -1], [*n_features, n_nuisance])[order]
-    X[rng.uniform(size=X.shape) < missing] = np.nan
-    results = [X, _label(true, labeled, n_default, rng)]
-    return tuple(results + [true] * bool(return_true) + [views] * bool(return_views))
-
-
-def _loadings(n_columns, rng):
-    """Weights of the three factors in each column, with a random sign; the first has the largest weight."""
-    weights = rng.uniform([[0.6], [0.2], [0.2]], [[1.0], [0.6], [0.6]], size=(3, n_columns))
-    return weights * rng.choice([-1.0, 1.0], size=n_columns)
-
-
-def _label(true, labeled, n_default, rng):
-    n_positive = min(max(1, round(labeled * n_default / len(true))), n_default)
-    y = np.full(len(true), UNLABELED)
-    for code, count in ((1, n_positive), (0, labeled - n_positive)):
-        y[rng.choice(np.flatnonzero(true == code), count, replace=False)] = code
-    return y
-
-
-def _check(n_samples, imbalance, overlap, missing, labeled):
     if not isinstance(n_samples, numbers.Integral) or n_samples < 2:
         raise ValueError(f"n_samples={n_samples!r} should be a number of rows, at least 2")
     if not imbalance >= 1:
@@ -131,3 +94,37 @@ def _check(n_samples, imbalance, overlap, missing, labeled):
         raise ValueError(f"overlap={overlap!r} and missing={missing!r} should be shares between 0 and 1")
     if not isinstance(labeled, numbers.Integral) or not 2 <= labeled <= n_samples:
         raise ValueError(f"labeled={labeled!r} should be a number of rows, 2 to n_samples={n_samples}")
+    rng = own_stream(random_state, "make_multiview_credit")
+    loadings = [_loadings(n_columns, rng) for n_columns in n_features]
+    order = rng.permutation(sum(n_features) + n_nuisance)
+    n_default = max(1, round(n_samples / (imbalance + 1)))
+    true = np.zeros(n_samples, dtype=np.int64)
+    true[rng.permutation(n_samples)[:n_default]] = 1
+    common = rng.normal(size=n_samples)
+    blocks = []
+    for weights in loadings:
+        # Shares of the variance of 1: `overlap` is common to all views.
+        a = np.sqrt(overlap) * common + np.sqrt(1 - overlap) * rng.normal(size=n_samples) + separation * true
+        b = 0.5 * (a**2 - 1) + rng.normal(scale=0.3, size=n_samples)
+        factors = np.column_stack([a, b, rng.normal(size=n_samples)])
+        blocks.append(factors @ weights + noise * rng.normal(size=(n_samples, weights.shape[1])))
+    blocks.append(rng.normal(size=(n_samples, n_nuisance)))
+    X = np.hstack(blocks)[:, order]
+    X[rng.uniform(size=X.shape) < missing] = np.nan
+    n_positive = min(max(1, round(labeled * n_default / n_samples)), n_default)
+    y = np.full(n_samples, UNLABELED)
+    for code, n_labeled in ((1, n_positive), (0, labeled - n_positive)):
+        y[rng.choice(np.flatnonzero(true == code), n_labeled, replace=False)] = code
+    results = [X, y]
+    if return_true:
+        results.append(true)
+    if return_views:
+        views = np.repeat([*range(len(n_features)), -1], [*n_features, n_nuisance])
+        results.append(views[order])
+    return tuple(results)
+
+
+def _loadings(n_columns, rng):
+    """Weights of the three factors in each column, with a random sign; the first has the largest weight."""
+    weights = rng.uniform([[0.6], [0.2], [0.2]], [[1.0], [0.6], [0.6]], size=(3, n_columns))
+    return weights * rng.choice([-1.0, 1.0], size=n_columns)

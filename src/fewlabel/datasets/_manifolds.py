@@ -111,11 +111,13 @@ def make_three_circles(
     >>> X.shape, [int((y_true == c).sum()) for c in range(3)], int((y != -1).sum())
     ((1203, 2), [401, 401, 401], 12)
     """
-    if not isinstance(n_samples, numbers.Integral) or n_samples < len(radii):
+    n_circles = len(radii)
+    if not isinstance(n_samples, numbers.Integral) or n_samples < n_circles:
         raise ValueError(f"n_samples={n_samples!r} should be an int, at least one row per circle")
     rng = own_stream(random_state, "make_three_circles")
-    sizes = n_samples // len(radii) + (np.arange(len(radii)) < n_samples % len(radii))
-    true = np.repeat(np.arange(len(radii)), sizes)
+    # The first circles have one row more if the rows cannot be distributed evenly.
+    sizes = n_samples // n_circles + (np.arange(n_circles) < n_samples % n_circles)
+    true = np.repeat(np.arange(n_circles), sizes)
     angle = np.concatenate([np.linspace(0, 2 * np.pi, size, endpoint=False) for size in sizes])
     X = np.asarray(radii, dtype=float)[true, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     X += rng.normal(scale=noise, size=X.shape)

@@ -4,11 +4,10 @@ from typing import Literal
 
 import numpy as np
 
+from fewlabel.checks import check_choice, check_share
 from fewlabel.labels import UNLABELED
 from fewlabel.random_streams import own_stream
 from fewlabel.types import Seed
-
-_SETTINGS = ("case-control", "censoring")
 
 
 def make_pu(
@@ -68,34 +67,37 @@ def make_pu(
     >>> int((y == 1).sum()), bool((y_true[y == 1] == 1).all())
     (50, True)
     """
-    if not 0 < prior < 1:
-        raise ValueError(f"prior={prior!r} should be a number between 0 and 1 (both excluded)")
-    if setting not in _SETTINGS:
-        raise ValueError(f"setting={setting!r} is not known: use one of {', '.join(map(repr, _SETTINGS))}")
+    check_share("prior", prior)
+    check_choice("setting", setting, ("case-control", "censoring"))
     if not 1 <= n_informative <= n_features:
         raise ValueError(f"n_informative={n_informative!r} should be an int from 1 to n_features={n_features!r}")
     rng = own_stream(random_state, "make_pu")
     apart = rng.normal(size=n_informative)
     apart *= separation / np.linalg.norm(apart)
     spread = rng.normal(size=(2, n_informative))  # half the distance between the two clusters of each class
-    n_positive = int(round(prior * n_samples))
-    n_labeled = int(round(labeled * n_positive)) if isinstance(labeled, float) else int(labeled)
+    n_positive = round(prior * n_samples)
+    n_labeled = round(labeled * n_positive) if isinstance(labeled, float) else int(labeled)
     if n_labeled < 1 or (setting == "censoring" and n_labeled > n_positive):
         raise ValueError(f"labeled={labeled!r} would label {n_labeled} of {n_positive} positives: raise or lower it")
     true = np.zeros(n_samples, dtype=int)
     true[rng.permutation(n_samples)[:n_positive]] = 1
     pool = np.flatnonzero(true)
     if setting == "case-control":
+        # With a bias the labeled positives are chosen from many more.
         n_pool = 20 * n_labeled if bias else n_labeled
-        true = np.r_[true, np.ones(n_pool, dtype=int)]
+        true = np.append(true, np.ones(n_pool, dtype=int))
         pool = np.arange(n_samples, len(true))
     X = rng.normal(size=(len(true), n_features))
     cluster = rng.choice([-1.0, 1.0], size=len(true))
     X[:, :n_informative] += np.outer(true, apart) + cluster[:, None] * spread[true]
-    ease = X[pool, :n_informative] @ (apart / max(np.linalg.norm(apart), 1e-300))
+    # With a separation of 0 no positive is easier than another.
+    direction = apart / max(np.linalg.norm(apart), 1e-300)
+    ease = X[pool, :n_informative] @ direction
     odds = np.exp(bias * (ease - ease.max()))
     chosen = rng.choice(pool, n_labeled, replace=False, p=odds / odds.sum())
     y = np.full(len(true), UNLABELED)
     y[chosen] = 1
-    keep = np.r_[np.arange(n_samples), np.sort(chosen)] if setting == "case-control" else np.arange(n_samples)
-    return (X[keep], y[keep], true[keep]) if return_true else (X[keep], y[keep])
+    rows = np.arange(n_samples)
+    if setting == "case-control":
+        rows = np.append(rows, np.sort(chosen))
+    return (X[rows], y[rows], true[rows]) if return_true else (X[rows], y[rows])

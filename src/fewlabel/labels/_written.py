@@ -29,8 +29,6 @@ _TRUTH = {"true": True, "false": False}
 _MOST = 8  # classes that a line names
 _SET_FLAGS = ("1", "true", "yes", "y", "t", "x")
 
-Wording = Callable[..., str]
-
 
 class LabelColumn(NamedTuple):
     """A label column and how it was read.
@@ -101,7 +99,7 @@ def read_column(
     merge_spellings: bool | None = None,
     text_file: bool = False,
     repeats: Any = None,
-    wording: Wording = python_wording,
+    wording: Callable[..., str] = python_wording,
 ) -> LabelColumn:
     """Read the label column of a table and say how it was read.
 
@@ -146,185 +144,199 @@ def read_column(
     """
     series = as_series(y)
     present = ~series.isna().to_numpy()
-    gate = _Gate(f"column {series.name!r}" if isinstance(series.name, str) else "y", wording)
     repeats = np.ones(len(series), dtype=np.int64) if repeats is None else np.asarray(repeats)
-    values = plain_values(series[present])
-    if values.dtype.kind == "f":  # whole numbers, of a column with gaps
-        values = values.astype(np.int64)
-    rows, written = pd.factorize(values)
-    counts = _sums(rows, repeats[present], len(written))
-    found = [_Value(w, w.strip() if isinstance(w, str) else w, n) for w, n in zip(written.tolist(), counts)]
+    cells = plain_values(series[present])
+    # Whole numbers, of a column with gaps.
+    if cells.dtype.kind == "f":
+        cells = cells.astype(np.int64)
+    value_of_cell, written = pd.factorize(cells)
+    counts = _sums(value_of_cell, repeats[present], len(written))
+    values = [_Value(w, w.strip() if isinstance(w, str) else w, n) for w, n in zip(written.tolist(), counts)]
 
-    empty = int(repeats[~present].sum()) + sum(v.rows for v in found if v.label == "")
-    marks = {EMPTY: empty} if empty else {}
-    classes = gate.without_marks([v for v in found if v.label != ""], unlabeled, marks, text_file)
+    n_empty = int(repeats[~present].sum()) + sum(value.rows for value in values if value.label == "")
+    marks = {EMPTY: n_empty} if n_empty else {}
+    gate = _Gate(f"column {series.name!r}" if isinstance(series.name, str) else "y", wording, marks)
+    classes = gate.without_marks([value for value in values if value.label != ""], unlabeled, text_file)
     classes = gate.spelled(classes, merge_spellings)
 
-    code_of, names = _numbered(classes)
+    names = sorted({value.label for value in classes})
+    position = {name: code for code, name in enumerate(names)}
+    code_of = {value.written: position[value.label] for value in classes}
     codes = np.full(len(series), UNLABELED, dtype=np.int64)
-    codes[present] = np.array([code_of.get(v.written, UNLABELED) for v in found], dtype=np.int64)[rows]
-    labels = Labels(names, codes, hidden_categories(series))
+    value_codes = [code_of.get(value.written, UNLABELED) for value in values]
+    codes[present] = np.array(value_codes, dtype=np.int64)[value_of_cell]
+    dtype = object if any(isinstance(name, str) for name in names) else None
+    labels = Labels(np.array(names, dtype=dtype), codes, hidden_categories(series))
     require_labels(labels)
-    per_class = dict(zip(names.tolist(), _sums(codes[codes >= 0], repeats[codes >= 0], len(names))))
-    chosen, why = _choose_positive(per_class, positive, negatives_unknown)
+    labeled = codes >= 0
+    counts = dict(zip(labels.classes.tolist(), _sums(codes[labeled], repeats[labeled], len(names))))
+    chosen, why = _choose_positive(counts, positive, negatives_unknown)
     if negatives_unknown:
-        labels, per_class = gate.positives_only(labels, per_class, chosen, marks)
-    return LabelColumn(labels, per_class, chosen, why, marks, gate.notes)
+        labels = _positives_only(labels, list(counts), chosen)
+        marks |= {str(name): n for name, n in counts.items() if name != chosen}
+        counts = {chosen: counts[chosen]}
+    return LabelColumn(labels, counts, chosen, why, marks, gate.notes)
 
 
 class _Gate:
     """The rules by which values mark unlabeled rows, are classes, or stop the reading."""
 
-    def __init__(self, name: str, wording: Wording) -> None:
-        self.name, self.wording = name, wording
-        self.notes: list[str] = []
+    def __init__(self, name, wording, marks):
+        self.name = name
+        self.wording = wording
+        self.marks = marks  # what marks unlabeled rows, and how many; rules add to it
+        self.notes = []
 
-    def without_marks(self, values: list[_Value], unlabeled, marks: dict[str, int], text_file: bool) -> list[_Value]:
+    def without_marks(self, values, unlabeled, text_file):
         """The values that are classes, as numbers or booleans if all are; the others are added to `marks`."""
-        if unlabeled is not None:
-            marked = self._chosen(values, [u for u in map(_key_of_mark, unlabeled) if u != ""])
+        is_given = unlabeled is not None
+        if is_given:
+            marked = self._chosen(values, [_key_of_mark(mark) for mark in unlabeled])
         else:
-            marked = [v for v in values if text_file and v.label in MISSING]
+            marked = [value for value in values if text_file and value.label in MISSING]
             if marked:
                 self.notes.append(
                     f"{_listed(marked)} is read as unlabeled; if it is a class: {self.wording(unlabeled=[])}"
                 )
-        marks |= {str(v.label): v.rows for v in marked}
-        classes = [v for v in values if v not in marked]
-        if unlabeled is None:
+        self.marks |= {str(value.label): value.rows for value in marked}
+        classes = [value for value in values if value not in marked]
+        if not is_given:
             self._stop_at_unknown(classes)
-        classes = self._typed(classes, text_file, asks=unlabeled is None)
-        if unlabeled is not None or not _are_numbers(classes):
+        classes = self._typed(classes, text_file, asks=not is_given)
+        if is_given or not _are_numbers(classes):
             return classes
         self._stop_at_codes_of_unknown(classes)
-        return self._without_minus_one(classes, marks)
+        return self._without_minus_one(classes)
 
-    def _chosen(self, values: list[_Value], wanted: list[str]) -> list[_Value]:
-        found = {_key_of_mark(v.label) for v in values}
+    def _chosen(self, values, wanted):
+        present = [_key_of_mark(value.label) for value in values]
         for mark in wanted:
-            if mark not in found:
+            # Empty cells are marks already.
+            if mark != "" and mark not in present:
                 raise LabelError(
                     f"no row of {self.name} holds {mark!r}, which should mark unlabeled rows: its values are "
-                    f"{show(v.label for v in values)}"
+                    f"{show(value.label for value in values)}"
                 )
-        return [v for v in values if _key_of_mark(v.label) in wanted]
+        return [value for value, key in zip(values, present) if key in wanted]
 
-    def _stop_at_unknown(self, values: list[_Value]) -> None:
-        texts = [v for v in values if isinstance(v.label, str)]
-        all_numbers = all(_NUMBER.fullmatch(v.label) for v in texts)
-        doubtful = [
-            v
-            for v in texts
-            if _UNKNOWN.fullmatch(v.label) or (not all_numbers and _key_of_mark(v.label) == str(UNLABELED))
-        ]
+    def _stop_at_unknown(self, values):
+        texts = [value for value in values if isinstance(value.label, str)]
+        all_numbers = all(_NUMBER.fullmatch(value.label) for value in texts)
+        doubtful = []
+        for value in texts:
+            # Beside texts, -1 is one too: it cannot be read as the mark of a column of numbers.
+            is_minus_one = not all_numbers and _key_of_mark(value.label) == str(UNLABELED)
+            if is_minus_one or _UNKNOWN.fullmatch(value.label):
+                doubtful.append(value)
         if doubtful:
             self._stop(f"{self.name} holds {_listed(doubtful)}", doubtful)
 
-    def _typed(self, values: list[_Value], text_file: bool, asks: bool) -> list[_Value]:
-        texts = [v.label for v in values]
-        if not values or not all(isinstance(t, str) for t in texts):
+    def _typed(self, values, text_file, asks):
+        texts = [value.label for value in values]
+        if not values or not all(isinstance(text, str) for text in texts):
             return values
-        if asks and all(_DATE.fullmatch(t) for t in texts):
+        if asks and all(map(_DATE.fullmatch, texts)):
             raise LabelError(
                 f"{self.name} holds dates, such as {texts[0]!r}, not classes: name another column. If each is a class: "
                 f"{self.wording(unlabeled=[])}"
             )
         if not text_file:
             return values
-        if all(_COMMA_NUMBER.fullmatch(t) for t in texts):
+        if all(map(_COMMA_NUMBER.fullmatch, texts)):
             raise LabelError(
                 f"{self.name} holds numbers with a decimal comma, such as {texts[0]!r}, not classes: write them as "
                 "whole numbers, or compare them with a threshold, first"
             )
-        if all(t.lower() in _TRUTH for t in texts):
-            return [v._replace(label=_TRUTH[v.label.lower()]) for v in values]
-        numbers = [v for v in values if _NUMBER.fullmatch(v.label)]
+        if all(text.lower() in _TRUTH for text in texts):
+            return [value._replace(label=_TRUTH[value.label.lower()]) for value in values]
+        numbers = [value for value in values if _NUMBER.fullmatch(value.label)]
         if len(numbers) == len(values):
-            return [v._replace(label=n) for v, n in zip(values, _whole(texts))]
-        others = [v for v in values if v not in numbers and v.label.lower() not in _TRUTH]
+            return [value._replace(label=number) for value, number in zip(values, _whole(texts))]
+        others = [value for value in values if value not in numbers and value.label.lower() not in _TRUTH]
         if asks and len(others) < len(values):
-            odd = min((others, [v for v in values if v not in others]), key=lambda some: sum(v.rows for v in some))
-            odd = odd or numbers  # booleans beside numbers
+            rest = [value for value in values if value not in others]
+            # The kind of fewer rows is in doubt; without texts, booleans are beside numbers.
+            odd = min(others, rest, key=lambda some: sum(value.rows for value in some)) or numbers
             self._stop(f"{self.name} mixes kinds of values: {_listed(values)}", odd)
         return values
 
-    def _stop_at_codes_of_unknown(self, values: list[_Value]) -> None:
-        others = [v.label for v in values if abs(v.label) not in _CODES_OF_UNKNOWN]
-        doubtful = [
-            v
-            for v in values
-            if abs(v.label) in _CODES_OF_UNKNOWN and others and abs(v.label) > 4 * max(1, *map(abs, others))
-        ]
+    def _stop_at_codes_of_unknown(self, values):
+        sizes = [abs(value.label) for value in values]
+        others = [size for size in sizes if size not in _CODES_OF_UNKNOWN]
+        if not others:
+            return
+        # Classes 1 to 9 are numbered; 9 beside 0 and 1 is a code.
+        largest = max(1, *others)
+        doubtful = [v for v, size in zip(values, sizes) if size in _CODES_OF_UNKNOWN and size > 4 * largest]
         if doubtful:
             self._stop(f"{self.name} holds {_listed(doubtful)}, a usual code of unknown values", doubtful)
 
-    def _without_minus_one(self, values: list[_Value], marks: dict[str, int]) -> list[_Value]:
+    def _without_minus_one(self, values):
         """The classes if -1 marks unlabeled rows; stop if it may be a class."""
-        minus = [v for v in values if v.label == UNLABELED]
-        classes = [v for v in values if v.label != UNLABELED]
+        minus = [value for value in values if value.label == UNLABELED]
         if not minus:
-            return classes
-        if marks:
-            self._stop(f"{self.name} holds -1 and also {' and '.join(map(_mark_name, marks))}", minus)
-        if len({v.label for v in classes}) == 1:
+            return values
+        classes = [value for value in values if value.label != UNLABELED]
+        if self.marks:
+            listed = " and ".join("empty cells" if mark == EMPTY else repr(mark) for mark in self.marks)
+            self._stop(f"{self.name} holds -1 and also {listed}", minus)
+        if len({value.label for value in classes}) == 1:
             self._stop(f"{self.name} holds only -1 and {classes[0].label}", minus)
-        marks[str(UNLABELED)] = sum(v.rows for v in minus)
+        self.marks[str(UNLABELED)] = sum(value.rows for value in minus)
         if classes:
             self.notes.append(f"-1 is read as unlabeled; if it is a class: {self.wording(unlabeled=[])}")
         return classes
 
-    def _stop(self, problem: str, doubtful: list[_Value]) -> None:
-        it, is_, marks = ("they", "are classes", "mark") if len(doubtful) > 1 else ("it", "is a class", "marks")
-        subject = it if len(doubtful) > 1 else str(doubtful[0].label)
-        typed = list(dict.fromkeys(v.label for v in doubtful))
+    def _stop(self, problem, doubtful):
+        labels = list(dict.fromkeys(value.label for value in doubtful))
+        as_class = f"{labels[0]} is a class"
+        as_mark = "it marks"
+        if len(doubtful) > 1:
+            as_class = "they are classes"
+            as_mark = "they mark"
         raise LabelError(
-            f"{problem}. If {subject} {is_}: {self.wording(unlabeled=[])}; if {it} {marks} unlabeled rows: "
-            f"{self.wording(unlabeled=typed)}"
+            f"{problem}. If {as_class}: {self.wording(unlabeled=[])}; if {as_mark} unlabeled rows: "
+            f"{self.wording(unlabeled=labels)}"
         )
 
-    def spelled(self, values: list[_Value], merge: bool | None) -> list[_Value]:
+    def spelled(self, values, merge):
         """One class for the spellings of it, or one for each."""
-        groups: dict[Any, list[_Value]] = {}
-        for v in values:
-            groups.setdefault(_spelling_key(v.label), []).append(v)
+        groups = {}
+        for value in values:
+            groups.setdefault(_spelling_key(value.label), []).append(value)
         several = [group for group in groups.values() if len(group) > 1 and isinstance(group[0].label, str)]
         if not several:
             return values
         if merge is None:
-            spellings = "; ".join(" and ".join(f"{v.written!r} ({v.rows})" for v in group) for group in several[:3])
+            listed = [" and ".join(f"{value.written!r} ({value.rows})" for value in group) for group in several[:3]]
             raise LabelError(
-                f"{self.name} holds several spellings: {spellings}. If they are one class: "
+                f"{self.name} holds several spellings: {'; '.join(listed)}. If they are one class: "
                 f"{self.wording(merge_spellings=True)}; if each is a class: {self.wording(merge_spellings=False)}"
             )
         if not merge:
-            return [v._replace(label=v.written) if isinstance(v.label, str) else v for v in values]
-        names = {key: max(group, key=lambda v: (v.rows, str(v.label))).label for key, group in groups.items()}
+            return [value._replace(label=value.written) if isinstance(value.label, str) else value for value in values]
         self.notes.append(f"{len(values)} spellings are read as {len(groups)} class(es)")
-        return [v._replace(label=names[_spelling_key(v.label)]) for v in values]
-
-    def positives_only(self, labels: Labels, counts: dict[Any, int], positive: Any, marks: dict[str, int]):
-        """The labels without those of the negatives, which become unlabeled."""
-        code = list(counts).index(positive)
-        others = {name: n for name, n in counts.items() if name != positive}
-        marks |= {str(name): n for name, n in others.items()}
-        hidden = tuple(others) if others else labels.hidden_classes
-        codes = np.where(labels.codes == code, 0, UNLABELED)
-        return Labels(labels.classes[code : code + 1], codes, hidden), {positive: counts[positive]}
+        merged = []
+        for value in values:
+            group = groups[_spelling_key(value.label)]
+            most_frequent = max(group, key=lambda spelling: (spelling.rows, str(spelling.label)))
+            merged.append(value._replace(label=most_frequent.label))
+        return merged
 
 
-def _sums(codes: np.ndarray, repeats: np.ndarray, n: int) -> list[int]:
+def _positives_only(labels, names, positive):
+    """The labels without those of the negatives, which become unlabeled."""
+    code = names.index(positive)
+    others = tuple(name for name in names if name != positive)
+    codes = np.where(labels.codes == code, 0, UNLABELED)
+    return Labels(labels.classes[code : code + 1], codes, others or labels.hidden_classes)
+
+
+def _sums(codes, repeats, n):
     return np.bincount(codes, repeats, minlength=n).astype(np.int64).tolist()
 
 
-def _numbered(classes: list[_Value]) -> tuple[dict[Any, int], np.ndarray]:
-    """Number of each written value's class, and the sorted classes."""
-    names = sorted({v.label for v in classes})
-    position = {name: k for k, name in enumerate(names)}
-    dtype = object if any(isinstance(name, str) for name in names) else None
-    return {v.written: position[v.label] for v in classes}, np.array(names, dtype=dtype)
-
-
-def _choose_positive(counts: dict[Any, int], positive: Any, is_flag: bool) -> tuple[Any, str]:
+def _choose_positive(counts, positive, is_flag):
     """The positive class and why; None with more than two classes."""
     names = list(counts)
     if positive is not None:
@@ -344,38 +356,41 @@ def _choose_positive(counts: dict[Any, int], positive: Any, is_flag: bool) -> tu
     return min(names, key=counts.__getitem__), "the rarer class"
 
 
-def _key_of_mark(value: Any) -> str:
+def _key_of_mark(value):
     """A value as text; whole numbers without decimals, so that -1.0 is -1."""
     text = str(value).strip()
-    if _NUMBER.fullmatch(text) and abs(float(text)) < 2**53 and float(text) == round(float(text)):
-        return str(round(float(text)))
+    if not _NUMBER.fullmatch(text):
+        return text
+    number = float(text)
+    # Larger floats are not exact.
+    if abs(number) < 2**53 and number == round(number):
+        return str(round(number))
     return text
 
 
-def _spelling_key(label: Any) -> Any:
+def _spelling_key(label):
     if not isinstance(label, str):
         return label
     return " ".join(unicodedata.normalize("NFKC", label).casefold().split())
 
 
-def _whole(texts: list[str]) -> list[int]:
-    numbers = np.array([float(t) for t in texts])
+def _whole(texts):
+    numbers = np.array([float(text) for text in texts])
     plain_values(pd.Series(numbers))  # an error if some are fractional or infinite
+    # Not over a float, which would round more than 53 bits.
     return [int(t) if re.fullmatch(r"[+-]?\d+", t) else int(n) for t, n in zip(texts, numbers)]
 
 
-def _are_numbers(values: list[_Value]) -> bool:
-    return all(isinstance(v.label, (int, float)) and not isinstance(v.label, bool) for v in values)
+def _are_numbers(values):
+    return all(isinstance(value.label, (int, float)) and not isinstance(value.label, bool) for value in values)
 
 
-def _mark_name(mark: str) -> str:
-    return "empty cells" if mark == EMPTY else repr(mark)
+def _listed(values):
+    shown = [f"{value.label!r} ({_rows(value.rows)})" for value in values[:6]]
+    if len(values) > 6:
+        shown.append("...")
+    return ", ".join(shown)
 
 
-def _listed(values: list[_Value], most: int = 6) -> str:
-    shown = ", ".join(f"{v.label!r} ({_rows(v.rows)})" for v in values[:most])
-    return shown + (", ..." if len(values) > most else "")
-
-
-def _rows(n: int) -> str:
-    return f"{n} row{'' if n == 1 else 's'}"
+def _rows(n):
+    return f"{n} row" if n == 1 else f"{n} rows"
