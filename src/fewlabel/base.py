@@ -4,9 +4,12 @@ The only file that touches scikit-learn's private helpers.
 """
 
 import functools
+import inspect
 import numbers
+import types
+import typing
 import warnings
-from typing import Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,15 +37,20 @@ __all__ = [
     "NON_NEGATIVE",
     "POSITIVE",
     "SHARE",
+    "Count",
     "HasMethods",
     "Interval",
     "LabeledClassifier",
+    "NonNegative",
+    "Positive",
     "RankingClassifier",
     "RealNotInt",
+    "Share",
     "StrOptions",
     "TakesWhatItsBaseTakes",
     "ValidatesByTags",
     "check_weights",
+    "constraints_of",
     "fit_context",
     "set_random_states",
 ]
@@ -52,6 +60,13 @@ COUNT = Interval(numbers.Integral, 1, None, closed="left")
 POSITIVE = Interval(numbers.Real, 0, None, closed="neither")
 NON_NEGATIVE = Interval(numbers.Real, 0, None, closed="left")
 SHARE = Interval(numbers.Real, 0, 1, closed="neither")
+# The same as types of parameters, for `constraints_of`.
+Count = Annotated[int, COUNT]
+Positive = Annotated[float, POSITIVE]
+NonNegative = Annotated[float, NON_NEGATIVE]
+Share = Annotated[float, SHARE]
+_CONSTRAINT_BY_NAME = {"random_state": "random_state", "verbose": "verbose", "cv": "cv_object"}
+_CONSTRAINT_BY_TYPE = {bool: "boolean", int: numbers.Integral, float: numbers.Real, type(None): None}
 
 MOST_OUT_OF_FOLD = 2000  # labeled rows; with more of them the scores of the fit itself are hardly too good
 _N_FOLDS = 3
@@ -60,6 +75,52 @@ _QUIET = {"verbose": 0, "warm_start": False, "record_history": False}
 _MAY_CHANGE = ("n_estimators", "max_iter", "tol", "n_jobs", "verbose", "warm_start", "record_history")
 # Private attributes that scikit-learn sets outside fit: set_output, set_fit_request, callbacks of a search.
 _SCIKIT_LEARNS = ("_skl", "_metadata_request", "_parent_callback_ctx")
+
+
+def constraints_of(init, **given):
+    """Read the constraints of parameters from their types, so that neither can say something else.
+
+    Parameters
+    ----------
+    init : function
+        The ``__init__`` of an estimator. A literal allows its values; `Count`, `Positive`, `NonNegative` and `Share`
+        have their intervals.
+    **given : list
+        Constraints that a type does not tell, such as those of array-likes and estimators.
+
+    Returns
+    -------
+    dict
+        For ``_parameter_constraints``.
+
+    Examples
+    --------
+    >>> from typing import Literal
+    >>> from fewlabel.base import Count, constraints_of
+    >>> def init(self, max_iter: Count | None = None, solver: Literal["exact", "fast"] = "fast"): ...
+    >>> [[str(one) for one in constraints] for constraints in constraints_of(init).values()]
+    [['an int in the range [1, inf)', 'None'], ["a str among {'exact', 'fast'}"]]
+    """
+    constraints = {}
+    for name, parameter in inspect.signature(init).parameters.items():
+        if name in given:
+            constraints[name] = given[name]
+        elif name in _CONSTRAINT_BY_NAME:
+            constraints[name] = [_CONSTRAINT_BY_NAME[name]]
+        elif name != "self":
+            constraints[name] = _constraints_of_type(parameter.annotation)
+    return constraints
+
+
+def _constraints_of_type(annotation):
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return [constraint for arm in typing.get_args(annotation) for constraint in _constraints_of_type(arm)]
+    if origin is Annotated:
+        return list(annotation.__metadata__)
+    if origin is Literal:
+        return [StrOptions(set(typing.get_args(annotation)))]
+    return [_CONSTRAINT_BY_TYPE.get(annotation, annotation)]
 
 
 def fit_context(*, prefer_skip_nested_validation):

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fewlabel.base import COUNT, NON_NEGATIVE, POSITIVE, Interval, RankingClassifier, StrOptions
+from fewlabel.base import Count, Interval, NonNegative, Positive, RankingClassifier, Share, constraints_of
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 
@@ -107,37 +107,21 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     array([0])
     """
 
-    _parameter_constraints: dict = {
-        **PositiveUnlabeled._prior_constraints,
-        "risk": [StrOptions({"upu", "nnpu"})],
-        "loss": [StrOptions({"sigmoid", "logistic", "squared"})],
-        "hidden_layer_sizes": ["array-like"],
-        "activation": [StrOptions(set(_ACTIVATIONS))],
-        "batch_norm": ["boolean"],
-        "alpha": [NON_NEGATIVE],
-        "beta": [NON_NEGATIVE],
-        "reverse_step": [Interval(numbers.Real, 0, 1, closed="both")],
-        "learning_rate": [POSITIVE],
-        "batch_size": [COUNT],
-        "max_iter": [COUNT],
-        "random_state": ["random_state"],
-    }
-
     def __init__(
         self,
         risk: Literal["nnpu", "upu"] = "nnpu",
         *,
         loss: Literal["sigmoid", "logistic", "squared"] = "sigmoid",
-        prior: float | None = None,
+        prior: Share | None = None,
         hidden_layer_sizes: tuple[int, ...] = (100,),
         activation: Literal["relu", "softsign"] = "relu",
         batch_norm: bool = False,
-        alpha: float = 0.005,
-        beta: float = 0.0,
+        alpha: NonNegative = 0.005,
+        beta: NonNegative = 0.0,
         reverse_step: float = 1.0,
-        learning_rate: float = 0.001,
-        batch_size: int = 1000,
-        max_iter: int = 100,
+        learning_rate: Positive = 0.001,
+        batch_size: Count = 1000,
+        max_iter: Count = 100,
         threshold: Literal["prior", "zero"] = "prior",
         random_state: Seed = None,
     ) -> None:
@@ -155,6 +139,12 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.max_iter = max_iter
         self.threshold = threshold
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(
+        __init__,
+        hidden_layer_sizes=["array-like"],
+        reverse_step=[Interval(numbers.Real, 0, 1, closed="both")],
+    )
 
     def _fit(self, X, signs, weight):
         torch = _import_torch()

@@ -273,20 +273,20 @@ def online_steps(X, arrivals, reservoirs, w, scale, gradual, squared, tally):
     violators = np.empty(buffers.shape[1], np.int64)
     for k in range(arrivals.rows.size):
         row = arrivals.rows[k]
-        positive = arrivals.signs[k] > 0
-        own = 1 if positive else 0
+        sign = arrivals.signs[k]
+        own = 1 if sign > 0 else 0
         other = 1 - own
         seen[own] += 1
         # The buffered rows stand for all rows of their class so far.
         ratio = max(1.0, seen[other] / max(filled[other], 1))
         met = buffers[other, : filled[other]]
         if gradual:
-            n_violators = _joint_step(X, row, positive, met, scale * ratio, w, violators)
+            n_violators = _joint_step(X, row, sign, met, scale * ratio, w, violators)
             tally[0] += n_violators * ratio
             tally[1] += n_violators * ratio * ratio
             tally[2] = max(tally[2], ratio if n_violators else 0.0)
         else:
-            total, squares, largest = _sequential_steps(X, row, positive, met, scale * ratio, w, squared)
+            total, squares, largest = _sequential_steps(X, row, sign, met, scale * ratio, w, squared)
             tally[0] += total * ratio
             tally[1] += squares * ratio * ratio
             tally[2] = max(tally[2], largest * ratio)
@@ -316,33 +316,33 @@ def _enter(buffer, filled, row, draw, n_seen):
 
 
 @njit(cache=True, nogil=True)
-def _sequential_steps(X, row, positive, met, step, w, squared):
-    """One step after the other; returns the sum of the dual variables, that of their squares, and the largest."""
+def _sequential_steps(X, row, sign, met, step, w, squared):
+    """One step after the other; a pair is `sign` times `row` less one of the rows that are `met`.
+
+    Returns the sum of the dual variables, that of their squares, and the largest.
+    """
     total = squares = largest = 0.0
     for b in range(met.size):
-        i, j = (row, met[b]) if positive else (met[b], row)
-        margin, norm = _measure(X, i, j, w)
-        dual = _dual_step(0.0, margin, step * norm, squared)
+        margin, norm = _measure(X, row, met[b], w)
+        dual = _dual_step(0.0, sign * margin, step * norm, squared)
         total += dual
         squares += dual * dual
         largest = max(largest, dual)
         if dual != 0.0 and norm > 0.0:
-            _move(X, i, j, step * dual, w)
+            _move(X, row, met[b], sign * step * dual, w)
     return total, squares, largest
 
 
 @njit(cache=True, nogil=True)
-def _joint_step(X, row, positive, met, step, w, violators):
+def _joint_step(X, row, sign, met, step, w, violators):
     """One gradient step over all pairs with a margin below 1, and their number; `violators` is working memory."""
     n_violators = 0
     for b in range(met.size):
-        i, j = (row, met[b]) if positive else (met[b], row)
-        if _measure(X, i, j, w)[0] < 1.0:
+        if sign * _measure(X, row, met[b], w)[0] < 1.0:
             violators[n_violators] = met[b]
             n_violators += 1
     for b in range(n_violators):
-        i, j = (row, violators[b]) if positive else (violators[b], row)
-        _move(X, i, j, step, w)
+        _move(X, row, violators[b], sign * step, w)
     return n_violators
 
 

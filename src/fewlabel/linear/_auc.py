@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import COUNT, NON_NEGATIVE, POSITIVE, Interval, RankingClassifier, StrOptions
+from fewlabel.base import Count, Interval, NonNegative, Positive, RankingClassifier, constraints_of
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
@@ -194,38 +194,21 @@ class LinearAUCClassifier(LinearRanker):
 
     # The stream has the parameters that it was started with.
     _continued = "_stream"
-    _parameter_constraints: dict = {
-        **KernelBasis._basis_constraints,
-        "alpha": [POSITIVE],
-        "solver": [StrOptions({"exact", "sdcd", "sdcd-perm", *_ONLINE})],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "max_iter": [COUNT, None],
-        "tol": [NON_NEGATIVE],
-        "average": ["boolean"],
-        "init": [StrOptions({"zero", "msgd"})],
-        "buffer_size": [COUNT],
-        "expected_pairs": [Interval(numbers.Real, 1, None, closed="left"), None],
-        "record_history": ["boolean"],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-    }
 
     def __init__(
         self,
-        alpha: float = 1e-3,
+        alpha: Positive = 1e-3,
         *,
         solver: Literal["exact", "sdcd", "sdcd-perm", "msgd", "oam-inf", "oam-seq", "oam-gra"] = "exact",
         loss: Literal["hinge", "squared_hinge"] = "hinge",
-        max_iter: int | None = None,
-        tol: float = 1e-3,
+        max_iter: Count | None = None,
+        tol: NonNegative = 1e-3,
         basis: Literal["linear", "nystroem"] = "linear",
-        n_components: int = 300,
-        length_scale: float | Literal["median"] = "median",
+        n_components: Count = 300,
+        length_scale: Positive | Literal["median"] = "median",
         average: bool = False,
         init: Literal["zero", "msgd"] = "zero",
-        buffer_size: int = 100,
+        buffer_size: Count = 100,
         expected_pairs: float | None = None,
         record_history: bool = False,
         n_jobs: int | None = None,
@@ -250,6 +233,10 @@ class LinearAUCClassifier(LinearRanker):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(
+        __init__, expected_pairs=[Interval(numbers.Real, 1, None, closed="left"), None]
+    )
 
     @available_if(lambda self: self.solver in _ONLINE)
     def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:

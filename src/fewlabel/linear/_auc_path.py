@@ -8,11 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from fewlabel.base import COUNT, NON_NEGATIVE, StrOptions, check_weights
+from fewlabel.base import Count, NonNegative, Positive, check_weights, constraints_of
 from fewlabel.kernels.ranks import area
 from fewlabel.labels import read_binary
 from fewlabel.linear._auc import LinearAUCClassifier, LinearRanker
-from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._exact import linear_algebra_threads, solve_path
 from fewlabel.linear._pairs import weight_at
 from fewlabel.model_selection import LabeledStratifiedKFold
@@ -157,16 +156,6 @@ class LinearAUCClassifierCV(LinearRanker):
     """
 
     _drops_weightless = False
-    _parameter_constraints: dict = {
-        **KernelBasis._basis_constraints,
-        "alphas": ["array-like"],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "cv": ["cv_object"],
-        "max_iter": [COUNT],
-        "tol": [NON_NEGATIVE],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-    }
 
     def __init__(
         self,
@@ -175,10 +164,10 @@ class LinearAUCClassifierCV(LinearRanker):
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         cv: Any = 5,
         basis: Literal["linear", "nystroem"] = "linear",
-        n_components: int = 300,
-        length_scale: float | Literal["median"] = "median",
-        max_iter: int = 300,
-        tol: float = 1e-3,
+        n_components: Count = 300,
+        length_scale: Positive | Literal["median"] = "median",
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-3,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -192,6 +181,8 @@ class LinearAUCClassifierCV(LinearRanker):
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__, alphas=["array-like"])
 
     def _fit(self, X, signs, weight):
         self.alphas_ = _descending(self.alphas)

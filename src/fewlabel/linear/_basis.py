@@ -5,8 +5,6 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
-from fewlabel.base import COUNT, POSITIVE, StrOptions
-
 _MOST_COMPARED = 500  # rows between which the median distance is computed
 # An eigenvalue below this share of the largest is rounding error.
 _DEPENDENT = 1e-10
@@ -17,12 +15,6 @@ class KernelBasis:
 
     Uses the parameters `basis`, `n_components` and `length_scale`, and sets `components_` and `length_scale_`.
     """
-
-    _basis_constraints: dict = {
-        "basis": [StrOptions({"linear", "nystroem"})],
-        "n_components": [COUNT],
-        "length_scale": [POSITIVE, StrOptions({"median"})],
-    }
 
     def _set_basis(self, X, rng):
         if self.basis == "linear":

@@ -11,7 +11,16 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewlabel.base import POSITIVE, SHARE, Interval, RankingClassifier, StrOptions, check_weights
+from fewlabel.base import (
+    Count,
+    Interval,
+    Positive,
+    RankingClassifier,
+    Share,
+    StrOptions,
+    check_weights,
+    constraints_of,
+)
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._basis import KernelBasis
@@ -136,16 +145,6 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
 
     _accept_sparse = True
     _drops_weightless = False
-    _parameter_constraints: dict = {
-        **KernelBasis._basis_constraints,
-        "basis": [StrOptions({"linear", "rbf", "nystroem"})],
-        "risk": [StrOptions({"pn", "samult", "pnu"})],
-        "gamma": [Interval(numbers.Real, -1, 1, closed="both"), StrOptions({"cv", "auto"})],
-        "alpha": [POSITIVE, StrOptions({"cv"})],
-        "prior": [SHARE, None],
-        "cv": ["cv_object"],
-        "random_state": ["random_state"],
-    }
 
     def __init__(
         self,
@@ -153,10 +152,10 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         *,
         basis: Literal["linear", "rbf", "nystroem"] = "linear",
         gamma: float | Literal["auto", "cv"] = "auto",
-        alpha: float | Literal["cv"] = 0.1,
-        prior: float | None = None,
-        n_components: int = 200,
-        length_scale: float | Literal["median"] = "median",
+        alpha: Positive | Literal["cv"] = 0.1,
+        prior: Share | None = None,
+        n_components: Count = 200,
+        length_scale: Positive | Literal["median"] = "median",
         cv: Any = 5,
         random_state: Seed = None,
     ) -> None:
@@ -169,6 +168,10 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         self.length_scale = length_scale
         self.cv = cv
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(
+        __init__, gamma=[Interval(numbers.Real, -1, 1, closed="both"), StrOptions({"cv", "auto"})]
+    )
 
     def partial_fit(
         self,

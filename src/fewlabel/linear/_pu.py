@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from fewlabel.base import COUNT, NON_NEGATIVE, RankingClassifier, StrOptions
+from fewlabel.base import Count, NonNegative, RankingClassifier, Share, constraints_of
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
@@ -37,7 +37,7 @@ def _sigmoid(z):
 LOSSES = {"logistic": _logistic, "squared": _squared, "sigmoid": _sigmoid}  # each gives the loss and its slope
 
 
-class PURisk:
+class LinearPURisk:
     r"""The two parts of the PU risk of a linear model, and their gradients.
 
     :math:`R^+ = \pi\overline{\ell(g)}_P` and :math:`R^- = \overline{\ell(-g)}_U - \pi\overline{\ell(-g)}_P`.
@@ -62,7 +62,7 @@ class PURisk:
         self._scale = scale
 
     def __call__(self, parameters):
-        """R+, R-, and their gradients in (w, b)."""
+        """R+ and R-, and their gradients in (w, b), of shape (2, n_features + 1)."""
         w = parameters[:-1] / self._scale
         b = parameters[-1] - self._shift @ w
         p = self._P @ w + b
@@ -70,12 +70,12 @@ class PURisk:
         p_as_positive, slope_as_positive = self._loss(p)
         p_as_negative, slope_as_negative = self._loss(-p)
         u_as_negative, slope_u = self._loss(-u)
-        positives = float(self._weight_p @ p_as_positive)
-        negatives = float(self._weight_u @ u_as_negative - self._weight_p @ p_as_negative)
+        positives = self._weight_p @ p_as_positive
+        negatives = self._weight_u @ u_as_negative - self._weight_p @ p_as_negative
         gradient_positives = self._pull(self._P, self._weight_p * slope_as_positive)
         gradient_negatives = self._pull(self._P, self._weight_p * slope_as_negative)
         gradient_negatives -= self._pull(self._U, self._weight_u * slope_u)
-        return positives, negatives, gradient_positives, gradient_negatives
+        return np.array([positives, negatives]), np.array([gradient_positives, gradient_negatives])
 
     def _pull(self, rows, slopes):
         """Gradient in (w, b) of a sum of functions of the scores of rows."""
@@ -179,26 +179,17 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
     """
 
     _accept_sparse = True
-    _parameter_constraints: dict = {
-        **PositiveUnlabeled._prior_constraints,
-        "risk": [StrOptions({"upu", "nnpu"})],
-        "loss": [StrOptions(set(LOSSES))],
-        "alpha": [NON_NEGATIVE],
-        "max_iter": [COUNT],
-        "tol": [NON_NEGATIVE],
-        "random_state": ["random_state"],
-    }
 
     def __init__(
         self,
         risk: Literal["nnpu", "upu"] = "nnpu",
         *,
         loss: Literal["logistic", "squared", "sigmoid"] = "logistic",
-        prior: float | None = None,
-        alpha: float = 0.001,
+        prior: Share | None = None,
+        alpha: NonNegative = 0.001,
         threshold: Literal["prior", "zero"] = "prior",
-        max_iter: int = 500,
-        tol: float = 1e-6,
+        max_iter: Count = 500,
+        tol: NonNegative = 1e-6,
         random_state: Seed = None,
     ) -> None:
         self.risk = risk
@@ -210,15 +201,18 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.tol = tol
         self.random_state = random_state
 
+    _parameter_constraints: dict = constraints_of(__init__)
+
     def _fit(self, X, signs, weight):
         self.prior_ = self._find_prior(X, signs, weight)
         X = X.astype(np.float64, copy=False)
         weight = np.ones(len(signs)) if weight is None else weight
         scaler = StandardScaler(with_mean=not issparse(X)).fit(X, sample_weight=weight)
-        risk = PURisk(X, signs > 0, weight, self.prior_, self.loss, scaler.mean_, scaler.scale_)
+        risk = LinearPURisk(X, signs > 0, weight, self.prior_, self.loss, scaler.mean_, scaler.scale_)
         self.n_iter_ = 0
         parameters, converged = self._minimize(risk, np.zeros(X.shape[1] + 1), 1.0)
-        self.corrected_ = risk(parameters)[1] < 0
+        (_, negatives), _ = risk(parameters)
+        self.corrected_ = bool(negatives < 0)
         if self.risk == "nnpu" and self.corrected_:
             parameters, converged = self._minimize_non_negative(risk, X.shape[1])
         if not converged:
@@ -236,11 +230,11 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         """The minimizer of R+ + t R- and the penalty, by L-BFGS, and whether it was found."""
 
         def objective(parameters):
-            positives, negatives, gradient_positives, gradient_negatives = risk(parameters)
+            values, gradients = risk(parameters)
             # The intercept is not penalized.
             w = np.append(parameters[:-1], 0.0)
-            value = positives + t * negatives + 0.5 * self.alpha * (w @ w)
-            return value, gradient_positives + t * gradient_negatives + self.alpha * w
+            parts = np.array([1.0, t])
+            return parts @ values + 0.5 * self.alpha * (w @ w), parts @ gradients + self.alpha * w
 
         # The change of the risk stops nothing: its parts cancel, and the gradient alone tells of the minimum.
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15, "maxfun": 20 * self.max_iter}
@@ -262,7 +256,7 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
             if value < least:
                 least = value
                 best = parameters, converged
-            positives, negatives, *_ = risk(parameters)
+            (positives, negatives), _ = risk(parameters)
             if abs(negatives) <= _LEVEL * positives:
                 break
             if negatives > 0:
@@ -272,11 +266,11 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
         return best
 
     def _objective(self, risk, parameters):
-        positives, negatives, *_ = risk(parameters)
+        (positives, negatives), _ = risk(parameters)
         if self.risk == "nnpu":
             negatives = max(negatives, 0.0)
         w = parameters[:-1]
-        return positives + negatives + 0.5 * self.alpha * float(w @ w)
+        return float(positives + negatives + 0.5 * self.alpha * (w @ w))
 
     def _score(self, X):
         return np.asarray(X @ self.coef_[0] + self.intercept_[0]).ravel()

@@ -99,10 +99,9 @@ def pair_terms(risk, moments, gamma, prior):
         return shares, np.array([gamma, rest, rest]), np.array([between, above, below]), between
     size = abs(gamma)
     # The group whose pairs with unlabeled rows are used, and the share of the other class among these rows.
-    if gamma >= 0:
-        group, other_share, toward = 0, 1 - prior, above
-    else:
-        group, other_share, toward = 1, prior, below
+    group = 0 if gamma >= 0 else 1
+    other_share = 1 - prior if gamma >= 0 else prior
+    toward = above if gamma >= 0 else below
     repeats = moments.squares[group] / moments.weight[group] ** 2
     # Leaves out the pairs of a row with itself.
     unbiased = 1 / (1 - repeats) if repeats < 1 else 1.0

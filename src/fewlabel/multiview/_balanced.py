@@ -1,6 +1,5 @@
 """BSSEL: an ensemble of multi-view models on balanced groups of rows, which are drawn again in each round."""
 
-import numbers
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -9,11 +8,29 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from fewlabel.base import COUNT, NON_NEGATIVE, SHARE, HasMethods, StrOptions, fit_context, set_random_states
+from fewlabel.base import (
+    Count,
+    HasMethods,
+    NonNegative,
+    Share,
+    StrOptions,
+    constraints_of,
+    fit_context,
+    set_random_states,
+)
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read
 from fewlabel.multiview._groups import count_parts, deal
-from fewlabel.multiview._model import LARGEST_SEED, MultiviewClassifier, mean_auc
+from fewlabel.multiview._model import (
+    LARGEST_SEED,
+    Approximation,
+    Laplacian,
+    Loss,
+    MultiviewClassifier,
+    NonNegativeOrAuto,
+    PositiveOrAuto,
+    mean_auc,
+)
 from fewlabel.multiview._quasi_bagging import QuasiBaggingClassifier
 from fewlabel.multiview._system import LabeledRows
 from fewlabel.threads import map_in_threads
@@ -154,42 +171,30 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
-        **MultiviewClassifier._parameter_constraints,
-        "n_groups": [COUNT, StrOptions({"balanced"})],
-        "initial": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
-        "prior": [SHARE, None],
-        "view_weights": [StrOptions({"uniform"}), "array-like"],
-        "max_iter": [COUNT],
-        "tol": [NON_NEGATIVE],
-        "n_jobs": [numbers.Integral, None],
-        "verbose": ["verbose"],
-    }
-
     def __init__(
         self,
-        loss: Literal["squared", "hinge"] = "squared",
+        loss: Loss = "squared",
         *,
         views: Any = None,
-        n_groups: int | Literal["balanced"] = "balanced",
+        n_groups: Count | Literal["balanced"] = "balanced",
         initial: Any = None,
-        prior: float | None = None,
+        prior: Share | None = None,
         kernel: Any = "rbf",
-        gamma_A: float | Literal["auto"] = 1e-2,
-        gamma_B: float | Literal["auto"] = 0.1,
-        gamma_W: float | Literal["auto"] = 0.1,
+        gamma_A: PositiveOrAuto = 1e-2,
+        gamma_B: NonNegativeOrAuto = 0.1,
+        gamma_W: NonNegativeOrAuto = 0.1,
         view_weights: ArrayLike | Literal["uniform"] = "uniform",
         output_matrix: ArrayLike | None = None,
         length_scale: Any = "median",
-        degree: int = 3,
-        coef0: float = 1.0,
-        laplacian: Literal["knn", "kernel"] = "knn",
-        n_neighbors: int = 10,
-        approximation: Literal["auto", "nystroem"] | None = "auto",
-        n_components: int = 500,
+        degree: Count = 3,
+        coef0: NonNegative = 1.0,
+        laplacian: Laplacian = "knn",
+        n_neighbors: Count = 10,
+        approximation: Approximation = "auto",
+        n_components: Count = 500,
         scale: bool = True,
-        max_iter: int = 50,
-        tol: float = 1e-3,
+        max_iter: Count = 50,
+        tol: NonNegative = 1e-3,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,
@@ -218,6 +223,13 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(
+        __init__,
+        **MultiviewClassifier._view_constraints,
+        initial=[HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
+        view_weights=[StrOptions({"uniform"}), "array-like"],
+    )
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

@@ -6,9 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.class_weight import compute_class_weight
 
-from fewlabel.base import COUNT, POSITIVE, StrOptions, fit_context
+from fewlabel.base import Count, NonNegative, Positive, StrOptions, constraints_of, fit_context
 from fewlabel.multiview._losses import SquaredLoss
-from fewlabel.multiview._model import MultiviewClassifier, mean_auc
+from fewlabel.multiview._model import (
+    Approximation,
+    Laplacian,
+    Loss,
+    MultiviewClassifier,
+    NonNegativeOrAuto,
+    PositiveOrAuto,
+    mean_auc,
+)
 from fewlabel.multiview._spaces import ALL_ROWS
 from fewlabel.multiview._system import LabeledRows
 from fewlabel.types import MatrixLike, Seed
@@ -164,35 +172,28 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     [[0, 4, 9, 12], [1, 5, 6, 7, 8, 10, 11], [2, 3]]
     """
 
-    _parameter_constraints: dict = {
-        **MultiviewClassifier._parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "tol": [POSITIVE],
-        "max_iter": [COUNT],
-    }
-
     def __init__(
         self,
-        loss: Literal["squared", "hinge"] = "squared",
+        loss: Loss = "squared",
         *,
         views: Any = None,
         kernel: Any = "rbf",
-        gamma_A: float | Literal["auto"] = 1e-2,
-        gamma_B: float | Literal["auto"] = 0.1,
-        gamma_W: float | Literal["auto"] = 0.1,
+        gamma_A: PositiveOrAuto = 1e-2,
+        gamma_B: NonNegativeOrAuto = 0.1,
+        gamma_W: NonNegativeOrAuto = 0.1,
         view_weights: ArrayLike | Literal["uniform", "learned"] = "uniform",
         output_matrix: ArrayLike | None = None,
         class_weight: Literal["balanced"] | dict | None = None,
         length_scale: Any = "median",
-        degree: int = 3,
-        coef0: float = 1.0,
-        laplacian: Literal["knn", "kernel"] = "knn",
-        n_neighbors: int = 10,
-        approximation: Literal["auto", "nystroem"] | None = "auto",
-        n_components: int = 500,
+        degree: Count = 3,
+        coef0: NonNegative = 1.0,
+        laplacian: Laplacian = "knn",
+        n_neighbors: Count = 10,
+        approximation: Approximation = "auto",
+        n_components: Count = 500,
         scale: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 2000,
+        tol: Positive = 1e-6,
+        max_iter: Count = 2000,
         random_state: Seed = None,
     ) -> None:
         self.loss = loss
@@ -215,6 +216,13 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(
+        __init__,
+        **MultiviewClassifier._view_constraints,
+        view_weights=[StrOptions({"uniform", "learned"}), "array-like"],
+        class_weight=[StrOptions({"balanced"}), dict, None],
+    )
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -1,6 +1,6 @@
 """Base of the multi-view classifiers: validate -> views -> basis of each view -> `_fit`; prediction."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import COUNT, NON_NEGATIVE, POSITIVE, LabeledClassifier, StrOptions
+from fewlabel.base import POSITIVE, LabeledClassifier, NonNegative, Positive, StrOptions
 from fewlabel.calibration import softmax_slope
 from fewlabel.multiview._basis import ViewKernel, median_distance
 from fewlabel.multiview._losses import HingeLoss, SquaredLoss, rotated_losses
@@ -25,6 +25,12 @@ _BATCH = 10_000  # rows per batch in prediction
 # A smaller standard deviation, relative to the largest value, is rounding error.
 _CONSTANT = 1e-12
 _KERNELS = ("rbf", "linear", "poly")
+# Types of parameters that both classifiers have.
+Loss = Literal["squared", "hinge"]
+Laplacian = Literal["knn", "kernel"]
+Approximation = Literal["auto", "nystroem"] | None
+PositiveOrAuto = Positive | Literal["auto"]
+NonNegativeOrAuto = NonNegative | Literal["auto"]
 # What "auto" chooses from, one penalty after the other; the first value is where it starts.
 _GRIDS = {
     "gamma_A": (1e-2, 1e-3, 1e-1, 1.0),
@@ -55,24 +61,12 @@ class MultiviewClassifier(LabeledClassifier):
     """Base of the multi-view classifiers; a subclass fits the coefficients of the bases."""
 
     _dtypes = (np.float64,)
-    _parameter_constraints: dict = {
-        "loss": [StrOptions({"squared", "hinge"})],
+    # Of the parameters whose types do not tell.
+    _view_constraints: dict = {
         "views": [list, tuple, VariableClusterer, None],
         "kernel": [StrOptions(set(_KERNELS)), list, tuple],
-        "gamma_A": [POSITIVE, StrOptions({"auto"})],
-        "gamma_B": [NON_NEGATIVE, StrOptions({"auto"})],
-        "gamma_W": [NON_NEGATIVE, StrOptions({"auto"})],
         "output_matrix": ["array-like", None],
-        "view_weights": [StrOptions({"uniform", "learned"}), "array-like"],
         "length_scale": [StrOptions({"median"}), POSITIVE, "array-like"],
-        "degree": [COUNT],
-        "coef0": [NON_NEGATIVE],
-        "laplacian": [StrOptions({"knn", "kernel"})],
-        "n_neighbors": [COUNT],
-        "approximation": [StrOptions({"auto", "nystroem"}), None],
-        "n_components": [COUNT],
-        "scale": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Quasi-bagging: one model per part of the majority, each with the whole minority."""
 
-import numbers
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,11 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fewlabel.base import (
-    COUNT,
+    Count,
     HasMethods,
     LabeledClassifier,
-    StrOptions,
     TakesWhatItsBaseTakes,
+    constraints_of,
     fit_context,
     set_random_states,
 )
@@ -103,20 +102,13 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
 
     _predicts_when_saved = "estimators_"
     _drops_weightless = False
-    _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "n_groups": [COUNT, StrOptions({"balanced"})],
-        "n_repeats": [COUNT],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-    }
 
     def __init__(
         self,
         estimator: Any = None,
-        n_groups: int | Literal["balanced"] = "balanced",
+        n_groups: Count | Literal["balanced"] = "balanced",
         *,
-        n_repeats: int = 1,
+        n_repeats: Count = 1,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -125,6 +117,8 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         self.n_repeats = n_repeats
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__, estimator=[HasMethods(["fit", "predict_proba"]), None])
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

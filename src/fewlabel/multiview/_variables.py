@@ -2,7 +2,7 @@
 
 import numbers
 from itertools import combinations
-from typing import Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,11 +14,12 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import COUNT, Interval, StrOptions, fit_context
+from fewlabel.base import Count, Interval, StrOptions, constraints_of, fit_context
 from fewlabel.columns import read_table
 from fewlabel.multiview import _coding as coding
 from fewlabel.types import MatrixLike, Seed
 
+AtLeastTwo = Annotated[int, Interval(numbers.Integral, 2, None, closed="left")]
 # Mean Rand indices that differ by less count as equal: noise columns make many numbers nearly as stable.
 _AS_STABLE = 0.02
 # Columns of a matrix, beyond which one eigenvector takes less time than all.
@@ -113,27 +114,16 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     array([0, 1, 0, 1])
     """
 
-    _parameter_constraints: dict = {
-        "n_clusters": [COUNT, None],
-        "max_clusters": [Interval(numbers.Integral, 2, None, closed="left")],
-        "categorical_features": [StrOptions({"auto"}), "array-like"],
-        "n_init": [COUNT],
-        "max_iter": [COUNT],
-        "n_bootstraps": [COUNT],
-        "max_samples": [Interval(numbers.Integral, 2, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: Count | None = None,
         *,
-        max_clusters: int = 10,
+        max_clusters: AtLeastTwo = 10,
         categorical_features: ArrayLike | Literal["auto"] = "auto",
-        n_init: int = 10,
-        max_iter: int = 150,
-        n_bootstraps: int = 50,
-        max_samples: int = 10_000,
+        n_init: Count = 10,
+        max_iter: Count = 150,
+        n_bootstraps: Count = 50,
+        max_samples: AtLeastTwo = 10_000,
         random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -144,6 +134,8 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_bootstraps = n_bootstraps
         self.max_samples = max_samples
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__, categorical_features=[StrOptions({"auto"}), "array-like"])
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
