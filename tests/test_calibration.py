@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax, logit
 
 from fewlabel.calibration import (
@@ -16,6 +16,7 @@ from fewlabel.calibration import (
     prior_shift,
     pu_slope,
     score_folds,
+    sigmoid_from_few,
     slope_shrinkage,
     softmax_slope,
 )
@@ -307,3 +308,43 @@ def test_folds_of_scores():
         score_folds(np.repeat(scores, times), np.repeat(signs, times), 3), np.repeat(folds, times)
     )
     assert score_folds(np.ones(4), np.array([1, 1, -1, -1]), 3) is None
+
+
+@pytest.mark.parametrize(("n_rows", "shift"), [(12, -1.0), (40, 1.0), (400, 2.0)])
+def test_the_sigmoid_of_few_rows_is_nearest_to_the_average_over_slopes(n_rows, shift):
+    """Against 4,001 slopes, each with its intercept by Newton's method, and a general minimizer."""
+    rng = np.random.default_rng(n_rows)
+    positive = rng.random(n_rows) < 0.3
+    scores = rng.normal(size=n_rows) + shift * positive
+    n_rarest = min(positive.sum(), (~positive).sum())
+    middle = -0.3 + 0.6 * np.log(np.clip(n_rarest, 2, 300) / 20)
+    log_slopes = np.linspace(middle - 4 * 0.91, middle + 4 * 0.91, 4001)
+    margins = np.exp(log_slopes)[:, None] * scores
+    intercept = np.full((4001, 1), logit(positive.mean())) - margins.mean(axis=1, keepdims=True)
+    for _ in range(100):
+        chance = expit(margins + intercept)
+        step = (chance - positive).sum(axis=1) / np.maximum((chance * (1 - chance)).sum(axis=1), 1e-3)
+        intercept -= np.clip(step, -1, 1)[:, None]
+    margins = margins + intercept
+    posterior = (positive * margins - np.logaddexp(0, margins)).sum(axis=1)
+    posterior -= 0.5 * ((log_slopes - middle) / 0.91) ** 2
+    weight = np.exp(posterior - posterior.max())
+    average = weight @ expit(margins) / weight.sum()
+
+    def cross_entropy(line):
+        margin = line[0] * scores + line[1]
+        return (np.logaddexp(0, margin) - average * margin).sum()
+
+    expected = minimize(cross_entropy, [1.0, 0.0]).x
+    np.testing.assert_allclose(sigmoid_from_few(scores, positive), expected, rtol=2e-3, atol=2e-3)
+
+
+def test_the_sigmoid_of_few_rows_depends_neither_on_their_order_nor_on_the_scale_of_weights():
+    rng = np.random.default_rng(0)
+    positive = np.arange(30) % 3 == 0
+    scores = rng.normal(size=30) + positive
+    weight = rng.uniform(0.5, 2.0, 30)
+    order = rng.permutation(30)
+    known = sigmoid_from_few(scores, positive, weight)
+    assert sigmoid_from_few(scores[order], positive[order], weight[order]) == known
+    np.testing.assert_allclose(sigmoid_from_few(scores, positive, 1024 * weight), known)

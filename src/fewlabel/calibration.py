@@ -22,10 +22,21 @@ __all__ = [
     "prior_shift",
     "pu_slope",
     "score_folds",
+    "sigmoid_from_few",
     "slope_shrinkage",
     "softmax_slope",
 ]
 
+# Prior of the logarithm of the slope of log-odds in the log-odds of an ensemble's ranks: normal around a line in the
+# logarithm of the labels of the rarer class. On the hidden rows of 24 tables with 12 to 300 labels the line was
+# 0.20 + 0.52 log(n / 20), with a standard deviation of 1.13. A flatter and narrower prior has the same log-loss there,
+# and a lower one where the classes overlap much.
+_USUAL_SLOPE = -0.3  # with 20 labels of the rarer class
+_GROWTH = 0.6
+_SPREAD = 0.91
+_FEWEST, _MOST = 2, 300  # labels of the rarer class that the line reaches to
+_N_SLOPES = 33
+_LEAST_LOG_POSTERIOR = -12.0  # relative to the largest: slopes below it do not count
 _STEEPEST = 1e6  # slope at which a search ends, where scores are scaled to [-1, 1]
 _LEAST_SHRINKAGE = 0.05
 _TINY = np.finfo(float).tiny
@@ -77,6 +88,79 @@ def calibrate(scores, positive, weight=None, *, shrink=False):
     if shrink:
         slope *= slope_shrinkage(slope, scores - cut, positive, weight)
     return Calibration(-cut, np.array([slope, logit(np.average(positive, weights=weight))]))
+
+
+def sigmoid_from_few(scores, positive, weight=None):
+    r"""Slope and intercept of the log-odds in scores of rows that the scoring model was not fitted to.
+
+    The logarithm of the slope has a normal prior, learned on other tables, so that the slope is positive whatever the
+    labels say: with ten labels the out-of-fold scores of a good model may rank them the wrong way round. The
+    probabilities are averaged over the posterior of the slope, each with its own best intercept, and the sigmoid
+    nearest to the average (in cross-entropy, over the rows) is returned. It is flatter the less the labels say.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Log-odds of ranks.
+    positive : ndarray of bool of shape (n_rows,)
+    weight : ndarray of shape (n_rows,), default=None
+
+    Returns
+    -------
+    slope, intercept : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.calibration import sigmoid_from_few
+    >>> slope, _ = sigmoid_from_few(np.array([2.0, 1.0, -1.0, -2.0]), np.array([False, False, True, True]))
+    >>> bool(0 < slope < 1)
+    True
+    """
+    scores, positive, weight = _merged(_tied(scores), positive, weight)
+    weight = weight * (_n_rows(weight) / weight.sum())  # they mean the same on any scale
+    n_rarest = min(weight[positive].sum(), weight[~positive].sum())
+    middle = _USUAL_SLOPE + _GROWTH * math.log(np.clip(n_rarest, _FEWEST, _MOST) / 20)
+    share = weight @ positive / weight.sum()
+
+    def log_posterior(log_slope):
+        margin = math.exp(log_slope) * scores
+        margin = margin + _intercept(margin, share, weight)
+        log_likelihood = weight @ (positive * margin - np.logaddexp(0.0, margin))
+        return log_likelihood - 0.5 * ((log_slope - middle) / _SPREAD) ** 2
+
+    # First all slopes that the prior allows, then those that the labels leave.
+    allowed = np.linspace(middle - 4 * _SPREAD, middle + 4 * _SPREAD, _N_SLOPES)
+    posterior = np.array([log_posterior(log_slope) for log_slope in allowed])
+    likely = np.flatnonzero(posterior > posterior.max() + _LEAST_LOG_POSTERIOR)
+    lowest = allowed[max(likely[0] - 1, 0)]
+    highest = allowed[min(likely[-1] + 1, _N_SLOPES - 1)]
+    log_slopes = np.linspace(lowest, highest, _N_SLOPES)
+    posterior = np.array([log_posterior(log_slope) for log_slope in log_slopes])
+    chance = np.exp(posterior - posterior.max())
+    average = np.zeros(len(scores))
+    for log_slope, part in zip(log_slopes, chance / chance.sum()):
+        margin = math.exp(log_slope) * scores
+        average += part * expit(margin + _intercept(margin, share, weight))
+
+    def gradient(log_slope):
+        margin = math.exp(log_slope) * scores
+        return float(weight * scores @ (expit(margin + _intercept(margin, share, weight)) - average))
+
+    # An average of sigmoids may be flatter than each of them, and is steeper than none.
+    flattest = lowest - 4.0
+    slope = math.exp(flattest if gradient(flattest) >= 0 else brentq(gradient, flattest, highest + 1.0, xtol=1e-10))
+    return slope, _intercept(slope * scores, share, weight)
+
+
+def _intercept(margin, share, weight):
+    """Intercept with which the probabilities average to the share of positives, as the best one does."""
+    total = weight.sum()
+    low = logit(share) - margin.max()
+    high = logit(share) - margin.min()
+    if high - low < _TINY:
+        return low
+    return brentq(lambda shift: weight @ expit(margin + shift) / total - share, low - 1.0, high + 1.0, xtol=1e-12)
 
 
 def out_of_fold_slope(decision, positive, weight=None):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import logit
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 
 from fewlabel import AutoClassifier
 
@@ -57,3 +57,18 @@ def test_ten_labels_of_each_class_are_not_worse_than_the_constant(shift):
         ratios.append(log_loss(y[hidden], model.predict_proba(X[hidden])[:, 1]) / constant)
     assert np.mean(ratios) <= 1.0
     assert max(ratios) < 1.1
+
+
+@pytest.mark.parametrize("seed", [11, 18])
+def test_ten_labels_that_are_ranked_wrong_out_of_fold_do_not_switch_the_model_off(seed):
+    """Out of fold the AUC is below 1/2, on the hidden rows above .65: the probabilities still tell rows apart."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(210) % 2
+    X = rng.normal(size=(210, 4)) + 0.5 * y[:, None]
+    few = np.where(np.arange(210) < 10, y, -1)
+    model = AutoClassifier(["logistic regression"], n_repeats=1, random_state=0).fit(X, few)
+    hidden = few < 0
+    probability = model.predict_proba(X[hidden])[:, 1]
+    assert roc_auc_score(few[model.labeled_rows_], model.out_of_fold_) < 0.5
+    np.testing.assert_array_equal(np.argsort(probability), np.argsort(model.decision_function(X[hidden])))
+    assert log_loss(y[hidden], probability) < np.log(2)

@@ -26,7 +26,7 @@ from fewlabel.auto.members import ADDITIVE, select_members
 from fewlabel.auto.task import read_task
 from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
 from fewlabel.base import Interval, StrOptions, ValidatesByTags, check_weights, fit_context
-from fewlabel.calibration import calibrate, calibrate_pu, prior_shift
+from fewlabel.calibration import Calibration, calibrate, calibrate_pu, prior_shift, sigmoid_from_few
 from fewlabel.parts import Chain, Classes, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
 from fewlabel.parts import Evidence as OutOfFold
 from fewlabel.positive_unlabeled import check_prior_fits
@@ -156,10 +156,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     Notes
     -----
     A ranking has no threshold. With two classes `predict` uses the one with the best balanced accuracy on the
-    out-of-fold scores of the labeled rows, and `predict_proba` a sigmoid fitted to them, which is flatter the fewer
-    labels there are. With more classes each has its own sigmoid, and the probabilities are normalized. Probabilities
-    refer to the share of positives among the labeled rows. If these were not drawn at random, such as the same number
-    of each class, give `prior`.
+    out-of-fold scores of the labeled rows, and `predict_proba` a sigmoid fitted to them, with a prior of its slope that
+    comes from other tables: it is flatter the fewer labels there are, and never flat. With more classes each has its
+    own sigmoid, and the probabilities are normalized. Probabilities refer to the share of positives among the labeled
+    rows. If these were not drawn at random, such as the same number of each class, give `prior`.
 
     Missing values (NaN) are replaced by medians and flagged in extra columns, or left as they are for members that
     accept them. Columns are scaled by the labeled rows for members that use only these; components and graph features
@@ -245,7 +245,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The table; labeled and unlabeled rows. NaN marks a missing value.
+            The table; labeled and unlabeled rows. NaN marks a missing value. The order of the rows does not matter.
+            That of the columns does, a little: forests and boosters draw columns by their positions.
         y : array-like of shape (n_samples,)
             The class of each row; ``-1`` (in a numeric `y`), ``NaN`` or ``None`` where it is unknown.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -548,14 +549,16 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
 def _link(scores, rows, prior):
     """Threshold and sigmoid of each output, by out-of-fold scores."""
     if prior is not None:
-        found = [calibrate_pu(scores[:, 0], rows.codes == 1, prior, rows.weight)]
+        of_outputs = [calibrate_pu(scores[:, 0], rows.codes == 1, prior, rows.weight)]
     elif scores.shape[1] == 1:
-        found = [calibrate(scores[:, 0], rows.codes == 1, rows.weight, shrink=True)]
+        offset = calibrate(scores[:, 0], rows.codes == 1, rows.weight).offset
+        slope, intercept = sigmoid_from_few(scores[:, 0], rows.codes == 1, rows.weight)
+        of_outputs = [Calibration(offset, np.array([slope, intercept - slope * offset]))]
     else:
         outputs = range(scores.shape[1])
-        found = [calibrate(scores[:, k], rows.codes == k, rows.weight, shrink=True) for k in outputs]
-    log_odds = np.array([one.log_odds for one in found])
-    return Sigmoids(np.array([one.offset for one in found]), log_odds[:, 0], log_odds[:, 1])
+        of_outputs = [calibrate(scores[:, k], rows.codes == k, rows.weight, shrink=True) for k in outputs]
+    log_odds = np.array([one.log_odds for one in of_outputs])
+    return Sigmoids(np.array([one.offset for one in of_outputs]), log_odds[:, 0], log_odds[:, 1])
 
 
 def _at_prior(model, training, prior):
