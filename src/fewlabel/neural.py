@@ -152,30 +152,35 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         spread = X.std(axis=0, dtype=np.float64)
+        is_flat = spread <= np.finfo(float).tiny
         self.shift_ = X.mean(axis=0, dtype=np.float64)
-        self.scale_ = np.where(spread > np.finfo(float).tiny, spread, 1.0)
+        self.scale_ = np.where(is_flat, 1.0, spread)
         rows = torch.tensor((X - self.shift_) / self.scale_, dtype=torch.float32)
-        weight = torch.tensor(np.ones(len(X)) if weight is None else weight, dtype=torch.float32)
-        positive = signs > 0
-        # The weights of positives, and of unlabeled rows: each is 0 for the others.
-        positive_weight = weight * torch.tensor(positive)
-        unlabeled_weight = weight * torch.tensor(~positive)
+        weight = np.ones(len(X)) if weight is None else weight
+        weight = torch.tensor(weight, dtype=torch.float32)
         layers = _first_layers([X.shape[1], *self.hidden_layer_sizes, 1], rng, torch)
-        parameters = [parameter for layer in layers for parameter in layer]
-        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.alpha)
-        curve = []
-        for _ in range(self.max_iter):
-            risks = []
-            for batch in _batches(positive, self.batch_size, rng):
-                g = _forward(rows[batch], layers, self.activation, torch, self.batch_norm)
-                risks.append(self._batch_step(g, positive_weight[batch], unlabeled_weight[batch], optimizer, torch))
-            curve.append(float(np.mean(risks)))
+        self._train(layers, rows, weight, signs > 0, rng, torch)
         if self.batch_norm:
             layers = _fold_norms(rows, layers, self.activation, torch)
         self.coefs_ = [w.detach().numpy().astype(np.float64) for w, _ in layers]
         self.intercepts_ = [b.detach().numpy().astype(np.float64) for _, b in layers]
-        self.loss_curve_ = np.array(curve)
-        self.n_iter_ = len(curve)
+        self.n_iter_ = self.max_iter
+
+    def _train(self, layers, rows, weight, positive, rng, torch):
+        """Run Adam on the layers, and set `loss_curve_`."""
+        # The weights of positives, and of unlabeled rows: each is 0 for the others.
+        positive_weight = weight * torch.tensor(positive)
+        unlabeled_weight = weight * torch.tensor(~positive)
+        parameters = [parameter for layer in layers for parameter in layer]
+        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.alpha)
+        self.loss_curve_ = np.zeros(self.max_iter)
+        for iteration in range(self.max_iter):
+            risks = []
+            for batch in _batches(positive, self.batch_size, rng):
+                g = _forward(rows[batch], layers, self.activation, torch, self.batch_norm)
+                risk = self._batch_step(g, positive_weight[batch], unlabeled_weight[batch], optimizer, torch)
+                risks.append(risk)
+            self.loss_curve_[iteration] = np.mean(risks)
 
     def _batch_step(self, g, positive_weight, unlabeled_weight, optimizer, torch):
         """Take one step on a batch with the outputs `g`, and return its risk."""

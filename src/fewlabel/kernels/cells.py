@@ -58,20 +58,23 @@ def nearest(rows, own, visits, cells, starts, n_nearest, squared):
     n_columns = rows.shape[1]
     neighbors = np.full((len(rows), n_nearest), -1, np.int32)
     smallest = np.full((len(rows), n_nearest), np.inf, np.float32)
-    space = np.empty((starts[1:] - starts[:-1]).max(), np.float32)
+    largest = (starts[1:] - starts[:-1]).max()
+    space = np.empty(largest, np.float32)
     for cell in range(visits.shape[1]):
         first = starts[cell]
         size = starts[cell + 1] - first
-        block = cells[first * n_columns : (first + size) * n_columns].reshape((n_columns, size))
+        flat = cells[first * n_columns : (first + size) * n_columns]
+        block = flat.reshape((n_columns, size))
         lengths = space[:size]
         for i in range(len(rows)):
             if not visits[i, cell]:
                 continue
             _measure(rows[i], block, squared, lengths)
             for j in range(size):
+                row = first + j
                 # Rows come in ascending order: of equal distances the lower number is there already.
-                if lengths[j] < smallest[i, -1] and (own < 0 or first + j != own + i):
-                    _insert(neighbors[i], smallest[i], first + j, lengths[j])
+                if lengths[j] < smallest[i, -1] and (own < 0 or row != own + i):
+                    _insert(neighbors[i], smallest[i], row, lengths[j])
     return neighbors
 
 

@@ -281,15 +281,14 @@ def online_steps(X, arrivals, reservoirs, w, scale, gradual, squared, tally):
         ratio = max(1.0, seen[other] / max(filled[other], 1))
         met = buffers[other, : filled[other]]
         if gradual:
-            n_violators = _joint_step(X, row, sign, met, scale * ratio, w, violators)
-            tally[0] += n_violators * ratio
-            tally[1] += n_violators * ratio * ratio
-            tally[2] = max(tally[2], ratio if n_violators else 0.0)
+            # The dual variables of the violators are 1.
+            total = squares = 1.0 * _joint_step(X, row, sign, met, scale * ratio, w, violators)
+            largest = min(total, 1.0)
         else:
             total, squares, largest = _sequential_steps(X, row, sign, met, scale * ratio, w, squared)
-            tally[0] += total * ratio
-            tally[1] += squares * ratio * ratio
-            tally[2] = max(tally[2], largest * ratio)
+        tally[0] += total * ratio
+        tally[1] += squares * ratio * ratio
+        tally[2] = max(tally[2], largest * ratio)
         _enter(buffers[own], filled[own : own + 1], row, arrivals.draws[k], seen[own])
 
 

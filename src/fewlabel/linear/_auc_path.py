@@ -196,13 +196,16 @@ class LinearAUCClassifierCV(LinearRanker):
 
         def path(rows, alphas):
             rows = rows[signs[rows] != 0]
+            positive = signs[rows] > 0
             control = _control(self.loss, self.tol, self.max_iter, seed)
-            return solve_path(X[rows], signs[rows] > 0, weight_at(weight, rows), alphas, **control)
+            return solve_path(X[rows], positive, weight_at(weight, rows), alphas, **control)
 
         def score(fold):
             train, test = fold
-            scores = [X[test] @ one.coef for one in path(train, self.alphas_)]
-            return [area(signs[test] > 0, held_out, weight_at(weight, test)) for held_out in scores]
+            positive = signs[test] > 0
+            test_weight = weight_at(weight, test)
+            held_out = [X[test] @ solution.coef for solution in path(train, self.alphas_)]
+            return [area(positive, scores, test_weight) for scores in held_out]
 
         folds = labeled_folds(self.cv, signs, seed)
         with linear_algebra_threads(1, X):
@@ -236,13 +239,16 @@ def labeled_folds(cv, signs, seed):
     if not isinstance(cv, numbers.Integral):
         splits = cv.split(X, y) if hasattr(cv, "split") else cv
         return [(train, test[signs[test] != 0]) for train, test in splits]
-    fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
+    n_positives = np.count_nonzero(signs > 0)
+    n_negatives = np.count_nonzero(signs < 0)
+    fewest = min(n_positives, n_negatives)
     if fewest < 2:
         raise ValueError(
             f"y has {fewest} labeled row of its rarer class, but cross-validation needs two: label more rows, or set "
             "alpha to a number"
         )
-    return list(LabeledStratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed).split(X, y))
+    splitter = LabeledStratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed)
+    return list(splitter.split(X, y))
 
 
 def _descending(alphas):

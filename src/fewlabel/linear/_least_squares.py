@@ -286,10 +286,12 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         scores = np.empty((len(folds), len(gammas), len(alphas)))
         for fold, (train, test) in enumerate(folds):
             train_moments = group_moments(F[train], signs[train], weight_at(weight, train))
+            positive = signs[test] > 0
+            test_weight = weight_at(weight, test)
             for g, gamma in enumerate(gammas):
                 coefs, _ = solve(self.risk, train_moments, gamma, self.prior_, alphas)
                 for a, held_out in enumerate(coefs @ F[test].T):
-                    scores[fold, g, a] = area(signs[test] > 0, held_out, weight_at(weight, test))
+                    scores[fold, g, a] = area(positive, held_out, test_weight)
         self.cv_scores_ = scores.mean(axis=0)
         g, a = np.unravel_index(np.argmax(self.cv_scores_), self.cv_scores_.shape)
         self.gamma_ = float(gammas[g])

@@ -7,6 +7,10 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import issparse
 
 SIGNS = (1, -1, 0)  # of the groups: positives, negatives, unlabeled rows
+# Positions of the groups.
+_P = 0
+_N = 1
+_U = 2
 # Instead of the weight of an empty group, whose moments are 0.
 _TINY = 1e-300
 
@@ -87,30 +91,32 @@ def pair_terms(risk, moments, gamma, prior):
     h : ndarray
         The linear term.
     """
-    positive_mean, negative_mean, unlabeled_mean = moments.mean
-    between = positive_mean - negative_mean
-    if risk == "pn" or moments.weight[2] == 0:
-        return np.array([1.0, 1.0, 0.0]), np.ones(1), between[None], between
-    above = positive_mean - unlabeled_mean
-    below = unlabeled_mean - negative_mean
+    has_unlabeled = moments.weight[_U] > 0
+    shares = np.zeros(len(SIGNS))
+    scales = []
+    directions = []
+    for (higher, lower), weight in pair_weights(risk if has_unlabeled else "pn", gamma, prior).items():
+        if higher == lower:
+            # Without the pairs of a row with itself, whose differences are 0, the others count for more.
+            repeats = moments.squares[higher] / moments.weight[higher] ** 2
+            shares[higher] += 2 * weight / (1 - repeats if repeats < 1 else 1.0)
+        else:
+            shares[[higher, lower]] += weight
+            scales.append(weight)
+            directions.append(moments.mean[higher] - moments.mean[lower])
+    return shares, np.array(scales), np.array(directions), np.array(scales) @ np.array(directions)
+
+
+def pair_weights(risk, gamma, prior):
+    r"""Weights of the pair risks :math:`R_{AB}` in a risk of `LeastSquaresAUCClassifier`, by the groups A and B."""
+    if risk == "pn":
+        return {(_P, _N): 1.0}
     if risk == "samult":
-        rest = 1 - gamma
-        shares = np.array([1.0, 1.0, 2 * rest])
-        return shares, np.array([gamma, rest, rest]), np.array([between, above, below]), between
+        return {(_P, _N): gamma, (_P, _U): 1 - gamma, (_U, _N): 1 - gamma}
     size = abs(gamma)
-    # The group whose pairs with unlabeled rows are used, and the share of the other class among these rows.
-    group = 0 if gamma >= 0 else 1
-    other_share = 1 - prior if gamma >= 0 else prior
-    toward = above if gamma >= 0 else below
-    repeats = moments.squares[group] / moments.weight[group] ** 2
-    # Leaves out the pairs of a row with itself.
-    unbiased = 1 / (1 - repeats) if repeats < 1 else 1.0
-    unlabeled_share = size / other_share
-    shares = np.array([1 - size, 1 - size, unlabeled_share])
-    shares[group] += unlabeled_share * (1 - 2 * (1 - other_share) * unbiased)
-    scales = np.array([1 - size, unlabeled_share])
-    directions = np.array([between, toward])
-    return shares, scales, directions, scales @ directions
+    if gamma >= 0:
+        return {(_P, _N): 1 - size, (_P, _U): size / (1 - prior), (_P, _P): -size * prior / (1 - prior)}
+    return {(_P, _N): 1 - size, (_U, _N): size / prior, (_N, _N): -size * (1 - prior) / prior}
 
 
 def quadratic(risk, moments, gamma, prior):

@@ -272,7 +272,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
 
     def _fit(self, X, codes, weight, validation):
         is_free = codes < 0
-        free_rows = X[is_free]
         counts = np.bincount(codes[~is_free])
         self.n_groups_, parts = count_parts(counts, self.n_groups)
         shares = self._shares(counts)
@@ -285,27 +284,26 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         # Without a penalty on unlabeled rows, the labels that they are given change nothing.
         repeat = is_free.any() and (penalties.gamma_B > 0 or penalties.gamma_W > 0)
         self.history_ = []
+        last_score = np.inf
         for iteration in range(1, self.max_iter + 1 if repeat else 2):
             result = rounds.run(guess[rows.origin], iteration, penalties)
             self._keep(rows.space, result.coefficients, result.held_out, rounds.codes, 1.0 / parts)
-            n_changed = 0
-            if is_free.any():
-                # The outputs of these rows are known.
-                if self._uses_unlabeled:
-                    scores = result.outputs[rounds.free] @ self._readout
-                else:
-                    scores = self._decide(free_rows)
-                labels = label_by_share(scores, shares)
-                n_changed = int((labels != guess[is_free]).sum())
-                guess[is_free] = labels
+            outputs = result.outputs[rounds.free] @ self._readout
+            # Without their penalties the fit does not use these rows.
+            if len(outputs) < np.count_nonzero(is_free):
+                outputs = self._decide(X[is_free])
+            labels = label_by_share(outputs, shares)
+            n_changed = int((labels != guess[is_free]).sum())
+            guess[is_free] = labels
             self.history_.append({"iter": iteration, "score": result.score, "n_changed": n_changed})
             if self.verbose:
                 print(
                     f"[{type(self).__name__}] round {iteration}: AUC {result.score:.4f}, {n_changed} labels changed",
                     flush=True,
                 )
-            if n_changed == 0 or (iteration > 1 and abs(result.score - self.history_[-2]["score"]) < self.tol):
+            if n_changed == 0 or abs(result.score - last_score) < self.tol:
                 break
+            last_score = result.score
             # The next round has other groups.
             rows.space.forget_graphs()
         self.n_iter_ = iteration

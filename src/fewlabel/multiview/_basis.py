@@ -75,8 +75,10 @@ def _gaussian(X, Y, gamma):
     X = X - center
     Y = Y - center
     # One product of matrices gives -gamma (|x|^2 - 2 x'y + |y|^2).
-    left = np.column_stack([2 * gamma * X, -gamma * row_norms(X, squared=True), np.full(len(X), -1.0)])
-    right = np.column_stack([Y, np.ones(len(Y)), gamma * row_norms(Y, squared=True)]).T
+    x_squares = gamma * row_norms(X, squared=True)
+    y_squares = gamma * row_norms(Y, squared=True)
+    left = np.column_stack([2 * gamma * X, -x_squares, np.full(len(X), -1.0)])
+    right = np.column_stack([Y, np.ones(len(Y)), y_squares]).T
     values = np.empty((len(X), len(Y)))
     for part in gen_batches(len(X), max(1, _VALUES // len(Y))):
         np.matmul(left[part], right, out=values[part])

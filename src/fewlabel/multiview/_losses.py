@@ -128,7 +128,8 @@ class RotatedLoss(SquaredLoss):
 def rotated_losses(R, n_classes):
     """Return a `RotatedLoss` per positive eigenvalue of a matrix R."""
     R = np.asarray(R, dtype=np.float64)
-    if R.shape != (n_classes, n_classes) or not np.isfinite(R).all() or np.abs(R - R.T).max() > 1e-8:
+    is_square = R.shape == (n_classes, n_classes)
+    if not is_square or not np.isfinite(R).all() or np.abs(R - R.T).max() > 1e-8:
         raise ValueError(
             f"output_matrix has shape {R.shape} and should be a symmetric matrix with a row per class: pass "
             f"{n_classes} x {n_classes} numbers"
@@ -165,8 +166,11 @@ def held_out_outputs(loss, Z, codes, weight):
     total = np.bincount(codes, weights=weight)
     for k in range(min(_N_FOLDS, len(codes))):
         train = fold != k
-        left = np.bincount(codes[train], weights=weight[train], minlength=len(total))
+        train_Z = Z[train]
+        train_codes = codes[train]
+        train_weight = weight[train]
+        left = np.bincount(train_codes, weights=train_weight, minlength=len(total))
         rescale = total / np.where(left > 0, left, 1.0)
-        beta = loss.solve(Z[train], codes[train], weight[train] * rescale[codes[train]])
-        outputs[~train] = Z[~train] @ (Z[train].T @ beta)
+        beta = loss.solve(train_Z, train_codes, train_weight * rescale[train_codes])
+        outputs[~train] = Z[~train] @ (train_Z.T @ beta)
     return outputs

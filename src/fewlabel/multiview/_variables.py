@@ -197,20 +197,25 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tried = np.arange(2, min(self.max_clusters, n_columns // 2) + 1)
         if len(tried) == 0:
             return 1
-        on_all_rows = [_improve(C, owner, cut, self.max_iter).labels for cut in _cuts(C, owner, tried)]
+        on_all_rows = self._partitions_from_tree(C, owner, tried)
+        n_rows = len(Z)
         scores = np.zeros((self.n_bootstraps, len(tried)))
         for b in range(self.n_bootstraps):
-            counts = np.bincount(rng.randint(len(Z), size=len(Z)), minlength=len(Z))
-            drawn = coding.correlations_of_sample(Z, counts, self._codings)
-            for i, cut in enumerate(_cuts(drawn, owner, tried)):
-                labels = _improve(drawn, owner, cut, self.max_iter).labels
-                scores[b, i] = adjusted_rand_score(on_all_rows[i], labels)
+            drawn = rng.randint(n_rows, size=n_rows)
+            counts = np.bincount(drawn, minlength=n_rows)
+            C_drawn = coding.correlations_of_sample(Z, counts, self._codings)
+            on_sample = self._partitions_from_tree(C_drawn, owner, tried)
+            for i, (whole, sample) in enumerate(zip(on_all_rows, on_sample)):
+                scores[b, i] = adjusted_rand_score(whole.labels, sample.labels)
         means = scores.mean(axis=0)
         self.stability_ = np.column_stack([tried, means])
         return int(tried[means >= means.max() - _AS_STABLE][0])
 
+    def _partitions_from_tree(self, C, owner, numbers_of_clusters):
+        return [_improve(C, owner, cut, self.max_iter) for cut in _cuts(C, owner, numbers_of_clusters)]
+
     def _best_partition(self, C, owner, n_clusters, rng):
-        best = _improve(C, owner, _cuts(C, owner, [n_clusters])[0], self.max_iter)
+        best = self._partitions_from_tree(C, owner, [n_clusters])[0]
         n_columns = owner.max() + 1
         if n_clusters in (1, n_columns):
             return best
