@@ -77,7 +77,8 @@ def least_cost(y, scores, costs):
 def measure(name, n_labels, draw, found):
     """One row per ratio of costs and one per number of reviewed rows."""
     labels, held_out, y, scores = found
-    evidence, rows = Evidence(labels, held_out, training_share=0.8), []
+    evidence = Evidence(labels, held_out, scores, training_share=0.8)
+    rows = []
     for ratio in RATIOS:
         costs = Costs(ratio, 1)
         cut = evidence.cost_cut(costs)
@@ -89,7 +90,7 @@ def measure(name, n_labels, draw, found):
     order = np.argsort(-scores, kind="stable")
     for n in TOPS:
         if 2 * n <= len(y):
-            band = evidence.at_top(n, of=len(y))["precision"]
+            band = evidence.at_top(n)["precision"]
             truth = y[order[:n]].mean()
             width = band.high - band.low
             rows.append((name, n_labels, draw, f"top {n}", truth, band.value, band.low <= truth <= band.high, width))

@@ -17,8 +17,9 @@ from fewlabel import AutoClassifier, TableClassifier, hide_labels
 from fewlabel.labels import read_positive
 from fewlabel.report import curves, metrics, render, rows_to_label, summarize, write
 from fewlabel.report.charts import Scale, _shown, learning_panel, roc_panel, shape_panels, tick_texts, ticks, whiskers
+from fewlabel.report.decisions import signed
 from fewlabel.report.demo import breast_cancer
-from fewlabel.report.summarize import signed
+from fewlabel.report.render import _position_of_cut
 from fewlabel.rows import Rows
 
 HOSTILE = '</title><script>alert("1")</script><img src=x onerror=alert(2)>\'&'
@@ -94,8 +95,8 @@ def test_numbers_are_those_of_the_model(model, summary, table):
     assert [row["method"] for row in summary["leaderboard"]] == list(board["method"])
     assert [row["score"] for row in summary["leaderboard"]] == list(board["score"])
     effect = model.estimator_.unlabeled_effect_
-    assert summary["verdict"]["difference"] == effect.difference
-    assert signed(effect.difference) in summary["verdict"]["text"]
+    assert summary["unlabeled"]["difference"] == effect.difference
+    assert signed(effect.difference) in summary["unlabeled"]["text"]
     data = summary["data"]
     assert data["labeled"] + data["unlabeled"] == data["rows"] == len(table.X_train)
     assert sum(data["labeled_by_class"].values()) == data["labeled"]
@@ -129,17 +130,27 @@ def test_summaries_are_plain_json_and_render(kind, request):
     json.dumps(metrics(summary), allow_nan=False)
 
 
-def test_the_verdict_says_what_the_interval_says(model, table):
-    about = model.estimator_.model_.about
-    kept = about["unlabeled_effect"]
-    try:
-        for low, high, kind, words in ((0.1, 0.3, "helped", "help"), (-0.3, -0.1, "hurt", "hurt")):
-            about["unlabeled_effect"] = {**kept, "difference": (low + high) / 2, "low": low, "high": high}
-            verdict = summed_up(model, table.X_train, table.y_train)["verdict"]
-            assert verdict["kind"] == kind
-            assert words in verdict["text"]
-    finally:
-        about["unlabeled_effect"] = kept
+@pytest.mark.parametrize("kind", ["summary", "additive", "positives_only"])
+def test_figures_of_the_threshold_agree_with_each_other(kind, request):
+    """Text, matrix, chart and slider are one computation: the counts of the matrix sum to what the text says."""
+    summary = request.getfixturevalue(kind)
+    found = summary["decisions"]
+    values = {name: one["value"] for name, one in found["estimates"].items()}
+    n_rows = found["rows"]
+    assert n_rows * (values["true_positive"] + values["false_positive"]) == pytest.approx(found["flagged"], abs=1e-2)
+    assert n_rows * values["share"] == pytest.approx(found["flagged"], abs=1e-2)
+    assert values["precision"] * found["flagged"] == pytest.approx(n_rows * values["true_positive"], rel=1e-3, abs=1e-2)
+    assert values["true_positive"] + values["false_negative"] == pytest.approx(found["prior"]["value"], abs=1e-4)
+    point = summary["decision_curve"][_position_of_cut(summary)]
+    assert point["cut"] == found["cut"]
+    assert point["precision"] == found["estimates"]["precision"]
+    assert f"{found['flagged']} of {n_rows} rows" in found["text"]
+
+
+def test_without_a_forecast_none_is_drawn(summary, iris, additive):
+    for one in (summary, iris, additive):
+        curve = one["learning_curve"]
+        assert bool(curve["ahead_labels"]) == (curve["more_labels"] is not None) == ("takes about" in curve["text"])
 
 
 def test_additive_winners_show_their_shape_others_their_importance(additive, summary):
@@ -158,7 +169,7 @@ def test_many_classes_and_positives_only_say_so(iris, positives_only):
     assert {curve["name"] for curve in iris["roc"]} == {"a", "b", "c"}
     assert iris["task"] == "multiclass"
     assert positives_only["calibration"] == []
-    assert "yes" in positives_only["verdict"]["text"]
+    assert "yes" in positives_only["unlabeled"]["text"]
     assert 0 < positives_only["data"]["prior"] < 1
 
 
@@ -274,7 +285,7 @@ def test_the_page_is_whole_and_needs_nothing_else(kind, request):
     for row in summary["leaderboard"]:
         assert row["method"] in said
         assert f"{row['score']:.3f}" in said
-    assert summary["verdict"]["text"] in said
+    assert summary["unlabeled"]["text"] in said
     assert summary["learning_curve"]["text"] in said
     assert "prefers-color-scheme: dark" in text
     charts = {value for tag, name, value in page.attributes if tag == "title" and name == "id"}
@@ -326,8 +337,8 @@ def test_hostile_columns_from_the_data_on():
 
 
 def test_a_saved_model_is_named_as_python_text(summary):
-    page = Page(render({**summary, "model_file": 'a "b".skops'}))
-    assert r'fewlabel.load("a \"b\".skops")' in "".join(page.text)
+    page = Page(render({**summary, "model_file": 'a "b".fewlabel'}))
+    assert r'fewlabel.load("a \"b\".fewlabel")' in "".join(page.text)
 
 
 def test_a_page_is_written_whole_or_not_at_all(summary, tmp_path, monkeypatch):

@@ -218,27 +218,31 @@ def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any], sheet
         summary["model_sha256"] = sha256(model_file)
         report.write(summary, report_file)
         write_json(report.metrics(summary), metrics_file)
-        report.write_card(summary, model, card_file)
+        report.write_card(summary, card_file)
         sheet.to_csv(next_file, index=False)
 
 
 def show(summary: dict[str, Any]) -> None:
-    """Print the leaderboard, whether the unlabeled rows help, and the cut."""
-    data, score = summary["data"], summary["score_name"]
-    rows = [
-        [
-            short(row["method"], 40),
-            "all rows" if row["uses_unlabeled"] else "labeled",
-            f"{row['score']:.3f}",
-            f"{row['low']:.3f} to {row['high']:.3f}",
-            f"{row['weight']:.2f}" if row["weight"] and row["family"] != "ensemble" else "",
-            f"{row['fit_seconds']:.2f}",
-        ]
-        for row in summary["leaderboard"]
-    ]
+    """Print the leaderboard, the headline and the threshold."""
+    data = summary["data"]
+    rows = []
+    for row in summary["leaderboard"]:
+        has_weight = row["weight"] and row["family"] != "ensemble"
+        rows.append(
+            [
+                short(row["method"], 40),
+                "all rows" if row["uses_unlabeled"] else "labeled",
+                f"{row['score']:.3f}",
+                f"{row['low']:.3f} to {row['high']:.3f}",
+                f"{row['weight']:.2f}" if has_weight else "",
+                f"{row['fit_seconds']:.2f}",
+            ]
+        )
     title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
-    print_table(title, ["method", "learns from", score, "95% interval", "weight", "seconds"], rows, left=2)
+    heads = ["method", "learns from", summary["score_name"], "95% interval", "weight", "seconds"]
+    print_table(title, heads, rows, left=2)
     print(summary["headline"]["text"])
-    print(summary["verdict"]["text"].replace("\N{MINUS SIGN}", "-"))  # some terminals lack the sign
+    if summary["task"] == "positive-unlabeled":
+        print(summary["unlabeled"]["text"])
     if summary["decisions"] is not None:
         print(summary["decisions"]["text"])

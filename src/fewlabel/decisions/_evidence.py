@@ -1,20 +1,16 @@
-"""Labeled rows with scores as evidence for a cut, and cuts by capacity, cost and precision."""
+"""Labeled rows with scores as evidence for a threshold, and thresholds by capacity, cost and precision."""
 
-import itertools
 import math
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, ndtri
 
-from fewlabel.decisions._crossing import crossing
+from fewlabel.decisions._response import Rows, response_draws
 
-_N_DRAWS = 1000
 _GRID = 40
-_GOOD = ("true_positive", "true_negative", "precision", "recall", "lift")
-_BAD = ("false_negative", "false_positive", "cost")
+_PROMISE = 0.8  # confidence of `precision_cut`
 _LEAST = 1e-300  # a denominator of 0 becomes this
 
 
@@ -30,10 +26,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-    def at_most(self, value: float, high: float) -> "Estimate":
-        """The estimate with lower limits of what is possible."""
-        return Estimate(min(self.value, value), min(self.low, high), min(self.high, high))
 
 
 class Costs(NamedTuple):
@@ -52,14 +44,14 @@ class Costs(NamedTuple):
 
 
 def capacity_cut(scores: ArrayLike, n: int) -> float:
-    """Cut above which the `n` highest scores lie, halfway to the next score.
+    """Threshold above which the `n` highest scores lie, halfway to the next score.
 
     Parameters
     ----------
     scores : array-like of shape (n_rows,)
         Of the rows to decide on.
     n : int
-        How many of them can be reviewed. If rows tie at the cut, fewer are above it.
+        How many of them can be reviewed. If rows tie at the threshold, fewer are above it.
 
     Returns
     -------
@@ -76,40 +68,46 @@ def capacity_cut(scores: ArrayLike, n: int) -> float:
         raise ValueError(f"n={n} rows to review: expected 1 or more")
     if n >= len(ordered):
         return float(np.nextafter(ordered[-1], -np.inf))
-    next_score = ordered[n]
-    return _halfway(next_score, ordered[ordered > next_score].min(initial=np.inf))
+    return _halfway(ordered[n], ordered[ordered > ordered[n]].min(initial=np.inf))
 
 
 class Evidence:
-    r"""Labeled rows with scores, and what they say about a cut.
+    r"""Labeled rows with scores, the rows to decide on, and what flagging some of these yields.
 
-    All bands are limits of the counts of rows above the cut, by class: the population's shares of true and false
-    positives and negatives are drawn 1,000 times from Gamma distributions, with the counts as shapes, and normalized.
-    As in the interval of Clopper and Pearson [1]_, the unfavorable limit adds one to the counts of errors and the
-    favorable limit to those of right decisions, so that the limits hold with few rows, too; for the precision of
-    randomly drawn labels they are that interval.
+    The probability :math:`p_j` that row :math:`j` is positive is estimated from the labeled rows, as a function of its
+    score: the log-odds are piecewise linear in the log-odds of the rank of the score, and normal priors
+    keep them moderate where labels are few. With :math:`F` rows above a threshold,
+
+    .. math:: TP = \sum_{j\ \text{flagged}} p_j,\quad FP = F - TP,\quad FN = \sum_j p_j - TP,
+
+    and precision, recall, lift and cost follow from these, so that all figures of a threshold agree with each other and
+    with the number of flagged rows, which is counted. Estimates are at the mode of the function's posterior, bands are
+    quantiles over 400 draws from it; for the precision they include that the number of positives among the flagged
+    rows varies by chance.
 
     Parameters
     ----------
-    positive : array-like of bool of shape (n_rows,)
-    scores : array-like of shape (n_rows,)
-        Higher means more likely positive.
+    positive : array-like of bool of shape (n_labeled,)
+    scores : array-like of shape (n_labeled,)
+        Higher means more likely positive; of models that were not fitted to the row.
+    population : array-like of shape (n_rows,), default=None
+        Scores of the rows to decide on, such as the unlabeled ones. By default `scores`; with `positives_only` those of
+        the rows that are not positive.
     prior : float, default=None
-        Share of positives among the rows to decide on. By default labels were drawn at random from these rows. Give it
-        if positives and negatives were labeled at different rates.
+        Share of positives among the rows to decide on. By default labels were drawn at random from rows like these.
+        Give it if positives and negatives were labeled at different rates.
     prior_interval : (float, float), default=None
-        A 90% interval of the prior, such as `low` and `high` of :func:`fewlabel.estimate_class_prior`. The bands then
-        include that the prior is uncertain: its log-odds are drawn from two halves of normal distributions, one on
-        either side of `prior`, with these limits. By default the prior is exact.
+        A 90% interval of the prior, such as `low` and `high` of :func:`fewlabel.estimate_class_prior`, which widens the
+        bands. By default the prior is exact.
     positives_only : bool, default=False
         The rows that are not `positive` are unlabeled, with a share of `prior` positives.
-    sample_weight : array-like of shape (n_rows,), default=None
-        Weights of the rows, such as one over the probability of being labeled. Bands are then those of the effective
-        number of rows, the squared sum of the weights over the sum of their squares [4]_.
+    sample_weight : array-like of shape (n_labeled,), default=None
+        Weights of the labeled rows, such as one over the probability of being labeled. They count as the effective
+        number of rows, the squared sum of the weights over the sum of their squares [2]_.
     training_share : float, default=1.0
         Labels that the models behind the scores were fitted to, as a share of all: 0.8 with five folds. A model of all
         labels errs less, at most by the factor `training_share` if errors decrease as one over the number of labels;
-        the favorable limits allow for it.
+        the bands allow for it.
     confidence : float, default=0.95
         Nominal coverage of the bands, each by itself.
     random_state : int, default=0
@@ -117,19 +115,15 @@ class Evidence:
 
     Attributes
     ----------
-    scores : ndarray of shape (n_rows,)
-        Descending.
-    prior : float
-        Share of positives that all figures refer to.
+    population : ndarray of shape (n_rows,)
+        Scores of the rows to decide on, descending.
+    prior : Estimate
+        Share of positives among them.
 
     References
     ----------
-    .. [1] C. J. Clopper, E. S. Pearson. The use of confidence or fiducial limits illustrated in the case of the
-       binomial. Biometrika 26, 1934.
-    .. [2] C. Elkan. The foundations of cost-sensitive learning. IJCAI, 2001.
-    .. [3] A. R. Thatcher. Relationships between Bayesian and confidence limits for predictions. Journal of the Royal
-       Statistical Society B 26, 1964. Limits of a share among rows that are still to come.
-    .. [4] L. Kish. Survey Sampling. Wiley, 1965.
+    .. [1] C. Elkan. The foundations of cost-sensitive learning. IJCAI, 2001.
+    .. [2] L. Kish. Survey Sampling. Wiley, 1965.
 
     Examples
     --------
@@ -138,9 +132,9 @@ class Evidence:
     >>> rng = np.random.default_rng(0)
     >>> positive = np.arange(400) < 100
     >>> evidence = Evidence(positive, rng.normal(2.0 * positive))
-    >>> found = evidence.at_top(50, of=1000)  # review 50 of 1,000 rows
-    >>> round(found["precision"].value, 2), round(found["precision"].low, 2), round(found["precision"].high, 2)
-    (0.95, 0.72, 1.0)
+    >>> found = evidence.at_top(50)
+    >>> round(found["precision"].value, 2)
+    0.92
     >>> cut = evidence.cost_cut(Costs(miss=10, alarm=1))
     >>> cut < evidence.cost_cut(Costs(miss=1, alarm=1))  # an expensive miss: more rows are flagged
     True
@@ -150,6 +144,7 @@ class Evidence:
         self,
         positive: ArrayLike,
         scores: ArrayLike,
+        population: ArrayLike | None = None,
         *,
         prior: float | None = None,
         prior_interval: tuple[float, float] | None = None,
@@ -161,39 +156,37 @@ class Evidence:
     ) -> None:
         scores = np.asarray(scores, dtype=float)
         positive = np.asarray(positive, dtype=bool)
-        if scores.ndim != 1 or scores.shape != positive.shape:
-            raise ValueError(f"positive and scores have shapes {positive.shape} and {scores.shape}: expected equal 1-D")
-        if positive.all() or not positive.any():
-            raise ValueError("rows of both kinds are needed: positives, and negatives or unlabeled rows")
-        if positives_only and prior is None:
-            raise ValueError("positives_only=True needs prior, the share of positives among the unlabeled rows")
-        if prior_interval is not None and (prior is None or not prior_interval[0] <= prior <= prior_interval[1]):
-            raise ValueError(f"prior_interval={prior_interval} does not contain prior={prior}: give both")
-        weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        if weight.shape != scores.shape or not (weight > 0).all():
-            raise ValueError("sample_weight: expected one number greater than 0 per row")
+        size = _checked_sizes(positive, scores, prior, prior_interval, positives_only, sample_weight)
+        if population is None:
+            population = scores[~positive] if positives_only else scores
+        self.population = np.sort(np.asarray(population, dtype=float))[::-1]
         if not 0 < training_share <= 1:
             raise ValueError(f"training_share={training_share}: expected more than 0 and at most 1")
-        # Each row counts as this many of the effective number of rows, of all or, with a prior, of its class.
-        size = np.empty(len(scores))
-        for rows in [positive, ~positive] if prior is not None else [np.full(len(scores), True)]:
-            size[rows] = weight[rows] * weight[rows].sum() / (weight[rows] ** 2).sum()
-        order = np.lexsort((size, positive, -scores))
-        self.scores = scores[order]
-        self.positive = positive[order]
-        self._size = size[order]
-        self.n_positive = float(self._size[self.positive].sum())
-        self.n_other = float(self._size[~self.positive].sum())
-        self.stated_prior = prior
-        self.prior = self.n_positive / (self.n_positive + self.n_other) if prior is None else float(prior)
         self.prior_interval = prior_interval
-        self.positives_only = positives_only
         self.training_share = training_share
         self.confidence = confidence
-        self.random_state = random_state
+        self._rows = Rows.of(self.population)
+        # One order of the rows, so that sums do not depend on how they were given.
+        order = np.lexsort((size, positive, -scores))
+        self._random_state = random_state
+        probability = response_draws(
+            self._rows,
+            positive[order],
+            scores[order],
+            size[order],
+            prior=prior,
+            prior_interval=prior_interval,
+            positives_only=positives_only,
+            rng=np.random.default_rng(random_state),
+        )
+        counted = self._rows.counts[:, None] * probability
+        # Expected positives among the k highest of the rows that are kept, by draw; the first entry is for none.
+        self._positives = np.vstack([np.zeros(probability.shape[1]), np.cumsum(counted, axis=0)])
+        self._above = np.concatenate([[0.0], np.cumsum(self._rows.counts)])
+        self.prior = self._estimate(self._positives[-1] / len(self.population))
 
     def at(self, cut: float, costs: Costs | None = None) -> dict[str, Estimate]:
-        """Estimate what flagging the rows above a cut yields.
+        """Estimate what flagging the rows above a threshold yields.
 
         Parameters
         ----------
@@ -204,60 +197,52 @@ class Evidence:
         -------
         dict of str to Estimate
             The shares of all rows that are `true_positive`, `false_positive`, `false_negative` and `true_negative`
-            (the confusion matrix), `share` (flagged), `precision`, `recall` (the gain), `lift` (precision against
-            that of a random choice), and `cost` per row if `costs` are given.
+            (the confusion matrix), `share` (flagged; counted, so its band has no width), `precision`, `recall` (the
+            gain), `lift` (precision against that of a random choice), and `cost` per row if `costs` are given.
         """
-        return self._estimates(self._counts(self.scores > cut), costs)
+        return self._figures(self.n_above(cut), costs)
 
-    def at_top(self, n: int, *, of: int, costs: Costs | None = None) -> dict[str, Estimate]:
-        """Estimate what flagging the `n` highest scores of `of` rows yields.
+    def at_top(self, n: int, costs: Costs | None = None) -> dict[str, Estimate]:
+        """Estimate what flagging the `n` highest rows yields; rows that tie with the last count in part.
 
         Parameters
         ----------
-        n, of : int
+        n : int
         costs : Costs, default=None
 
         Returns
         -------
         dict of str to Estimate
-            As `at`. The band of the precision is for the observed share of positives among these `n` rows, which
-            varies by chance even if the ranking is known (Thatcher, 1964).
+            As `at`.
         """
-        if not 1 <= n <= of:
-            raise ValueError(f"n={n} of {of} rows: expected from 1 to {of}")
-        share = n / of
-        estimates = self._estimates(self._counts(self._parts_of_top(share)), costs, n_rows=n)
-        if self.stated_prior is not None:  # there are no more positives
-            highest = self.prior if self.prior_interval is None else self.prior_interval[1]
-            estimates["precision"] = estimates["precision"].at_most(self.prior / share, min(1.0, highest / share))
-        for name in ("true_positive", "false_positive"):  # both are among the flagged rows
-            estimates[name] = estimates[name].at_most(share, share)
-        estimates["share"] = Estimate(share, share, share)
-        return estimates
+        if not 1 <= n <= len(self.population):
+            raise ValueError(f"n={n} of {len(self.population)} rows: expected from 1 to {len(self.population)}")
+        return self._figures(n, costs)
+
+    def n_above(self, cut: float) -> int:
+        """Number of rows to decide on that are above a threshold."""
+        return int(np.count_nonzero(self.population > cut))
 
     def curve(self, costs: Costs | None = None, *, also: float | None = None) -> pd.DataFrame:
-        """Estimates by cut, from few flagged rows to all of them.
+        """Estimates by threshold, from few flagged rows to all of them.
 
         Parameters
         ----------
         costs : Costs, default=None
         also : float, default=None
-            A cut that is to be among them.
+            A threshold that is to be among them.
 
         Returns
         -------
         DataFrame
-            One row per cut: `cut`, and for each estimate of `at` a column and its band, such as `precision`,
+            One row per threshold: `cut`, and for each estimate of `at` a column and its band, such as `precision`,
             `precision_low` and `precision_high`.
         """
-        highest = self.scores[self.positive].max()
-        cuts = [cut for cut in self._all_cuts() if cut < highest]  # higher ones flag no positive
-        chosen = np.linspace(0, len(cuts) - 1, min(_GRID, len(cuts))).round().astype(int)
-        shown = {cuts[k] for k in chosen}
+        cuts = {capacity_cut(self.population, n) for n in self._grid()}
         if also is not None:
-            shown.add(also)
+            cuts.add(also)
         rows = []
-        for cut in sorted(shown, reverse=True):
+        for cut in sorted(cuts, reverse=True):
             row = {"cut": cut}
             for name, estimate in self.at(cut, costs).items():
                 row[name] = estimate.value
@@ -267,13 +252,10 @@ class Evidence:
         return pd.DataFrame(rows)
 
     def cost_cut(self, costs: Costs) -> float:
-        r"""Cut with the lowest expected cost: rows above it are positive with at least the break-even probability.
+        """Threshold with the lowest expected cost.
 
-        A row is worth flagging if its probability is above ``alarm / (miss + alarm)`` (Elkan, 2001). The log-odds are
-        taken to be linear in the score on either side of the mean score; the change of slope is penalized. Scores that
-        all lie between 0 and 1 are taken to be probabilities, and their log-odds are the score. The cut of least cost
-        among the labeled rows themselves is noisier: with 100 labels and a miss 20 times as expensive as an alarm, its
-        cost on new rows was 29% above the least possible in simulations, that of this cut 8%.
+        As the probability rises with the score, it is where a row has the break-even probability
+        ``alarm / (miss + alarm)`` [1]_.
 
         Parameters
         ----------
@@ -285,26 +267,19 @@ class Evidence:
         """
         if not (costs.miss > 0 and costs.alarm > 0):
             raise ValueError(f"costs {costs.miss:g} and {costs.alarm:g}: expected two numbers greater than 0")
-        wanted = math.log(costs.alarm / costs.miss)
-        scores = self.scores
-        are_probabilities = 0 <= scores[-1] < scores[0] <= 1
-        edge = 1 / (len(scores) + 2)
-        if are_probabilities:
-            scores = logit(np.clip(scores, edge, 1 - edge))
-        cut = crossing(scores, self.positive, self._size, self.prior, wanted, self.positives_only)
-        if not are_probabilities:
-            return cut
-        if abs(cut) >= logit(1 - edge):  # beyond all probabilities
-            return 1.0 if cut > 0 else float(np.nextafter(0.0, -1.0))
-        return float(expit(cut))
+        found = self._positives[:, 0]
+        cost = costs.miss * (found[-1] - found) + costs.alarm * (self._above - found)
+        return self._cut_after(int(np.argmin(cost)))
 
-    def precision_cut(self, target: float) -> float:
-        """The lowest cut at which the estimated precision is at least `target`: the most rows of this precision.
+    def precision_cut(self, target: float, confidence: float = _PROMISE) -> float:
+        """The lowest threshold that promises a precision: the most rows of this precision.
 
         Parameters
         ----------
         target : float
             Between 0 and 1.
+        confidence : float, default=0.8
+            The precision of the flagged rows reaches the target with this probability.
 
         Returns
         -------
@@ -313,122 +288,117 @@ class Evidence:
         Raises
         ------
         ValueError
-            If no cut reaches it; the message has the highest precision that one reaches.
+            If no threshold promises it; the message has the highest precision that one promises.
         """
-        cuts = self._all_cuts()
-        precision = np.array([self._figures(self._counts(self.scores > cut))["precision"] for cut in cuts])
-        enough = np.flatnonzero(precision >= target)
+        precision = self._positives[1:] / self._above[1:, None]
+        promised = np.quantile(precision, 1 - confidence, axis=1)
+        enough = np.flatnonzero(promised >= target)
         if len(enough) == 0:
             raise ValueError(
-                f"no cut reaches a precision of {target:g} on the labeled rows; the highest is {precision.max():.3g}. "
-                "Ask for less, or label more rows"
+                f"these labels cannot promise a precision of {target:g}: the best they can promise, with "
+                f"{confidence:.0%} confidence, is {promised.max():.2g}. Ask for less, or label more rows"
             )
-        return cuts[enough[-1]]
+        return self._cut_after(int(enough[-1]) + 1)
 
-    def _all_cuts(self):
-        """Cuts between neighboring scores, descending; the last flags all rows."""
-        levels = np.unique(self.scores)[::-1]
-        between = [_halfway(low, high) for high, low in itertools.pairwise(levels)]
-        return [*between, float(np.nextafter(levels[-1], -np.inf))]
+    def _grid(self):
+        """Numbers of flagged rows from few to all, closer together where few are flagged."""
+        n_rows = len(self.population)
+        numbers = np.linspace(0, 1, _GRID + 1)[1:] ** 2 * n_rows
+        return sorted({int(n) for n in np.ceil(numbers)})
 
-    def _counts(self, flagged):
-        """Positives that are flagged and that are not, then other rows; `flagged` may hold parts of rows."""
-        size = self._size * flagged
-        flagged_positive = size[self.positive].sum()
-        flagged_other = size[~self.positive].sum()
-        return np.array(
-            [flagged_positive, self.n_positive - flagged_positive, flagged_other, self.n_other - flagged_other]
-        )
+    def _cut_after(self, n_kept):
+        """The threshold below the first of the rows that are kept, above all others."""
+        scores = self._rows.scores
+        if n_kept == 0:
+            return float(scores[0])
+        if n_kept == len(scores):
+            return float(np.nextafter(scores[-1], -np.inf))
+        return _halfway(scores[n_kept], scores[n_kept - 1])
 
-    def _parts_of_top(self, share):
-        """How much of each row is in the top share of the population; rows that tie at the cut count in part."""
-        if self.positives_only:
-            weight = np.where(self.positive, 1e-12, self._size) / self.n_other
-        else:
-            weight = self._size * np.where(self.positive, self.prior / self.n_positive, (1 - self.prior) / self.n_other)
-        _, level = np.unique(-self.scores, return_inverse=True)
-        mass = np.bincount(level, weights=weight)
-        before = np.cumsum(mass) - mass
-        return np.clip((share - before) / mass, 0.0, 1.0)[level]
-
-    def _estimates(self, counts, costs, n_rows=None):
-        rng = np.random.default_rng(self.random_state)
-        # One more error, and one more right decision: Clopper and Pearson's unfavorable and favorable limits.
-        unfavorable = self._drawn(counts + [0.0, 1.0, 1.0, 0.0], costs, 1.0, rng)
-        favorable = self._drawn(counts + [1.0, 0.0, 0.0, 1.0], costs, self.training_share, rng)
-        if n_rows is not None:
-            for figures in (unfavorable, favorable):
-                figures["precision"] = rng.binomial(n_rows, np.clip(figures["precision"], 0, 1)) / n_rows
-        tail = (1 - self.confidence) / 2
+    def _figures(self, n_flagged, costs):
+        """All figures if this many of the highest rows are flagged."""
+        n_rows = len(self.population)
+        share = n_flagged / n_rows
+        total = self._positives[-1]
+        expected = _shares(self._found(n_flagged), total, n_flagged, n_rows, costs)
+        # Bands are for what will be seen: the positives among the flagged rows and among the others vary by chance.
+        rng = np.random.default_rng(self._random_state)
+        found = _seen(self._found(n_flagged), n_flagged, rng)
+        missed = _seen(total - self._found(n_flagged), n_rows - n_flagged, rng)
+        seen = _shares(found, found + missed, n_flagged, n_rows, costs)
+        # With all labels, only this share of the errors may be left.
+        spared = (1 - self.training_share) * (n_flagged - found)
+        left = self.training_share * missed
+        better = _shares(found + spared, found + spared + left, n_flagged, n_rows, costs)
         estimates = {}
-        for name, value in self._figures(counts, costs).items():
-            lows = unfavorable[name]
-            highs = favorable[name]
-            if name in _BAD:
-                lows, highs = highs, lows
-            elif name not in _GOOD:  # flagging more rows is neither
-                both = np.sort([lows, highs], axis=1)
-                lows = both.min(axis=0)
-                highs = both.max(axis=0)
-            low = min(np.quantile(lows, tail), value)
-            high = max(np.quantile(highs, 1 - tail), value)
-            estimates[name] = Estimate(float(value), float(low), float(high))
+        for name, drawn in expected.items():
+            estimates[name] = self._estimate(drawn, seen[name], better[name])
+        estimates["share"] = Estimate(share, share, share)
         return estimates
 
-    def _drawn(self, shapes, costs, error_share, rng):
-        """Figures of random populations in which only this share of the errors is left."""
-        counts = rng.gamma(shapes[:, None], size=(4, _N_DRAWS))
-        prior = self._draw_priors(rng)
-        return self._figures(counts, costs, prior, error_share)
+    def _found(self, n_flagged):
+        """Expected positives among this many of the highest rows, by draw."""
+        place = np.searchsorted(self._above, n_flagged, side="right") - 1
+        if place == len(self._above) - 1:
+            return self._positives[-1]
+        part = (n_flagged - self._above[place]) / (self._above[place + 1] - self._above[place])
+        return self._positives[place] + part * (self._positives[place + 1] - self._positives[place])
 
-    def _draw_priors(self, rng):
-        if self.prior_interval is None:
-            return self.prior
-        limits = [self.prior_interval[0], self.prior, self.prior_interval[1]]
-        low, middle, high = logit(np.clip(limits, 1e-6, 1 - 1e-6))
-        z = rng.normal(size=_N_DRAWS) / ndtri(0.95)
-        return expit(middle + z * np.where(z < 0, middle - low, high - middle))
-
-    def _figures(self, counts, costs=None, prior=None, error_share=1.0):
-        """What `at` gives, from counts of the four kinds of rows, or from draws of them."""
-        prior = self.prior if prior is None else prior
-        if self.stated_prior is None:
-            true_positive, false_negative, false_positive, true_negative = counts / counts.sum(axis=0)
-        else:
-            recall = counts[0] / np.maximum(counts[0] + counts[1], _LEAST)
-            flagged = counts[2] / np.maximum(counts[2] + counts[3], _LEAST)
-            true_positive = prior * recall
-            false_positive = (1 - prior) * flagged
-            if self.positives_only:
-                # The flagged unlabeled rows hold the true positives, and are not fewer than these.
-                true_positive = np.minimum(true_positive, flagged)
-                false_positive = np.clip(flagged - true_positive, 0.0, 1 - prior)
-            false_negative = prior - true_positive
-            true_negative = 1 - prior - false_positive
-        spared_misses = (1 - error_share) * false_negative
-        spared_alarms = (1 - error_share) * false_positive
-        true_positive = true_positive + spared_misses
-        false_negative = false_negative - spared_misses
-        false_positive = false_positive - spared_alarms
-        share = true_positive + false_positive
-        positives = np.maximum(true_positive + false_negative, _LEAST)
-        precision = true_positive / np.maximum(share, _LEAST)
-        figures = {
-            "true_positive": true_positive,
-            "false_negative": false_negative,
-            "false_positive": false_positive,
-            "true_negative": true_negative + spared_alarms,
-            "share": share,
-            "precision": precision,
-            "recall": true_positive / positives,
-            "lift": precision / positives,
-        }
-        if costs is not None:
-            figures["cost"] = costs.miss * false_negative + costs.alarm * false_positive
-        return figures
+    def _estimate(self, expected, *seen):
+        """The figure at the mode, which is the first draw, and the outermost quantiles of what may be seen."""
+        tail = (1 - self.confidence) / 2
+        value = float(expected[0])
+        quantiles = [np.quantile(drawn, [tail, 1 - tail]) for drawn in seen or (expected,)]
+        low = min(low for low, _ in quantiles)
+        high = max(high for _, high in quantiles)
+        return Estimate(value, min(float(low), value), max(float(high), value))
 
 
-def _halfway(low, high):
-    """A cut above `low` and below `high`, also where no number lies between them."""
+def _seen(expected, n_rows, rng):
+    """Numbers of positives among rows, drawn with these expectations."""
+    if n_rows == 0:
+        return np.zeros(len(expected))
+    return rng.binomial(n_rows, np.clip(expected / n_rows, 0.0, 1.0)).astype(float)
+
+
+def _shares(found, total, n_flagged, n_rows, costs):
+    """The figures of a threshold from the positives found and all positives, by draw."""
+    missed = total - found
+    alarms = n_flagged - found
+    precision = found / max(n_flagged, _LEAST)
+    figures = {
+        "true_positive": found / n_rows,
+        "false_negative": missed / n_rows,
+        "false_positive": alarms / n_rows,
+        "true_negative": (n_rows - total - alarms) / n_rows,
+        "precision": precision,
+        "recall": found / np.maximum(total, _LEAST),
+        "lift": precision * n_rows / np.maximum(total, _LEAST),
+    }
+    if costs is not None:
+        figures["cost"] = (costs.miss * missed + costs.alarm * alarms) / n_rows
+    return figures
+
+
+def _checked_sizes(positive, scores, prior, prior_interval, positives_only, sample_weight):
+    """How much each labeled row counts: their weights, scaled to the effective number of rows."""
+    if scores.ndim != 1 or scores.shape != positive.shape:
+        raise ValueError(f"positive and scores have shapes {positive.shape} and {scores.shape}: expected equal 1-D")
+    if positive.all() or not positive.any():
+        raise ValueError("rows of both kinds are needed: positives, and negatives or unlabeled rows")
+    if positives_only and prior is None:
+        raise ValueError("positives_only=True needs prior, the share of positives among the unlabeled rows")
+    if prior_interval is not None and (prior is None or not prior_interval[0] <= prior <= prior_interval[1]):
+        raise ValueError(f"prior_interval={prior_interval} does not contain prior={prior}: give both")
+    if sample_weight is None:
+        return np.ones(len(scores))
+    weight = np.asarray(sample_weight, dtype=float)
+    if weight.shape != scores.shape or not (weight > 0).all():
+        raise ValueError("sample_weight: expected one number greater than 0 per row")
+    return weight * weight.sum() / (weight**2).sum()
+
+
+def _halfway(low: float, high: float) -> float:
+    """A threshold above `low` and below `high`, also where no number lies between them."""
     middle = low / 2 + high / 2
     return float(middle if low <= middle < high and math.isfinite(middle) else low)

@@ -38,15 +38,16 @@ def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12)
     rows = features[rng.permutation(len(features))[:_MOST_ROWS]]
     before = _ranks(model.estimator_, rows)
     sources = np.array(model.encoder_.sources_, dtype=object)
-    found: list[dict[str, Any]] = []
+    moves: list[dict[str, Any]] = []
     for name in _promising(rows, before, sources):
         own = np.flatnonzero(sources == name)
+        other_rows = rng.permutation(len(rows))
         shuffled = rows.copy()
-        shuffled[:, own] = rows[rng.permutation(len(rows))][:, own]
-        moved = float(np.abs(_ranks(model.estimator_, shuffled) - before).mean())
-        found.append({"column": str(name), "importance": moved})
-    found.sort(key=lambda row: -row["importance"])
-    return found[:most]
+        shuffled[:, own] = rows[other_rows][:, own]
+        moved = np.abs(_ranks(model.estimator_, shuffled) - before)
+        moves.append({"column": str(name), "importance": float(moved.mean())})
+    moves.sort(key=lambda row: -row["importance"])
+    return moves[:most]
 
 
 def _promising(rows: np.ndarray, ranks: np.ndarray, sources: np.ndarray) -> list[str]:
@@ -55,8 +56,10 @@ def _promising(rows: np.ndarray, ranks: np.ndarray, sources: np.ndarray) -> list
     if len(names) <= _MOST_COLUMNS:
         return names
     order = pd.DataFrame(np.nan_to_num(rows)).rank().to_numpy()
-    order = (order - order.mean(axis=0)) / np.maximum(order.std(axis=0), 1e-12)
-    strength = np.abs(order.T @ (ranks - ranks.mean(axis=0))).max(axis=1)
+    order -= order.mean(axis=0)
+    order /= np.maximum(order.std(axis=0), 1e-12)
+    correlation = order.T @ (ranks - ranks.mean(axis=0))
+    strength = np.abs(correlation).max(axis=1)
     best = pd.Series(strength).groupby(pd.Series(sources.astype(str))).max()
     return list(best.sort_values(ascending=False).index[:_MOST_COLUMNS])
 
@@ -113,20 +116,22 @@ def described(
     list of dict
     """
     table = X.set_axis(X.columns.map(str), axis=1)
-    found = []
+    described_rows = []
     for row, how in zip(query.rows.tolist(), query.how):
-        chances, values = probability[row], table.iloc[row]
-        found.append(
+        chances = probability[row]
+        likely = chances[1] if len(chances) == 2 else chances.max()
+        values = [{"column": name, "value": short(_plain(table[name].iloc[row]), 24)} for name in shown]
+        described_rows.append(
             {
                 "row": row + 1,  # counted from 1
-                "probability": float(chances[1] if len(chances) == 2 else chances.max()),
+                "probability": float(likely),
                 "label": str(model.names_of(chances.argmax())),
                 "how": how,
                 "why": REASONS[how],
-                "values": [{"column": name, "value": short(_plain(values[name]), 24)} for name in shown],
+                "values": values,
             }
         )
-    return found
+    return described_rows
 
 
 def _plain(value: Any) -> str:

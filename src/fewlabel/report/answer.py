@@ -22,31 +22,32 @@ def good_for(summary: dict[str, Any]) -> str:
     -------
     str
     """
-    found, positive = summary["headline"], short(summary["data"]["positive"])
-    if found["score"] is None:
+    headline = summary["headline"]
+    positive = short(summary["data"]["positive"])
+    if headline["score"] is None:
         return "Nothing can be said about new rows: every column is suspected to be known only after the label."
     if summary["task"] == "multiclass":
+        n_classes = len(summary["data"]["classes"])
         best = "Good for taking the most likely class, with a check of rows where its probability is low."
-        return f"One class against the others, averaged over {len(summary['data']['classes'])} classes." + _use(
-            found, best
-        )
-    parts = []
-    if summary["score_name"] == "AUC":
-        parts.append(
-            f"Of two rows, one {positive} and one not, it puts the {positive} one first in about "
-            f"{100 * found['score']:.0f} of 100 cases."
-        )
-    return " ".join(parts) + _use(found, "Good for deciding by a cut, with a check of the rows close to it.")
+        return f"One class against the others, averaged over {n_classes} classes. {_use(headline, best)}"
+    use = _use(headline, "Good for deciding by a threshold, with a check of the rows close to it.")
+    if summary["score_name"] != "AUC":
+        return use
+    return (
+        f"Of two rows, one {positive} and one not, it puts the {positive} one first in about "
+        f"{100 * headline['score']:.0f} of 100 cases. {use}"
+    )
 
 
-def _use(found: dict[str, Any], best: str) -> str:
-    if found["low"] <= 0.55:
-        return " This may be little better than a random order: label more rows before you use it."
-    if found["low"] < 0.75:
-        return " Good for looking at the most likely rows first; too uncertain to decide about single rows."
-    if found["low"] < 0.9:
-        return " Good for sorting a list for review; look at single rows before you act on them."
-    return f" {best}"
+def _use(headline: dict[str, Any], best: str) -> str:
+    """What the lower end of the interval allows."""
+    if headline["low"] <= 0.55:
+        return "This may be little better than a random order: label more rows before you use it."
+    if headline["low"] < 0.75:
+        return "Good for looking at the most likely rows first; too uncertain to decide about single rows."
+    if headline["low"] < 0.9:
+        return "Good for sorting a list for review; look at single rows before you act on them."
+    return best
 
 
 def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> dict[str, Any] | None:
@@ -69,17 +70,24 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> dic
         return None
     counts = np.zeros((len(names), len(names)), dtype=int)
     np.add.at(counts, (codes, predicted), 1)
+    largest = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:_MOST_CLASSES])
+    n_right = np.trace(counts)
+    return {
+        "names": [names[k] for k in largest],
+        "counts": counts[np.ix_(largest, largest)].tolist(),
+        "left_out": len(names) - len(largest),
+        "correct": float(n_right / max(counts.sum(), 1)),
+        "pairs": _mistakes(counts, names),
+    }
+
+
+def _mistakes(counts: np.ndarray, names: list[str]) -> list[dict[str, Any]]:
+    """The most frequent pairs of a class and a wrong prediction."""
     wrong = counts.copy()
     np.fill_diagonal(wrong, 0)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]
-    pairs = [(int(k) // len(names), int(k) % len(names)) for k in order]
-    kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:_MOST_CLASSES])
-    return {
-        "names": [names[k] for k in kept],
-        "counts": counts[np.ix_(kept, kept)].tolist(),
-        "left_out": len(names) - len(kept),
-        "correct": float(np.trace(counts) / max(counts.sum(), 1)),
-        "pairs": [
-            {"true": names[a], "predicted": names[b], "rows": int(wrong[a, b])} for a, b in pairs if wrong[a, b] > 0
-        ],
-    }
+    pairs = []
+    for place in np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]:
+        true, predicted = divmod(int(place), len(names))
+        if wrong[true, predicted]:
+            pairs.append({"true": names[true], "predicted": names[predicted], "rows": int(wrong[true, predicted])})
+    return pairs

@@ -1,7 +1,7 @@
 """Geometry of the report's figures: numbers in, SVG coordinates out. Colors are in the template."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fewlabel.inspection import plot_range
@@ -32,7 +32,9 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     raw = (high - low) / about
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    # Rounding must not lose a tick at either end.
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
     if last - first < 1 and about < 20:  # an axis needs two ticks
         return ticks(low, high, about + 1)
     return [float(f"{k * step:.10g}") for k in range(first, last + 1)]
@@ -86,8 +88,12 @@ class Panel:
         x_values: Sequence[float] | None = None,
     ) -> None:
         longest = max(len(text) for text in tick_texts(ticks(*y)))
-        self.left, self.top, self.plot_width, self.plot_height = max(54.0, 30.0 + 7.0 * longest), 12.0, width, height
-        self.width, self.height = self.left + width + 14, self.top + height + 44
+        self.left = max(54.0, 30.0 + 7.0 * longest)  # room for the texts of the vertical axis
+        self.top = 12.0
+        self.plot_width = width
+        self.plot_height = height
+        self.width = self.left + width + 14
+        self.height = self.top + height + 44
         self.x = Scale(*x, self.left, self.left + width)
         self.y = Scale(*y, self.top + height, self.top)
         self.x_label, self.y_label = labels
@@ -98,23 +104,26 @@ class Panel:
     def _marks_at(self, values: Sequence[float]) -> list[dict[str, Any]]:
         return [{"at": self.x(v), "text": text} for v, text in zip(values, tick_texts(values))]
 
+    def _path(self, kind: str, path: str) -> "Panel":
+        self.marks.append({"shape": "path", "kind": kind, "path": path})
+        return self
+
+    def _points(self, xs: Iterable[float], ys: Iterable[float]) -> str:
+        return "L".join(f"{self.x(x)} {self.y(y)}" for x, y in zip(xs, ys))
+
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> "Panel":
         """Add a line through points."""
-        points = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(xs, ys))
-        self.marks.append({"shape": "path", "kind": kind, "path": f"M{points}"})
-        return self
+        return self._path(kind, f"M{self._points(xs, ys)}")
 
     def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str = "band") -> "Panel":
         """Add the area between two lines."""
-        there = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(xs, low))
-        back = "L".join(f"{self.x(a)} {self.y(b)}" for a, b in zip(reversed(xs), reversed(high)))
-        self.marks.append({"shape": "path", "kind": kind, "path": f"M{there}L{back}Z"})
-        return self
+        there = self._points(xs, low)
+        back = self._points(reversed(xs), reversed(high))
+        return self._path(kind, f"M{there}L{back}Z")
 
     def whisker(self, at: float, low: float, high: float, kind: str) -> "Panel":
         """Add a vertical line from low to high."""
-        self.marks.append({"shape": "path", "kind": kind, "path": f"M{self.x(at)} {self.y(low)}V{self.y(high)}"})
-        return self
+        return self._path(kind, f"M{self.x(at)} {self.y(low)}V{self.y(high)}")
 
     def dot(self, at: float, value: float, kind: str, note: str = "") -> "Panel":
         """Add a point; `note` is shown when the pointer is on it."""
@@ -126,14 +135,13 @@ class Panel:
         self.marks.append({"shape": "text", "x": self.x(at), "y": self.y(value), "text": text})
         return self
 
-    def steps(self, edges: Sequence[float], values: Sequence[float], kind: str, fill: bool = False) -> "Panel":
+    def steps(self, edges: Sequence[float], values: Sequence[float], kind: str) -> "Panel":
         """Add the outline of a histogram."""
-        path = f"M{self.x(edges[0])} {self.y(self.y.low)}"
+        bottom = self.y(self.y.low)
+        path = f"M{self.x(edges[0])} {bottom}"
         for right, value in zip(edges[1:], values):
             path += f"V{self.y(value)}H{self.x(right)}"
-        path += f"V{self.y(self.y.low)}" + ("Z" if fill else "")
-        self.marks.append({"shape": "path", "kind": kind, "path": path})
-        return self
+        return self._path(kind, f"{path}V{bottom}")
 
 
 def roc_panel(curves: Sequence[dict[str, Any]]) -> Panel:
@@ -162,8 +170,12 @@ def _curves(panel: Panel, curves: Sequence[dict[str, Any]]) -> Panel:
 def decision_panel(curve: Sequence[dict[str, Any]], name: str, label: str, share: float) -> Panel:
     """An estimate by share of flagged rows, with its band and the share at the cut."""
     xs = [row["share"]["value"] for row in curve]
-    values, low, high = ([row[name][part] for row in curve] for part in ("value", "low", "high"))
-    top = 1.0 if name != "cost" else max(high) * 1.05 or 1.0
+    values = [row[name]["value"] for row in curve]
+    low = [row[name]["low"] for row in curve]
+    high = [row[name]["high"] for row in curve]
+    top = 1.0
+    if name == "cost":
+        top = 1.05 * max(high) or 1.0
     panel = Panel((0.0, 1.0), (0.0, top), ("share of rows flagged", label))
     if name == "recall":
         panel.line([0.0, 1.0], [0.0, 1.0], "chance")
@@ -175,13 +187,16 @@ def learning_panel(curve: dict[str, Any]) -> Panel:
     """Score against the number of labels (logarithmic axis), and its extrapolation by a power law."""
     logs = [math.log10(max(n, 1)) for n in curve["labels"]]
     ahead = [math.log10(n) for n in curve["ahead_labels"]]
+    scores = curve["scores"]
     values = [*curve["low"], *curve["high"], *curve["ahead_scores"]]
-    low, high = min(values), max(values)
-    room = max(high - low, 0.02) * 0.12
-    first, last = logs[0], max([*logs, *ahead])
+    lowest = min(values)
+    highest = max(values)
+    room = 0.12 * max(highest - lowest, 0.02)
+    first = logs[0]
+    last = max(first + 0.1, *logs, *ahead)
     panel = Panel(
-        (first - 0.04, max(last, first + 0.1) + 0.04),
-        (max(low - room, 0.0), min(high + room, 1.0)),
+        (first - 0.04, last + 0.04),
+        (max(lowest - room, 0.0), min(highest + room, 1.0)),
         ("labeled rows (log scale)", curve["score_name"]),
         width=420.0,
         height=240.0,
@@ -191,11 +206,12 @@ def learning_panel(curve: dict[str, Any]) -> Panel:
     panel.x_ticks = [{"at": panel.x(math.log10(n)), "text": f"{n}"} for n in _apart(shown)]
     if ahead:
         panel.line(ahead, curve["ahead_scores"], "ahead")
-    for at, score, a, b in zip(logs, curve["scores"], curve["low"], curve["high"]):
-        note = f"{round(10**at)} labels: {score:.3f} ({a:.3f} to {b:.3f})"
-        panel.whisker(at, a, b, "stem").dot(at, score, "f0", note)
-    panel.line(logs, curve["scores"], "curve c0").dot(logs[-1], curve["scores"][-1], "here")
-    return panel.text(logs[-1], low - room / 2, "you are here")
+    for at, n, score, low, high in zip(logs, curve["labels"], scores, curve["low"], curve["high"]):
+        panel.whisker(at, low, high, "stem")
+        panel.dot(at, score, "f0", f"{n} labels: {score:.3f} ({low:.3f} to {high:.3f})")
+    panel.line(logs, scores, "curve c0")
+    panel.dot(logs[-1], scores[-1], "here")
+    return panel.text(logs[-1], lowest - room / 2, "you are here")
 
 
 def _apart(numbers: Sequence[int]) -> list[int]:
@@ -211,34 +227,37 @@ def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
     """Observed share of positives against the predicted probability."""
     panel = Panel((0.0, 1.0), (0.0, 1.0), ("predicted probability", "observed share of positives"))
     panel.line([0.0, 1.0], [0.0, 1.0], "chance")
-    for b in bins:
-        note = f"{b['rows']} rows: {b['share']:.0%} ({b['low']:.0%} to {b['high']:.0%})"
-        panel.whisker(b["probability"], b["low"], b["high"], "stem").dot(b["probability"], b["share"], "f0", note)
+    for one in bins:
+        at = one["probability"]
+        panel.whisker(at, one["low"], one["high"], "stem")
+        panel.dot(
+            at, one["share"], "f0", f"{one['rows']} rows: {one['share']:.0%} ({one['low']:.0%} to {one['high']:.0%})"
+        )
     return panel
 
 
 def score_panel(histograms: Sequence[dict[str, Any]]) -> Panel:
     """Histograms of probabilities, each normalized to its own rows."""
-    highest = max([v for h in histograms for v in h["shares"]], default=1.0) or 1.0
+    highest = max([max(histogram["shares"]) for histogram in histograms], default=1.0) or 1.0
     panel = Panel((0.0, 1.0), (0.0, highest * 1.05), ("predicted probability", "share of rows"))
-    for number, h in enumerate(histograms):
-        edges = [k / len(h["shares"]) for k in range(len(h["shares"]) + 1)]
-        panel.steps(edges, h["shares"], f"curve c{number % 6}")
+    for number, histogram in enumerate(histograms):
+        shares = histogram["shares"]
+        edges = [k / len(shares) for k in range(len(shares) + 1)]
+        panel.steps(edges, shares, f"curve c{number % 6}")
     return panel
 
 
 def whiskers(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Confidence intervals on a common axis, to be drawn inside a table."""
-    lowest, highest = min(row["low"] for row in rows), max(row["high"] for row in rows)
-    room = max(highest - lowest, 0.01) * 0.06
-    low = max(lowest - room, 0.0)
+    lowest = min(row["low"] for row in rows)
+    highest = max(row["high"] for row in rows)
+    room = 0.06 * max(highest - lowest, 0.01)
+    start = max(lowest - room, 0.0)
+    end = max(min(highest + room, 1.0), start + 0.01)
     width = 240.0
-    x = Scale(low, max(min(highest + room, 1.0), low + 0.01), 8.0, width - 16.0)
-    return {
-        "width": width,
-        "ticks": _marks(x, 4),
-        "rows": [{"low": x(r["low"]), "score": x(r["score"]), "high": x(r["high"])} for r in rows],
-    }
+    x = Scale(start, end, 8.0, width - 16.0)
+    drawn = [{name: x(row[name]) for name in ("low", "score", "high")} for row in rows]
+    return {"width": width, "ticks": _marks(x, 4), "rows": drawn}
 
 
 def shape_panels(functions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -248,46 +267,50 @@ def shape_panels(functions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     if not functions:
         return []
-    values = [v for f in functions for v in (*f["values"], f["missing"] or 0.0, 0.0)]
-    room = (max(values) - min(values)) * 0.08 or 1.0
-    left, top, width, height = 44.0, 10.0, 222.0, 128.0
-    y = Scale(min(values) - room, max(values) + room, top + height, top)
-    panels = []
+    values = [0.0]
     for function in functions:
-        x = Scale(*_shown(function), left, left + width)
-        bounds = [x.low, *function["edges"], x.high]
-        path = f"M{x(bounds[0])} {y(function['values'][0])}"
-        for bound, value in zip(bounds[1:], [*function["values"][1:], None]):
-            path += f"H{x(bound)}" + ("" if value is None else f"V{y(value)}")
-        panels.append(
-            {
-                "name": function["name"],
-                "importance": function["importance"],
-                "left": left,
-                "top": top,
-                "plot_width": width,
-                "plot_height": height,
-                "width": left + width + 18,
-                "height": top + height + 26,
-                "x_ticks": _marks(x, 4),
-                "y_ticks": _marks(y, 4),
-                "path": path,
-                "zero": y(0.0),
-                "tenths": [x(q) for q in function["quantiles"][1:-1]],
-                "missing": None if function["missing"] is None else y(function["missing"]),
-            }
-        )
-    return panels
+        values += [*function["values"], function["missing"] or 0.0]
+    room = 0.08 * (max(values) - min(values)) or 1.0
+    left = 44.0
+    top = 10.0
+    width = 222.0
+    height = 128.0
+    y = Scale(min(values) - room, max(values) + room, top + height, top)
+    frame = {"left": left, "top": top, "plot_width": width, "plot_height": height}
+    frame |= {"width": left + width + 18, "height": top + height + 26}
+    return [{**frame, **_shape(function, Scale(*_shown(function), left, left + width), y)} for function in functions]
+
+
+def _shape(function: dict[str, Any], x: Scale, y: Scale) -> dict[str, Any]:
+    """One step function as a path, and its marks."""
+    values = function["values"]
+    path = f"M{x(x.low)} {y(values[0])}"
+    for edge, value in zip(function["edges"], values[1:]):
+        path += f"H{x(edge)}V{y(value)}"
+    missing = function["missing"]
+    return {
+        "name": function["name"],
+        "importance": function["importance"],
+        "x_ticks": _marks(x, 4),
+        "y_ticks": _marks(y, 4),
+        "path": f"{path}H{x(x.high)}",
+        "zero": y(0.0),
+        "tenths": [x(quantile) for quantile in function["quantiles"][1:-1]],
+        "missing": None if missing is None else y(missing),
+    }
 
 
 def _shown(function: dict[str, Any]) -> tuple[float, float]:
     low, high = plot_range(function["edges"])
     quantiles = function["quantiles"]
-    return (min(low, quantiles[0]), max(high, quantiles[-1])) if quantiles else (low, high)
+    return min([low, *quantiles[:1]]), max([high, *quantiles[-1:]])
 
 
 def point_scale(columns: Sequence[dict[str, Any]]) -> Scale:
     """Scale of a scorecard's bars, in percent of their cell."""
-    points = [row["points"] for column in columns for row in column["rows"]]
-    low, high = min([0.0, *points]), max([0.0, *points])
+    points = [0.0]
+    for column in columns:
+        points += [row["points"] for row in column["rows"]]
+    low = min(points)
+    high = max(points)
     return Scale(low, high if high > low else low + 1.0, 0.0, 100.0)

@@ -1,5 +1,6 @@
 """ROC, precision-recall and calibration curves of out-of-fold scores, with confidence bands."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,7 @@ def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int 
         Seed of the bootstrap.
     """
     grid = np.linspace(0, 1, _GRID + 1) ** 2  # denser on the left, where good curves bend
-    middle = _true_positive_rate(positive, score, prior, grid)
-    drawn = [_true_positive_rate(positive[r], score[r], prior, grid) for r in _resamples(positive, seed)]
-    low, high = np.quantile(drawn, _LEVELS, axis=0)
-    return {"x": _rounded(grid), "y": _rounded(middle), "low": _rounded(low), "high": _rounded(high)}
+    return _with_band(_true_positive_rate, positive, score, prior, grid, seed)
 
 
 def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
@@ -34,11 +32,8 @@ def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | Non
     With a `prior`, it is the precision among the unlabeled rows.
     """
     grid = np.linspace(0, 1, _GRID + 1)[1:]
-    middle = _precision(positive, score, prior, grid)
-    drawn = [_precision(positive[r], score[r], prior, grid) for r in _resamples(positive, seed)]
-    low, high = np.quantile(drawn, _LEVELS, axis=0)
     share = float(np.mean(positive)) if prior is None else prior
-    return {"x": _rounded(grid), "y": _rounded(middle), "low": _rounded(low), "high": _rounded(high), "chance": share}
+    return {**_with_band(_precision, positive, score, prior, grid, seed), "chance": share}
 
 
 def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) -> list[dict[str, float]]:
@@ -46,20 +41,28 @@ def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) ->
     n_bins = int(np.clip(len(positive) // 10, 2, most))
     bins = []
     for rows in np.array_split(np.argsort(probability, kind="stable"), n_bins):
-        n, share = len(rows), float(np.mean(positive[rows]))
-        z = 1.96
-        middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-        half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+        share = float(np.mean(positive[rows]))
+        low, high = _wilson(share, len(rows))
         bins.append(
             {
                 "probability": float(np.mean(probability[rows])),
                 "share": share,
-                "low": float(max(middle - half, 0.0)),
-                "high": float(min(middle + half, 1.0)),
-                "rows": n,
+                "low": low,
+                "high": high,
+                "rows": len(rows),
             }
         )
     return bins
+
+
+def _wilson(share: float, n: int) -> tuple[float, float]:
+    """Wilson's 95% interval of a share of n rows."""
+    z = 1.96
+    shrinkage = 1 + z**2 / n
+    middle = (share + z**2 / (2 * n)) / shrinkage
+    variance = share * (1 - share) / n + z**2 / (4 * n**2)
+    half = z * np.sqrt(variance) / shrinkage
+    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
 
 def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:
@@ -68,19 +71,33 @@ def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:
     return [float(c) for c in counts / max(counts.sum(), 1)]
 
 
+def _with_band(
+    curve: Callable, positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray, seed: int
+) -> dict[str, Any]:
+    """A curve on a grid, and its pointwise bootstrap band."""
+    middle = curve(positive, score, prior, grid)
+    drawn = [curve(positive[rows], score[rows], prior, grid) for rows in _resamples(positive, seed)]
+    low, high = np.quantile(drawn, _LEVELS, axis=0)
+    return {"x": _rounded(grid), "y": _rounded(middle), "low": _rounded(low), "high": _rounded(high)}
+
+
 def _sorted_rates(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Share of positives and of other rows above each threshold, and the number of rows."""
     order = np.argsort(-score, kind="stable")
-    ends = np.r_[np.flatnonzero(np.diff(score[order]) < 0), len(score) - 1]  # rows with equal scores share a threshold
-    true = np.cumsum(positive[order])[ends] / max(positive.sum(), 1)
-    false = np.cumsum(~positive[order])[ends] / max((~positive).sum(), 1)
-    return np.r_[0.0, true], np.r_[0.0, false], np.r_[0, ends + 1]
+    # Rows with equal scores share a threshold.
+    ends = np.append(np.flatnonzero(np.diff(score[order]) < 0), len(score) - 1)
+    n_true = np.cumsum(positive[order])[ends]
+    n_false = np.cumsum(~positive[order])[ends]
+    true = np.append(0.0, n_true / max(positive.sum(), 1))
+    false = np.append(0.0, n_false / max((~positive).sum(), 1))
+    return true, false, np.append(0, ends + 1)
 
 
 def _true_positive_rate(positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray) -> np.ndarray:
     true, false, _ = _sorted_rates(positive, score)
     if prior is not None:  # remove the positives among the unlabeled rows
-        false = np.maximum.accumulate(np.clip((false - prior * true) / (1 - prior), 0, 1))
+        without = np.clip((false - prior * true) / (1 - prior), 0, 1)
+        false = np.maximum.accumulate(without)
         false[-1] = 1.0
     return np.interp(grid, false, true)
 
@@ -98,9 +115,11 @@ def _precision(positive: np.ndarray, score: np.ndarray, prior: float | None, gri
 
 def _resamples(positive: np.ndarray, seed: int) -> Any:
     rng = np.random.default_rng(seed)
-    groups = np.flatnonzero(positive), np.flatnonzero(~positive)
+    positives = np.flatnonzero(positive)
+    others = np.flatnonzero(~positive)
     for _ in range(_N_BOOTSTRAP):
-        yield np.concatenate([rng.choice(group, len(group)) for group in groups])
+        drawn = rng.choice(positives, len(positives))
+        yield np.concatenate([drawn, rng.choice(others, len(others))])
 
 
 def _rounded(values: np.ndarray) -> list[float]:

@@ -1,4 +1,4 @@
-"""What the report says about decisions: the cut, what it yields, and what other cuts would yield."""
+"""What the report says about decisions: the threshold, what it yields, and what other thresholds would yield."""
 
 from typing import Any
 
@@ -12,8 +12,23 @@ _TOPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
 
 
+def signed(number: float, digits: int = 3) -> str:
+    """Format a number with its sign, a minus sign rather than a hyphen, and no sign on zero.
+
+    Examples
+    --------
+    >>> from fewlabel.report.decisions import signed
+    >>> signed(0.0123), signed(-0.5), signed(-0.0001)
+    ('+0.012', '−0.500', '0.000')
+    """
+    text = f"{number:+.{digits}f}"
+    if float(text) == 0:
+        return text[1:]
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
 def describe(decision: Decision, positive: str) -> dict[str, Any]:
-    """Describe a cut, and the precision among the rows at the top of the ranking.
+    """Describe a threshold, and the precision among the rows at the top of the ranking.
 
     Parameters
     ----------
@@ -27,26 +42,28 @@ def describe(decision: Decision, positive: str) -> dict[str, Any]:
         Plain values: `rule`, `cut`, numbers of rows, `estimates` (each with `value`, `low` and `high`), `top` (one row
         per number of reviewed rows) and `text`, a sentence.
     """
-    sizes = [n for n in _TOPS if n <= decision.n_rows / 2]
     top = []
-    for n in sizes:
-        found = decision.evidence.at_top(n, of=decision.n_rows, costs=decision.costs)
-        top.append({"rows": n, **{name: _plain(found[name]) for name in ("precision", "recall", "lift")}})
+    for n in _TOPS:
+        if n <= decision.n_rows / 2:
+            yields = decision.evidence.at_top(n, decision.costs)
+            top.append({"rows": n, **{name: _plain(yields[name]) for name in ("precision", "recall", "lift")}})
+    interval = decision.evidence.prior_interval
     return {
         "rule": decision.rule,
         "cut": decision.cut,
         "rows": decision.n_rows,
         "flagged": decision.n_flagged,
-        "prior_interval": decision.evidence.prior_interval and list(decision.evidence.prior_interval),
+        "prior": _plain(decision.evidence.prior),
+        "prior_interval": None if interval is None else list(interval),
         "costs": None if decision.costs is None else decision.costs._asdict(),
-        "estimates": {name: _plain(found) for name, found in decision.yields.items()},
+        "estimates": {name: _plain(estimate) for name, estimate in decision.yields.items()},
         "top": top,
         "text": _text(decision, short(positive)),
     }
 
 
 def curve(decision: Decision) -> list[dict[str, Any]]:
-    """Share of flagged rows, precision, recall, lift and cost by cut, each with its band.
+    """Share of flagged rows, precision, recall, lift and cost by threshold, each with its band.
 
     Parameters
     ----------
@@ -58,28 +75,39 @@ def curve(decision: Decision) -> list[dict[str, Any]]:
         From few flagged rows to all.
     """
     table = decision.evidence.curve(decision.costs, also=decision.cut)
-    names = [name for name in _SHOWN if name in table]
-    return [
-        {
-            "cut": float(row["cut"]),
-            **{name: _plain(Estimate(*(row[name + end] for end in ("", "_low", "_high")))) for name in names},
-        }
-        for _, row in table.iterrows()
-    ]
+    points = []
+    for row in table.to_dict("records"):
+        point: dict[str, Any] = {"cut": float(row["cut"])}
+        for name in _SHOWN:
+            if name in row:
+                point[name] = _plain(Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]))
+        points.append(point)
+    return points
 
 
-def _plain(found: Estimate) -> dict[str, float]:
-    return {name: float(np.round(value, 6)) for name, value in found._asdict().items()}
+def _plain(estimate: Estimate) -> dict[str, float]:
+    return {name: float(np.round(value, 6)) for name, value in estimate._asdict().items()}
 
 
 def _text(decision: Decision, positive: str) -> str:
-    precision, recall = decision.yields["precision"], decision.yields["recall"]
+    """The threshold and its yields in sentences."""
+    found = decision.yields["precision"]
+    recall = decision.yields["recall"]
     text = (
-        f"Cut by {decision.rule}: {decision.n_flagged} of {decision.n_rows} rows have a score above "
-        f"{decision.cut:.4g}. An estimated {precision.value:.0%} of them are {positive} (95% band {precision.low:.0%} "
-        f"to {precision.high:.0%}), which is {recall.value:.0%} of all {positive} ({recall.low:.0%} to "
-        f"{recall.high:.0%})."
+        f"Threshold by {decision.rule}: {decision.n_flagged} of {decision.n_rows} rows have a score above "
+        f"{decision.cut:.4g}."
     )
+    if decision.n_flagged == 0:
+        return f"{text} No row is flagged: at these costs no row is likely enough to be {positive}."
+    text += (
+        f" An estimated {found.value:.0%} of them are {positive} (95% band {found.low:.0%} to {found.high:.0%}), which "
+        f"is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
+    )
+    if decision.n_flagged == decision.n_rows:
+        text += (
+            " Every row is flagged: by these labels no row is certain enough to be left out, so the ranking decides "
+            "nothing here. Review the highest rows first, or label more rows."
+        )
     if "cost" in decision.yields:
         cost = decision.yields["cost"]
         text += f" Expected cost per row: {cost.value:.3g} ({cost.low:.3g} to {cost.high:.3g})."

@@ -8,6 +8,8 @@ from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
 from fewlabel.rows import Rows
 
 _GAIN = 0.01
+_FURTHEST = 8  # times the present labels: the power law is not trusted beyond
+_N_AHEAD = 12
 
 
 def forecast(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) -> dict[str, Any] | None:
@@ -27,14 +29,14 @@ def forecast(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) 
     curve = learning_curve(auto, encoded, seed=seed)
     if curve is None:
         return None
-    more = curve.needed(_GAIN, n) if _rises(curve) else None
+    more, text = _outlook(curve, auto.headline_["low"], n, name)
     ahead: list[int] = []
-    if curve.slope > 0 and _rises(curve):
-        furthest = min(n + more, 8 * n) if more is not None else 4 * n
-        ahead = sorted({int(v) for v in np.geomspace(n, max(furthest, n + 1), 12)})
+    if more is not None:
+        furthest = min(n + more, _FURTHEST * n)
+        ahead = sorted({int(v) for v in np.geomspace(n, max(furthest, n + 1), _N_AHEAD)})
     return {
         "labels": curve.labels,
-        "scores": [float(np.clip(s, 0, 1)) for s in curve.scores],
+        "scores": np.clip(curve.scores, 0, 1).tolist(),
         "low": curve.low,
         "high": curve.high,
         "ahead_labels": ahead,
@@ -42,26 +44,26 @@ def forecast(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) 
         "more_labels": more,
         "gain": _GAIN,
         "score_name": name,
-        "text": _sentence(curve, more, auto.headline_["low"], n, name),
+        "text": text,
     }
 
 
-def _rises(curve: LearningCurve) -> bool:
-    """Whether the score with all labels is higher than with few of them by more than chance."""
-    return curve.low[-1] > curve.scores[0]
-
-
-def _sentence(curve: LearningCurve, more: int | None, certain: float, n: int, name: str) -> str:
+def _outlook(curve: LearningCurve, certain: float, n: int, name: str) -> tuple[int | None, str]:
+    """Labels that a gain takes, and a sentence on it; without a forecast there is no number either."""
     if curve.error <= _GAIN and certain >= 1 - _GAIN:
-        return f"By this curve, the {name} is already within {_GAIN} of 1: more labels can hardly improve it."
+        return None, f"By this curve, the {name} is already within {_GAIN} of 1: more labels can hardly improve it."
     if curve.error <= _GAIN:
-        return (
+        text = (
             f"By this curve, the {name} is near 1, but {n} labels only show that it is {certain:.2f} or more, so no "
             "forecast is made."
         )
+        return None, text
+    # The score with all labels has to be higher than with few of them by more than chance.
+    rises = curve.low[-1] > curve.scores[0]
+    more = curve.needed(_GAIN, n) if rises else None
     if more is None:
-        return "The score does not rise clearly with the number of labels, so no forecast is made."
-    return f"By this curve, +{_GAIN} {name} takes about {_rough(more)} more labels."
+        return None, "The score does not rise clearly with the number of labels, so no forecast is made."
+    return more, f"By this curve, +{_GAIN} {name} takes about {_rough(more)} more labels."
 
 
 def _rough(number: int) -> str:

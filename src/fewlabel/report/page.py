@@ -10,7 +10,7 @@ import pandas as pd
 from fewlabel.auto import AutoClassifier
 from fewlabel.files import atomic_write
 from fewlabel.labels import read_positive
-from fewlabel.report.render import render, write
+from fewlabel.report.render import render, render_card, write
 from fewlabel.report.summarize import metrics, summarize
 from fewlabel.rows import Rows
 from fewlabel.tables import TableClassifier
@@ -25,7 +25,6 @@ class Report:
     ----------
     summary : dict
         What :func:`fewlabel.report.summarize` returned.
-    model : TableClassifier
 
     Attributes
     ----------
@@ -34,8 +33,8 @@ class Report:
         The numbers, without the data of the figures.
     """
 
-    def __init__(self, summary: dict[str, Any], model: TableClassifier) -> None:
-        self.summary, self._model = summary, model
+    def __init__(self, summary: dict[str, Any]) -> None:
+        self.summary = summary
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -50,8 +49,8 @@ class Report:
         write(self.summary, path)
 
     def save_card(self, path: str | os.PathLike[str]) -> None:
-        """Write a model card, in Markdown, by skops."""
-        write_card(self.summary, self._model, path)
+        """Write a model card, in Markdown."""
+        write_card(self.summary, path)
 
     def _repr_html_(self) -> str:
         # A frame of its own: the styles of the page and of the notebook do not meet.
@@ -111,42 +110,18 @@ def make_report(
     if not isinstance(table, pd.DataFrame):
         table = pd.DataFrame(np.asarray(X)).rename(columns="x{}".format)  # as the encoder names columns of an array
     command = "fewlabel.report(model, X, y)"
-    return Report(summarize(model, table, encoded, title=title, command=command, seed=random_state, test=test), model)
+    return Report(summarize(model, table, encoded, title=title, command=command, seed=random_state, test=test))
 
 
-def write_card(summary: dict[str, Any], model: TableClassifier, path: str | os.PathLike[str]) -> None:
+def write_card(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a model card beside the report.
 
     Parameters
     ----------
     summary : dict
         What :func:`fewlabel.report.summarize` returned.
-    model : TableClassifier
     path : str or path-like
         A Markdown file.
     """
-    from skops.card import Card
-
-    data, found = summary["data"], summary["decisions"]
-    card = Card(model, model_diagram=False, template=None)
-    labels = ", ".join(f"{count} {name}" for name, count in data["labeled_by_class"].items())
-    sections = {
-        "Model description": f"Predicts {data['target']} from {data['columns']} columns, made by fewlabel "
-        f"{summary['versions']['fewlabel']}.",
-        "Model description/Training data": f"{data['rows']} rows, {data['labeled']} of them labeled ({labels}).",
-        "Evaluation": f"{summary['headline']['text']} {summary['good_for']}",
-        "Intended use": found["text"] if found else "The class with the highest probability is predicted.",
-        "Limitations": "\n".join(f"- {note}" for note in summary["notes"]) or "None found in the table.",
-        "How to use": f"```\n{summary['command']}\n```",
-    }
-    card.add(**{name: _inert(text) if name != "How to use" else text for name, text in sections.items()})
-    members = pd.DataFrame(summary["leaderboard"])[["method", "score", "low", "high", "weight"]].round(3)
-    card.add_table(folded=False, **{"Evaluation/Methods": members.to_dict("list")})
-    card.select("Evaluation/Methods").title = "Methods"
     with atomic_write(path) as file:
-        file.write(card.render().encode())
-
-
-def _inert(text: str) -> str:
-    """Names of the user's columns as text: no HTML in Markdown."""
-    return html.escape(text, quote=False)
+        file.write(render_card(summary).encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabel.files import atomic_write
 from fewlabel.report import charts
-from fewlabel.report.summarize import signed
+from fewlabel.report.decisions import signed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,24 +31,36 @@ def render(summary: dict[str, Any]) -> str:
     str
         HTML.
     """
-    card, environment, script = summary["scorecard"], _environment(), _script()
-    board = sorted(summary["leaderboard"], key=lambda row: row["family"] != "ensemble")  # five rows are shown at once
-    cuts = [{name: _cut_value(value) for name, value in row.items()} for row in summary["decision_curve"]]
-    return environment.get_template("report.html.j2").render(
-        **{
-            **summary,
-            "leaderboard": board,
-            "whiskers": charts.whiskers(board),
-            "script": script,
-            # The browser runs no other script, whatever the table holds.
-            "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            "cut_data": cuts,
-            "cut_start": _nearest_cut(summary),
-            **_panels(summary),
-            "importance_scale": max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0,
-            "point_scale": charts.point_scale(card["columns"] if card else []),
-        }
-    )
+    script = _script()
+    digest = hashlib.sha256(script.encode()).digest()
+    card = summary["scorecard"]
+    shown = {**summary, **_panels(summary)}
+    # Five rows are shown at once: that of the ensemble is the first of them.
+    shown["leaderboard"] = sorted(summary["leaderboard"], key=lambda row: row["family"] != "ensemble")
+    shown["whiskers"] = charts.whiskers(shown["leaderboard"])
+    shown["script"] = script
+    # The browser runs no other script, whatever the table holds.
+    shown["script_hash"] = base64.b64encode(digest).decode()
+    shown["cut_data"] = [_slider_values(row) for row in summary["decision_curve"]]
+    shown["cut_start"] = _position_of_cut(summary)
+    shown["importance_scale"] = max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0
+    shown["point_scale"] = charts.point_scale(card["columns"] if card else [])
+    return _environment().get_template("report.html.j2").render(shown)
+
+
+def render_card(summary: dict[str, Any]) -> str:
+    """Render a summary as a model card in Markdown.
+
+    Parameters
+    ----------
+    summary : dict
+        As returned by :func:`fewlabel.report.summarize`.
+
+    Returns
+    -------
+    str
+    """
+    return _environment().get_template("model_card.md.j2").render(summary)
 
 
 def _panels(summary: dict[str, Any]) -> dict[str, Any]:
@@ -68,18 +80,20 @@ def _script() -> str:
     return files("fewlabel.report").joinpath("templates/report.js").read_text("utf-8")
 
 
-def _cut_value(value: Any) -> Any:
-    """A number, or value, low and high of an estimate."""
-    return [value["value"], value["low"], value["high"]] if isinstance(value, dict) else value
+def _slider_values(row: dict[str, Any]) -> dict[str, Any]:
+    """The threshold, and value, low and high of each estimate at it."""
+    values: dict[str, Any] = {"cut": row["cut"]}
+    for name, estimate in row.items():
+        if name != "cut":
+            values[name] = [estimate["value"], estimate["low"], estimate["high"]]
+    return values
 
 
-def _nearest_cut(summary: dict[str, Any]) -> int:
-    """Position of the model's cut in the curve."""
+def _position_of_cut(summary: dict[str, Any]) -> int:
+    """Position of the model's threshold in the curve, which holds it."""
     if summary["decisions"] is None:
         return 0
-    share = summary["decisions"]["estimates"]["share"]["value"]
-    distances = [abs(row["share"]["value"] - share) for row in summary["decision_curve"]]
-    return distances.index(min(distances))
+    return [row["cut"] for row in summary["decision_curve"]].index(summary["decisions"]["cut"])
 
 
 def _decision_panels(summary: dict[str, Any]) -> list[tuple[str, charts.Panel]]:
@@ -137,18 +151,15 @@ def render_scorecard(card: "pd.DataFrame", *, title: str, positive: str, points:
         blocks.setdefault(row["column"], []).append(row)
     columns = [{"name": name, "rows": rows} for name, rows in blocks.items()]
     first = card["points"].iloc[0]
-    return (
-        _environment()
-        .get_template("scorecard.html.j2")
-        .render(
-            title=title,
-            positive=positive,
-            points=f"{points:g}",
-            base=f"{base:g}",
-            start=f"{first:.1f}" if card["points"].dtype.kind == "f" else f"{first}",
-            columns=columns,
-            point_scale=charts.point_scale(columns),
-        )
+    template = _environment().get_template("scorecard.html.j2")
+    return template.render(
+        title=title,
+        positive=positive,
+        points=f"{points:g}",
+        base=f"{base:g}",
+        start=f"{first:.1f}" if card["points"].dtype.kind == "f" else f"{first}",
+        columns=columns,
+        point_scale=charts.point_scale(columns),
     )
 
 

@@ -46,7 +46,7 @@ class Decision(NamedTuple):
 
 
 def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
-    """Out-of-fold scores of the labeled rows, as evidence for a cut.
+    """Out-of-fold scores of the labeled rows, as evidence for a cut of the unlabeled ones (of all, if none is).
 
     Parameters
     ----------
@@ -72,9 +72,11 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
     positive = rows.codes[auto.labeled_rows_] == 1
     only = auto.prior_ is not None
     weight = rows.weight
+    decided = rows.unlabeled if len(rows.unlabeled) else np.arange(len(rows))
     return Evidence(
         positive,
         auto.out_of_fold_,
+        auto.decision_function(rows.X[decided]),
         prior=auto.prior_ if only else auto.prior,
         prior_interval=_prior_interval(auto, rows) if only and auto.prior is None else None,
         positives_only=only,
@@ -136,39 +138,33 @@ def choose_cut(
     ('review 50 of 469 rows', 50)
     """
     evidence = evidence_of(model, rows)
-    decided = rows.unlabeled if len(rows.unlabeled) else np.arange(len(rows))
-    scores = np.asarray(model.estimator_.decision_function(rows.X[decided]))
-    cut, rule = _cut(model, evidence, scores, review, costs, precision, at_prior)
+    cut, rule = _cut(model, evidence, review, costs, precision, at_prior)
     if rule is not None:
         model.set_cut(cut, rule)
-    flagged = int(np.count_nonzero(scores > cut))
-    by_rank = review is not None or at_prior
-    if by_rank and flagged:
-        yields = evidence.at_top(flagged, of=len(scores), costs=costs)
-    else:
-        yields = evidence.at(cut, costs)
-    return Decision(cut, rule or _default_rule(model), len(scores), flagged, yields, costs, evidence)
+    n_rows = len(evidence.population)
+    yields = evidence.at(cut, costs)
+    return Decision(cut, rule or _default_rule(model), n_rows, evidence.n_above(cut), yields, costs, evidence)
 
 
 def _cut(
     model: TableClassifier,
     evidence: Evidence,
-    scores: np.ndarray,
     review: Any,
     costs: Any,
     precision: Any,
     at_prior: Any,
 ) -> tuple[float, str | None]:
+    scores = evidence.population
     if review is not None:
         return capacity_cut(scores, review), f"review {min(review, len(scores))} of {len(scores)} rows"
     if precision is not None:
-        return evidence.precision_cut(precision), f"precision of at least {precision:g}"
+        return evidence.precision_cut(precision), f"precision of at least {precision:g} with 80% confidence"
     if costs is not None:
         return evidence.cost_cut(costs), f"least expected cost: miss {costs.miss:g}, false alarm {costs.alarm:g}"
     if at_prior:
-        ordered = np.sort(scores)
-        cut = prior_cut(ordered, np.full(len(ordered), 1 / len(ordered)), evidence.prior)
-        return float(cut), f"share of positives {evidence.prior:g}"
+        prior = model.estimator_.prior
+        cut = prior_cut(scores[::-1], np.full(len(scores), 1 / len(scores)), prior)
+        return float(cut), f"share of positives {prior:g}"
     return (0.0, None) if model.cut_ is None else (model.cut_["score"], model.cut_["rule"])
 
 

@@ -1,0 +1,304 @@
+r"""Who was labeled, and what that means for every number about the unlabeled rows.
+
+Labels are seldom a random sample: accepted applicants, investigated claims and biopsied patients were chosen. Rows are
+taken to be chosen by their columns: given the columns, whether a row is labeled says nothing more about its class. Then
+a labeled row stands for :math:`w(x) = (1 - e(x)) / e(x)` unlabeled rows, where :math:`e(x)` is the probability of being
+labeled, and weighted means over the labeled rows estimate means over the unlabeled ones.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+__all__ = ["ColumnDifference", "Selection", "describe_selection", "effective_number", "flatten_weights"]
+
+_LEVEL = 0.03  # chance that labels drawn at random are called chosen
+_N_PERMUTATIONS = 499
+_MOST_UNLABELED = 8000  # rows that the labeled ones are compared with; more cost time and change little
+_MOST_FEATURES = 400  # in the test of directions, whose cost grows with their cube
+_RIDGE = 0.1  # added to the variances of standardized features, so that correlated ones do not dominate
+_LEAST_EFFECTIVE = 0.5  # effective number of labels, as a share of all: weights are flattened until it is reached
+_N_FOLDS = 5
+_LEAST_PROBABILITY = 0.002  # of being labeled; smaller ones cannot be told apart with these numbers of rows
+_EDGE = 0.01  # of the labeled rows may lie at the edge of what the labels cover
+_MOST_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class ColumnDifference:
+    """A column in which labeled and unlabeled rows differ.
+
+    Attributes
+    ----------
+    column : str
+    share : float
+        How often a labeled row has the higher value of a labeled and an unlabeled one; 1/2 if they do not differ.
+        For gaps: how often the labeled row is the one with a gap, ties counting one half.
+    is_gap : bool
+        Whether it is where the column has gaps that differs, rather than its values.
+    """
+
+    column: str
+    share: float
+    is_gap: bool = False
+
+    @property
+    def text(self) -> str:
+        """The difference in words."""
+        if self.is_gap:
+            return f"{self.column} is {'more' if self.share > 0.5 else 'less'} often missing"
+        return f"{self.column} is {'higher' if self.share > 0.5 else 'lower'}"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Whether labeled rows are a random sample of the table, and how they stand for its unlabeled rows.
+
+    Attributes
+    ----------
+    chosen : bool
+        Whether the labeled rows differ from the unlabeled ones by more than chance.
+    pvalue : float
+        Of the permutation test that they do not differ. NaN if there is nothing to test.
+    differences : list of ColumnDifference
+        The columns that differ most.
+    n_labeled : int
+    effective_labels : float
+        The labels count as this many drawn at random from the unlabeled rows: :math:`(\\sum w)^2 / \\sum w^2` [1]_.
+    uncovered : float
+        Share of the unlabeled rows that no labeled row resembles.
+    weight : ndarray of shape (n_labeled,) or None
+        Weight of each labeled row, with mean 1; None if labels are taken to be drawn at random.
+
+    References
+    ----------
+    .. [1] L. Kish. Survey Sampling. Wiley, 1965.
+    """
+
+    chosen: bool
+    pvalue: float
+    differences: list[ColumnDifference]
+    n_labeled: int
+    effective_labels: float
+    uncovered: float
+    weight: np.ndarray | None
+
+    @property
+    def text(self) -> str:
+        """One sentence for the reader."""
+        if not self.chosen:
+            return "Labels look like a random sample of the rows."
+        differing = "; ".join(one.text for one in self.differences)
+        text = (
+            f"Labels were chosen: compared with unlabeled rows, in labeled rows {differing}. Estimates are for the "
+            f"unlabeled rows, for which {self.n_labeled} labels count as {self.effective_labels:.0f}."
+        )
+        if self.uncovered >= _EDGE:
+            text += f" {self.uncovered:.0%} of the rows resemble no labeled row: for them nothing can be said."
+        return text
+
+
+def describe_selection(
+    features: np.ndarray,
+    labeled: np.ndarray,
+    sources: Sequence[str],
+    *,
+    drawn: str = "auto",
+    label_probability: ArrayLike | None = None,
+    seed: int = 0,
+) -> Selection:
+    """Compare labeled with unlabeled rows, and weigh the labeled rows to stand for the unlabeled ones.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_rows, n_features)
+        The encoded table; NaN marks a missing value.
+    labeled : ndarray of bool of shape (n_rows,)
+    sources : sequence of str of length n_features
+        The column that each feature comes from.
+    drawn : {"auto", "random", "by-columns"}, default="auto"
+        Whether labels were drawn at random, or chosen by columns of the table; "auto" tests it.
+    label_probability : array-like of shape (n_rows,), default=None
+        Known probabilities of being labeled, which are then used in place of estimated ones.
+    seed : int, default=0
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.population import describe_selection
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 2))
+    >>> older = X[:, 0] + rng.normal(size=1000) > 1.5  # rows with a high first column are labeled
+    >>> found = describe_selection(X, older, ["age", "income"])
+    >>> found.chosen, found.differences[0].text
+    (True, 'age is higher')
+    >>> describe_selection(X, rng.random(1000) < 0.1, ["age", "income"]).chosen
+    False
+    """
+    rng = np.random.default_rng(seed)
+    n_labeled = int(labeled.sum())
+    unlabeled = np.flatnonzero(~labeled)
+    if len(unlabeled) == 0 or n_labeled == 0:
+        return Selection(False, np.nan, [], n_labeled, n_labeled, 0.0, None)
+    if len(unlabeled) > _MOST_UNLABELED:
+        unlabeled = rng.permutation(unlabeled)[:_MOST_UNLABELED]
+    rows = np.concatenate([np.flatnonzero(labeled), unlabeled])
+    is_labeled = np.arange(len(rows)) < n_labeled
+    described, origins = _comparable(features[rows], sources)
+    pvalue = _permutation_test(described, n_labeled, rng)
+    chosen = drawn == "by-columns" or label_probability is not None or (drawn == "auto" and pvalue <= _LEVEL)
+    if not chosen:
+        return Selection(False, pvalue, [], n_labeled, n_labeled, 0.0, None)
+    differences = _differences(described, origins, is_labeled)
+    by_forest = _cross_fitted(features[rows], is_labeled, _forest(seed), seed)
+    uncovered = _uncovered(by_forest, is_labeled)
+    if label_probability is not None:
+        probability = np.asarray(label_probability, dtype=float)[rows]
+    else:
+        by_logistic = _cross_fitted(described, is_labeled, LogisticRegression(C=0.1, max_iter=500), seed)
+        # The mean of the log-odds: the forest sees thresholds and combinations, the regression extrapolates smoothly.
+        odds = np.sqrt(_odds(by_logistic) * _odds(by_forest))
+        probability = odds / (1 + odds)
+    weight = flatten_weights(1 / _odds(probability[is_labeled]))
+    return Selection(True, pvalue, differences, n_labeled, effective_number(weight), uncovered, weight)
+
+
+def effective_number(weight: np.ndarray) -> float:
+    r"""Kish's effective number of rows, :math:`(\sum w)^2 / \sum w^2`."""
+    return float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def flatten_weights(weight: np.ndarray, least: float = _LEAST_EFFECTIVE) -> np.ndarray:
+    """Raise weights to the largest power up to 1 at which their effective number is a share of their number.
+
+    A few huge weights would leave the estimate to a few rows. Flattening trades some of the bias that weights remove
+    for much less variance.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n_rows,)
+        Positive.
+    least : float
+        The share.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        With mean 1.
+    """
+    logarithm = np.log(weight)
+    power = 1.0
+    if effective_number(weight) < least * len(weight):
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            power = (low + high) / 2
+            if effective_number(np.exp(power * logarithm)) < least * len(weight):
+                high = power
+            else:
+                low = power
+        power = low
+    flattened = np.exp(power * (logarithm - logarithm.max()))
+    return flattened / flattened.mean()
+
+
+def _comparable(features, sources):
+    """Ranks of each feature, how far they are from the middle, and its gaps, all standardized.
+
+    Ranks make the comparison independent of units and outliers; distances from the middle show where labels favor
+    typical or extreme rows. Returns also the source of each, and whether it is of gaps; None for distances.
+    """
+    columns = []
+    origins = []
+    for values, source in zip(features.T, sources):
+        missing = np.isnan(values)
+        ranks = np.zeros(len(values))
+        n_present = int((~missing).sum())
+        if n_present:
+            ranks[~missing] = (rankdata(values[~missing]) - 0.5) / n_present - 0.5
+        columns += [ranks, ranks**2, missing.astype(float)]
+        origins += [(source, "values"), (source, "distance"), (source, "gaps")]
+    table = np.column_stack(columns)
+    spread = table.std(axis=0)
+    varies = np.flatnonzero(spread > 1e-9)
+    standardized = (table[:, varies] - table[:, varies].mean(axis=0)) / spread[varies]
+    return standardized, [origins[k] for k in varies]
+
+
+def _permutation_test(described, n_labeled, rng):
+    """p-value of the hypothesis that the first rows are a random sample of all.
+
+    Three statistics of the mean of the labeled rows are compared with those of random samples of the same size: its
+    largest entry, its squared length, and its squared length in directions of equal variance. The smallest of their
+    p-values is compared with that of the random samples, so the level is exact with any number of labels.
+    """
+    n_rows = len(described)
+    if described.shape[1] == 0:
+        return 1.0
+    means = np.empty((_N_PERMUTATIONS + 1, described.shape[1]))
+    means[0] = described[:n_labeled].mean(axis=0)
+    for k in range(_N_PERMUTATIONS):
+        means[k + 1] = described[rng.permutation(n_rows)[:n_labeled]].mean(axis=0)
+    statistics = [np.abs(means).max(axis=1), (means**2).sum(axis=1)]
+    if described.shape[1] <= _MOST_FEATURES:
+        variances, directions = np.linalg.eigh(described.T @ described / n_rows)
+        whitened = means @ (directions / np.sqrt(np.maximum(variances, 0.0) + _RIDGE))
+        statistics.append((whitened**2).sum(axis=1))
+    # Share of the samples whose statistic is at least as large, the sample itself included.
+    tails = [1 - (rankdata(values, method="min") - 1) / len(values) for values in statistics]
+    smallest = np.min(tails, axis=0)
+    return float(np.mean(smallest <= smallest[0]))
+
+
+def _differences(described, origins, is_labeled):
+    """The columns whose labeled rows differ most, each by its values or by its gaps."""
+    found: dict[str, ColumnDifference] = {}
+    for values, (source, what) in zip(described.T, origins):
+        if what == "distance":
+            continue
+        n_labeled = int(is_labeled.sum())
+        place = rankdata(values)[is_labeled].mean() - (n_labeled + 1) / 2
+        share = float(place / (len(values) - n_labeled))
+        known = found.get(source)
+        if known is None or abs(share - 0.5) > abs(known.share - 0.5):
+            found[source] = ColumnDifference(source, share, what == "gaps")
+    return sorted(found.values(), key=lambda one: -abs(one.share - 0.5))[:_MOST_SHOWN]
+
+
+def _forest(seed):
+    return RandomForestClassifier(60, min_samples_leaf=20, max_features=0.5, random_state=seed)
+
+
+def _cross_fitted(table, is_labeled, model, seed):
+    """Probability of being labeled, of each row by a model that was not fitted to it."""
+    table = np.nan_to_num(table)
+    probability = np.empty(len(table))
+    n_folds = min(_N_FOLDS, int(is_labeled.sum()), int((~is_labeled).sum()))
+    if n_folds < 2:
+        return np.full(len(table), is_labeled.mean())
+    for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(table, is_labeled):
+        probability[test] = model.fit(table[train], is_labeled[train]).predict_proba(table[test])[:, 1]
+    return probability
+
+
+def _odds(probability):
+    clipped = np.clip(probability, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
+    return clipped / (1 - clipped)
+
+
+def _uncovered(probability, is_labeled):
+    """Share of unlabeled rows that are less likely to be labeled than nearly all labeled rows, beyond chance."""
+    labeled = np.sort(probability[is_labeled])
+    n_edge = int(np.ceil(_EDGE * len(labeled)))
+    below = float(np.mean(probability[~is_labeled] < labeled[n_edge - 1]))
+    by_chance = n_edge / (len(labeled) + 1)
+    return max(0.0, (below - by_chance) / (1 - by_chance))

@@ -1,0 +1,70 @@
+"""Shape functions and scorecard of an additive model, for its figures."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fewlabel.inspection import scorecard
+
+_MOST_SHAPES = 6
+_MOST_BLOCKS = 4
+_QUANTILES = (0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98)
+_POINTS = 20
+_BASE = 600
+
+
+def described_booster(booster: Any, table: pd.DataFrame) -> dict[str, Any]:
+    """The most important shape functions and the first blocks of the scorecard.
+
+    Parameters
+    ----------
+    booster : estimator
+        With `shape_functions_` and `feature_importances_`.
+    table : DataFrame
+        The encoded rows of the fit.
+
+    Returns
+    -------
+    dict
+        `shape_functions` and `scorecard`.
+    """
+    importances = np.asarray(booster.feature_importances_)
+    functions = sorted(booster.shape_functions_, key=lambda f: (-importances[f.column], f.column))
+    shapes = [_shape(one, table, float(importances[one.column])) for one in functions[:_MOST_SHAPES]]
+    return {"shape_functions": shapes, "scorecard": _card(booster, table)}
+
+
+def _shape(function: Any, table: pd.DataFrame, importance: float) -> dict[str, Any]:
+    column = table.iloc[:, function.column]
+    n_edges = int(np.isfinite(function.edges).sum())
+    return {
+        "name": str(column.name),
+        "importance": importance,
+        "quantiles": column.quantile(list(_QUANTILES)).dropna().tolist(),
+        "edges": np.asarray(function.edges)[:n_edges].tolist(),
+        "values": np.asarray(function.values)[: n_edges + 1].tolist(),
+        # Without missing values in training, the effect of one was not learned.
+        "missing": float(function.missing) if column.isna().any() else None,
+    }
+
+
+def _card(booster: Any, table: pd.DataFrame) -> dict[str, Any]:
+    card = scorecard(booster, points=_POINTS, base=_BASE)
+    # The booster was fitted to an array: x3 is the fourth column.
+    names = {f"x{k}": str(name) for k, name in enumerate(table.columns)}
+    with_gaps = {str(name) for name in table.columns[table.isna().any()]}
+    blocks: dict[str, list[dict[str, Any]]] = {}
+    for row in card.iloc[1:].itertuples(index=False):
+        name = names.get(str(row.column), str(row.column))
+        block = blocks.setdefault(name, [])
+        if row.interval != "missing" or name in with_gaps:
+            block.append({"interval": str(row.interval), "points": float(row.points)})
+    shown = [{"name": name, "rows": rows} for name, rows in list(blocks.items())[:_MOST_BLOCKS]]
+    return {
+        "points": _POINTS,
+        "base": _BASE,
+        "start": float(card["points"].iloc[0]),
+        "columns": shown,
+        "columns_left_out": len(blocks) - len(shown),
+    }
