@@ -1,37 +1,36 @@
 """A seeded fuzzer of model files: damaged and forged ones must not crash, hang or exhaust memory, nor change a model.
 
-A case takes one of a few model files and changes it: bytes of the file, values of its schema, the members of the
-archive or the numbers in an array. Allowed outcomes: `UntrustedFileError`, or a model. A model may fail to predict with
-any Python exception, as it may have been forged. If bytes of the file were damaged, a model that loads has to predict
-the same as before. Cases run in a child process with limits; a case that ends it is a finding.
+A case takes a model file and changes it. Damage hits bytes of the file. Forgery knows the format: values of the
+document by their types, arrays of another type or shape, numbers at the limits of an index, swapped and missing
+members, and hashes that fit afterwards. Allowed outcomes: `UntrustedFileError`, or a model. A forged model is another
+one, and may fail to predict with any Python exception; one from a damaged file, or from a forged file whose hashes or
+signature do not fit, has to be the same as before. Cases run in a child process with limits; a case that ends it is a
+finding.
 
-    python tests/robustness files [--cases 20000] [--first 0] [--only table]
+    python tests/robustness files [--cases 20000] [--first 0] [--only trees]
 """
 
-import io
-import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import tempfile
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import fewlabel
 from fewlabel.exceptions import UntrustedFileError
+from fewlabel.parts import KINDS, FittedModel, trees
+from parts import examples
+from persistence.forge import put_together, take_apart
 
 SECONDS_PER_CASE = 5
 BYTES_PER_CASE = 2**30
-NUMBERS = (0, -1, 1, 2**31 - 1, -(2**31), 2**63 - 1, 10**30, 0.5, float("nan"), 1e308)
+KEY = b"the key of all the fuzzed files"
+NUMBERS = (0, -1, 1, 2, 3, 64, 2**31 - 1, -(2**31), 2**63 - 1, 10**30, 0.5, -0.5, 1e308, "nan", "inf", True, None)
+TYPES = ("bool", "int8", "int32", "int64", "uint64", "float32", "float64")
 
 
 def table():
@@ -40,52 +39,37 @@ def table():
     return X, np.where(rng.random(60) < 0.6, (X[:, 0] + X[:, 1] > 0).astype(int), -1)
 
 
-def columns():
-    """The same rows as a table of numbers, categories, booleans, dates and text."""
-    X, _ = table()
-    rng = np.random.default_rng(1)
-    words = np.array(["late", "paid", "overdue", "new", "limit", "card", "abroad", "cash"])
-    return pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(
-        city=rng.choice(["Oslo", "Graz", "Lima"], len(X)),
-        member=rng.random(len(X)) < 0.5,
-        day=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(400, size=len(X)), unit="D"),
-        note=[" ".join(rng.choice(words, 6)) for _ in X],
-    )
-
-
 def write_models(folder, only=None):
-    """Files of models whose arrays are followed by kernels of ours, and of others."""
+    """Signed files of models that together have parts of every kind, and of estimators that compiled code works for."""
     X, y = table()
-    small = fewlabel.AutoClassifier(["logistic regression", "naive Bayes"], n_repeats=1, random_state=0)
-    models = {
-        "stumps": fewlabel.PNUAUCBoostClassifier(5, random_state=0),
-        "trees": fewlabel.TreeAUCBoostClassifier(3, random_state=0),
-        "ensemble": fewlabel.AssembleClassifier(n_estimators=2, random_state=0),
-        "paths": fewlabel.PathNeighborsClassifier(),
-        "linear": fewlabel.LinearAUCClassifier(random_state=0),
-        "auto": fewlabel.AutoClassifier(["extra trees", "naive Bayes"], n_repeats=1, random_state=0),
+    estimators = {
+        "auto": fewlabel.AutoClassifier(["extra trees", "RBF-SVM", "path neighbors"], n_repeats=1, random_state=0),
+        "boosted stumps": fewlabel.PNUAUCBoostClassifier(5, random_state=0),
+        "boosted trees": fewlabel.TreeAUCBoostClassifier(3, random_state=0),
+        "stream": fewlabel.LinearAUCClassifier(solver="oam-seq", random_state=0),
+        "voting trees": fewlabel.AssembleClassifier(n_estimators=2, random_state=0),
+        "walks": fewlabel.PathNeighborsClassifier(),
     }
-    models["pipeline"] = make_pipeline(StandardScaler(), LogisticRegression())
-    models["table"] = fewlabel.TableClassifier(fewlabel.PNUAUCBoostClassifier(5, random_state=0), random_state=0)
-    models["auto table"] = fewlabel.TableClassifier(small, random_state=0)
-    for name in [only] if only else models:
-        rows = y >= 0 if name == "pipeline" else slice(None)
-        fitted = models[name].fit((columns() if "table" in name else X)[rows], y[rows])
-        fewlabel.save(fitted, folder / f"{name}.skops")
+    models = examples.models()
+    for name in estimators if only is None else [only]:
+        if name in estimators:
+            fit = estimators[name].fit
+            models[name] = fit(X, y)
+    for name in models if only is None else [only]:
+        fewlabel.save(models[name], folder / f"{name}.fewlabel", key=KEY)
 
 
 def predictions(model):
-    rows = columns() if hasattr(model, "encoder_") else table()[0]
-    found = [model.predict(rows)]
-    if hasattr(model, "predict_proba"):
-        found.append(model.predict_proba(rows))
-    return found
+    rows = examples.rows_of(model) if isinstance(model, FittedModel) and model.n_features_in_ != 4 else table()[0]
+    if hasattr(model, "_stream"):
+        model.partial_fit(*table())
+    return [model.predict(rows), model.predict_proba(rows)]
 
 
 # Changes -----------------------------------------------------------------------------------------------------
 
 
-def damage_bytes(content, rng):
+def damage(content, rng):
     content = bytearray(content)
     kind = rng.integers(4)
     at = int(rng.integers(len(content)))
@@ -101,93 +85,108 @@ def damage_bytes(content, rng):
     return bytes(content)
 
 
-def places(value, found):
-    """Every (container, key) of a schema."""
-    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-        found.append((value, key))
-        if isinstance(part, (dict, list)):
-            places(part, found)
-    return found
+def places(value):
+    """Every (container, key) of a document."""
+    for key, held in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        yield value, key
+        if isinstance(held, (dict, list)):
+            yield from places(held)
 
 
-def forge_schema(members, rng):
-    schema = json.loads(members["schema.json"])
-    found = places(schema, [])
-    for _ in range(int(rng.integers(1, 4))):
-        holder, key = found[int(rng.integers(len(found)))]
-        other_holder, other_key = found[int(rng.integers(len(found)))]
-        if key not in holder if isinstance(holder, dict) else key >= len(holder):
-            continue
-        kind = rng.integers(5)
-        if kind == 0:
-            holder[key] = NUMBERS[int(rng.integers(len(NUMBERS)))]
-        elif kind == 1 and isinstance(holder, dict):
-            del holder[key]
-        elif kind == 2 and isinstance(other_holder, dict) and other_key in other_holder:
-            holder[key] = json.loads(json.dumps(other_holder[other_key]))
-        elif kind == 3 and isinstance(holder[key], str):
-            holder[key] = re.sub(r"\d+", lambda text: str(int(rng.integers(-5, 10**6))), holder[key])
-        else:
-            holder[key] = [] if rng.random() < 0.5 else "x"
-    members["schema.json"] = json.dumps(schema).encode()
-
-
-def forge_array(members, rng):
-    names = [name for name in members if name.endswith(".npy")]
-    if not names:
-        return
-    name = names[int(rng.integers(len(names)))]
-    if rng.random() < 0.2:
-        members[name] = damage_bytes(members[name], rng)
-        return
-    array = np.load(io.BytesIO(members[name]), allow_pickle=False)
-    if array.dtype.names:
-        field = array.dtype.names[int(rng.integers(len(array.dtype.names)))]
-        forge_values(array[field], rng)
-    elif rng.random() < 0.3:
-        array = array.reshape(-1)[: int(rng.integers(array.size + 1))]
-    elif rng.random() < 0.3:
-        array = np.resize(array, [int(n) for n in rng.integers(0, 5, size=int(rng.integers(1, 4)))])
+def forge_document(document, arrays, rng):
+    """Change a value of the model, by its type."""
+    found = list(places(document["model"]))
+    holder, key = found[int(rng.integers(len(found)))]
+    value = holder[key]
+    if rng.random() < 0.15:
+        other, other_key = found[int(rng.integers(len(found)))]
+        holder[key] = other[other_key]
+    elif isinstance(value, str) and value.startswith("arrays/"):
+        holder[key] = pick(rng, [*arrays, "arrays/9999.npy"])
+    elif key == "kind":
+        holder[key] = pick(rng, [*KINDS, "estimator"])
+    elif isinstance(value, (int, float)) or value is None:
+        holder[key] = pick(rng, NUMBERS)
+    elif isinstance(value, list) and value:
+        at = int(rng.integers(len(value)))
+        value[at : at + 1] = [value[at]] * pick(rng, [0, 2, 3, 1000])
+    elif isinstance(value, dict) and value:
+        del value[pick(rng, list(value))]
     else:
-        forge_values(array, rng)
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    members[name] = buffer.getvalue()
+        holder[key] = pick(rng, ["", "x", [], {}, 0, "__class__"])
 
 
-def forge_values(array, rng):
-    """Write extreme values of its type into some places of an array."""
-    if array.dtype.kind not in "iufb" or not array.size:
-        return
-    flat = np.atleast_1d(array).reshape(-1) if array.flags.contiguous else array
+def pick(rng, values):
+    return values[int(rng.integers(len(values)))]
+
+
+def forge_array(document, arrays, rng):
+    """Change an array: its type, its shape, or numbers in it."""
+    name = pick(rng, list(arrays))
+    array = arrays[name]
+    kind = rng.integers(6)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if kind == 0:
+            array = array.astype(pick(rng, TYPES))
+        elif kind == 1:
+            array = array.reshape(-1)[: int(rng.integers(array.size + 1))]
+        elif kind == 2:
+            array = np.resize(array, [int(n) for n in rng.integers(0, 5, size=int(rng.integers(1, 4)))])
+        elif kind == 3 and array.ndim:
+            array = array[: int(rng.integers(len(array) + 1))] if rng.random() < 0.5 else np.concatenate([array, array])
+        else:
+            array = with_limits(array, arrays, rng)
+    arrays[name] = np.ascontiguousarray(array)
+
+
+def with_limits(array, arrays, rng):
+    """Numbers at the limits of their type, or of an index into one of the arrays."""
+    array = array.copy()
+    flat = array.reshape(-1)
+    if not flat.size:
+        return array
     chosen = rng.integers(len(flat), size=int(rng.integers(1, 4)))
     if array.dtype.kind == "f":
-        flat[chosen] = rng.choice([np.nan, np.inf, -1e300 if array.itemsize == 8 else -1e30, 0.0])
+        flat[chosen] = pick(rng, [np.nan, np.inf, -np.inf, 1e300, -1e-300, 0.0, float(flat.max())])
     elif array.dtype.kind == "b":
         flat[chosen] = ~flat[chosen]
     else:
         limits = np.iinfo(array.dtype)
-        flat[chosen] = rng.choice([limits.min, limits.max, limits.max // 2, min(100, limits.max)])
+        length = pick(rng, [n for one in arrays.values() for n in one.shape] or [1])
+        value = pick(rng, [-1, -2, length - 1, length, length + 1, limits.min, limits.max, int(flat.max()) + 1])
+        flat[chosen] = np.clip(value, limits.min, limits.max)
+    return array
+
+
+def forge_members(document, arrays, rng):
+    """Swap, remove or add members."""
+    names = list(arrays)
+    kind = rng.integers(3)
+    if kind == 0:
+        one = pick(rng, names)
+        other = pick(rng, names)
+        arrays[one], arrays[other] = arrays[other], arrays[one]
+    elif kind == 1:
+        del arrays[pick(rng, names)]
+    else:
+        arrays["arrays/8888.npy"] = arrays[pick(rng, names)]
 
 
 def change(content, rng):
-    """A changed file, and whether its bytes were damaged rather than forged."""
-    if rng.random() < 0.3:
-        return damage_bytes(content, rng), True
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    """A changed file, and whether it must be refused unless it predicts the same."""
     kind = rng.random()
-    if kind < 0.45:
-        forge_schema(members, rng)
-    elif kind < 0.95:
-        forge_array(members, rng)
-    else:
-        members.pop(list(members)[int(rng.integers(len(members)))])
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, member in members.items():
-            archive.writestr(name, member)
-    return buffer.getvalue(), False
+    if kind < 0.25:
+        return damage(content, rng), True
+    document, arrays = take_apart(content)
+    for _ in range(int(rng.integers(1, 4))):
+        if arrays:
+            forge = pick(rng, [forge_document] * 5 + [forge_array] * 8 + [forge_members])
+            forge(document, arrays, rng)
+    forged = put_together(document, arrays)
+    if kind < 0.3:  # with the hash of the document as it was
+        return forged[:-64] + content[-116:-52], True
+    return forged, False
 
 
 # Cases -------------------------------------------------------------------------------------------------------
@@ -207,10 +206,16 @@ def run_case(seed, originals, path):
     name = sorted(originals)[seed % len(originals)]
     content, expected = originals[name]
     changed, damaged = change(content, rng)
+    if changed == content:
+        return None
     path.write_bytes(changed)
+    trees._uses_kernels = lambda X: seed % 3 > 0  # compiled code would not say that an index is wrong
+    signed = seed % 10 == 0
     signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_CASE)
     try:
-        model = fewlabel.load(path)
+        model = fewlabel.load(path, **({"key": KEY} if signed else {}))
+        if signed:
+            return f"{seed} {name}: a changed file was accepted with its signature"
         found = predictions(model)
     except UntrustedFileError as error:
         return f"{seed} {name}: out of memory" if "MemoryError" in str(error) else None
@@ -233,8 +238,10 @@ def run_cases(folder, first, last):
     warnings.simplefilter("ignore")
     folder = Path(folder)
     originals = {}
-    for path in folder.glob("*.skops"):
-        originals[path.stem] = path.read_bytes(), predictions(fewlabel.load(path))
+    for path in folder.glob("*.fewlabel"):
+        for uses_kernels in (True, False):  # which also compiles what is needed
+            trees._uses_kernels = lambda X, answer=uses_kernels: answer
+            originals[path.stem] = path.read_bytes(), predictions(fewlabel.load(path, key=KEY))
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES_PER_CASE,) * 2)
     signal.signal(signal.SIGALRM, _too_slow)

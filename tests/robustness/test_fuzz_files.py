@@ -14,11 +14,11 @@ def test_damaged_and_forged_files_do_no_harm():
 
 
 def outcome(monkeypatch, tmp_path, load, damaged=True, expected=0):
-    monkeypatch.setattr(fuzz_files, "change", lambda content, rng: (content, damaged))
+    monkeypatch.setattr(fuzz_files, "change", lambda content, rng: (b"changed", damaged))
     monkeypatch.setattr(fuzz_files.fewlabel, "load", load)
     monkeypatch.setattr(fuzz_files, "predictions", lambda model: [np.array([model])])
     fuzz_files.signal.signal(fuzz_files.signal.SIGALRM, fuzz_files._too_slow)
-    return fuzz_files.run_case(0, {"model": (b"", [np.array([expected])])}, tmp_path / "m")
+    return fuzz_files.run_case(1, {"model": (b"", [np.array([expected])])}, tmp_path / "m")
 
 
 def fails(error):
