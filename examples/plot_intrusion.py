@@ -79,10 +79,10 @@ for n in (50, 100, 200):
 # %%
 # Keep it, and score the next log
 # -------------------------------
-# The file holds data only: loading it runs no code. On the command line, ``fewlabel predict model.skops
+# The file holds data only: loading it runs no code. On the command line, ``fewlabel predict model.fewlabel
 # log.csv --out scores.csv`` reads it.
 with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "model.skops"
+    path = Path(folder) / "model.fewlabel"
     fewlabel.save(model, path)
     again = fewlabel.load(path)
     print("same scores:", np.array_equal(again.predict_proba(X_test), model.predict_proba(X_test)))

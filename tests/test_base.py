@@ -141,12 +141,12 @@ def test_an_interrupted_warm_start_goes_on_from_the_rounds_before_it():
 )
 def test_a_warm_start_with_other_parameters_columns_or_classes(model, changed, tmp_path):
     model = clone(model).set_params(warm_start=True).fit_ranking(X, Y)
-    fewlabel.save(model, tmp_path / "model.skops")
+    fewlabel.save(model, tmp_path / "model.fewlabel")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.set_params(**({"n_estimators": 5} if "n_estimators" in model.get_params() else {"max_iter": 2}))
         model.fit_ranking(X, Y)
-    loaded = fewlabel.load(tmp_path / "model.skops")
+    loaded = fewlabel.load(tmp_path / "model.fewlabel")
     for continued in (clone(model).fit_ranking(X, Y), loaded):
         with pytest.warns(UserWarning, match="other parameters: " + next(iter(changed))) as caught:
             continued.set_params(**changed).fit_ranking(X, Y)

@@ -117,8 +117,8 @@ def test_the_ordinary_model_can_be_saved(tmp_path):
     X, y, _ = table()
     model = spread.PNUAUCBoostClassifier(10, random_state=0).fit(*in_blocks(X, y, (600, 600))).model_
     assert type(model) is fewlabel.PNUAUCBoostClassifier
-    fewlabel.save(model, tmp_path / "model.skops")
-    np.testing.assert_array_equal(fewlabel.load(tmp_path / "model.skops").predict(X), model.predict(X))
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    np.testing.assert_array_equal(fewlabel.load(tmp_path / "model.fewlabel").predict(X), model.predict(X))
 
 
 def test_partitions_without_labels_and_unknown_sizes():

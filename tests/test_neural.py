@@ -127,8 +127,8 @@ def test_nnpu_keeps_a_network_from_learning_by_heart():
 def test_a_saved_model_predicts_alike(tmp_path, data):
     X, y, _ = data
     model = NeuralPUClassifier(prior=0.3, max_iter=3, random_state=0).fit(X, y)
-    fewlabel.save(model, tmp_path / "model.skops")
-    np.testing.assert_array_equal(fewlabel.load(tmp_path / "model.skops").predict_proba(X), model.predict_proba(X))
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    np.testing.assert_array_equal(fewlabel.load(tmp_path / "model.fewlabel").predict_proba(X), model.predict_proba(X))
 
 
 def test_bad_parameters_are_named(data):

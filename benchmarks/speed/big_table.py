@@ -106,7 +106,7 @@ def measure(job, folder, n_files):
     out = folder / "result"
     commands = {
         "fit": ["--target", "y", *files, "--out", str(out)],
-        "predict": [str(out / "model.skops"), *files, "--out", str(folder / "scores")],
+        "predict": [str(out / "model.fewlabel"), *files, "--out", str(folder / "scores")],
     }
     read = Usage([sys.executable, "-c", _READ, *files])
     print(f"read {len(files)} files: {read}", flush=True)
@@ -123,7 +123,7 @@ def agree(folder, n, n_judged):
 
     import fewlabel
 
-    model = fewlabel.load(folder / "result" / "model.skops")
+    model = fewlabel.load(folder / "result" / "model.fewlabel")
     labeled = [pq.read_table(path, filters=pc.field("y").is_valid()) for path in sorted(folder.glob("*.parquet"))]
     unlabeled, other = (pq.read_table(folder / f"part00{k}.parquet")[:m] for k, m in ((0, n), (1, n_judged)))
     rows = pa.concat_tables([*labeled, unlabeled.filter(pc.field("y").is_null())]).to_pandas()

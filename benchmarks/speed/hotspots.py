@@ -118,7 +118,7 @@ def measure(names, sources):
         commands = {
             HELP: ["--help"],
             FIT: ["fit", "rows.csv", "--target", "y", "--quiet"],
-            PREDICT: ["predict", "model.skops", "rows.csv", "--out", "scores.csv", "--quiet"],
+            PREDICT: ["predict", "model.fewlabel", "rows.csv", "--out", "scores.csv", "--quiet"],
         }
         for name in names:
             if name in commands:

@@ -81,10 +81,10 @@ def table(megabytes, repeats):
         n_rows = make_files(folder, megabytes)
         for kind in ("csv", "parquet"):
             jobs = {
-                "start": ["-m", "fewlabel", "predict", "model.skops", f"small.{kind}", "--out", f"out.{kind}"],
+                "start": ["-m", "fewlabel", "predict", "model.fewlabel", f"small.{kind}", "--out", f"out.{kind}"],
                 "start to read": ["-c", _READ[kind], f"small.{kind}"],
                 "read": ["-c", _READ[kind], f"large.{kind}"],
-                "predict": ["-m", "fewlabel", "predict", "model.skops", f"large.{kind}", "--out", f"out.{kind}"],
+                "predict": ["-m", "fewlabel", "predict", "model.fewlabel", f"large.{kind}", "--out", f"out.{kind}"],
             }
             turns = [{job: measure(command, folder) for job, command in jobs.items()} for _ in range(repeats)]
             cpu, clock = ({job: min(turn[job][k] for turn in turns) for job in jobs} for k in range(2))

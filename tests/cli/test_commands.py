@@ -71,13 +71,13 @@ def one_line(capsys):
 def test_fit_then_predict_in_new_processes_is_the_python_api_bit_for_bit(table, tmp_path):
     for command in (
         ["fit", "rows.csv", "--target", "outcome", "--positive", "bad", "--method", "small", "--out", "here"],
-        ["predict", "here/model.skops", "rows.csv", "--out", "scores.csv", "--keep", "id"],
+        ["predict", "here/model.fewlabel", "rows.csv", "--out", "scores.csv", "--keep", "id"],
     ):
         done = subprocess.run([sys.executable, "-m", "fewlabel", *command], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "\x1b" not in done.stdout + done.stderr
     assert sorted(os.listdir("here")) == sorted(FILES)
-    assert run(["predict", "here/model.skops", "rows.csv", "--out", "scores.parquet"]) == 0
+    assert run(["predict", "here/model.fewlabel", "rows.csv", "--out", "scores.parquet"]) == 0
     rows = read_table("rows.csv")
     y = rows.pop("outcome")
     model = TableClassifier(AutoClassifier("small", random_state=0), positive="bad", random_state=0).fit(rows, y)
@@ -100,9 +100,9 @@ def test_every_kind_of_file_is_read_alike(name, table, capsys):
     else:
         table.to_csv(name, index=False, sep="\t" if "tsv" in name else ";" if "semi" in name else ",")
     assert run(["fit", name, "--target", "outcome", *QUICK]) == 0
-    assert run(["predict", "model.skops", name]) == 0
+    assert run(["predict", "model.fewlabel", name]) == 0
     first = capsys.readouterr().out
-    assert run(["predict", "model.skops", "rows.csv"]) == 0
+    assert run(["predict", "model.fewlabel", "rows.csv"]) == 0
     assert capsys.readouterr().out == first
 
 
@@ -113,24 +113,24 @@ def test_pieces_and_their_edges_do_not_show(table, capsys, monkeypatch):
     many["city"] = np.where(second, 12, many["city"].astype(object))  # looks like a number, in the second piece only
     many["income"] = np.where(second, "none of your business", many["income"].astype(object))
     many.to_csv("many.csv", index=False)
-    assert run(["predict", "model.skops", "many.csv", "--out", "out.csv", "-q"]) == 0
+    assert run(["predict", "model.fewlabel", "many.csv", "--out", "out.csv", "-q"]) == 0
     scores = pd.read_csv("out.csv")
     assert len(scores) == len(many) > BLOCK
-    model = fewlabel.load("model.skops")
+    model = fewlabel.load("model.fewlabel")
     np.testing.assert_array_equal(scores["score"], model.decision_function(read_table("many.csv")))
 
 
 def test_columns_in_any_order_more_or_fewer(table, capsys):
     assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
-    assert run(["predict", "model.skops", "rows.csv"]) == 0
+    assert run(["predict", "model.fewlabel", "rows.csv"]) == 0
     expected = capsys.readouterr().out
     table.iloc[:, ::-1].assign(another=1).drop(columns=["id", "constant", "outcome"]).to_csv("other.csv", index=False)
-    assert run(["predict", "model.skops", "other.csv"]) == 0
+    assert run(["predict", "model.fewlabel", "other.csv"]) == 0
     captured = capsys.readouterr()
     assert captured.out == expected
     assert "note: ignored 1 column(s) that the model does not know: another" in captured.err
     table.rename(columns={"age": "Age", "city": "town"}).to_csv("fewer.csv", index=False)
-    assert run(["predict", "model.skops", "fewer.csv", "--out", "x.csv"]) == 1
+    assert run(["predict", "model.fewlabel", "fewer.csv", "--out", "x.csv"]) == 1
     assert "lacks 2 column(s) of the model: 'age' (is it 'Age'?), 'city'" in one_line(capsys)
     assert not os.path.exists("x.csv")
 
@@ -155,15 +155,15 @@ def test_many_classes_positives_only_and_whole_numbers(table, capsys):
     table["fraud"] = np.where(table["outcome"] == "bad", 1, np.nan)
     table.to_parquet("rows.parquet")
     assert run(["fit", "rows.parquet", "--target", "grade", "--drop", "outcome", "--drop", "fraud", *QUICK]) == 0
-    assert run(["predict", "model.skops", "rows.parquet"]) == 0
+    assert run(["predict", "model.fewlabel", "rows.parquet"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "probability of 0,probability of 1,probability of 2,label"
     assert out[1].rsplit(",", 1)[1] in ("0", "1", "2")
     assert run(["fit", "rows.parquet", "--target", "fraud", "--drop", "outcome", "--drop", "grade", *QUICK]) == 0
-    assert run(["predict", "model.skops", "rows.parquet"]) == 0
+    assert run(["predict", "model.fewlabel", "rows.parquet"]) == 0
     assert {line.rsplit(",", 1)[1] for line in capsys.readouterr().out.splitlines()[1:]} <= {"0", "1"}
     assert run(["fit", "rows.parquet", "-t", "grade", "-p", "2", "--drop", "outcome", "--drop", "fraud", *QUICK]) == 0
-    assert fewlabel.load("model.skops").classes_.tolist() == ["2", "not 2"]
+    assert fewlabel.load("model.fewlabel").classes_.tolist() == ["2", "not 2"]
 
 
 def test_prior_select_and_methods(table, capsys):
@@ -202,7 +202,7 @@ def test_prior_select_and_methods(table, capsys):
         (["fit", "rows.csv", "--target", "outcome", "--out", "a/b/c"], "there is no folder"),
         (["fit", "rows.csv", "--target", "outcome", "--out", "rows.csv"], "is a file"),
         (["fit", "rows.csv", "--target", "outcome", "--scoring", "luck"], "luck"),
-        (["predict", "none.skops", "rows.csv"], "none.skops"),
+        (["predict", "none.fewlabel", "rows.csv"], "none.fewlabel"),
         (["predict", "rows.csv", "rows.csv", "--out", "x.xlsx"], ".csv, .tsv or .parquet"),
         (["prior", "rows.csv", "--target", "outcome", "--method", "magic"], "magic"),
         (["select", "rows.csv", "--target", "outcome", "--method", "magic"], "magic"),
@@ -265,8 +265,8 @@ def test_all_labeled_mixed_types_and_duplicate_names(capsys):
     captured = capsys.readouterr()
     assert "columns with the same name are numbered: 'a'" in captured.err
     assert "Every method here learns from the labeled rows only" in captured.out
-    assert fewlabel.load("model.skops").encoder_.columns_ == {"mixed": "text", "a": "number", "a.1": "number"}
-    assert run(["predict", "model.skops", "t.csv"]) == 0
+    assert fewlabel.load("model.fewlabel").encoder_.columns_ == {"mixed": "text", "a": "number", "a.1": "number"}
+    assert run(["predict", "model.fewlabel", "t.csv"]) == 0
     write("t.csv", "y,a,y\n" + "1,2,0\n" * 20)
     assert run(["fit", "t.csv", "--target", "y"]) == 2
     assert "2 columns called 'y'" in capsys.readouterr().err
@@ -279,7 +279,7 @@ def test_many_more_columns_than_rows():
     wide["y"] = pd.Series(y, dtype="Int64").mask(rng.random(60) < 0.5)
     wide.to_parquet("wide.parquet")
     assert run(["fit", "wide.parquet", "--target", "y", *QUICK]) == 0
-    assert run(["predict", "model.skops", "wide.parquet", "--out", "s.csv", "-q"]) == 0
+    assert run(["predict", "model.fewlabel", "wide.parquet", "--out", "s.csv", "-q"]) == 0
     assert len(pd.read_csv("s.csv")) == 60
 
 
@@ -287,23 +287,23 @@ def test_many_more_columns_than_rows():
 def test_a_model_that_is_not_ours_or_not_whole(kind, table, capsys):
     if kind == "truncated":
         assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
-        content = open("model.skops", "rb").read()  # noqa: SIM115
-        open("model.skops", "wb").write(content[: len(content) // 2])  # noqa: SIM115
+        content = open("model.fewlabel", "rb").read()  # noqa: SIM115
+        open("model.fewlabel", "wb").write(content[: len(content) // 2])  # noqa: SIM115
     elif kind == "other":
-        fewlabel.save(fewlabel.LinearAUCClassifier().fit([[0.0], [1.0]], [0, 1]), "model.skops")
+        fewlabel.save(fewlabel.LinearAUCClassifier().fit([[0.0], [1.0]], [0, 1]), "model.fewlabel")
     else:
-        write("model.skops", "hello" if kind == "text" else "")
-    assert run(["predict", "model.skops", "rows.csv", "--out", "x.csv"]) == 1
-    assert "model.skops" in one_line(capsys)
+        write("model.fewlabel", "hello" if kind == "text" else "")
+    assert run(["predict", "model.fewlabel", "rows.csv", "--out", "x.csv"]) == 1
+    assert "model.fewlabel" in one_line(capsys)
     assert not os.path.exists("x.csv")
 
 
 def test_predict_on_an_empty_table_and_with_a_wrong_column_to_keep(table, capsys):
     assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
     table.iloc[:0].to_csv("none.csv", index=False)
-    assert run(["predict", "model.skops", "none.csv", "--out", "x.csv"]) == 1
+    assert run(["predict", "model.fewlabel", "none.csv", "--out", "x.csv"]) == 1
     assert "has no rows" in one_line(capsys)
-    assert run(["predict", "model.skops", "rows.csv", "--keep", "ID", "--out", "x.csv"]) == 2
+    assert run(["predict", "model.fewlabel", "rows.csv", "--keep", "ID", "--out", "x.csv"]) == 2
     assert "did you mean 'id'?" in one_line(capsys)
     assert not os.path.exists("x.csv")
 
@@ -324,7 +324,7 @@ def test_memory_of_predict_does_not_grow_with_the_table(table, tmp_path):
     peaks = []
     for repeats in (6, 60):
         write("long.csv", block[0] + "\n" + block[1] * repeats)
-        command = [sys.executable, "-c", code, "predict", "model.skops", "long.csv", "--out", "x.csv", "-q"]
+        command = [sys.executable, "-c", code, "predict", "model.fewlabel", "long.csv", "--out", "x.csv", "-q"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         peak, imported = done.stdout.splitlines()
         assert not imported, "the model holds none of these"
@@ -346,7 +346,7 @@ def test_a_command_imports_no_package_that_only_others_ask_for(table):
         "    print(*(type(module).__name__ for module in later), 'skrub' in sys.modules)\n"
         "    print(later[0].figure.__name__, type(later[0]).__name__)"
     )
-    command = [sys.executable, "-c", code, "predict", "model.skops", "rows.csv", "--out", "x.csv", "-q"]
+    command = [sys.executable, "-c", code, "predict", "model.fewlabel", "rows.csv", "--out", "x.csv", "-q"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["0", "_LazyModule _LazyModule True", "figure module"]
 
@@ -355,7 +355,7 @@ def test_a_refit_that_fails_leaves_the_old_set(table, tmp_path, monkeypatch):
     """The report is written after the model: without a set, the folder would hold files of two fits."""
     assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
     old = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
-    digest = hashlib.sha256(old["model.skops"]).hexdigest()
+    digest = hashlib.sha256(old["model.fewlabel"]).hexdigest()
     assert json.loads(old["metrics.json"])["model_sha256"] == digest
     assert digest in old["report.html"].decode()
     command = ["fit", "rows.csv", "--target", "outcome", "--seed", "1", *QUICK]
@@ -366,13 +366,13 @@ def test_a_refit_that_fails_leaves_the_old_set(table, tmp_path, monkeypatch):
             assert run([*command, "--out", "new"]) == 1
         assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == old
     assert run(command) == 0
-    assert (tmp_path / "model.skops").read_bytes() != old["model.skops"]
+    assert (tmp_path / "model.fewlabel").read_bytes() != old["model.fewlabel"]
 
 
 def test_gzip_is_read_in_pieces_too(table, capsys):
     assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
     with gzip.open("rows.csv.gz", "wt") as file, open("rows.csv") as plain:
         file.write(plain.read())
-    assert run(["predict", "model.skops", "rows.csv.gz", "--out", "a.csv", "-q"]) == 0
-    assert run(["predict", "model.skops", "rows.csv", "--out", "b.csv", "-q"]) == 0
+    assert run(["predict", "model.fewlabel", "rows.csv.gz", "--out", "a.csv", "-q"]) == 0
+    assert run(["predict", "model.fewlabel", "rows.csv", "--out", "b.csv", "-q"]) == 0
     assert open("a.csv").read() == open("b.csv").read()  # noqa: SIM115

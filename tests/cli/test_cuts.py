@@ -33,14 +33,16 @@ def test_review_stores_a_cut_above_which_so_many_rows_lie(table, tmp_path, capsy
     assert "--review 25" in found["command"]
     band = found["decisions"]["estimates"]["precision"]
     assert 0 < band["low"] < band["value"] <= band["high"] <= 1
-    model = fewlabel.load(tmp_path / "model" / "model.skops")
+    model = fewlabel.load(tmp_path / "model" / "model.fewlabel")
     rows = pd.read_csv(table)
     unlabeled = rows[rows["y"].isna()]
     assert np.sum(model.predict(unlabeled) == "bad") == 25
     unlabeled.to_csv(tmp_path / "new.csv", index=False)
     capsys.readouterr()
     out = tmp_path / "out.csv"
-    assert run(["predict", str(tmp_path / "model" / "model.skops"), str(tmp_path / "new.csv"), "--out", str(out)]) == 0
+    assert (
+        run(["predict", str(tmp_path / "model" / "model.fewlabel"), str(tmp_path / "new.csv"), "--out", str(out)]) == 0
+    )
     assert "cut: 25 of 180 rows have a score above" in capsys.readouterr().err
     scores = pd.read_csv(out)
     assert ((scores["label"] == "bad") == (scores["rank"] <= 25)).all()

@@ -65,7 +65,7 @@ def test_few_labels_are_gathered_with_a_sample_of_the_others(rows, scheduler, ca
     assert f"150 of {n} unlabeled rows were drawn at random" in told.err
     assert "the same methods with 150 other unlabeled rows rank" in told.err
     assert set(FILES) <= {path.name for path in Path("here").iterdir()}
-    model = fewlabel.load("here/model.skops")
+    model = fewlabel.load("here/model.fewlabel")
     assert list(model.encoder_.columns_) == ["age", "income", "city"]
     with open("here/metrics.json") as file:
         found = json.load(file)
@@ -95,10 +95,10 @@ def test_a_folder_of_text_files_is_the_same_table(rows, capsys):
     command = ["fit", "texts", "--target", "outcome", "--positive", "bad", "--engine", "dask", "--out", "here"]
     assert run([*command, *QUICK]) == 0
     assert f"all {int(rows['outcome'].isna().sum())} unlabeled rows were used" in capsys.readouterr().err
-    sampled = fewlabel.load("here/model.skops")
+    sampled = fewlabel.load("here/model.fewlabel")
     rows.to_csv("whole.csv", index=False)
     assert run(["fit", "whole.csv", "--target", "outcome", "--positive", "bad", "--out", "memory", *QUICK]) == 0
-    whole = fewlabel.load("memory/model.skops")
+    whole = fewlabel.load("memory/model.fewlabel")
     assert sampled.encoder_.columns_ == whole.encoder_.columns_
     # The rows are the same, in another order: so is the model, but for its folds.
     table = read_table("whole.csv")
@@ -113,7 +113,7 @@ def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
     told = capsys.readouterr()
     assert "dashboard: " in told.err
     assert "labeled rows that were held out" in told.out
-    model = fewlabel.load("here/model.skops")
+    model = fewlabel.load("here/model.fewlabel")
     whole = TableClassifier(fewlabel.PNUAUCBoostClassifier(random_state=0), positive="bad", random_state=0)
     whole.fit(rows.drop(columns="outcome"), rows["outcome"])
     assert model.encoder_.columns_ == whole.encoder_.columns_ == {"age": "number", "income": "number", "city": "text"}
@@ -124,7 +124,7 @@ def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
     assert found["rows"] == 900
     assert found["labeled_by_class"] == rows["outcome"].value_counts()[["good", "bad"]].to_dict()
     assert found["held_out"]["low"] < found["held_out"]["auc"] < found["held_out"]["high"]
-    assert run(["predict", "here/model.skops", "part2.parquet", "--out", "scores.csv"]) == 0
+    assert run(["predict", "here/model.fewlabel", "part2.parquet", "--out", "scores.csv"]) == 0
     assert len(pd.read_csv("scores.csv")) == 200
 
 
@@ -136,7 +136,7 @@ def test_one_labeled_class_is_learned_by_ada_pu(rows, scheduler):
         found = json.load(file)
     assert found["method"] == "ada-pu"
     assert 0.05 < found["prior"] < 0.95
-    assert fewlabel.load("here/model.skops").classes_.tolist() == ["bad", "not bad"]
+    assert fewlabel.load("here/model.fewlabel").classes_.tolist() == ["bad", "not bad"]
 
 
 @pytest.mark.parametrize(
@@ -181,19 +181,19 @@ def test_labels_pass_the_same_gate(rows, scheduler, capsys):
     assert run([*command, "--unlabeled", ""]) == 0
     n = int((rows["outcome"] == 1).sum())
     assert f"labels: -1 ({900 - n} rows), 1 ({n} rows); positive: 1, the rarer class" in capsys.readouterr().err
-    assert fewlabel.load("model.skops").classes_.tolist() == [-1, 1]
+    assert fewlabel.load("model.fewlabel").classes_.tolist() == [-1, 1]
 
 
 def test_predict_scores_every_file_where_it_is(rows, scheduler, capsys):
     files = [f"part{k}.parquet" for k in range(3)]
     rows.to_csv("rows.csv", index=False)
     assert run(["fit", "rows.csv", "--target", "outcome", "--out", "here", *QUICK, "--quiet"]) == 0
-    command = ["predict", "here/model.skops", *files, "--engine", "dask", "--scheduler", scheduler, "--keep", "id"]
+    command = ["predict", "here/model.fewlabel", *files, "--engine", "dask", "--scheduler", scheduler, "--keep", "id"]
     assert run([*command, "--out", "scores", "--drift", "drift.json"]) == 0
     assert "900 rows: 3 files in scores" in capsys.readouterr().err
     assert json.loads(Path("drift.json").read_text())["rows"] == 900
     found = pd.concat([pd.read_parquet(f"scores/{name}") for name in files])
-    assert run(["predict", "here/model.skops", "rows.csv", "--keep", "id", "--out", "all.parquet", "--quiet"]) == 0
+    assert run(["predict", "here/model.fewlabel", "rows.csv", "--keep", "id", "--out", "all.parquet", "--quiet"]) == 0
     expected = pd.read_parquet("all.parquet").drop(columns="rank")
     assert found["id"].astype(str).tolist() == expected.pop("id").tolist()
     pd.testing.assert_frame_equal(found.drop(columns="id").reset_index(drop=True), expected, rtol=1e-12)
@@ -203,10 +203,11 @@ def test_predict_scores_every_file_where_it_is(rows, scheduler, capsys):
     ):
         assert run([*command, *options]) == 2
         assert told in capsys.readouterr().err
-    assert run(["predict", "here/model.skops", *files, "--quiet"]) == 2
+    assert run(["predict", "here/model.fewlabel", *files, "--quiet"]) == 2
     assert "only --engine dask reads several files" in capsys.readouterr().err
     assert (
-        run(["predict", "here/model.skops", "part0.parquet", "here/../part0.parquet", *command[5:], "--out", "s"]) == 2
+        run(["predict", "here/model.fewlabel", "part0.parquet", "here/../part0.parquet", *command[5:], "--out", "s"])
+        == 2
     )
     assert "two tables are called part0" in capsys.readouterr().err
 
@@ -235,7 +236,7 @@ def test_all_rows_of_text_files_give_the_model_of_parquet_files(weighted, schedu
     for folder in ("texts", "parquets"):
         command = ["fit", folder, "--target", "outcome", "--engine", "dask", "--scheduler", scheduler]
         assert run([*command, *options, "--out", f"from_{folder}"]) == 0
-    models = [fewlabel.load(f"from_{folder}/model.skops") for folder in ("texts", "parquets")]
+    models = [fewlabel.load(f"from_{folder}/model.fewlabel") for folder in ("texts", "parquets")]
     whole = TableClassifier(fewlabel.PNUAUCBoostClassifier(random_state=0), positive="bad", random_state=0)
     X = weighted.drop(columns=["outcome", "weight"])
     whole.fit(X, weighted["outcome"], weighted["weight"] if weights else None)
@@ -252,7 +253,7 @@ def test_all_rows_of_text_files_give_the_model_of_parquet_files(weighted, schedu
     assert found[0]["rows"] == (int((weighted["weight"] > 0).sum()) if weights else 900)
     capsys.readouterr()
     for folder in ("texts", "parquets"):
-        command = ["predict", f"from_{folder}/model.skops", folder, "--engine", "dask", "--scheduler", scheduler]
+        command = ["predict", f"from_{folder}/model.fewlabel", folder, "--engine", "dask", "--scheduler", scheduler]
         assert run([*command, "--out", f"scores_{folder}"]) == 0
         assert "900 rows: 3 files in" in capsys.readouterr().err
     for name in ("part0", "part1", "part2"):
@@ -274,7 +275,7 @@ def test_weights_count_in_a_sample_as_they_do_in_memory(weighted, capsys, monkey
     X = weighted.drop(columns=["outcome", "weight"])
     assert run(["fit", "whole.csv", *command[:4], "--drop", "weight", *QUICK, "--out", "plain", "--quiet"]) == 0
     folders = {"memory": "memory", "texts": "from_texts", "parquets": "from_parquets", "plain": "plain"}
-    scores = {name: fewlabel.load(f"{folder}/model.skops") for name, folder in folders.items()}
+    scores = {name: fewlabel.load(f"{folder}/model.fewlabel") for name, folder in folders.items()}
     scores = {name: model.decision_function(X).argsort().argsort() for name, model in scores.items()}
     np.testing.assert_allclose(scores["texts"], scores["memory"], atol=9)
     np.testing.assert_array_equal(scores["texts"], scores["parquets"])
@@ -302,9 +303,19 @@ def test_results_do_not_replace_the_tables(rows, scheduler, capsys):
     write_folders(rows)
     assert run(["fit", "rows.csv", "--target", "outcome", *QUICK, "--quiet"]) == 0
     before = Path("parquets/part0.parquet").read_bytes()
-    command = ["predict", "model.skops", "parquets", "--engine", "dask", "--scheduler", scheduler, "--out", "parquets"]
+    command = [
+        "predict",
+        "model.fewlabel",
+        "parquets",
+        "--engine",
+        "dask",
+        "--scheduler",
+        scheduler,
+        "--out",
+        "parquets",
+    ]
     assert run(command) == 2
     assert "parquets/part0.parquet is read by this command" in capsys.readouterr().err
     assert Path("parquets/part0.parquet").read_bytes() == before
-    assert run(["predict", "model.skops", "parquets"]) == 2
+    assert run(["predict", "model.fewlabel", "parquets"]) == 2
     assert "parquets: only --engine dask reads several files or a folder" in capsys.readouterr().err

@@ -99,7 +99,7 @@ def test_fit_says_how_the_labels_were_read(labels, options, expected, capsys):
 def test_minus_one_can_be_a_class(capsys):
     table = write(negative="-1")
     assert run(["fit", "rows.csv", "--target", "y", "--unlabeled", "", "--out", "m", "-q", *QUICK]) == 0
-    model = fewlabel.load("m/model.skops")
+    model = fewlabel.load("m/model.fewlabel")
     assert model.classes_.tolist() == [-1, 1]
     assert np.mean(model.predict(table).astype(str) == table["y"]) > 0.85
     assert "--unlabeled= --method" in open("m/metrics.json").read()  # noqa: SIM115
@@ -109,7 +109,7 @@ def test_a_flag_is_read_as_positive_unlabeled_with_a_given_prior(capsys):
     write()
     options = ["--negatives-unknown", "--prior", "0.1"]
     assert run(["fit", "rows.csv", "--target", "y", *options, "-q", *QUICK]) == 0
-    model = fewlabel.load("model.skops")
+    model = fewlabel.load("model.fewlabel")
     assert model.classes_.tolist() == [0, 1]
     assert model.estimator_.prior_ == 0.1
 
@@ -129,10 +129,10 @@ def test_decimal_commas(capsys):
     table = write()
     table.to_csv("rows.csv", index=False, sep=";", decimal=",")
     assert run(["fit", "rows.csv", "--target", "y", "--decimal", ",", "-q", *QUICK]) == 0
-    assert set(fewlabel.load("model.skops").encoder_.columns_.values()) == {"number"}
+    assert set(fewlabel.load("model.fewlabel").encoder_.columns_.values()) == {"number"}
     table.to_csv("rows.csv", index=False, decimal=",")  # numbers in quotes
     assert run(["fit", "rows.csv", "--target", "y", "--decimal", ",", "-q", *QUICK]) == 0
-    assert set(fewlabel.load("model.skops").encoder_.columns_.values()) == {"number"}
+    assert set(fewlabel.load("model.fewlabel").encoder_.columns_.values()) == {"number"}
     assert run(["fit", "rows.csv", "--target", "y", "--decimal", "comma"]) == 2
     assert "'comma' is not one character" in capsys.readouterr().err
 
@@ -142,9 +142,9 @@ def test_a_folder_that_cannot_be_written_fails_before_any_work(capsys, monkeypat
     for out, expected in (("rows.csv", "is a file"), ("rows.csv/m", "there is no folder"), ("a/b", "there is no fold")):
         assert run(["fit", "rows.csv", "--target", "y", "--out", out]) == 2
         assert expected in message(capsys)
-    os.makedirs("taken/model.skops")
+    os.makedirs("taken/model.fewlabel")
     assert run(["fit", "rows.csv", "--target", "y", "--out", "taken"]) == 2
-    assert "model.skops is a folder" in capsys.readouterr().err
+    assert "model.fewlabel is a folder" in capsys.readouterr().err
     os.mkdir("locked")
     # Root may write anywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or not str(path).endswith("locked"))
@@ -161,4 +161,4 @@ def test_parquet_files_pass_the_same_gate(capsys):
     assert "holds only -1 and 1" in capsys.readouterr().err
     table.assign(y=pd.Series(np.where(table["y"] == "1", 1.0, 0.0)).where(table.index % 2 == 0)).to_parquet("r.parquet")
     assert run(["fit", "r.parquet", "--target", "y", "-q", *QUICK]) == 0
-    assert fewlabel.load("model.skops").classes_.tolist() == [0, 1]
+    assert fewlabel.load("model.fewlabel").classes_.tolist() == [0, 1]

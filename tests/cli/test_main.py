@@ -99,7 +99,7 @@ def test_the_installed_command_gives_its_exit_code():
         (["demo", "--labeled", "1"], "between 0 and 1"),
         (["demo", "--labeled", "nan"], "between 0 and 1"),
         (["demo", "--out", "none/report.html"], "there is no folder none"),
-        (["demo", "--model-out", "none/model.skops"], "there is no folder none"),
+        (["demo", "--model-out", "none/model.fewlabel"], "there is no folder none"),
         (["demo", "--out", "."], "is a folder"),
         (["demo", "--out", "a.html", "--model-out", "./a.html"], "same file"),
     ],
@@ -157,7 +157,7 @@ def test_debug_shows_the_traceback(quick, monkeypatch):
 
 def test_an_interrupt_is_one_line_and_leaves_no_file(quick, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(TableClassifier, "fit_encoded", _failing(KeyboardInterrupt()))
-    assert run(["demo", "--model-out", "model.skops"]) == 130
+    assert run(["demo", "--model-out", "model.fewlabel"]) == 130
     assert "interrupted" in _one_line(capsys.readouterr().err)
     assert os.listdir(tmp_path) == []
 
@@ -175,7 +175,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_report(quick, capsys, monkey
 
 def test_the_whole_demo_in_a_pipe(tmp_path):
     """As a user runs it, in a process of its own whose output goes to a pipe."""
-    command = [sys.executable, "-m", "fewlabel", "demo", "--model-out", "model.skops"]
+    command = [sys.executable, "-m", "fewlabel", "demo", "--model-out", "model.fewlabel"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout + done.stderr
@@ -189,13 +189,13 @@ def test_the_whole_demo_in_a_pipe(tmp_path):
     assert rows == sorted(rows, reverse=True)
     assert "unlabeled rows" in done.stdout
     assert "Report: report.html" in done.stdout
-    assert "Model:  model.skops" in done.stdout
-    assert sorted(os.listdir(tmp_path)) == ["model.skops", "report.html"]
+    assert "Model:  model.fewlabel" in done.stdout
+    assert sorted(os.listdir(tmp_path)) == ["model.fewlabel", "report.html"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "fewlabel.load(&#34;model.skops&#34;)" in page
-    assert "--labeled 0.1 --seed 0 --out report.html --model-out model.skops" in page
+    assert "fewlabel.load(&#34;model.fewlabel&#34;)" in page
+    assert "--labeled 0.1 --seed 0 --out report.html --model-out model.fewlabel" in page
     table = demo_job.breast_cancer(0.1, 0)
-    model = fewlabel.load(tmp_path / "model.skops")
+    model = fewlabel.load(tmp_path / "model.fewlabel")
     found = fewlabel.auc_confidence_interval(table.y_test, model.decision_function(table.X_test))
     assert f"AUC {found.auc:.3f} ({found.low:.3f} to {found.high:.3f})" in done.stdout
     assert found.auc > 0.95

@@ -41,15 +41,15 @@ def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     make_rows().to_csv(folder / "rows.csv", index=False)
     assert run(["fit", f"{folder}/rows.csv", "--target", "y", "--positive", "bad", "--out", str(folder), *QUICK]) == 0
-    return folder / "model.skops"
+    return folder / "model.fewlabel"
 
 
 @pytest.fixture
 def fitted(model, rows, capsys):
     """What `predict` prints for the rows of the fit; the model and the rows are in the current folder."""
-    shutil.copy(model, "model.skops")
+    shutil.copy(model, "model.fewlabel")
     rows.to_csv("rows.csv", index=False)
-    assert run(["predict", "model.skops", "rows.csv"]) == 0
+    assert run(["predict", "model.fewlabel", "rows.csv"]) == 0
     return capsys.readouterr().out
 
 
@@ -72,7 +72,7 @@ def fitted(model, rows, capsys):
 def test_a_row_that_is_longer_or_shorter_than_the_header_is_refused(fitted, change, message, capsys):
     lines = Path("rows.csv").read_text().splitlines()
     Path("new.csv").write_text("\n".join(change(lines)) + "\n")
-    assert run(["predict", "model.skops", "new.csv", "--out", "out.csv"]) == 1
+    assert run(["predict", "model.fewlabel", "new.csv", "--out", "out.csv"]) == 1
     assert message in capsys.readouterr().err
     assert run(["fit", "new.csv", "--target", "y", *QUICK]) == 1
     assert message in capsys.readouterr().err
@@ -84,7 +84,7 @@ def test_quoted_separators_line_breaks_and_blank_lines_are_no_fault(fitted, rows
     lines.insert(7, "  ")
     lines = ["note," + lines[0], *('"a, ""b""\n\nc",' + line if line.strip() else line for line in lines[1:])]
     Path("new.csv").write_text("\n".join(lines) + "\n")
-    assert run(["predict", "model.skops", "new.csv", "--quiet"]) == 0
+    assert run(["predict", "model.fewlabel", "new.csv", "--quiet"]) == 0
     assert capsys.readouterr().out == fitted
 
 
@@ -94,7 +94,7 @@ def test_quoted_separators_line_breaks_and_blank_lines_are_no_fault(fitted, rows
 @pytest.mark.parametrize("words", [("1", "0"), ("1.0", "0.0"), ("TRUE", "FALSE"), ("yes", "no"), ("1", "false")])
 def test_booleans_in_another_notation_are_the_same(fitted, rows, words, capsys):
     rows.assign(member=np.where(rows["member"], *words)).to_csv("new.csv", index=False)
-    assert run(["predict", "model.skops", "new.csv"]) == 0
+    assert run(["predict", "model.fewlabel", "new.csv"]) == 0
     assert capsys.readouterr().out == fitted
 
 
@@ -110,18 +110,18 @@ def test_booleans_in_another_notation_are_the_same(fitted, rows, words, capsys):
 def test_numbers_in_another_notation(fitted, rows, written, notation, capsys):
     other = rows.assign(amount=rows["amount"].map(written))
     other.to_csv("other.csv", index=False)
-    assert run(["predict", "model.skops", "other.csv", "--out", "out.csv", "--strict"]) == 1  # the fit saw 1234.5
+    assert run(["predict", "model.fewlabel", "other.csv", "--out", "out.csv", "--strict"]) == 1  # the fit saw 1234.5
     assert re.search(r"column 'amount': \d+\.\d% of the values are not numbers, such as", capsys.readouterr().err)
     assert not Path("out.csv").exists()
     assert run(["fit", "other.csv", "--target", "y", "--positive", "bad", *QUICK[:2]]) == 0
     assert f"note: numbers or dates are read like {notation}: amount" in capsys.readouterr().err
-    assert run(["predict", "model.skops", "other.csv", "--strict"]) == 0
+    assert run(["predict", "model.fewlabel", "other.csv", "--strict"]) == 0
     assert capsys.readouterr().out == fitted
 
 
 def test_encoding_and_decimal_separator(fitted, rows, capsys):
     rows.to_csv("new.csv", index=False, sep=";", decimal=",", encoding="utf-16")
-    assert run(["predict", "model.skops", "new.csv", "--encoding", "utf-16", "--decimal", ",", "--strict"]) == 0
+    assert run(["predict", "model.fewlabel", "new.csv", "--encoding", "utf-16", "--decimal", ",", "--strict"]) == 0
     assert capsys.readouterr().out == fitted
 
 
@@ -132,16 +132,16 @@ def test_dates_keep_the_order_of_the_fit(rows, capsys):
     few = rows.assign(since=dates.dt.strftime("%d/%m/%Y"))[dates.dt.day <= 12]  # month first would fit, too
     few.to_csv("few.csv", index=False)
     few.assign(since=dates.dt.strftime("%Y-%m-%d")).to_csv("iso.csv", index=False)
-    assert run(["predict", "model.skops", "few.csv"]) == 0
+    assert run(["predict", "model.fewlabel", "few.csv"]) == 0
     expected = capsys.readouterr().out
-    assert run(["predict", "model.skops", "iso.csv"]) == 0
+    assert run(["predict", "model.fewlabel", "iso.csv"]) == 0
     assert capsys.readouterr().out == expected
     assert run(["fit", "few.csv", "--target", "y", "--out", "made", *QUICK]) == 1
     assert "column 'since' has dates such as" in (message := capsys.readouterr().err)
     assert "choose with --day-first or --month-first" in message
     for option, notation in (("--day-first", "31/12/2024"), ("--month-first", "12/31/2024")):
         assert run(["fit", "few.csv", "--target", "y", option, *QUICK]) == 0
-        assert fewlabel.load("model.skops").encoder_.notations_ == {"since": notation}
+        assert fewlabel.load("model.fewlabel").encoder_.notations_ == {"since": notation}
         assert option in json.loads(Path("metrics.json").read_text())["command"]
 
 
@@ -151,7 +151,7 @@ def test_dates_keep_the_order_of_the_fit(rows, capsys):
 def test_columns_that_do_not_fit_are_named_once_each(fitted, rows, capsys, monkeypatch):
     new = rows.assign(amount=rows["amount"] * 1000, city="<Bern>", member="maybe", age=np.nan)
     new.to_csv("new.csv", index=False)
-    assert run(["predict", "model.skops", "new.csv", "--out", "out.csv", "--drift", "drift.html"]) == 0
+    assert run(["predict", "model.fewlabel", "new.csv", "--out", "out.csv", "--drift", "drift.html"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert [line for line in lines if "column" in line] == [
         "note: column 'age': 100.0% of the values are missing (none at fit)",
@@ -164,7 +164,7 @@ def test_columns_that_do_not_fit_are_named_once_each(fitted, rows, capsys, monke
     assert "4 of 5 columns do not fit" in page
     assert "&lt;Bern&gt;" in page
     monkeypatch.setattr("fewlabel.auto.BLOCK", 7)  # in chunks
-    assert run(["predict", "model.skops", "new.csv", "--out", "out.csv", "--drift", "drift.html"]) == 0
+    assert run(["predict", "model.fewlabel", "new.csv", "--out", "out.csv", "--drift", "drift.html"]) == 0
     assert capsys.readouterr().err.splitlines() == lines
     assert Path("drift.html").read_text() == page
 
@@ -173,18 +173,18 @@ def test_strict_writes_no_result(fitted, rows, capsys):
     rows.assign(city="Bern").to_csv("new.csv", index=False)
     Path("out.csv").write_text("old")
     options = ["--strict", "--drift", "drift.json", "--quiet"]
-    assert run(["predict", "model.skops", "new.csv", "--out", "out.csv", *options]) == 1
+    assert run(["predict", "model.fewlabel", "new.csv", "--out", "out.csv", *options]) == 1
     captured = capsys.readouterr()
     assert "fewlabel: 1 column(s) do not fit the model, so --strict wrote no result: 'city'" in captured.err
     assert Path("out.csv").read_text() == "old"
     assert json.loads(Path("drift.json").read_text())["findings"][0]["reason"] == "unseen categories"
-    assert run(["predict", "model.skops", "new.csv", *options]) == 1
+    assert run(["predict", "model.fewlabel", "new.csv", *options]) == 1
     assert capsys.readouterr().out == ""
-    assert run(["predict", "model.skops", "rows.csv", "--strict"]) == 0
+    assert run(["predict", "model.fewlabel", "rows.csv", "--strict"]) == 0
     captured = capsys.readouterr()
     assert captured.out == fitted
     assert captured.err == ""
-    assert run(["predict", "model.skops", "rows.csv", "--drift", "drift.txt"]) == 2
+    assert run(["predict", "model.fewlabel", "rows.csv", "--drift", "drift.txt"]) == 2
     assert "written as .html or .json" in capsys.readouterr().err
 
 
@@ -195,21 +195,21 @@ def test_columns_are_named_by_class(fitted, rows):
     assert fitted.splitlines()[0] == "rank,score,probability of bad,label"
     rows.assign(y=rows["y"].where(rows["age"] > 30, "young")).to_csv("three.csv", index=False)
     assert run(["fit", "three.csv", "--target", "y", *QUICK]) == 0
-    assert run(["predict", "model.skops", "three.csv", "--out", "out.csv", "--quiet"]) == 0
+    assert run(["predict", "model.fewlabel", "three.csv", "--out", "out.csv", "--quiet"]) == 0
     names = ["probability of bad", "probability of good", "probability of young", "label"]
     assert list(pd.read_csv("out.csv")) == names
 
 
 def test_the_highest_score_has_rank_one(fitted, rows):
     pd.concat([rows, rows.iloc[:5]]).to_csv("twice.csv", index=False)
-    assert run(["predict", "model.skops", "twice.csv", "--out", "out.csv", "--quiet"]) == 0
+    assert run(["predict", "model.fewlabel", "twice.csv", "--out", "out.csv", "--quiet"]) == 0
     scores = pd.read_csv("out.csv")
     assert scores["rank"].tolist() == scores["score"].rank(ascending=False, method="min").tolist()
 
 
 def test_reasons_are_in_the_columns_of_the_table(fitted, rows):
     rows[:20].to_csv("few.csv", index=False)
-    assert run(["predict", "model.skops", "few.csv", "--reasons", "2", "--out", "out.csv", "--quiet"]) == 0
+    assert run(["predict", "model.fewlabel", "few.csv", "--reasons", "2", "--out", "out.csv", "--quiet"]) == 0
     scores = pd.read_csv("out.csv")
     assert list(scores)[-3:] == ["label", "reason 1", "reason 2"]
     assert scores["reason 1"].str.match(r"(age|amount|member|city|since) = .+ \([+-]\d+\.\d\d\)$").all()
@@ -221,8 +221,8 @@ def test_formulas_do_not_pass_into_text_files(rows):
     rows.assign(y=y, name=names, change=-rows["age"]).to_csv("rows.csv", index=False)
     assert run(["fit", "rows.csv", "--target", "y", *QUICK]) == 0
     keep = ["--keep", "name", "--keep", "change", "--quiet"]
-    assert run(["predict", "model.skops", "rows.csv", "--out", "out.csv", *keep]) == 0
-    assert run(["predict", "model.skops", "rows.csv", "--out", "out.parquet", *keep]) == 0
+    assert run(["predict", "model.fewlabel", "rows.csv", "--out", "out.csv", *keep]) == 0
+    assert run(["predict", "model.fewlabel", "rows.csv", "--out", "out.parquet", *keep]) == 0
     found, plain = pd.read_csv("out.csv"), pd.read_parquet("out.parquet")
     assert set(found["label"]) <= {"'=cmd|' /C calc'!A0", "'-good"}
     assert set(found["name"]) == {"'@SUM(A1)", "'+1-2"}
@@ -257,18 +257,18 @@ def test_the_size_of_the_pieces_does_not_change_the_result(fitted, rows, monkeyp
     results = []
     for size in (2**24, 5000):
         monkeypatch.setattr("fewlabel.tables.pieces._BYTES", size)
-        assert run(["predict", "model.skops", "large.csv", "--keep", "city", "--quiet"]) == 0
+        assert run(["predict", "model.fewlabel", "large.csv", "--keep", "city", "--quiet"]) == 0
         results.append(capsys.readouterr().out)
     assert results[0] == results[1]
-    assert run(["predict", "model.skops", "large.parquet", "--keep", "city", "--quiet"]) == 0
+    assert run(["predict", "model.fewlabel", "large.parquet", "--keep", "city", "--quiet"]) == 0
     assert capsys.readouterr().out == results[0]
 
 
 def test_names_cannot_control_the_terminal(fitted, rows, capsys):
     rows.assign(**{"a\x1b[2Jb": 1}).to_csv("new.csv", index=False)
-    assert run(["predict", "model.skops", "new.csv"]) == 0
+    assert run(["predict", "model.fewlabel", "new.csv"]) == 0
     err = capsys.readouterr().err
     assert "\x1b" not in err
     assert "does not know: a\\x1b[2Jb" in err
-    assert run(["predict", "model.skops", "new.csv", "--keep", "zz\x1b[2J"]) == 2
+    assert run(["predict", "model.fewlabel", "new.csv", "--keep", "zz\x1b[2J"]) == 2
     assert "\x1b" not in capsys.readouterr().err

@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 
 
 def written(folder, name, *options):
-    assert run(["scorecard", str(folder / "model.skops"), "--out", str(folder / name), *options]) == 0
+    assert run(["scorecard", str(folder / "model.fewlabel"), "--out", str(folder / name), *options]) == 0
     return (folder / name).read_text()
 
 
@@ -35,7 +35,9 @@ def test_the_choice_of_an_additive_method_is_noted(folder):
 
 
 def test_sql_gives_what_the_command_predict_writes(folder, capsys):
-    assert run(["predict", str(folder / "model.skops"), str(folder / "rows.csv"), "--out", str(folder / "s.csv")]) == 0
+    assert (
+        run(["predict", str(folder / "model.fewlabel"), str(folder / "rows.csv"), "--out", str(folder / "s.csv")]) == 0
+    )
     expected, sql = pd.read_csv(folder / "s.csv"), written(folder, "card.sql", "--table", "my rows")
     with sqlite3.connect(":memory:") as connection:
         pd.read_csv(folder / "rows.csv").to_sql("my rows", connection, index=False)
@@ -74,5 +76,5 @@ def test_the_page_is_inert(folder):
 
 
 def test_wrong_use(folder, capsys):
-    assert run(["scorecard", str(folder / "model.skops"), "--out", "card.txt"]) == 2
+    assert run(["scorecard", str(folder / "model.fewlabel"), "--out", "card.txt"]) == 2
     assert "written as .csv, .sql, .html" in capsys.readouterr().err

@@ -103,8 +103,8 @@ def test_moons_new_rows_and_files(tmp_path):
     np.testing.assert_array_equal(model.predict(X), true)
     np.testing.assert_array_equal(model.predict(new), new_true)
     assert np.isfinite(model.decision_function(new)).all()
-    fewlabel.save(model, tmp_path / "model.skops")
-    again = fewlabel.load(tmp_path / "model.skops")
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    again = fewlabel.load(tmp_path / "model.fewlabel")
     np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
 
 
@@ -140,8 +140,10 @@ def test_the_neighbors_and_the_balance_are_chosen_by_held_out_labels(kind, tmp_p
     np.testing.assert_array_equal(model.label_distributions_, same.label_distributions_)
     new = X[:50] + 0.01
     np.testing.assert_array_equal(model.predict_proba(new), same.predict_proba(new))
-    fewlabel.save(model, tmp_path / "model.skops")
-    np.testing.assert_array_equal(fewlabel.load(tmp_path / "model.skops").predict_proba(new), same.predict_proba(new))
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    np.testing.assert_array_equal(
+        fewlabel.load(tmp_path / "model.fewlabel").predict_proba(new), same.predict_proba(new)
+    )
 
 
 def test_a_given_balance_or_number_of_neighbors_is_kept():

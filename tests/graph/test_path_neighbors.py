@@ -328,8 +328,8 @@ def test_a_saved_model_predicts_the_same(sparse, tmp_path):
     X, y = make_two_moons(random_state=0)
     X = csr_matrix(X) if sparse else X
     model = PathNeighborsClassifier().fit(X, y)
-    fewlabel.save(model, tmp_path / "model.skops")
-    for again in (fewlabel.load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model))):
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    for again in (fewlabel.load(tmp_path / "model.fewlabel"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
         np.testing.assert_array_equal(again.transduction_, model.transduction_)
 

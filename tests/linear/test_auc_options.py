@@ -229,8 +229,8 @@ def test_a_saved_stream_goes_on_as_if_it_had_not_been_saved(solver, make, how, t
         model.partial_fit(make(X[part]), y[part], classes=[0, 1])
         if part[0] == 40:
             if how == "file":
-                fewlabel.save(model, tmp_path / "model.skops")
-                again = fewlabel.load(tmp_path / "model.skops")
+                fewlabel.save(model, tmp_path / "model.fewlabel")
+                again = fewlabel.load(tmp_path / "model.fewlabel")
             else:
                 again = pickle.loads(pickle.dumps(model))
         elif part[0] > 40:

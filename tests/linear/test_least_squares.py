@@ -219,8 +219,8 @@ def test_weights_of_batches_are_repeated_rows(risk, gamma):
 def test_a_saved_model_learns_on(tmp_path):
     X, y = table(n=90)
     model = LeastSquaresAUCClassifier().fit(X[:50], y[:50])
-    fewlabel.save(model, tmp_path / "model.skops")
-    loaded = fewlabel.load(tmp_path / "model.skops").partial_fit(X[50:], y[50:])
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    loaded = fewlabel.load(tmp_path / "model.fewlabel").partial_fit(X[50:], y[50:])
     np.testing.assert_allclose(loaded.coef_, model.partial_fit(X[50:], y[50:]).coef_)
 
 

@@ -119,8 +119,8 @@ def test_saved_models_predict_the_same(tmp_path, loss):
         model = MultiviewKernelClassifier(loss, views=views, random_state=0).fit(X, y)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            fewlabel.save(model, tmp_path / "model.skops")
-            again = fewlabel.load(tmp_path / "model.skops")
+            fewlabel.save(model, tmp_path / "model.fewlabel")
+            again = fewlabel.load(tmp_path / "model.fewlabel")
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 

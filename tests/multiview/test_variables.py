@@ -198,6 +198,6 @@ def test_saved_clusterers_transform_the_same(tmp_path):
     model = VariableClusterer(random_state=0).fit(table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fewlabel.save(model, tmp_path / "model.skops")
-    again = fewlabel.load(tmp_path / "model.skops")
+        fewlabel.save(model, tmp_path / "model.fewlabel")
+    again = fewlabel.load(tmp_path / "model.fewlabel")
     np.testing.assert_array_equal(again.transform(table), model.transform(table))

@@ -29,8 +29,7 @@ OUTPUTS = ("predict_proba", "decision_function", "transform")
 def every_member(rows, labels, task):
     """A model with every member that suits a task and is installed."""
     names = [member.name for member in available(task) if member.package not in ("tabicl", "tabpfn")]
-    everyone = np.full(len(names), 1 / len(names))
-    with patch.object(weights, "choose", lambda *_: everyone):
+    with patch.object(weights, "choose", lambda rows, ranks, *_: np.full(len(ranks), 1 / len(ranks))):
         return fewlabel.AutoClassifier(names, n_repeats=1, random_state=0).fit(rows, labels)
 
 

@@ -236,8 +236,8 @@ def pu_table(X, y, rng):
 def saved(X, y, rng):
     model = fewlabel.PNUAUCBoostClassifier(5, random_state=0).fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
-        fewlabel.save(model, Path(folder) / "model.skops")
-        again = fewlabel.load(Path(folder) / "model.skops")
+        fewlabel.save(model, Path(folder) / "model.fewlabel")
+        again = fewlabel.load(Path(folder) / "model.fewlabel")
     assert (again.predict(X) == model.predict(X)).all(), "another prediction after saving"
     return again.decision_function(X)
 

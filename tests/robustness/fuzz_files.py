@@ -10,6 +10,7 @@ finding.
     python tests/robustness files [--cases 20000] [--first 0] [--only trees]
 """
 
+import copy
 import os
 import signal
 import subprocess
@@ -100,7 +101,7 @@ def forge_document(document, arrays, rng):
     value = holder[key]
     if rng.random() < 0.15:
         other, other_key = found[int(rng.integers(len(found)))]
-        holder[key] = other[other_key]
+        holder[key] = copy.deepcopy(other[other_key])
     elif isinstance(value, str) and value.startswith("arrays/"):
         holder[key] = pick(rng, [*arrays, "arrays/9999.npy"])
     elif key == "kind":

@@ -26,6 +26,8 @@ import fewlabel
 from benchmarks.harness.cells import write_cell
 from fewlabel.boosting.loop import STUMP
 from fewlabel.cli.main import run
+from fewlabel.cli.paths import warn_of_another_set
+from fewlabel.file_sets import atomic_set
 from fewlabel.label_app.store import AnswerStore
 
 ROWS = 120
@@ -51,12 +53,16 @@ class Fit(Command):
         assert run([*command, "--out", "model"]) == 0
 
     def state(self):
-        fewlabel.load("model/model.skops")  # puts a half replaced set back
-        digest = hashlib.sha256(Path("model/model.skops").read_bytes()).hexdigest()
-        named = json.loads(Path("model/metrics.json").read_text())["model_sha256"]
-        assert digest == named, "metrics of another model"
-        assert digest in Path("model/report.html").read_text("utf-8"), "the report of another model"
-        return hashlib.sha256(Path("model/metrics.json").read_bytes()).hexdigest()
+        fewlabel.load("model/model.fewlabel")
+        metrics = Path("model/metrics.json").read_text()
+        named = json.loads(metrics)["model_sha256"]
+        assert Path("model/report.html").read_text("utf-8").strip().endswith("</html>"), "a report that was cut off"
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            warn_of_another_set(Path("model/model.fewlabel"), "metrics.json")
+        digest = hashlib.sha256(Path("model/model.fewlabel").read_bytes()).hexdigest()
+        assert (digest == named) == (not said), "nobody says that the metrics are of another model"
+        return hashlib.sha256(metrics.encode()).hexdigest()
 
 
 class Predict(Command):
@@ -67,7 +73,7 @@ class Predict(Command):
             Fit().do(0)
         count = 10 + k % 50
         pd.read_csv("rows.csv").head(count).to_csv("new.csv", index=False)
-        assert run(["predict", "model/model.skops", "new.csv", "--out", "scores.csv", "--quiet"]) == 0
+        assert run(["predict", "model/model.fewlabel", "new.csv", "--out", "scores.csv", "--quiet"]) == 0
 
     def state(self):
         content = Path("scores.csv").read_bytes()
@@ -86,19 +92,14 @@ class FewFiles:
         self.do(0)
 
     def do(self, k):
-        from fewlabel.file_sets import atomic_set
-
         with atomic_set(*(Path("model", name) for name in "abc")) as drafts:
             for draft in drafts:
                 draft.write_text(str(k))
 
     def state(self):
-        from fewlabel.file_sets import restore_set
-
-        restore_set("model")
-        found = {path.read_text() for path in Path("model").iterdir() if len(path.name) == 1}
-        assert len(found) == 1, f"files of several sets: {found}"
-        return found.pop()
+        first, *others = (int(Path("model", name).read_text()) for name in "abc")
+        assert first <= min(others), f"the first file, {first}, is newer than others: {others}"
+        return str(first)
 
 
 class Bench:

@@ -104,7 +104,7 @@ def row_by_row(draw, rng):
 def round_trip(draw, rng):
     again = pickle.loads(pickle.dumps(draw.fitted))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.skops")
+        path = Path(folder, "model.fewlabel")
         fewlabel.save(again, path)
         return say(fewlabel.load(path), draw.X), draw.said
 

@@ -166,7 +166,7 @@ def test_unequal_lengths(rows):
 def test_saved_and_loaded(rows, tmp_path):
     table, y = rows
     model = TableClassifier(fewlabel.PNUAUCBoostClassifier(5), positive="a", random_state=0).fit(table, y)
-    fewlabel.save(model, tmp_path / "model.skops")
-    again = fewlabel.load(tmp_path / "model.skops")
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    again = fewlabel.load(tmp_path / "model.fewlabel")
     np.testing.assert_array_equal(again.decision_function(table), model.decision_function(table))
     assert again.positive_ == 0

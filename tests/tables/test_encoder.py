@@ -167,7 +167,7 @@ def test_too_few_rows(table):
 
 def test_saved_and_loaded(table, tmp_path):
     encoder = TableEncoder(random_state=0).fit(table)
-    fewlabel.save(encoder, tmp_path / "encoder.skops")
-    again = fewlabel.load(tmp_path / "encoder.skops")
+    fewlabel.save(encoder, tmp_path / "encoder.fewlabel")
+    again = fewlabel.load(tmp_path / "encoder.fewlabel")
     np.testing.assert_array_equal(again.transform(table), encoder.transform(table))
     assert again.dropped_ == encoder.dropped_

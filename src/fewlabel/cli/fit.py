@@ -10,7 +10,7 @@ from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, Time, unfol
 from fewlabel.cli.paths import keep_inputs, writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
-MODEL, REPORT, METRICS, NEXT = "model.skops", "report.html", "metrics.json", "label_next.csv"
+MODEL, REPORT, METRICS, NEXT = "model.fewlabel", "report.html", "metrics.json", "label_next.csv"
 FILES = (MODEL, REPORT, METRICS, "model_card.md", NEXT)
 
 
@@ -126,7 +126,7 @@ class FitOptions:
 def fit(options: FitOptions, *, debug: Debug = False) -> None:
     """Learn from a table whose label column is mostly empty; write a model, a report and the numbers.
 
-    The files are model.skops, report.html, metrics.json, model_card.md and label_next.csv, the rows to label next.
+    The files are model.fewlabel, report.html, metrics.json, model_card.md and label_next.csv, the rows to label next.
 
     Unlabeled rows have an empty label, or -1 beside two or more classes of numbers. `fewlabel check` shows how a table
     is read. If only one class is labeled, it is the positive class, and unlabeled rows may be of either class.
@@ -134,7 +134,7 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     With --engine dask, the labeled rows and a random sample of the others are gathered in one pass over the files, and
     the rest is as above; other samples then check that more unlabeled rows would not change the ranking. With
     --all-rows, one booster (pnu-aucboost or ada-pu) learns from every row, block by block, and only
-    model.skops and metrics.json are written; to continue it after an interruption, run the same command again.
+    model.fewlabel and metrics.json are written; to continue it after an interruption, run the same command again.
     """
     for name in FILES if options.out.exists() else ():
         writable_file(options.out / name)

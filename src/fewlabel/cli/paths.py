@@ -118,7 +118,7 @@ def write_json(value: Any, path: Path) -> None:
 
 @contextlib.contextmanager
 def new_set(folder: Path, *names: str) -> Iterator[list[Path]]:
-    """Drafts of the files of a folder, which replace them together; a new folder stays only if they do."""
+    """Drafts of the files of a folder, which replace them, the first one last; a new folder stays only if they do."""
     from fewlabel.file_sets import atomic_set
 
     is_new = not folder.exists()
@@ -128,8 +128,26 @@ def new_set(folder: Path, *names: str) -> Iterator[list[Path]]:
             yield drafts
     except BaseException:
         if is_new:
-            folder.rmdir()
+            with contextlib.suppress(OSError):  # some of the files are in place
+                folder.rmdir()
         raise
+
+
+def warn_of_another_set(model: Path, metrics: str) -> None:
+    """Warn if the metrics beside a model are of another one, as after a `fit` that was killed while it wrote."""
+    import json
+    import warnings
+
+    beside = model.with_name(metrics)
+    try:
+        named = json.loads(beside.read_text("utf-8")).get("model_sha256")
+    except (OSError, ValueError, AttributeError):  # no metrics, or not those of a fit
+        return
+    if named is not None and named != sha256(model):
+        warnings.warn(
+            f"{beside} is of another model than {model}: was `fewlabel fit` interrupted? Fit again to replace both",
+            stacklevel=2,
+        )
 
 
 def sha256(path: Path) -> str:

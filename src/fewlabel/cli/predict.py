@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.skops file of `fewlabel fit`.")
+        Path,
+        typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`."),
     ],
     tables: TableFiles,
     *,

@@ -22,7 +22,8 @@ def _card_file(path: Path) -> Path:
 
 def scorecard(
     model: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.skops file of `fewlabel fit`.")
+        Path,
+        typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`."),
     ],
     *,
     out: Annotated[

@@ -171,6 +171,11 @@ class GraphClassifier(LabeledClassifier):
         k = self._n_searched(rows.shape[0])
         return RowSearch(rows, self.metric, self.algorithm, k, self.n_jobs, self.random_state)
 
+    def _check_loaded(self):
+        """Raise a ValueError if the rows are not of the type that the kernels are compiled for."""
+        if self._make_search().rows.dtype != np.float64:
+            raise ValueError("the rows of the graph are not float64: the model is damaged, fit it again")
+
     def _n_searched(self, n_vertices):
         """Number of neighbors to search for."""
         return self.n_neighbors

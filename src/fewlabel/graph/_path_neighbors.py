@@ -228,6 +228,7 @@ class PathNeighborsClassifier(GraphClassifier):
 
     def _check_loaded(self):
         """Raise a ValueError if the costs, which a kernel reads for each neighbor, are not those of all vertices."""
+        super()._check_loaded()
         n_vertices = self._make_search().rows.shape[0]
         if self._costs.dtype != np.float64 or self._costs.shape != (n_vertices, len(self.classes_) + 1):
             raise ValueError("there is not one cost per vertex and class: the model is damaged, fit it again")

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fewlabel.exceptions import UntrustedFileError
-from fewlabel.file_sets import restore_set
 from fewlabel.files import atomic_write
 from fewlabel.persistence._schema import inspect
 from fewlabel.persistence._skops import skops_io
@@ -76,7 +75,6 @@ def load_old(path: str | os.PathLike, *, trusted: Sequence = (), key: bytes | No
 def _read(path):
     if os.path.isdir(path):
         raise UntrustedFileError(f"{path} is a folder, not a model file")
-    restore_set(os.path.dirname(os.path.realpath(path)))
     with open(path, "rb") as file:
         content = file.read()
     if not content:

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import os
-import secrets
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ _SIGNED = b"fewlabel HMAC-SHA256"
 _SHORTEST_KEY = 16
 
 
-def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None, set_id: str | None = None) -> None:
+def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None) -> None:
     """Write a model to a file, completely or not at all.
 
     The file holds numbers, texts and arrays: :func:`load` runs no code from it. A fitted `AutoClassifier` or
@@ -36,8 +35,6 @@ def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None, set_i
     key : bytes, default=None
         Secret of at least 16 bytes, such as ``secrets.token_bytes(32)``. The file is signed with it (HMAC-SHA256):
         ``load(path, key=key)`` then accepts only files that someone with the key has written.
-    set_id : str, default=None
-        Names the set of files that this one belongs to; by default a new random one.
 
     Raises
     ------
@@ -62,12 +59,12 @@ def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None, set_i
     from fewlabel.files import atomic_write
 
     _check_key(key)
-    content = _pack(model, set_id or secrets.token_hex(8))
+    content = _pack(model)
     with atomic_write(path) as file:
         file.write(content if key is None else content + _signature(content, key))
 
 
-def _pack(model, set_id):
+def _pack(model):
     arrays = Arrays()
     part = getattr(model, "model_", model)
     if isinstance(part, FittedModel):
@@ -77,7 +74,7 @@ def _pack(model, set_id):
 
         written = write_estimator(model, arrays)
     versions = {"fewlabel": fewlabel.__version__, "numpy": np.__version__}
-    return pack({"written_by": versions, "set": set_id, "model": written}, arrays)
+    return pack({"written_by": versions, "model": written}, arrays)
 
 
 def load(path: str | os.PathLike, *, key: bytes | None = None) -> Any:
@@ -123,20 +120,6 @@ def load(path: str | os.PathLike, *, key: bytes | None = None) -> Any:
         return _model(document.get("model"), arrays)
     except Exception as error:
         raise UntrustedFileError(_damaged(path, error)) from error
-
-
-def set_of(path: str | os.PathLike) -> str:
-    """The set of files that a model file belongs to, see :func:`save`.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    str
-    """
-    return str(_read(path, None)[0].get("set"))
 
 
 def _model(written, arrays):

@@ -11,11 +11,11 @@ from fewlabel.persistence.archive import OldFormatError
 _OLD = ("AutoClassifier", "TableClassifier", "TableEncoder")
 
 
-def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None, set_id: str | None = None) -> None:
+def save(model: Any, path: str | os.PathLike, *, key: bytes | None = None) -> None:
     if type(model).__name__ in _OLD and not hasattr(model, "model_"):
         save_old(model, path, key=key)
     else:
-        _save.save(model, path, key=key, set_id=set_id)
+        _save.save(model, path, key=key)
 
 
 def load(path: str | os.PathLike, *, key: bytes | None = None) -> Any:

@@ -116,8 +116,8 @@ def read_estimator(value: dict[str, Any], arrays: dict[str, np.ndarray], depth: 
 def _check_columns(model):
     """Number and names of the columns fit each other: they are compared with those of a table."""
     n_columns = vars(model).get("n_features_in_", 0)
-    names = vars(model).get("feature_names_in_", np.array([""] * n_columns if type(n_columns) is int else []))
-    if type(n_columns) is not int or n_columns < 0 or np.shape(names) != (n_columns,):
+    names = vars(model).get("feature_names_in_")
+    if type(n_columns) is not int or n_columns < 0 or (names is not None and np.shape(names) != (n_columns,)):
         raise ValueError("the columns of the fit are damaged")
 
 
