@@ -3,6 +3,7 @@
 python docs/images/label.py
 """
 
+import contextlib
 import shutil
 import tempfile
 import time
@@ -23,7 +24,17 @@ def labeled_loop(path):
     data = load_breast_cancer(as_frame=True)
     table, truth, names = data.data.round(3), data.target.to_numpy(), ["malignant", "benign"]
     codes = np.where(np.arange(len(table)) < 10, truth, -1)
-    task = Task("tumors.csv", table, row_keys(table), "diagnosis", names, codes, positive="malignant")
+    rubric = "Malignant if you would ask for another biopsy.\nIf in doubt, skip the row and write a note."
+    task = Task(
+        title="tumors.csv",
+        table=table,
+        keys=row_keys(table),
+        target="diagnosis",
+        classes=names,
+        codes=codes,
+        positive="malignant",
+        rubric=rubric,
+    )
     loop = LabelingLoop(task, AnswerStore(path))
     for k in range(N_ANSWERS):
         row = loop.next("script")["row"]
@@ -35,9 +46,9 @@ def labeled_loop(path):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
-        loop = labeled_loop(Path(folder) / "labels.csv")
-        loop.store.path = Path("labels.csv")  # as a user sees it
+    picture = Path(__file__).absolute().with_name("label.png")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        loop = labeled_loop(Path("labels.csv"))
         server = LabelServer(loop)
         server.start()
         options = webdriver.ChromeOptions()
@@ -47,10 +58,11 @@ def main():
         driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
         driver.get(server.url)
         time.sleep(2)
-        driver.save_screenshot(str(Path(__file__).with_name("label.png")))
+        driver.save_screenshot(str(picture))
         driver.quit()
         server.close()
         loop.wait()
+        loop.store.close()
 
 
 if __name__ == "__main__":

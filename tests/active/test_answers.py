@@ -69,12 +69,19 @@ def test_in_a_log_the_last_line_about_a_row_counts(tmp_path):
     assert merged([None] * 4, file).column.tolist() == ["no", "", "", ""]
 
 
+def test_columns_of_the_table_do_not_make_a_log_of_a_sheet(tmp_path):
+    file = write(tmp_path / "ask.csv", f"{KEYS[0]},yes,skip,9", f"{KEYS[1]},no,sell,1", header="row,Label,Action,time")
+    found = merged([None] * 4, file)
+    assert found.column.tolist() == ["yes", "no", "", ""]
+    assert found.order.tolist() == [0, 1, -1, -1]
+
+
 def test_draws_come_with_their_probability_in_the_order_of_their_time(tmp_path):
     file = write(
         tmp_path / "labels.csv",
-        f"{KEYS[3]},no,2026-01-02T00:00:00,random,0.25",
-        f"{KEYS[0]},yes,2026-01-01T00:00:00,uncertain,1",
-        header="row,label,time,how,probability",
+        f"{KEYS[3]},no,answer,2026-01-02T00:00:00,random,0.25",
+        f"{KEYS[0]},yes,answer,2026-01-01T00:00:00,uncertain,1",
+        header="row,label,action,time,how,probability",
     )
     found = merged([None] * 4, file)
     assert found.order.tolist() == [0, -1, -1, 1]

@@ -172,7 +172,7 @@ def test_a_rubric_and_the_answers_of_each_labeler(browser, app):
     open_page(browser, app)
     press(browser, "1")
     assert browser.find_element("id", "rubric-text").text == "Yes if <b>a</b> is large.\nElse no."
-    assert browser.find_element("id", "labelers").text == "Ann: 1 answers"
+    assert browser.find_element("id", "labelers").text == "By Ann: 1"
     assert not browser.find_element("id", "score").is_displayed()
 
 

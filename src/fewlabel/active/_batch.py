@@ -9,7 +9,8 @@ from fewlabel.active._query import DIVERSE, LIKELY, UNCERTAIN, UNLIKE, QueryStra
 from fewlabel.active._space import farthest, nearest_distance, representatives, standardize
 from fewlabel.types import Seed
 
-_MOST_CANDIDATES = 5000  # rows that are compared with each other; a random sample of them if there are more
+# Rows that are compared with each other; a random sample of them if there are more.
+_MOST_CANDIDATES = 5000
 
 
 class BatchQuery(QueryStrategy):
@@ -91,16 +92,19 @@ class BatchQuery(QueryStrategy):
 
     def _choose(self, now, n, probability):
         candidates = now.candidates
-        if len(candidates) > max(_MOST_CANDIDATES, n):
-            candidates = np.sort(now.rng.choice(candidates, max(_MOST_CANDIDATES, n), replace=False))
+        n_compared = max(_MOST_CANDIDATES, n)
+        if len(candidates) > n_compared:
+            candidates = np.sort(now.rng.choice(candidates, n_compared, replace=False))
         interest, why = self._interest(now, candidates, probability)
         Z = standardize(now.X)
-        pool, worth = Z[candidates], interest**2
+        pool = Z[candidates]
+        worth = interest**2
         if why in (LIKELY, UNLIKE):
             # Likely positives are close to the labeled ones: they only have to differ from each other.
             distance = nearest_distance(pool, Z[now.taken] if why == UNLIKE else Z[:0])
             return candidates[farthest(pool, distance, worth, n)], why
-        if why == DIVERSE and now.taken.any():  # asked for already, though not yet answered
+        # Asked for already, though not yet answered.
+        if why == DIVERSE and now.taken.any():
             worth = nearest_distance(pool, Z[now.taken])
         return candidates[representatives(pool, worth, n, now.rng)], why
 
@@ -110,6 +114,6 @@ class BatchQuery(QueryStrategy):
             return np.ones(len(candidates)), DIVERSE
         if probability is not None:
             return margin_uncertainty(probability[candidates]), UNCERTAIN
-        found = likeness(now, candidates)
+        like = likeness(now, candidates)
         is_positive = self.positive is None or str(now.classes[0]) == str(self.positive)
-        return (found, LIKELY) if is_positive else (1 - found, UNLIKE)
+        return (like, LIKELY) if is_positive else (1 - like, UNLIKE)

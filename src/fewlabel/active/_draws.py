@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-_UNIFORM = 0.5  # share of the uniform distribution in a draw: no weight exceeds twice that of a uniform draw
+# Share of the uniform distribution in a draw: no weight exceeds twice that of a uniform draw.
+_UNIFORM = 0.5
 
 
 def draw_rows(n: int, n_rows: int, probability: np.ndarray | None, rng: np.random.Generator):
@@ -32,14 +33,19 @@ def draw_rows(n: int, n_rows: int, probability: np.ndarray | None, rng: np.rando
     share = np.full(n_rows, 1 / n_rows)
     if probability is not None:
         mass = probability.sum(axis=0)
-        seen = probability[:, mass > 0] / mass[mass > 0]
-        share = _UNIFORM * share + (1 - _UNIFORM) * seen.mean(axis=1)
-    rows, chances = np.empty(n, dtype=np.int64), np.empty(n)
+        # A class without labels so far has probability 0 everywhere.
+        predicted = mass > 0
+        of_classes = probability[:, predicted] / mass[predicted]
+        share = _UNIFORM * share + (1 - _UNIFORM) * of_classes.mean(axis=1)
+    rows = np.empty(n, dtype=np.int64)
+    chances = np.empty(n)
     for k in range(n):
+        # Among the rows that are left.
         share = share / share.sum()
-        rows[k] = rng.choice(n_rows, p=share)
-        chances[k] = share[rows[k]]
-        share[rows[k]] = 0.0
+        row = rng.choice(n_rows, p=share)
+        rows[k] = row
+        chances[k] = share[row]
+        share[row] = 0.0
     return rows, chances
 
 

@@ -5,7 +5,8 @@ from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 
 _N_TREES = 100
-_LEAST_LEAF, _MOST_LEAF = 3, 50
+_LEAST_LEAF = 3
+_MOST_LEAF = 50
 
 
 def class_probability(estimator, now):
@@ -29,14 +30,14 @@ def likeness(now, candidates):
     # Small leaves would separate single rows rather than regions.
     leaf = int(np.clip(len(labeled) // 4, _LEAST_LEAF, _MOST_LEAF))
     model = ExtraTreesClassifier(_N_TREES, min_samples_leaf=leaf, class_weight="balanced", random_state=now.seed)
-    found = np.full(len(candidates), 0.5)
+    like = np.full(len(candidates), 0.5)
     halves = np.array_split(now.rng.permutation(len(candidates)), 2)
     for scored, fitted in (halves, halves[::-1]):
         if len(scored) and len(fitted):
             rows = np.sort(np.r_[labeled, candidates[fitted]])
             model.fit(now.X[rows], now.codes[rows] >= 0)
-            found[scored] = model.predict_proba(now.X[candidates[scored]])[:, 1]
-    return found
+            like[scored] = model.predict_proba(now.X[candidates[scored]])[:, 1]
+    return like
 
 
 def margin_uncertainty(probability):

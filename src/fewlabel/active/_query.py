@@ -15,7 +15,11 @@ from fewlabel.active._draws import draw_rows
 from fewlabel.row_order import value_order
 from fewlabel.types import MatrixLike
 
-RANDOM, UNCERTAIN, DIVERSE, LIKELY, UNLIKE = "random", "uncertain", "diverse", "likely positive", "unlike the labeled"
+RANDOM = "random"
+UNCERTAIN = "uncertain"
+DIVERSE = "diverse"
+LIKELY = "likely positive"
+UNLIKE = "unlike the labeled"
 REASONS = {
     RANDOM: "Drawn at random, so that an AUC can be estimated that the choice of the other rows does not bias.",
     UNCERTAIN: "It represents rows that the model is uncertain about.",
@@ -103,11 +107,13 @@ class QueryStrategy(BaseEstimator):
         X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
         read = labels.read(y)
         check_consistent_length(X, read.codes)
-        present, found = np.unique(read.codes[read.codes >= 0], return_inverse=True)
+        present, consecutive = np.unique(read.codes[read.codes >= 0], return_inverse=True)
         codes = read.codes.copy()
-        codes[codes >= 0] = found  # labels that were read before may name a class that no row has
+        # Labels that were read before may name a class that no row has.
+        codes[codes >= 0] = consecutive
         order = value_order(X, codes)
-        X, codes = X[order], codes[order]
+        X = X[order]
+        codes = codes[order]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)
         if probability is not None:
@@ -126,16 +132,17 @@ class QueryStrategy(BaseEstimator):
         n_random = self._n_random(n, now)
         probability = self._probability(now, probability)
         pool = now.candidates
-        drawn, chances = draw_rows(n_random, len(pool), None if probability is None else probability[pool], now.rng)
-        now = now._replace(candidates=np.delete(pool, drawn))
-        chosen, why = np.empty(0, dtype=np.int64), DIVERSE
-        if n > n_random:
-            chosen, why = self._choose(now, n - n_random, probability)
-        return Query(
-            order[np.r_[pool[drawn], chosen]],
-            np.r_[chances, np.ones(len(chosen))],
-            [RANDOM] * n_random + [why] * len(chosen),
-        )
+        of_pool = None if probability is None else probability[pool]
+        drawn, chances = draw_rows(n_random, len(pool), of_pool, now.rng)
+        rows = pool[drawn]
+        how = [RANDOM] * n_random
+        n_chosen = n - n_random
+        if n_chosen:
+            now = now._replace(candidates=np.delete(pool, drawn))
+            chosen, why = self._choose(now, n_chosen, probability)
+            rows = np.r_[rows, chosen]
+            how += [why] * n_chosen
+        return Query(order[rows], np.r_[chances, np.ones(n_chosen)], how)
 
     def _probability(self, now, given):
         """Class probabilities of all rows, or None if the strategy does not use them, as here."""

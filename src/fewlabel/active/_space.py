@@ -5,7 +5,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from fewlabel.thread_limits import one_thread
 
-_MOST_STANDARD_DEVIATIONS = 3.0  # further out, one value would outweigh all other columns
+# Further out, one value would outweigh all other columns.
+_MOST_STANDARD_DEVIATIONS = 3.0
 _N_ITERATIONS = 20
 
 
@@ -18,7 +19,9 @@ def standardize(X: np.ndarray) -> np.ndarray:
     Z = np.where(present, X, median)
     spread = Z.std(axis=0)
     Z = (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return np.clip(Z, -_MOST_STANDARD_DEVIATIONS, _MOST_STANDARD_DEVIATIONS) / np.sqrt(X.shape[1])
+    clipped = np.clip(Z, -_MOST_STANDARD_DEVIATIONS, _MOST_STANDARD_DEVIATIONS)
+    # Distances are comparable whatever the number of columns.
+    return clipped / np.sqrt(X.shape[1])
 
 
 def nearest_distance(Z: np.ndarray, references: np.ndarray) -> np.ndarray:
@@ -45,15 +48,18 @@ def farthest(Z: np.ndarray, distance: np.ndarray, worth: np.ndarray, n: int) -> 
     ndarray of int of shape (n,)
         Positions, the first choice first.
     """
-    distance, taken = distance.copy(), np.zeros(len(Z), dtype=bool)
+    distance = distance.copy()
+    taken = np.zeros(len(Z), dtype=bool)
     chosen = np.empty(n, dtype=np.int64)
     for k in range(n):
         gain = worth * np.where(np.isinf(distance), 1.0, distance)
-        # Where nothing is left to gain, such as among repeated rows, the worth decides.
-        gain = np.where(taken, -1.0, gain if gain[~taken].max() > 0 else worth)
-        chosen[k] = gain.argmax()
-        taken[chosen[k]] = True
-        distance = np.minimum(distance, np.linalg.norm(Z - Z[chosen[k]], axis=1))
+        # Repeated rows: the worth decides.
+        if gain[~taken].max() <= 0:
+            gain = worth
+        row = np.where(taken, -1.0, gain).argmax()
+        chosen[k] = row
+        taken[row] = True
+        distance = np.minimum(distance, np.linalg.norm(Z - Z[row], axis=1))
     return chosen
 
 
@@ -76,14 +82,17 @@ def representatives(Z: np.ndarray, weight: np.ndarray, n: int, rng: np.random.Ge
     """
     if weight.sum() == 0:
         weight = np.ones(len(Z))
-    with one_thread():  # sums then have one order
+    # Sums then have one order.
+    with one_thread():
         centers = Z[_first_centers(Z, weight, n, rng)]
         for _ in range(_N_ITERATIONS):
             nearest = _squared_distances(Z, centers).argmin(axis=1)
             mass = np.bincount(nearest, weights=weight, minlength=n)
             sums = np.zeros_like(centers)
             np.add.at(sums, nearest, weight[:, None] * Z)
-            moved = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centers)
+            means = sums / np.maximum(mass, 1e-300)[:, None]
+            # A center without rows stays.
+            moved = np.where(mass[:, None] > 0, means, centers)
             if np.array_equal(moved, centers):
                 break
             centers = moved
@@ -91,21 +100,28 @@ def representatives(Z: np.ndarray, weight: np.ndarray, n: int, rng: np.random.Ge
     chosen = np.empty(n, dtype=np.int64)
     for position, cluster in enumerate(np.argsort(-mass, kind="stable")):
         chosen[position] = distance[:, cluster].argmin()
+        # One row may be the nearest to two centers.
         distance[chosen[position]] = np.inf
     return chosen
 
 
 def _first_centers(Z, weight, n, rng):
     """k-means++: each center is drawn with probability proportional to weight and squared distance."""
-    chosen = [int(rng.choice(len(Z), p=weight / weight.sum()))]
-    distance = ((Z - Z[chosen[0]]) ** 2).sum(axis=1)
+    chosen = []
+    chance = weight
+    distance = np.inf
     while len(chosen) < n:
+        # Fewer distinct rows than clusters.
+        if chance.sum() == 0:
+            chance = np.ones(len(Z))
+        row = int(rng.choice(len(Z), p=chance / chance.sum()))
+        chosen.append(row)
+        distance = np.minimum(distance, ((Z - Z[row]) ** 2).sum(axis=1))
         chance = weight * distance
-        chance = chance if chance.sum() > 0 else np.ones(len(Z))  # fewer distinct rows than clusters
-        chosen.append(int(rng.choice(len(Z), p=chance / chance.sum())))
-        distance = np.minimum(distance, ((Z - Z[chosen[-1]]) ** 2).sum(axis=1))
     return chosen
 
 
 def _squared_distances(Z, centers):
-    return (Z**2).sum(axis=1)[:, None] - 2 * Z @ centers.T + (centers**2).sum(axis=1)
+    # By the product of matrices: the differences of all pairs would take n_features times the memory.
+    squares = (Z**2).sum(axis=1)[:, None]
+    return squares - 2 * Z @ centers.T + (centers**2).sum(axis=1)

@@ -22,7 +22,9 @@ PROBABILITY = "probability"
 NOTE = "note"
 LABELER = "labeler"
 COLUMNS = (ROW, LABEL, ACTION, TIME, HOW, PROBABILITY, NOTE, LABELER)
-ANSWER, SKIP, UNDO = "answer", "skip", "undo"
+ANSWER = "answer"
+SKIP = "skip"
+UNDO = "undo"
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _KEY = re.compile(r"r(\d+)-([0-9a-f]{12})")
 _SHOWN = 3
@@ -71,16 +73,19 @@ def row_keys(table: pd.DataFrame) -> list[str]:
     >>> row_keys(pd.DataFrame({"a": [1, 2], "b": ["x", None]}))
     ['r1-...', 'r2-...']
     """
-    plain = {str(k): _comparable(table.iloc[:, k]) for k in range(table.shape[1])}
-    hashes = pd.util.hash_pandas_object(pd.DataFrame(plain, index=range(len(table))), index=False)
-    return [f"r{k}-{value >> 16:012x}" for k, value in enumerate(hashes.tolist(), start=1)]
+    # Names may repeat.
+    columns = {str(k): _comparable(table.iloc[:, k]) for k in range(table.shape[1])}
+    plain = pd.DataFrame(columns, index=range(len(table)))
+    hashes = pd.util.hash_pandas_object(plain, index=False)
+    return [f"r{number}-{value >> 16:012x}" for number, value in enumerate(hashes.tolist(), start=1)]
 
 
 def _comparable(column: pd.Series) -> pd.Series:
     """Values that are the same whatever the type of the column: a gap turns integers into floats."""
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    return pd.Series(column.astype(object).where(column.notna(), "").map(str).to_numpy(dtype=object))
+    present = column.astype(object).where(column.notna(), "")
+    return pd.Series(present.map(str).to_numpy(dtype=object))
 
 
 def one_line(text: str) -> str:
@@ -135,14 +140,19 @@ def answer_sheet(table: pd.DataFrame, keys: Sequence[str], query: Query) -> pd.D
     DataFrame
         Without texts that a spreadsheet would take for formulas.
     """
-    asked = pd.DataFrame(
-        {ROW: [keys[row] for row in query.rows], LABEL: "", HOW: query.how, PROBABILITY: query.probability}
-    )
+    asked_for = [keys[row] for row in query.rows]
+    asked = pd.DataFrame({ROW: asked_for, LABEL: "", HOW: query.how, PROBABILITY: query.probability})
     values = table.iloc[query.rows].reset_index(drop=True)
-    for name in values.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]]:
-        values[name] = values[name].astype(object).map(lambda v: without_formula(v) if isinstance(v, str) else v)
+    for name, kind in values.dtypes.items():
+        if not pd.api.types.is_numeric_dtype(kind):
+            values[name] = values[name].astype(object).map(_inert)
     sheet = pd.concat([asked, values], axis=1)
-    return sheet.set_axis(distinct([without_formula(str(name)) for name in sheet.columns]), axis=1)
+    names = [without_formula(str(name)) for name in sheet.columns]
+    return sheet.set_axis(distinct(names), axis=1)
+
+
+def _inert(value: Any) -> Any:
+    return without_formula(value) if isinstance(value, str) else value
 
 
 def read_answers(path: Path) -> pd.DataFrame:
@@ -175,9 +185,12 @@ def read_answers(path: Path) -> pd.DataFrame:
     for name, column in columns.items():
         answers[name] = as_text(written[column]).str.strip()
     answers[LABEL] = answers[LABEL].map(unguarded)
-    if ACTION in columns:
-        answers.loc[answers[ACTION].isin([SKIP, UNDO]), LABEL] = ""
+    if answers[ACTION].isin([ANSWER, SKIP, UNDO]).all():
+        answers.loc[answers[ACTION] != ANSWER, LABEL] = ""
         answers = answers.drop_duplicates(ROW, keep="last")
+    else:
+        # A sheet, whose columns called action or time are those of the table.
+        answers[TIME] = ""
     answers[PROBABILITY] = pd.to_numeric(answers[PROBABILITY], errors="coerce")
     return answers.loc[answers[LABEL] != "", [ROW, LABEL, HOW, PROBABILITY, TIME]]
 
@@ -187,12 +200,12 @@ def answer_columns(path: Path) -> dict[str, str]:
 
     Programs and people write `Label` for `label`; a column of exactly that name comes first.
     """
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for name in map(str, column_names(path)):
         usual = name.strip().casefold()
-        if usual in COLUMNS and (usual not in found or name == usual):
-            found[usual] = name
-    return found
+        if usual in COLUMNS and (usual not in columns or name == usual):
+            columns[usual] = name
+    return columns
 
 
 def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path]) -> Merged:
@@ -218,28 +231,37 @@ def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path])
     TableError
         If a file is about other rows.
     """
-    texts = as_text(column)
-    found = pd.concat([read_answers(path).assign(file=str(path)) for path in paths], ignore_index=True)
-    found = found.iloc[np.argsort(found[TIME], kind="stable")] if (found[TIME] != "").all() else found
-    positions = _positions(found, keys)
-    values = texts.to_numpy(dtype=object).copy()
-    order = np.full(len(values), -1)
-    random, probability = np.zeros(len(values), dtype=bool), np.full(len(values), np.nan)
-    said: dict[int, dict[str, str]] = {}
-    for number, (row, answer) in enumerate(zip(positions, found.itertuples(index=False))):
-        if row not in said:
-            said[row] = {values[row]: "the table"} if values[row] != "" else {}
-        said[row].setdefault(answer.label, answer.file)
-        values[row], order[row] = answer.label, number
+    answers = pd.concat([read_answers(path).assign(file=str(path)) for path in paths], ignore_index=True)
+    if (answers[TIME] != "").all():
+        answers = answers.iloc[np.argsort(answers[TIME], kind="stable")]
+    rows = _positions(answers, keys)
+    labels = as_text(column).to_numpy(dtype=object).copy()
+    order = np.full(len(labels), -1)
+    random = np.zeros(len(labels), dtype=bool)
+    probability = np.full(len(labels), np.nan)
+    # Who says so, by row and label.
+    sources: dict[int, dict[str, str]] = {}
+    for number, answer in enumerate(answers.itertuples(index=False)):
+        row = rows[number]
+        if row not in sources:
+            sources[row] = {labels[row]: "the table"} if labels[row] != "" else {}
+        sources[row].setdefault(answer.label, answer.file)
+        labels[row] = answer.label
+        order[row] = number
         if answer.how == RANDOM and answer.probability > 0:
-            random[row], probability[row] = True, answer.probability
-    conflicts = {row: labels for row, labels in said.items() if len(labels) > 1}
-    for row in conflicts:
-        values[row], order[row], random[row], probability[row] = "", -1, False, np.nan
-    notes = [f"{len(said) - len(conflicts)} rows have labels from {', '.join(str(path) for path in paths)}"]
+            random[row] = True
+            probability[row] = answer.probability
+    conflicts = {row: said for row, said in sources.items() if len(said) > 1}
+    contradicted = list(conflicts)
+    labels[contradicted] = ""
+    order[contradicted] = -1
+    random[contradicted] = False
+    probability[contradicted] = np.nan
+    files = ", ".join(str(path) for path in paths)
+    notes = [f"{len(sources) - len(conflicts)} rows have labels from {files}"]
     if conflicts:
         notes.append(_conflict_note(conflicts))
-    return Merged(pd.Series(values, name=column.name, dtype=object), order, random, probability, notes)
+    return Merged(pd.Series(labels, name=column.name, dtype=object), order, random, probability, notes)
 
 
 def as_text(column: pd.Series) -> pd.Series:
@@ -259,22 +281,21 @@ def _positions(answers: pd.DataFrame, keys: Sequence[str]) -> list[int]:
     by_hash: dict[str, int] = {}
     for row, key in enumerate(keys):
         by_hash.setdefault(key.partition("-")[2], row)
-    found: list[int] = []
-    unknown: list[tuple[str, str]] = []
-    for key, file in zip(answers[ROW], answers["file"]):
-        parts = _KEY.fullmatch(key)
-        position = exact.get(key, by_hash.get(parts[2]) if parts else None)
-        if position is None:
-            unknown.append((key, file))
-        else:
-            found.append(position)
-    if unknown:
-        key, file = unknown[0]
+    rows = []
+    for key in answers[ROW]:
+        well_formed = _KEY.fullmatch(key)
+        # By the hash only if no row has the key: of rows with the same values, the number finds the right one.
+        by_values = by_hash.get(well_formed[2]) if well_formed else None
+        rows.append(exact.get(key, by_values))
+    unknown = answers[[row is None for row in rows]]
+    if len(unknown):
+        first = unknown.iloc[0]
         raise TableError(
-            f"{file}: {len(unknown)} answer(s) are about rows that the table does not have, such as {short(key)!r}: "
-            "their values have changed, or the file belongs to another table. Correct or remove these lines"
+            f"{first['file']}: {len(unknown)} answer(s) are about rows that the table does not have, such as "
+            f"{short(first[ROW])!r}: their values have changed, or the file belongs to another table. Correct or "
+            "remove these lines"
         )
-    return found
+    return rows
 
 
 def _conflict_note(conflicts: dict[int, dict[str, str]]) -> str:

@@ -16,8 +16,10 @@ from fewlabel.label_app.store import AnswerStore, Entry
 from fewlabel.labels import UNLABELED, Labels
 from fewlabel.tables import TableEncoder
 
-EVERY = 5  # answers between two fits, and rows that a fit adds to the queue
-_N_HELD = 3  # rows that a tab gets at once: it shows the next one without waiting for the answer to be stored
+# Answers between two fits, and rows that a fit adds to the queue.
+EVERY = 5
+# Rows that a tab gets at once: it shows the next one without waiting for the answer to be stored.
+_N_HELD = 3
 
 
 class Task(NamedTuple):
@@ -103,8 +105,10 @@ class LabelingLoop:
         self._features = np.asarray(self._encoder.fit_transform(task.table))
         self._row_of = {key: row for row, key in enumerate(task.keys)}
         self._queue: list[_Ask] = []
-        self._held: dict[str, list[_Ask]] = {}  # the rows of each tab, the first of which it shows
-        self._given: list[tuple[str, str]] = []  # tab and key of each answer of this session
+        # The rows of each tab, the first of which it shows.
+        self._held: dict[str, list[_Ask]] = {}
+        # Tab and key of each answer of this session.
+        self._given: list[tuple[str, str]] = []
         self._model: Progress | None = None
         self._fit: threading.Thread | None = None
         self._fitted_to = -1
@@ -142,7 +146,8 @@ class LabelingLoop:
                 raise Conflict("This is not one of the classes.")
             earlier = self.store.latest.get(key)
             if earlier is not None and (earlier.label or None) == label:
-                return self.next(tab)  # the same request again: its response got lost
+                # The same request again: its response got lost.
+                return self.next(tab)
             if earlier is not None and earlier.action == ANSWER:
                 raise Conflict(f"This row was labeled {earlier.label} in another tab; that answer is kept.")
             action = ANSWER if label is not None else SKIP
@@ -210,7 +215,8 @@ class LabelingLoop:
             if not self._queue:
                 break
             held.append(self._queue.pop(0))
-        if not held:  # the last rows are held by other tabs, which may have been closed
+        # The last rows are held by other tabs, which may have been closed.
+        if not held:
             left = [ask for asks in self._held.values() for ask in asks if not self._is_done(ask.row)]
             held += left[-1:]
         return held
@@ -255,7 +261,8 @@ class LabelingLoop:
         problem = ""
         try:
             model = fit_model(self.task, self._features, codes, order, answers, self._model)
-        except Exception as error:  # the answers are safe, and rows can be chosen without a model
+        except Exception as error:
+            # The answers are safe, and rows can be chosen without a model.
             problem = f"No new model could be fitted: {error}"
         with self._lock:
             self._fit = None

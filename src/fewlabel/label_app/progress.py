@@ -15,13 +15,19 @@ if TYPE_CHECKING:
     from fewlabel.label_app.loop import Task
     from fewlabel.label_app.store import Entry
 
-_LEAST_OF_CLASS = 2  # one row to learn from, one to validate with
-_LEAST_RANDOM_OF_CLASS = 5  # random rows of each class: with fewer, an interval would hardly say anything
-_LEAST_FOR_CURVE = 5  # rows of each class: with fewer, a part of them may lack a class
-_LEAST_FOR_FORECAST = 30  # labels: with fewer, the slope of the curve is mostly noise
+# Of a class: one row to learn from, one to validate with.
+_LEAST_OF_CLASS = 2
+# With fewer random rows of a class, an interval would hardly say anything.
+_LEAST_RANDOM_OF_CLASS = 5
+# With fewer rows of a class, a part of them may lack a class.
+_LEAST_FOR_CURVE = 5
+# With fewer labels, the slope of the curve is mostly noise.
+_LEAST_FOR_FORECAST = 30
 _GAIN = 0.01
-_SHORT = 0.1  # from the AUC to the lower end of its interval
-_MANY = 3  # times the labels so far: more than this for +.01 is a reason to stop
+# Largest distance from the AUC to the lower end of its interval for a hint to stop.
+_SHORT = 0.1
+# More than this many times the labels so far for +.01 is a reason to stop.
+_MANY = 3
 _N_ROUNDS = 4  # of the reasons: marking the strongest columns does not need more
 _ANY_ERROR = 1e6
 
@@ -119,7 +125,8 @@ def fit_model(
         progress.curve = learning_curve(model, Rows(features, positions, model.classes_))
     if before is not None:
         progress.history = list(before.history)
-    elif progress.curve is not None:  # a new session: what fewer labels would have given
+    elif progress.curve is not None:
+        # A new session: what fewer labels would have given.
         progress.history = _points(progress.curve)[:-1]
     progress.history.append(_measure(model, known, order, draws))
     return progress
@@ -173,7 +180,8 @@ def auc_of_table(
         None with more than two classes, or with fewer than 5 random rows of a class.
     """
     rows = model.labeled_rows_
-    if model.task_ != "binary" or len(model.out_of_fold_) != len(rows):  # by time, only the later rows are tested
+    # By time, only the later rows are tested.
+    if model.task_ != "binary" or len(model.out_of_fold_) != len(rows):
         return None
     drawn = [int((random[rows] & (codes[rows] == code)).sum()) for code in np.unique(codes[rows])]
     if min(drawn) < _LEAST_RANDOM_OF_CLASS:

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from fewlabel.active import REASONS
 from fewlabel.label_app.loop import Conflict, LabelingLoop, NotStored
 
-ADDRESS = "127.0.0.1"  # never another one: the page has no accounts
+# Never another address: the page has no accounts.
+ADDRESS = "127.0.0.1"
 _MOST_BYTES = 20_000  # of a request
 _MOST_CHARACTERS = 5000  # of a text in it
 _SECONDS = 30  # that a connection may be idle
@@ -33,7 +34,8 @@ _HEADERS = {
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",  # the address holds the token
+    # The address holds the token.
+    "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
@@ -105,7 +107,8 @@ class LabelServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    allow_reuse_address = os.name != "nt"  # elsewhere a port in use is refused anyway
+    # Elsewhere a port in use is refused anyway.
+    allow_reuse_address = os.name != "nt"
     owner: LabelServer
     is_closing = False
 
@@ -151,7 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
                 raise _Refused(HTTPStatus.SERVICE_UNAVAILABLE, "it is ending")
             response = respond()
         except _Refused as refused:
-            self.close_connection = True  # its body was not read
+            # Its body was not read: the next request on this connection would begin in it.
+            self.close_connection = True
             response = _Response(refused.status, "text/plain; charset=utf-8", str(refused).encode())
         self.send_response(response.status)
         headers = {**_HEADERS, "Content-Type": response.kind, "Content-Length": str(len(response.body))}
@@ -163,7 +167,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _checked_path(self) -> str:
         """The path behind the token; the request is refused unless it comes from this page or an address bar."""
         owner = self.server.owner
-        if self.headers.get("Host") not in owner.hosts:  # another name that resolves to this machine
+        # Another site may have a name that resolves to this machine.
+        if self.headers.get("Host") not in owner.hosts:
             raise _Refused(HTTPStatus.MISDIRECTED_REQUEST, "wrong host")
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in owner.hosts}:
@@ -220,7 +225,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {_MOST_BYTES} bytes")
         try:
             given = json.loads(self.rfile.read(int(length)))
-        except (ValueError, RecursionError):  # not JSON, numbers with thousands of digits, or deeply nested
+        except (ValueError, RecursionError):
+            # Not JSON, numbers with thousands of digits, or deeply nested.
             given = None
         if not isinstance(given, dict):
             raise _Refused(HTTPStatus.BAD_REQUEST, "expected a JSON object")
@@ -249,7 +255,8 @@ def _text(given: dict[str, Any], name: str, default: str | None = None) -> str:
         raise _Refused(HTTPStatus.BAD_REQUEST, f"expected a text {name!r}")
     try:
         value.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:
+        # Half of a surrogate pair.
         raise _Refused(HTTPStatus.BAD_REQUEST, f"expected a text {name!r}") from None
     return value
 

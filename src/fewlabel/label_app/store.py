@@ -20,8 +20,10 @@ from fewlabel.exceptions import TableError
 from fewlabel.files import atomic_write
 
 _HEADER = ",".join(COLUMNS)
-_EARLIER_COLUMNS = COLUMNS[:-1]  # before there were labelers
-_UNKNOWN = ()  # the stamp of a file that has to be read again
+# Before there were labelers.
+_EARLIER_COLUMNS = COLUMNS[:-1]
+# Stamp of a file that has to be read again: equal to no other.
+_UNKNOWN = ()
 _N_ATTEMPTS = 10
 _PAUSE = 0.1
 
@@ -97,8 +99,10 @@ class AnswerStore:
         self.entries: list[Entry] = []
         self.latest: dict[str, Entry] = {}
         self.problem = ""
-        self._stamp: tuple[int, ...] | None = None  # of the log, when it was last seen
+        # The log when it was last seen; None before it was.
+        self._stamp: tuple[int, ...] | None = None
         self._n_in_log = 0
+        self._recovery_size = 0
         self._recovery_file = _open_locked(self.recovery, self.path)
         try:
             self._start()
@@ -149,10 +153,12 @@ class AnswerStore:
         """Release the log, which another process may then open; the copy goes if the log has every answer."""
         self.check()
         is_complete = self._n_in_log == len(self.entries) and _stamp(self.path) == self._stamp
-        if is_complete and os.name != "nt":  # before others can lock it
+        # Before the lock is released: another process might take the file, and lose it.
+        if is_complete and os.name != "nt":
             self.recovery.unlink(missing_ok=True)
         os.close(self._recovery_file)
-        self._recovery_file = -1  # the system gives the number to the next file that is opened
+        # The system gives the number to the next file that is opened.
+        self._recovery_file = -1
         if is_complete:
             with contextlib.suppress(OSError):
                 self.recovery.unlink(missing_ok=True)
@@ -179,7 +185,8 @@ class AnswerStore:
     def _next_time(self) -> str:
         """The time, later than that of all lines: with the row and the action it identifies a line."""
         now = datetime.now(UTC)
-        with contextlib.suppress(IndexError, ValueError, TypeError):  # somebody may have edited the last line
+        # There may be no line, or somebody may have edited it.
+        with contextlib.suppress(IndexError, ValueError, TypeError):
             last = datetime.fromisoformat(self.entries[-1].time)
             now = max(now, last + timedelta(milliseconds=1))
         return now.isoformat(timespec="milliseconds")
@@ -190,7 +197,8 @@ class AnswerStore:
             os.close(self._recovery_file)
             self._recovery_file = new_file
             self._rewrite_recovery()
-        elif os.fstat(self._recovery_file).st_size != self._recovery_size:  # somebody wrote to it
+        elif os.fstat(self._recovery_file).st_size != self._recovery_size:
+            # Somebody wrote to it.
             self._rewrite_recovery()
         self._recovery_size = _append(self._recovery_file, _lines([entry]))
 
@@ -224,7 +232,8 @@ class AnswerStore:
     def _repair_log(self) -> None:
         """Write the lines that the log lacks to their places; what others wrote into it stays."""
         is_start = self._stamp is None
-        self._stamp = _UNKNOWN  # also if this fails and the old file comes back: it may lack lines
+        # Also if this fails and the old file comes back: it may lack lines.
+        self._stamp = _UNKNOWN
         stamp = _stamp(self.path)
         log = _read_log(self.path, self.entries)
         wanted = _merge(self.entries, log.entries)
@@ -375,11 +384,13 @@ def _append(file: int, data: bytes) -> int:
 
 def _open_locked(path: Path, log: Path) -> int:
     """Open a file that no other process has open; the system releases it when this one ends."""
-    for _ in range(_N_ATTEMPTS):  # a process that was killed may take a moment to end
+    # A process that was killed may take a moment to end.
+    for _ in range(_N_ATTEMPTS):
         file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         with contextlib.suppress(OSError):
             _lock(file)
-            if _is_named(file, path):  # else the other process removed it while this one waited
+            # Else the other process removed it while this one waited.
+            if _is_named(file, path):
                 return file
         os.close(file)
         time.sleep(_PAUSE)
@@ -390,7 +401,8 @@ def _lock(file: int) -> None:
     if os.name == "nt":
         import msvcrt
 
-        os.lseek(file, 0x7FFFFFFF, os.SEEK_SET)  # beyond the end: readers are not affected
+        # A byte beyond the end: readers are not affected.
+        os.lseek(file, 0x7FFFFFFF, os.SEEK_SET)
         getattr(msvcrt, "locking")(file, getattr(msvcrt, "LK_NBLCK"), 1)  # noqa: B009
     else:
         import fcntl

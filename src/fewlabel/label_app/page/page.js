@@ -10,7 +10,7 @@ let rows = []; // not answered yet; the first one is shown
 let outbox = JSON.parse(sessionStorage.outbox || "[]"); // answers that the server may not have yet, the oldest first
 let sending = false;
 let shown = null; // key of the row that is shown
-let all = false;
+let all = false; // whether all values are shown; stays for the next rows
 let timer = 0;
 
 function make(name, text, kind) {
@@ -113,10 +113,7 @@ function receive(found) {
 
 function showRow() {
   const row = currentRow();
-  if (!row || row.key !== shown) {
-    at("note").value = "";
-    all = false;
-  }
+  if (!row || row.key !== shown) at("note").value = "";
   shown = row ? row.key : null;
   document.body.dataset.row = row ? row.key : "";
   const nothing = outbox.length ? "Loading …" : "Every row is answered or skipped.";
@@ -156,7 +153,7 @@ function showProgress(progress) {
   at("classes").replaceChildren(...Object.entries(progress.counts).map(([name, n]) => make("li", `${name}: ${n}`)));
   const labelers = Object.entries(progress.labelers);
   const named = labelers.filter(([name]) => name).length ? labelers : [];
-  at("labelers").replaceChildren(...named.map(([name, n]) => make("li", `${name || "no name"}: ${n} answers`)));
+  at("labelers").replaceChildren(...named.map(([name, n]) => make("li", name ? `By ${name}: ${n}` : `Without a name: ${n}`)));
   at("labelers").hidden = !named.length;
   at("file").textContent = `Every answer is saved at once in ${progress.file}`;
   clearTimeout(timer);
