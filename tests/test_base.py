@@ -90,7 +90,7 @@ def test_an_interrupted_refit_leaves_no_model(name):
     counter, fresh = Interrupter(), clone(model)
     counter.watch(lambda: fresh.fit(OTHER_X, other))
     n_interrupted = 0
-    for share in (0.01, 0.3, 0.6, 0.9, 0.99):
+    for share in (0.01, 0.5, 0.99):
         model.fit(X, labels_for(model, Y))
         try:
             Interrupter(at=max(1, round(share * counter.n_calls))).watch(lambda: model.fit(OTHER_X, other))
@@ -102,7 +102,7 @@ def test_an_interrupted_refit_leaves_no_model(name):
             assert not [key for key in vars(model) if key.endswith("_")]
         else:  # the calls of threads that wait for each other differ from run to run
             np.testing.assert_array_equal(use(model, OTHER_X), use(fresh, OTHER_X))
-    assert n_interrupted >= 3
+    assert n_interrupted >= 2
     np.testing.assert_array_equal(use(model.fit(X, labels_for(model, Y)), X), expected)
 
 

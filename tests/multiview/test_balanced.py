@@ -324,7 +324,7 @@ def test_quasi_bagging_undoes_the_sampling_of_each_group():
 
 
 def test_quasi_bagging_keeps_the_level_of_probabilities():
-    X, y, true = make_multiview_credit(6000, labeled=3000, separation=0.7, return_true=True, random_state=0)
+    X, y, true = make_multiview_credit(3000, labeled=1500, separation=0.7, return_true=True, random_state=0)
     model = QuasiBaggingClassifier(random_state=0).fit(X, y)  # NaN is fine for the default trees
     p = model.predict_proba(X[y == -1])[:, 1]
     assert p.mean() == pytest.approx(true[y == -1].mean(), abs=0.03)

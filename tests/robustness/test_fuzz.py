@@ -4,7 +4,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from robustness import fuzz
 
-N_CASES, CHUNK = 500, 25
+N_CASES = 200
+CHUNK = 25
 
 
 @pytest.mark.parametrize("first", range(0, N_CASES, CHUNK))

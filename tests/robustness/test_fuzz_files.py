@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(not fuzz_files.Path("/proc/self/statm").exists()
 
 
 def test_damaged_and_forged_files_do_no_harm():
-    assert list(fuzz_files.findings(300, patience=600)) == []
+    assert list(fuzz_files.findings(60, patience=600)) == []
 
 
 def outcome(monkeypatch, tmp_path, load, damaged=True, expected=0):

@@ -12,7 +12,7 @@ kills = pytest.importorskip("robustness.kills", reason="Dask is not installed") 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_killed_process_leaves_whole_files_and_finished_work():
-    assert list(kills.findings(12)) == []
+    assert list(kills.findings(6)) == []
 
 
 class HalfWritten(kills.FewFiles if kills else object):

@@ -75,7 +75,7 @@ def test_chunks_make_no_difference(profile):
     whole = Drift(profile)
     whole.update(rows)
     assert {finding.column for finding in whole.findings()} >= {"city", "age", "amount"}
-    for size in (1, 7, 100, 399):
+    for size in (7, 100, 399):
         parts = Drift(profile)
         for start in range(0, len(rows), size):
             parts.update(rows[start : start + size].infer_objects())

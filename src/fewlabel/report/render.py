@@ -1,6 +1,7 @@
 """Render a summary as one self-contained HTML page: no network, figures inside, one script that may be left out."""
 
 import base64
+import functools
 import hashlib
 import json
 import os
@@ -108,6 +109,7 @@ def _decision_panels(summary: dict[str, Any]) -> list[tuple[str, charts.Panel]]:
     return [(title, charts.decision_panel(curve, name, label, share)) for title, name, label in names]
 
 
+@functools.cache  # to compile the templates takes longer than to fill them
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
