@@ -16,7 +16,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from benchmarks.harness.data import as_numbers, table
-from fewlabel.auto import Experience, Trial, default_members, observe_members, weigh_members
+from benchmarks.quality.trials import Trial, learn_experience, observe_members, to_json, weigh_members
+from fewlabel.auto import Experience, default_members
 from fewlabel.datasets import list_datasets, registry
 from fewlabel.files import atomic_write
 
@@ -192,7 +193,7 @@ def leave_one_table_out(names: list[str], cells: list[Cell]) -> tuple[dict[str, 
     for name in np.unique(of_table):
         others = without(trials, name)
         for r, rule in enumerate(rules):
-            learned = Experience.learn(others, names, rule)
+            learned = learn_experience(others, names, rule)
             for place in np.flatnonzero(of_table == name):
                 found[r, place] = _ensemble_auc(cells[place], learned)
     rows = []
@@ -232,7 +233,7 @@ def experience_without(name: str) -> Experience:
         Trial(one["table"], one["n_rarest"], np.array(one["auc"]), np.array(one["out_of_fold"], dtype=float))
         for one in stored["trials"]
     ]
-    return Experience.learn(without(trials, name), stored["members"], stored["rule"])
+    return learn_experience(without(trials, name), stored["members"], stored["rule"])
 
 
 def _stored(names, rule, trials):
@@ -302,7 +303,7 @@ def write(folder: Path) -> pd.DataFrame:
     rule, scores = leave_one_table_out(names, cells)
     trials = [cell.trial for cell in cells]
     with atomic_write(folder / "experience.json") as file:
-        file.write(Experience.learn(trials, names, rule).to_json().encode())
+        file.write(to_json(learn_experience(trials, names, rule)).encode())
     with atomic_write(folder / "trials.json") as file:
         file.write(_stored(names, rule, trials).encode())
     found = figures(scores)

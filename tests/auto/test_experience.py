@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks.quality.trials import Trial, learn_experience, to_json
 from fewlabel import AutoClassifier
-from fewlabel.auto import Experience, Trial, portfolio
+from fewlabel.auto import Experience, portfolio
 from fewlabel.auto.experience import from_angle, package_experience, to_angle
 
 NAMES = ["a", "b", "c"]
@@ -26,7 +27,7 @@ def trials(n_tables=60, spread=0.1, noise=0.5, n_rarest=20, seed=0):
 
 @pytest.fixture(scope="module")
 def learned():
-    return Experience.learn(trials(), NAMES, RULE)
+    return learn_experience(trials(), NAMES, RULE)
 
 
 def test_it_learns_means_spreads_and_the_error_of_out_of_fold_scores(learned):
@@ -51,7 +52,7 @@ def test_evidence_for_one_member_is_evidence_for_its_relatives():
         Trial(f"t{k}", 20, from_angle(2 + s + rng.normal(0, 0.02, 3)), np.full(3, np.nan)) for k, s in enumerate(shared)
     ]
     tables += [Trial("u", 20, from_angle(np.full(3, 2.0)), from_angle(2 + e * np.eye(3)[0])) for e in (-0.2, 0.2)]
-    found = Experience.learn(tables, NAMES, RULE)
+    found = learn_experience(tables, NAMES, RULE)
     prior, posterior = found.posterior(np.array([2.4, 2.0, 2.0]), 20)
     assert posterior[1] - posterior[2] > 0.02 + prior[1] - prior[2]
 
@@ -86,7 +87,7 @@ def test_positive_unlabeled_data_start_without_experience(learned):
 
 
 def test_the_file_holds_the_same_model(learned):
-    again = Experience(json.loads(learned.to_json()))
+    again = Experience(json.loads(to_json(learned)))
     scores = to_angle(np.array([0.8, 0.9, 0.7]))
     np.testing.assert_allclose(again.posterior(scores, 9), learned.posterior(scores, 9), atol=1e-4)
 
@@ -109,6 +110,6 @@ def test_another_experience_is_used_if_it_is_given():
         levels = 2.0 + 0.4 * (np.arange(2) == better) + rng.normal(0, 0.05, (40, 2))
         seen = levels + rng.normal(0, 0.3, (40, 2))
         tables = [Trial(f"t{k}", 5, from_angle(levels[k]), from_angle(seen[k])) for k in range(40)]
-        known = Experience.learn(tables, names, RULE)
+        known = learn_experience(tables, names, RULE)
         model = AutoClassifier(names, experience=known, n_repeats=1, random_state=0).fit(X, y)
         assert max(model.ensemble_weights_, key=model.ensemble_weights_.get) == names[better]

@@ -11,7 +11,8 @@ from benchmarks.__main__ import main
 from benchmarks.harness import get_suite
 from benchmarks.quality import experience
 from benchmarks.quality.few_labels import experiment as few_labels
-from fewlabel.auto import Experience, Trial
+from benchmarks.quality.trials import Trial, learn_experience
+from fewlabel.auto import Experience
 
 NAMES = ["logistic regression", "naive Bayes"]
 
@@ -100,7 +101,7 @@ def test_a_written_trial_is_read_again(folder, monkeypatch):
     names, cells = experience.read_cells(folder)
     rule = json.loads((folder / "experience.json").read_text())["rule"]
     monkeypatch.setattr(experience, "TRIALS", folder / "trials.json")
-    expected = Experience.learn([cell.trial for cell in cells if cell.about["table"] != "wine"], names, rule)
+    expected = learn_experience([cell.trial for cell in cells if cell.about["table"] != "wine"], names, rule)
     np.testing.assert_allclose(experience.experience_without("wine").mean, expected.mean, atol=1e-5)
 
 

@@ -4,10 +4,9 @@ from fewlabel.auto.additive import AdditiveMember, additive_member
 from fewlabel.auto.classifier import AutoClassifier
 from fewlabel.auto.curves import LearningCurve, learning_curve
 from fewlabel.auto.effect import UnlabeledEffect
-from fewlabel.auto.experience import Experience, Trial
+from fewlabel.auto.experience import Experience
 from fewlabel.auto.leaderboard import AdditiveChoice
 from fewlabel.auto.members import default_members, portfolio
-from fewlabel.auto.observe import Observation, observe_members, weigh_members
 from fewlabel.auto.task import check_counts
 from fewlabel.parts.model import BLOCK
 
@@ -18,14 +17,10 @@ __all__ = [
     "AutoClassifier",
     "Experience",
     "LearningCurve",
-    "Observation",
-    "Trial",
     "UnlabeledEffect",
     "additive_member",
     "check_counts",
     "default_members",
     "learning_curve",
-    "observe_members",
     "portfolio",
-    "weigh_members",
 ]

@@ -3,46 +3,16 @@
 import functools
 import json
 from importlib import resources
-from typing import NamedTuple
 
 import numpy as np
 
 from fewlabel.auto.members import BINARY, POSITIVE_UNLABELED
 
 FEWEST, MOST = 5, 300  # labels of the rarer class: experience does not reach beyond
-_MIDDLE = 20  # labels of the rarer class at which the slope of a member is 0
+MIDDLE = 20  # labels of the rarer class at which the slope of a member is 0
 _LEVEL = 10.0  # variance of a table's difficulty: so large that nothing is assumed about it
-_RIDGE = 5.0  # slopes are shrunken as by this many tables without one
-# Share of a covariance that is taken from its diagonal alone: there are few tables.
-_OWN = 0.3
-_OWN_NOISE = 0.5
 _LEAST_WEIGHT = 0.1  # relative to the largest; smaller ones are not worth a fit
 _LOST = 2  # labels of the rarer class that out-of-fold scores seem to lose: with 5 their variance is that of 3
-
-
-class Trial(NamedTuple):
-    """One table, one choice of labels.
-
-    Attributes
-    ----------
-    table : str
-    n_rarest : int
-        Labels of the rarer class.
-    auc : ndarray of shape (n_members,)
-        On rows whose labels were hidden.
-    out_of_fold : ndarray of shape (n_members,)
-        Out-of-fold AUC of the labeled rows; NaN if it was not computed.
-    """
-
-    table: str
-    n_rarest: int
-    auc: np.ndarray
-    out_of_fold: np.ndarray
-
-    @property
-    def has_evidence(self):
-        """Whether the out-of-fold scores were computed."""
-        return bool(np.isfinite(self.out_of_fold).all())
 
 
 class Experience:
@@ -70,53 +40,6 @@ class Experience:
         self.covariance = np.array(state["covariance"], dtype=float)
         self.noise = np.array(state["noise"], dtype=float)
         self.rule = state["rule"]
-
-    @classmethod
-    def learn(cls, trials, members, rule):
-        """Estimate the model; every table counts the same, whatever its number of trials.
-
-        Parameters
-        ----------
-        trials : list of Trial
-        members : list of str
-        rule : dict
-            `steepness` and `most` of the weights, and `noise`, by which the variance of out-of-fold scores is
-            multiplied.
-
-        Returns
-        -------
-        Experience
-        """
-        tables = [trial.table for trial in trials]
-        weight = 1.0 / np.array([tables.count(name) for name in tables])
-        design = np.c_[np.ones(len(trials)), [_label_count(trial.n_rarest) for trial in trials]]
-        truth = np.array([_centered(to_angle(trial.auc)) for trial in trials])
-        weighted = design * weight[:, None]
-        lines = np.linalg.solve(design.T @ weighted + np.diag([0.0, _RIDGE]), weighted.T @ truth)
-        tried = [k for k, trial in enumerate(trials) if trial.has_evidence]
-        seen = np.array([_centered(to_angle(trials[k].out_of_fold)) for k in tried])
-        counts = np.array([_effective(trials[k].n_rarest) for k in tried])
-        errors = seen - truth[tried]
-        trust = counts / (counts + _MIDDLE)
-        bias = trust @ errors / (trust.sum() + _RIDGE)
-        state = {
-            "members": list(members),
-            "mean": lines[0],
-            "slope": lines[1],
-            "bias": bias,
-            "covariance": _shrunken(truth - design @ lines, weight, _OWN),
-            "noise": rule["noise"] * _shrunken(errors - bias, counts, _OWN_NOISE) * counts.mean(),
-            "rule": rule,
-        }
-        return cls(state)
-
-    def to_json(self):
-        """The state as text; numbers with six digits."""
-
-        def rounded(values):
-            return values if isinstance(values, (list, dict)) else np.round(values, 6).tolist()
-
-        return json.dumps({name: rounded(values) for name, values in self.state.items()}, indent=1) + "\n"
 
     def of(self, names, task=BINARY):
         """The experience with these members only.
@@ -173,8 +96,8 @@ class Experience:
         prior, posterior : ndarray of shape (n_members,)
             Angles.
         """
-        expected = self.mean + self.slope * _label_count(n_rarest)
-        precision = np.linalg.inv(self.covariance + self.noise / _effective(n_rarest))
+        expected = self.mean + self.slope * label_count(n_rarest)
+        precision = np.linalg.inv(self.covariance + self.noise / effective_labels(n_rarest))
         surprise = scores - self.bias - expected
         level = (precision @ surprise).sum() / (precision.sum() + 1 / _LEVEL)
         prior = level + expected
@@ -220,19 +143,11 @@ def from_angle(angle):
     return np.sin(np.clip(angle, 0.0, np.pi) / 2) ** 2
 
 
-def _label_count(n_rarest):
-    return np.log(np.clip(n_rarest, FEWEST, MOST) / _MIDDLE)
+def label_count(n_rarest):
+    """Logarithm of the labels of the rarer class, 0 at `MIDDLE`, constant beyond `FEWEST` and `MOST`."""
+    return np.log(np.clip(n_rarest, FEWEST, MOST) / MIDDLE)
 
 
-def _effective(n_rarest):
+def effective_labels(n_rarest):
+    """Labels of the rarer class that count for the variance of out-of-fold scores."""
     return max(n_rarest - _LOST, 1)
-
-
-def _centered(angles):
-    return angles - angles.mean()
-
-
-def _shrunken(residuals, weight, share):
-    """Weighted covariance; a share of it from the diagonal alone."""
-    full = (residuals * weight[:, None]).T @ residuals / weight.sum()
-    return (1 - share) * full + share * np.diag(np.diag(full))
