@@ -1,5 +1,6 @@
 """The members of the portfolio: the estimator, what it sees of the table, and which labels it is for."""
 
+import importlib
 import importlib.util
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,10 +9,17 @@ import numpy as np
 
 from fewlabel.auto.attempts import reasons
 
-LABELED, ALL = "labeled", "all"
-BINARY, MULTICLASS, POSITIVE_UNLABELED = "binary", "multiclass", "positive-unlabeled"
+# What a view is learned from.
+LABELED = "labeled"
+ALL = "all"
+# Tasks.
+BINARY = "binary"
+MULTICLASS = "multiclass"
+POSITIVE_UNLABELED = "positive-unlabeled"
+_TWO = (BINARY,)
 _CLASSES = (BINARY, MULTICLASS)
 _POSITIVES = (POSITIVE_UNLABELED,)
+_ANY = _CLASSES + _POSITIVES
 _PRETRAINED = "pretrained"
 _ROUNDS_PER_TREE = 3  # rounds of the tree booster for each tree of a forest
 _TOTAL_STEP = 20.0  # rounds of the tree booster times its learning rate
@@ -55,11 +63,6 @@ class Member(NamedTuple):
     package: str = "sklearn"
     needs_unlabeled: bool = False
 
-    @property
-    def quick(self):
-        """Whether it belongs to the small portfolio."""
-        return self.name in _QUICK
-
     def without_unlabeled(self):
         """The same member, which learns nothing from unlabeled rows."""
         return self._replace(learns=LABELED, fits_unlabeled=False)
@@ -94,244 +97,171 @@ class Context(NamedTuple):
     n_columns: int
     prior: float | None = None
 
-    @property
-    def balance(self):
-        """Class weights: in positive-unlabeled data both groups have the same total weight."""
-        return "balanced" if self.task == POSITIVE_UNLABELED else None
+
+# Parameters of estimators that depend on the rows.
+def _seed(context):
+    return context.seed
 
 
-def _logistic(strength):
+def _prior(context):
+    return context.prior
+
+
+def _balance(context):
+    """Class weights: in positive-unlabeled data both groups have the same total weight."""
+    return "balanced" if context.task == POSITIVE_UNLABELED else None
+
+
+def _n_trees(context):
+    return context.n_trees
+
+
+def _forest_leaf(context):
+    """Unlabeled rows are fitted as negatives and scored later: small leaves would memorize them."""
+    if context.task != POSITIVE_UNLABELED:
+        return 1
+    return int(np.clip(context.n_labeled // 50, 5, 50))
+
+
+def _booster_leaf(context):
+    return int(np.clip(context.n_labeled // 20, 2, 20))
+
+
+def _n_rounds(context):
+    return _ROUNDS_PER_TREE * context.n_trees
+
+
+def _step(context):
+    return _TOTAL_STEP / _n_rounds(context)
+
+
+def _n_neighbors(context):
+    return int(np.clip(round(np.sqrt(context.n_labeled)), 3, 25))
+
+
+def _column_share(context):
+    """10 to 20 columns for each level of a tree."""
+    return min(1.0, np.clip(context.n_columns / 2, 10, 20) / context.n_columns)
+
+
+def _new(path, **parameters):
+    """A factory of estimators, whose packages are imported when it is called.
+
+    Parameters
+    ----------
+    path : str
+        Module and name of the class.
+    **parameters
+        Values, or functions of the `Context`.
+    """
+    module, name = path.rsplit(".", 1)
+
     def make(context):
-        from sklearn.linear_model import LogisticRegression
-
-        return LogisticRegression(C=strength, max_iter=500, class_weight=context.balance)
+        values = {key: value(context) if callable(value) else value for key, value in parameters.items()}
+        return getattr(importlib.import_module(module), name)(**values)
 
     return make
 
 
-def _discriminant(context):
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-
-
-def _svm(**parameters):
-    def make(context):
-        from sklearn.svm import SVC
-
-        return SVC(**parameters, class_weight=context.balance, random_state=context.seed)
-
-    return make
-
-
-def _least_squares(risk, **parameters):
-    def make(context):
-        from fewlabel.linear import LeastSquaresAUCClassifier
-
-        return LeastSquaresAUCClassifier(risk, basis="nystroem", **parameters, random_state=context.seed)
-
-    return make
-
-
-_kernel_auc = _least_squares("pn", alpha="cv", cv=4)
-
-
-def _forest(name, **parameters):
-    def make(context):
-        from sklearn import ensemble
-
-        # Unlabeled rows are fitted as negatives and scored later: small leaves would memorize them.
-        leaf = int(np.clip(context.n_labeled // 50, 5, 50)) if context.task == POSITIVE_UNLABELED else 1
-        return getattr(ensemble, name)(
-            context.n_trees,
-            min_samples_leaf=leaf,
-            class_weight=context.balance,
-            random_state=context.seed,
-            **parameters,
-        )
-
-    return make
-
-
-def _hist_boosting(context):
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(
-        max_iter=100,
-        learning_rate=0.08,
-        max_leaf_nodes=8,
-        min_samples_leaf=int(np.clip(context.n_labeled // 20, 2, 20)),
-        l2_regularization=1.0,
-        max_features=0.5,
-        early_stopping=False,
-        random_state=context.seed,
-    )
-
-
-def _xgboost(context):
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(
-        n_estimators=120,
-        learning_rate=0.08,
-        max_depth=4,
-        subsample=0.8,
-        colsample_bytree=0.6,
-        n_jobs=1,
-        tree_method="hist",
-        base_score=0.5,
-        random_state=context.seed,
-    )
-
-
-def _lightgbm(context):
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(
-        n_estimators=120,
-        learning_rate=0.08,
-        num_leaves=8,
-        min_child_samples=int(np.clip(context.n_labeled // 20, 2, 20)),
-        subsample=0.8,
-        subsample_freq=1,
-        colsample_bytree=0.6,
-        n_jobs=1,
-        deterministic=True,
-        force_row_wise=True,
-        verbose=-1,
-        random_state=context.seed,
-    )
-
-
-def _catboost(context):
-    from catboost import CatBoostClassifier
-
-    return CatBoostClassifier(
-        # With few labels as good as the defaults of 1000 trees, 254 borders and all columns, and several times as fast.
-        iterations=min(2 * context.n_trees, 200),
-        border_count=context.n_trees // 4,  # 15 in the folds, 50 in the fit to all rows
-        rsm=min(1.0, np.clip(context.n_columns / 2, 10, 20) / context.n_columns),  # 10 to 20 columns for each level
-        auto_class_weights="Balanced" if context.balance else None,
-        thread_count=1,
-        verbose=False,
-        allow_writing_files=False,
-        random_seed=context.seed,
-    )
-
-
-def _pretrained(package):
-    def make(context):
-        from fewlabel.auto.pretrained import PretrainedClassifier
-
-        return PretrainedClassifier(package, random_state=context.seed)
-
-    return make
-
-
-def _tree_boosting(context):
-    from fewlabel.boosting import TreeAUCBoostClassifier
-
-    rounds = _ROUNDS_PER_TREE * context.n_trees
-    return TreeAUCBoostClassifier(rounds, learning_rate=_TOTAL_STEP / rounds, n_jobs=1, random_state=context.seed)
-
-
-def _pu_tree_boosting(context):
-    from fewlabel.boosting import TreePUBoostClassifier
-
-    return TreePUBoostClassifier(prior=context.prior, n_jobs=1, random_state=context.seed)
-
-
-def _rank_boosting(context):
-    from fewlabel.boosting import PNUAUCBoostClassifier
-
-    return PNUAUCBoostClassifier(n_jobs=1, random_state=context.seed)
-
-
-def _pnu_boosting(context):
-    from fewlabel.boosting import PNUAUCBoostClassifier
-
-    return PNUAUCBoostClassifier(gamma=0.95, n_jobs=1, random_state=context.seed)
-
-
-def _bayes(context):
-    from sklearn.naive_bayes import GaussianNB
-
-    return GaussianNB(var_smoothing=1e-2)
-
-
-def _neighbors(context):
-    from sklearn.neighbors import KNeighborsClassifier
-
-    k = int(np.clip(round(np.sqrt(context.n_labeled)), 3, 25))
-    return KNeighborsClassifier(k, weights="distance", algorithm="brute")
-
-
-def _paths(context):
-    from fewlabel.graph import PathNeighborsClassifier
-
-    return PathNeighborsClassifier(scale=False)
-
-
-def _spreading(context):
-    from fewlabel.graph import LabelSpreadingClassifier
-
-    return LabelSpreadingClassifier(scale=False)
-
-
-def _pu_boosting(context):
-    from fewlabel.boosting import PUAdaBoostClassifier
-
-    return PUAdaBoostClassifier(prior=context.prior, random_state=context.seed)
-
-
-def _pu_linear(context):
-    from fewlabel.linear import LinearPUClassifier
-
-    return LinearPUClassifier("nnpu", prior=context.prior, random_state=context.seed)
-
+_LOGISTIC = _new("sklearn.linear_model.LogisticRegression", C=0.3, max_iter=500, class_weight=_balance)
+_FOREST = dict(n_estimators=_n_trees, min_samples_leaf=_forest_leaf, class_weight=_balance, random_state=_seed)
+_EXTRA_TREES = _new("sklearn.ensemble.ExtraTreesClassifier", **_FOREST)
+_SVM = dict(class_weight=_balance, random_state=_seed)
+_BOOSTER = dict(n_jobs=1, random_state=_seed)
+_TREE_BOOSTING = _new(
+    "fewlabel.boosting.TreeAUCBoostClassifier", n_estimators=_n_rounds, learning_rate=_step, **_BOOSTER
+)
+_OTHER_BOOSTER = dict(n_estimators=120, learning_rate=0.08, subsample=0.8, colsample_bytree=0.6, **_BOOSTER)
+_LEAST_SQUARES = dict(basis="nystroem", random_state=_seed)
+_CATBOOST = _new(
+    "catboost.CatBoostClassifier",
+    # With few labels as good as the defaults of 1000 trees, 254 borders and all columns, and several times as fast.
+    iterations=lambda context: min(2 * context.n_trees, 200),
+    border_count=lambda context: context.n_trees // 4,  # 15 in the folds, 50 in the fit to all rows
+    rsm=_column_share,
+    auto_class_weights=lambda context: "Balanced" if _balance(context) else None,
+    thread_count=1,
+    verbose=False,
+    allow_writing_files=False,
+    random_seed=_seed,
+)
+_HIST_BOOSTING = _new(
+    "sklearn.ensemble.HistGradientBoostingClassifier",
+    max_iter=100,
+    learning_rate=0.08,
+    max_leaf_nodes=8,
+    min_samples_leaf=_booster_leaf,
+    l2_regularization=1.0,
+    max_features=0.5,
+    early_stopping=False,
+    random_state=_seed,
+)
+_XGBOOST = _new("xgboost.XGBClassifier", max_depth=4, tree_method="hist", base_score=0.5, **_OTHER_BOOSTER)
+_LIGHTGBM = _new(
+    "lightgbm.LGBMClassifier",
+    num_leaves=8,
+    min_child_samples=_booster_leaf,
+    subsample_freq=1,
+    deterministic=True,
+    force_row_wise=True,
+    verbose=-1,
+    **_OTHER_BOOSTER,
+)
+_PNU = "fewlabel.boosting.PNUAUCBoostClassifier"
+_SVC = "sklearn.svm.SVC"
+_AUC = "fewlabel.linear.LeastSquaresAUCClassifier"
+_NETWORK = "fewlabel.auto.pretrained.PretrainedClassifier"
+_DISCRIMINANT = _new("sklearn.discriminant_analysis.LinearDiscriminantAnalysis", solver="lsqr", shrinkage="auto")
+_BAYES = _new("sklearn.naive_bayes.GaussianNB", var_smoothing=1e-2)
+_NEIGHBORS = _new(
+    "sklearn.neighbors.KNeighborsClassifier", n_neighbors=_n_neighbors, weights="distance", algorithm="brute"
+)
+_QUADRATIC = _new(_SVC, kernel="poly", degree=2, coef0=1.0, **_SVM)
+_RBF_AUC = _new(_AUC, risk="pn", alpha="cv", cv=4, **_LEAST_SQUARES)
+_RANDOM_FOREST = _new("sklearn.ensemble.RandomForestClassifier", **_FOREST)
+_SAMULT = _new(_AUC, risk="samult", n_components=100, **_LEAST_SQUARES)
+_PATHS = _new("fewlabel.graph.PathNeighborsClassifier", scale=False)
+_SPREADING = _new("fewlabel.graph.LabelSpreadingClassifier", scale=False)
+_ADA_PU = _new("fewlabel.boosting.PUAdaBoostClassifier", prior=_prior, random_state=_seed)
+_TREE_PU = _new("fewlabel.boosting.TreePUBoostClassifier", prior=_prior, **_BOOSTER)
+_NNPU = _new("fewlabel.linear.LinearPUClassifier", risk="nnpu", prior=_prior, random_state=_seed)
+_TABICL = _new(_NETWORK, package="tabicl", random_state=_seed)
+_TABPFN = _new(_NETWORK, package="tabpfn", random_state=_seed)
 
 # From simple to complex: of two that do equally well, the upper one is preferred.
 PORTFOLIO = (
-    Member("logistic regression", "linear", "scaled", LABELED, _logistic(0.3), _CLASSES + _POSITIVES),
-    Member("linear discriminant", "linear", "scaled", LABELED, _discriminant, _CLASSES),
-    Member("naive Bayes", "bayes", "scaled", LABELED, _bayes, _CLASSES),
-    Member("RankBoost", "boosting", "raw", LABELED, _rank_boosting, (BINARY,)),
-    Member("nearest neighbors", "neighbor", "scaled", LABELED, _neighbors, _CLASSES),
-    Member("quadratic SVM", "kernel", "scaled", LABELED, _svm(kernel="poly", degree=2, coef0=1.0), _CLASSES),
-    Member("RBF-SVM", "kernel", "scaled", LABELED, _svm(), _CLASSES),
+    Member("logistic regression", "linear", "scaled", LABELED, _LOGISTIC, _ANY),
+    Member("linear discriminant", "linear", "scaled", LABELED, _DISCRIMINANT, _CLASSES),
+    Member("naive Bayes", "bayes", "scaled", LABELED, _BAYES, _CLASSES),
+    Member("RankBoost", "boosting", "raw", LABELED, _new(_PNU, **_BOOSTER), _TWO),
+    Member("nearest neighbors", "neighbor", "scaled", LABELED, _NEIGHBORS, _CLASSES),
+    Member("quadratic SVM", "kernel", "scaled", LABELED, _QUADRATIC, _CLASSES),
+    Member("RBF-SVM", "kernel", "scaled", LABELED, _new(_SVC, **_SVM), _CLASSES),
+    Member("RBF least-squares AUC", "kernel", "scaled", LABELED, _RBF_AUC, _TWO + _POSITIVES),
+    Member("random forest", "forest", "scaled", LABELED, _RANDOM_FOREST, _CLASSES),
+    Member("extra trees", "forest", "scaled", LABELED, _EXTRA_TREES, _ANY),
+    Member("histogram boosting", "boosting", "raw", LABELED, _HIST_BOOSTING, _ANY),
+    Member("XGBoost", "boosting", "raw", LABELED, _XGBOOST, _CLASSES, package="xgboost"),
+    Member("LightGBM", "boosting", "raw", LABELED, _LIGHTGBM, _CLASSES, package="lightgbm"),
+    Member("CatBoost", "boosting", "raw", LABELED, _CATBOOST, _ANY, package="catboost"),
+    Member("TabICL", _PRETRAINED, "raw", LABELED, _TABICL, _CLASSES, package="tabicl"),
+    Member("TabPFN", _PRETRAINED, "raw", LABELED, _TABPFN, _CLASSES, package="tabpfn"),
+    Member("tree AUC boosting", "boosting", "raw", ALL, _TREE_BOOSTING, _TWO, True),
     Member(
-        "RBF least-squares AUC",
-        "kernel",
-        "scaled",
-        LABELED,
-        _least_squares("pn", alpha="cv", cv=4),
-        (BINARY, *_POSITIVES),
+        "PNU-AUCBoost", "boosting", "raw", ALL, _new(_PNU, gamma=0.95, **_BOOSTER), _TWO, True, needs_unlabeled=True
     ),
-    Member("random forest", "forest", "scaled", LABELED, _forest("RandomForestClassifier"), _CLASSES),
-    Member("extra trees", "forest", "scaled", LABELED, _forest("ExtraTreesClassifier"), _CLASSES + _POSITIVES),
-    Member("histogram boosting", "boosting", "raw", LABELED, _hist_boosting, _CLASSES + _POSITIVES),
-    Member("XGBoost", "boosting", "raw", LABELED, _xgboost, _CLASSES, package="xgboost"),
-    Member("LightGBM", "boosting", "raw", LABELED, _lightgbm, _CLASSES, package="lightgbm"),
-    Member("CatBoost", "boosting", "raw", LABELED, _catboost, _CLASSES + _POSITIVES, package="catboost"),
-    Member("TabICL", _PRETRAINED, "raw", LABELED, _pretrained("tabicl"), _CLASSES, package="tabicl"),
-    Member("TabPFN", _PRETRAINED, "raw", LABELED, _pretrained("tabpfn"), _CLASSES, package="tabpfn"),
-    Member("tree AUC boosting", "boosting", "raw", ALL, _tree_boosting, (BINARY,), fits_unlabeled=True),
-    Member("PNU-AUCBoost", "boosting", "raw", ALL, _pnu_boosting, (BINARY,), True, needs_unlabeled=True),
-    Member(
-        *("SAMULT", "kernel", "scaled", ALL, _least_squares("samult", n_components=100), (BINARY,), True),
-        needs_unlabeled=True,
-    ),
-    Member("path neighbors", "graph", "scaled", ALL, _paths, _CLASSES, True, 1500, needs_unlabeled=True),
-    Member("label spreading", "graph", "scaled", ALL, _spreading, _CLASSES, True, 3000, needs_unlabeled=True),
-    Member("logistic regression on graph features", "graph", "spectral", ALL, _logistic(0.3), _CLASSES),
-    Member("RBF-SVM on graph features", "graph", "spectral", ALL, _svm(C=3.0), _CLASSES),
-    Member("extra trees + components", "forest", "components", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
-    Member("tree AUC boosting + components", "boosting", "components", ALL, _tree_boosting, (BINARY,), True),
-    Member("CatBoost + components", "boosting", "components", ALL, _catboost, _CLASSES, package="catboost"),
-    Member("extra trees + graph features", "graph", "spectral", ALL, _forest("ExtraTreesClassifier"), _CLASSES),
-    Member("Ada-PU", "boosting", "raw", ALL, _pu_boosting, _POSITIVES, fits_unlabeled=True),
-    Member("tree PU boosting", "boosting", "raw", ALL, _pu_tree_boosting, _POSITIVES, fits_unlabeled=True),
-    Member("nnPU", "linear", "scaled", ALL, _pu_linear, _POSITIVES, fits_unlabeled=True),
+    Member("SAMULT", "kernel", "scaled", ALL, _SAMULT, _TWO, True, needs_unlabeled=True),
+    Member("path neighbors", "graph", "scaled", ALL, _PATHS, _CLASSES, True, 1500, needs_unlabeled=True),
+    Member("label spreading", "graph", "scaled", ALL, _SPREADING, _CLASSES, True, 3000, needs_unlabeled=True),
+    Member("logistic regression on graph features", "graph", "spectral", ALL, _LOGISTIC, _CLASSES),
+    Member("RBF-SVM on graph features", "graph", "spectral", ALL, _new(_SVC, C=3.0, **_SVM), _CLASSES),
+    Member("extra trees + components", "forest", "components", ALL, _EXTRA_TREES, _CLASSES),
+    Member("tree AUC boosting + components", "boosting", "components", ALL, _TREE_BOOSTING, _TWO, True),
+    Member("CatBoost + components", "boosting", "components", ALL, _CATBOOST, _CLASSES, package="catboost"),
+    Member("extra trees + graph features", "graph", "spectral", ALL, _EXTRA_TREES, _CLASSES),
+    Member("Ada-PU", "boosting", "raw", ALL, _ADA_PU, _POSITIVES, True),
+    Member("tree PU boosting", "boosting", "raw", ALL, _TREE_PU, _POSITIVES, True),
+    Member("nnPU", "linear", "scaled", ALL, _NNPU, _POSITIVES, True),
 )
 
 
@@ -345,7 +275,7 @@ _BY_NAME_ONLY = (
     *("naive Bayes", "RankBoost", "nearest neighbors", "quadratic SVM", "random forest", "extra trees", "XGBoost"),
     *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT", "label spreading"),
 )
-_NOT_FOR_TWO_CLASSES = ("histogram boosting",)  # for these there is the tree booster
+_NOT_FOR_TWO_CLASSES = "histogram boosting"  # for these there is the tree booster
 ADDITIVE = ("RankBoost", "PNU-AUCBoost", "Ada-PU")  # sums of step functions, one per column
 _QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbors", "nnPU")
 
@@ -374,7 +304,9 @@ def _is_usual(member, task):
     """Whether a member is tried by default."""
     if task == POSITIVE_UNLABELED:
         return True
-    return member.name not in _BY_NAME_ONLY + (_NOT_FOR_TWO_CLASSES if task == BINARY else ())
+    if task == BINARY and member.name == _NOT_FOR_TWO_CLASSES:
+        return False
+    return member.name not in _BY_NAME_ONLY
 
 
 def available(task, has_unlabeled=True):
@@ -398,7 +330,11 @@ def _obstacle(member, task, has_unlabeled):
         return f"skipped: not for {task} labels"
     if member.needs_unlabeled and not has_unlabeled and task != POSITIVE_UNLABELED:
         return "skipped: no unlabeled rows"
-    return None if member.installed else f"not installed: {member.package}"
+    return None if member.installed else _not_installed(member)
+
+
+def _not_installed(member):
+    return f"not installed: {member.package}"
 
 
 def select_members(wanted, task, has_unlabeled, *, additive=False):
@@ -432,20 +368,20 @@ def select_members(wanted, task, has_unlabeled, *, additive=False):
 
 def _select(wanted, task, has_unlabeled):
     obstacles = {m: _obstacle(m, task, has_unlabeled) for m in PORTFOLIO}
+    possible = [m for m, obstacle in obstacles.items() if obstacle is None]
     if wanted == "small":
-        return [m for m, why in obstacles.items() if why is None and m.quick], {}
-    members = [m for m, why in obstacles.items() if why is None]
+        return [m for m in possible if m.name in _QUICK], {}
     if wanted == "auto":
-        usual = {m: why for m, why in obstacles.items() if _is_usual(m, task)}
-        not_installed = {
-            m: w for m, w in usual.items() if w == f"not installed: {m.package}" and m.family != _PRETRAINED
-        }
-        return [m for m, why in usual.items() if why is None], not_installed
-    choose_from = f"choose from {', '.join(repr(m.name) for m in members)}"
+        not_installed = {}
+        for member, obstacle in obstacles.items():
+            if _is_usual(member, task) and member.family != _PRETRAINED and obstacle == _not_installed(member):
+                not_installed[member] = obstacle
+        return [m for m in possible if _is_usual(m, task)], not_installed
+    choose_from = f"choose from {', '.join(repr(m.name) for m in possible)}"
     unknown = sorted(set(wanted) - {m.name for m in PORTFOLIO})
     if unknown:
         raise ValueError(f"portfolio: {unknown[0]!r} is not known; {choose_from}")
-    chosen = [m for m in members if m.name in wanted]
+    chosen = [m for m in possible if m.name in wanted]
     left_out = {m: why for m, why in obstacles.items() if why is not None and m.name in wanted}
     if not chosen:
         raise ValueError(f"portfolio: {reasons(left_out) or 'it is empty'}; {choose_from}")
