@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.callback._callback_support import callback_management_context
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import (
@@ -143,10 +142,7 @@ def fit_context(*, prefer_skip_nested_validation):
             try:
                 if not skip:
                     self._validate_params()
-                with (
-                    config_context(skip_parameter_validation=prefer_skip_nested_validation or skip),
-                    callback_management_context(self),
-                ):
+                with config_context(skip_parameter_validation=prefer_skip_nested_validation or skip):
                     return fit(self, *args, **kwargs)
             except BaseException:
                 _forget(self)
@@ -328,15 +324,17 @@ class RankingClassifier(LabeledClassifier):
         if not isinstance(self.random_state, numbers.Integral):
             parameters["random_state"] = None
         last = getattr(self, "_last_fit", None) if self.warm_start and hasattr(self, self._continued) else None
-        self._last_fit = parameters, self.n_features_in_, self.classes_.tolist()
+        n_columns = self.n_features_in_
+        classes = self.classes_.tolist()
+        self._last_fit = parameters, n_columns, classes
         if last is None:
             return
-        if last[1:] != self._last_fit[1:]:
+        before, last_columns, last_classes = last
+        if last_columns != n_columns or last_classes != classes:
             raise ValueError(
-                f"warm_start=True continues a fit to {last[1]} columns and the classes {last[2]}, and this one has "
-                f"{self.n_features_in_} and {self.classes_.tolist()}: set warm_start=False to start again"
+                f"warm_start=True continues a fit to {last_columns} columns and the classes {last_classes}, and this "
+                f"one has {n_columns} and {classes}: set warm_start=False to start again"
             )
-        before = last[0]
         changed = [f"{name} from {before[name]!r} to {v!r}" for name, v in parameters.items() if before[name] != v]
         if changed:
             warnings.warn(
@@ -347,16 +345,18 @@ class RankingClassifier(LabeledClassifier):
 
     def _calibrate_out_of_fold(self, X, signs, weight, scores=None):
         """Replace the slope of the log-odds by one from scores of models that were not fitted to the rows."""
-        labeled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
+        labeled = _labeled(signs, weight)
         if np.count_nonzero(labeled) > MOST_OUT_OF_FOLD:
             return
         decision = (self._score(X) if scores is None else scores) + self.offset_
         folds = score_folds(decision, np.where(labeled, signs, 0), _N_FOLDS)
         if folds is None:
             return
-        out_of_fold, decisions = np.zeros(len(signs)), np.zeros(len(signs))
+        out_of_fold = np.zeros(len(signs))
+        decisions = np.zeros(len(signs))
         for fold in range(_N_FOLDS):
-            train, test = folds != fold, folds == fold
+            train = folds != fold
+            test = folds == fold
             model = self._ranker_like_this()
             try:
                 with keep_filters():
@@ -366,9 +366,11 @@ class RankingClassifier(LabeledClassifier):
                 return
             known = train & labeled
             decisions[labeled] = model._score(X[labeled])
-            decisions += calibrate(decisions[known], signs[known] > 0, None if weight is None else weight[known]).offset
+            known_weight = None if weight is None else weight[known]
+            decisions += calibrate(decisions[known], signs[known] > 0, known_weight).offset
             # A model of fewer rows may have scores on another scale.
-            spread, full = (_mean_size(d[known], weight, known) for d in (decisions, decision))
+            spread = _mean_size(decisions[known], weight, known)
+            full = _mean_size(decision[known], weight, known)
             if spread > 1e-9 * full:  # otherwise the model has learned nothing, and its decision is 0
                 out_of_fold[test] = full / spread * decisions[test]
         weight = None if weight is None else weight[labeled]
@@ -381,7 +383,8 @@ class RankingClassifier(LabeledClassifier):
         for name, value in _QUIET.items():
             if name in vars(model):
                 setattr(model, name, value)
-        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
+        model.classes_ = self.classes_
+        model.n_features_in_ = self.n_features_in_
         return model
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
@@ -458,7 +461,7 @@ class RankingClassifier(LabeledClassifier):
 
     def _make_classifier(self, scores, signs, weight):
         """Set `offset_` (so that 0 is the threshold) and `calibration_` (slope and intercept of the log-odds)."""
-        labeled = signs != 0 if weight is None else (signs != 0) & (weight > 0)
+        labeled = _labeled(signs, weight)
         weight = None if weight is None else weight[labeled]
         self.offset_, self.calibration_ = calibrate(scores[labeled], signs[labeled] > 0, weight)
 
@@ -466,6 +469,11 @@ class RankingClassifier(LabeledClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _labeled(signs, weight):
+    """The labeled rows that count."""
+    return signs != 0 if weight is None else (signs != 0) & (weight > 0)
 
 
 def _mean_size(values, weight, rows):

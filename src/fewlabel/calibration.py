@@ -34,7 +34,9 @@ __all__ = [
 _USUAL_SLOPE = -0.3  # with 20 labels of the rarer class
 _GROWTH = 0.6
 _SPREAD = 0.91
-_FEWEST, _MOST = 2, 300  # labels of the rarer class that the line reaches to
+# Labels of the rarer class that the line reaches from and to.
+_FEWEST = 2
+_MOST = 300
 _N_SLOPES = 33
 _LEAST_LOG_POSTERIOR = -12.0  # relative to the largest: slopes below it do not count
 _STEEPEST = 1e6  # slope at which a search ends, where scores are scaled to [-1, 1]
@@ -121,12 +123,13 @@ def sigmoid_from_few(scores, positive, weight=None):
     weight = weight * (_n_rows(weight) / weight.sum())  # they mean the same on any scale
     n_rarest = min(weight[positive].sum(), weight[~positive].sum())
     middle = _USUAL_SLOPE + _GROWTH * math.log(np.clip(n_rarest, _FEWEST, _MOST) / 20)
-    share = weight @ positive / weight.sum()
+    share = weight[positive].sum() / weight.sum()
 
     def log_posterior(log_slope):
         margin = math.exp(log_slope) * scores
         margin = margin + _intercept(margin, share, weight)
-        log_likelihood = weight @ (positive * margin - np.logaddexp(0.0, margin))
+        # Not a product of BLAS, whose order of sums depends on its threads.
+        log_likelihood = (weight * (positive * margin - np.logaddexp(0.0, margin))).sum()
         return log_likelihood - 0.5 * ((log_slope - middle) / _SPREAD) ** 2
 
     # First all slopes that the prior allows, then those that the labels leave.
@@ -145,7 +148,8 @@ def sigmoid_from_few(scores, positive, weight=None):
 
     def gradient(log_slope):
         margin = math.exp(log_slope) * scores
-        return float(weight * scores @ (expit(margin + _intercept(margin, share, weight)) - average))
+        probability = expit(margin + _intercept(margin, share, weight))
+        return float((weight * scores * (probability - average)).sum())
 
     # An average of sigmoids may be flatter than each of them, and is steeper than none.
     flattest = lowest - 4.0
@@ -160,7 +164,11 @@ def _intercept(margin, share, weight):
     high = logit(share) - margin.min()
     if high - low < _TINY:
         return low
-    return brentq(lambda shift: weight @ expit(margin + shift) / total - share, low - 1.0, high + 1.0, xtol=1e-12)
+
+    def excess(shift):
+        return (weight * expit(margin + shift)).sum() / total - share
+
+    return brentq(excess, low - 1.0, high + 1.0, xtol=1e-12)  # rounding may put the root just outside
 
 
 def out_of_fold_slope(decision, positive, weight=None):
@@ -212,7 +220,8 @@ def score_folds(scores, signs, n_folds):
     >>> score_folds(np.array([0.1, 0.4, 0.4, 0.2, 0.3, 0.9]), np.array([1, 1, 1, -1, -1, 0]), 2)
     array([ 0,  1,  1,  0,  1, -1])
     """
-    levels, folds = _levels(scores), np.full(len(scores), -1)
+    levels = _levels(scores)
+    folds = np.full(len(scores), -1)
     for sign in (-1, 1):
         rows = signs == sign
         values, place = np.unique(levels[rows], return_inverse=True)
@@ -255,7 +264,8 @@ def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
     u, u_weight = _in_order(scores[~positive], weight[~positive])
     p, p_weight = _in_order(scores[positive], weight[positive])
     cut = prior_cut(u, u_weight, prior) if at_prior else 0.0
-    most = math.log1p(_n_rows(_merged(scores, positive, weight)[2]))
+    _, _, merged_weight = _merged(scores, positive, weight)
+    most = math.log1p(_n_rows(merged_weight))
     slope = pu_slope(p - cut, p_weight, u - cut, u_weight, prior, most)
     return Calibration(-cut, np.array([slope, 0.0]))
 
@@ -275,18 +285,24 @@ def balanced_cut(scores, positive, weight):
     float
         Scores above it are positive.
     """
-    descending, positive, weight = scores[::-1], positive[::-1], weight[::-1]
+    descending = scores[::-1]
+    positive = positive[::-1]
+    weight = weight[::-1]
     ends = np.flatnonzero(np.r_[descending[1:] < descending[:-1], True])  # rows of one score are on one side
-    above = [np.cumsum(weight * of_class)[ends] for of_class in (~positive, positive)]
-    wrong = above[0] / above[0][-1] - above[1] / above[1][-1]
-    best, thresholds = _first_lowest(np.r_[0.0, wrong]), np.r_[np.inf, descending[ends]]
+    false_alarms = np.cumsum(weight * ~positive)[ends]
+    hits = np.cumsum(weight * positive)[ends]
+    wrong = false_alarms / false_alarms[-1] - hits / hits[-1]
+    best = _first_lowest(np.r_[0.0, wrong])
     if best == 0:  # no cut is better than calling every row negative: cut above all scores
         return np.nextafter(scores[-1], np.inf)
-    below = scores[scores < thresholds[best]]
+    lowest_positive = descending[ends[best - 1]]
+    below = scores[scores < lowest_positive]
     if below.size == 0:
-        return np.nextafter(thresholds[best], -np.inf)
-    middle = 0.5 * (thresholds[best] + below[-1])
-    return below[-1] if middle >= thresholds[best] else middle
+        return np.nextafter(lowest_positive, -np.inf)
+    highest_negative = below[-1]
+    middle = 0.5 * (lowest_positive + highest_negative)
+    # Between neighboring floats the middle is one of them; the cut has to be below the positive rows.
+    return highest_negative if middle >= lowest_positive else middle
 
 
 def prior_cut(scores, weight, prior):
@@ -344,11 +360,15 @@ def likelihood_slope(decision, positive, weight):
     scale = np.abs(decision).max()
     if scale < _TINY:  # a constant score, and a threshold next to it
         return 0.0
-    size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
+    size = _class_weight(positive, weight)
     n_rows = np.where(positive, _n_rows(weight[positive]), _n_rows(weight[~positive]))
     target = np.where(positive, (n_rows + 1) / (n_rows + 2), 1 / (n_rows + 2))
     pull = weight / size * decision / scale
-    return _root(lambda slope: float(pull @ (expit(slope * decision / scale) - target))) / scale
+
+    def gradient(slope):
+        return float(pull @ (expit(slope * decision / scale) - target))
+
+    return _root(gradient) / scale
 
 
 def slope_shrinkage(slope, decision, positive, weight):
@@ -376,12 +396,18 @@ def slope_shrinkage(slope, decision, positive, weight):
     """
     if slope <= 0:
         return 1.0
-    size = np.where(positive, weight[positive].sum(), weight[~positive].sum())
-    probability, z = expit(slope * decision), slope * decision
-    information = probability * (1 - probability) * z**2
-    curvature = weight / size @ information
-    variance = (weight / size) ** 2 @ information / max(curvature, _TINY) ** 2  # of the slope, in units of the slope
+    share = weight / _class_weight(positive, weight)
+    margin = slope * decision
+    probability = expit(margin)
+    information = probability * (1 - probability) * margin**2
+    curvature = share @ information
+    variance = share**2 @ information / max(curvature, _TINY) ** 2  # of the slope, in units of the slope
     return float(np.clip(1.0 - variance, _LEAST_SHRINKAGE, 1.0))
+
+
+def _class_weight(positive, weight):
+    """Total weight of the class of each row."""
+    return np.where(positive, weight[positive].sum(), weight[~positive].sum())
 
 
 def prior_shift(log_odds, prior):
@@ -407,12 +433,8 @@ def prior_shift(log_odds, prior):
     >>> round(float(expit(log_odds + prior_shift(log_odds, 0.2)).mean()), 6)
     0.2
     """
-    low, high = logit(prior) - log_odds.max(), logit(prior) - log_odds.min()
-    if high - low < _TINY:
-        return float(low)
-    # Sums of rows in another order differ in the last bit, and the ends need not have opposite signs.
-    ordered = np.sort(log_odds)
-    return float(brentq(lambda shift: expit(ordered + shift).mean() - prior, low - 1.0, high + 1.0, xtol=1e-12))
+    ordered = np.sort(log_odds)  # sums of rows in another order differ in the last bit
+    return float(_intercept(ordered, prior, np.ones(len(ordered))))
 
 
 def softmax_slope(outputs, codes, class_weight):
@@ -436,13 +458,15 @@ def softmax_slope(outputs, codes, class_weight):
         return 0.0
     n_classes = outputs.shape[1]
     counts = np.bincount(codes, minlength=n_classes)
-    slip = 1.0 / (counts[codes] + 2.0)
+    slip = 1.0 / (counts[codes] + 2.0)  # Platt's targets, as for two classes
     target = np.repeat(slip[:, None] / (n_classes - 1), n_classes, axis=1)
     target[np.arange(len(codes)), codes] = 1.0 - slip
-    weight, unit = class_weight[codes], outputs / scale
+    unit = outputs / scale
+    pull = class_weight[codes][:, None] * unit
 
     def gradient(slope):
-        return float((weight[:, None] * unit * (np.exp(log_softmax(slope * unit, axis=1)) - target)).sum())
+        probability = np.exp(log_softmax(slope * unit, axis=1))
+        return float((pull * (probability - target)).sum())
 
     return max(_root(gradient), 1e-3) / scale  # not flat, so that the probabilities rank rows as the outputs do
 
@@ -480,9 +504,11 @@ def pu_slope(p, p_weight, u, u_weight, prior, most):
         return float(u_weight @ (expit(slope * u) * u)) - pull
 
     steepest = most / furthest
-    if gradient(0.0) >= 0:
+    if gradient(0.0) >= 0:  # not flat, so that the probabilities rank rows as the scores do
         return steepest * 1e-3
-    return steepest if gradient(steepest) <= 0 else brentq(gradient, 0.0, steepest, xtol=1e-12 * steepest)
+    if gradient(steepest) <= 0:
+        return steepest
+    return brentq(gradient, 0.0, steepest, xtol=1e-12 * steepest)
 
 
 def _root(gradient):
@@ -492,7 +518,9 @@ def _root(gradient):
     steepest = 1.0
     while gradient(steepest) < 0 and steepest < _STEEPEST:
         steepest *= 2
-    return steepest if gradient(steepest) < 0 else brentq(gradient, 0.0, steepest, xtol=1e-12)
+    if gradient(steepest) < 0:
+        return steepest
+    return brentq(gradient, 0.0, steepest, xtol=1e-12)
 
 
 def _n_rows(weight):
@@ -506,15 +534,19 @@ def _merged(scores, positive, weight):
     weight = np.ones(len(scores)) if weight is None else weight
     levels = _levels(scores)
     order = np.lexsort((weight, scores, positive, levels))  # sums then do not depend on the order of the rows
-    levels, positive, weight = levels[order], positive[order], weight[order]
-    first = np.flatnonzero(np.r_[True, (np.diff(levels) > 0) | (positive[1:] != positive[:-1])])
-    return scores[order][first], positive[first], np.add.reduceat(weight, first)
+    levels = levels[order]
+    positive = positive[order]
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = (np.diff(levels) > 0) | (positive[1:] != positive[:-1])
+    first = np.flatnonzero(is_first)
+    return scores[order][first], positive[first], np.add.reduceat(weight[order], first)
 
 
 def _levels(scores):
     """Scores in units of 1e-9 of their range: those that differ by rounding alone are equal."""
-    low, high = scores.min(), scores.max()
-    return np.round((scores - low) / max(high - low, _TINY) * 1e9)
+    low = scores.min()
+    width = max(scores.max() - low, _TINY)
+    return np.round((scores - low) / width * 1e9)
 
 
 def _tied(scores):
