@@ -123,6 +123,7 @@ def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | 
             f"all {n_rows} labeled rows of a class are of one group: at least two groups of each class are needed, "
             "one to learn from and one to validate with. Label rows of other groups, or leave out groups"
         )
+    # Each test set needs a group of each class.
     n_splits = int(min(n_splits, n_groups.min()))
     shares = counts / counts.sum(axis=0)
     order = np.arange(len(names)) if seed is None else check_random_state(seed).permutation(len(names))
@@ -184,6 +185,7 @@ def forward_folds(
             f"time: there is no moment with {_LEAST} labeled rows of each class before and after it: label rows of "
             "each class over a longer time, or leave out time"
         )
+    # About half of the rows are predicted.
     first = min(starts, key=lambda start: abs((time < start).mean() - 0.5))
     later = np.sort(time[time >= first])
     inner = later[len(later) * np.arange(1, n_splits) // n_splits]
@@ -246,6 +248,7 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     pairs = _near_pairs(distinct)
     group = _components(pairs[:, 0], pairs[:, 1], len(distinct))[place.ravel()]
     sizes = np.bincount(group)
+    # Rows may agree by chance: only those with a copy are looked at closer.
     twins = np.flatnonzero(sizes[group] > 1)
     if len(twins) == 0:
         return None
@@ -280,7 +283,8 @@ def _near_pairs(table):
     order = np.argsort(means[:, 0], kind="stable")
     first = means[order, 0]
     second = means[order, 1]
-    reach = 1.001 * _NEAR  # sums are rounded
+    # A little more than `_NEAR`, because sums are rounded.
+    reach = 1.001 * _NEAR
     pairs = [np.zeros((0, 2), dtype=int)]
     at = np.arange(len(table))
     step = 0

@@ -107,7 +107,8 @@ def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFr
     >>> card["column"].iloc[0]
     '(base)'
     """
-    if hasattr(model, "scorecard"):  # a table classifier, which knows the names of the columns
+    # A table classifier, which knows the names of the columns.
+    if hasattr(model, "scorecard"):
         return model.scorecard(points=points, base=base)
     functions = _by_importance(model)
     scale, start = check_points(model, points, base)
@@ -147,6 +148,7 @@ def check_points(model: Any, points: float, base: float) -> tuple[float, float]:
             f"the model's calibrated slope is {slope:g}: its scores do not increase with the odds on the labeled "
             "rows, so points would not correspond to odds. Fit it on more labeled rows"
         )
+    # `points` double the odds: so many points per unit of the log-odds.
     factor = float(points / np.log(2))
     log_odds = slope * float(model.offset_) + intercept
     return factor * slope, base + factor * log_odds

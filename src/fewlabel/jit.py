@@ -26,7 +26,8 @@ def njit(signatures=None, *, cache, **options):
 
     def decorate(function):
         kernel = numba.njit(**options)(function)
-        if not hasattr(kernel, "enable_caching"):  # NUMBA_DISABLE_JIT is set
+        # NUMBA_DISABLE_JIT is set.
+        if not hasattr(kernel, "enable_caching"):
             return kernel
         if cache:
             try:
@@ -48,7 +49,8 @@ class _Cache(FunctionCache):
     def load_overload(self, sig, target_context):
         try:
             return super().load_overload(sig, target_context)
-        except Exception as error:  # the file is unpickled: anything can be wrong with it
+        except Exception as error:
+            # The file is unpickled: anything can be wrong with it.
             _report(error)
             self._attempt(self.flush)
             return None

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from fewlabel.rows import Rows
 from fewlabel.types import MatrixLike, Seed
 
 __all__ = ["LabeledStratifiedKFold", "hide_labels", "make_pu_scorer"]
+
+Mechanism = Literal["scar", "per-class", "positives-only"]
 
 
 class LabeledStratifiedKFold(BaseCrossValidator):
@@ -90,7 +92,8 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         test : ndarray
             The labeled rows of this fold.
         """
-        indexable(X, y, groups, time)  # raises scikit-learn's error for unequal lengths
+        # Raises scikit-learn's error for unequal lengths.
+        indexable(X, y, groups, time)
         rows = Rows.read(None, y, groups=groups, time=time)
         labels.require_labels(rows.labels)
         if time is None:
@@ -161,7 +164,7 @@ def hide_labels(
     y: ArrayLike,
     labeled: float = 0.1,
     *,
-    mechanism: Literal["scar", "per-class", "positives-only"] = "scar",
+    mechanism: Mechanism = "scar",
     random_state: Seed = None,
 ) -> Any:
     """Return a copy of `y` in which most labels are hidden.
@@ -210,7 +213,7 @@ def hide_labels(
     >>> hide_labels(["no", "yes", "no", "yes"], 1, mechanism="positives-only", random_state=0)
     [None, 'yes', None, None]
     """
-    check_choice("mechanism", mechanism, ("scar", "per-class", "positives-only"))
+    check_choice("mechanism", mechanism, get_args(Mechanism))
     _check_labeled(labeled)
     read = labels.read(y)
     labels.require_labels(read)

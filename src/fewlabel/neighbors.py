@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from fewlabel.kernels import cells, points
 from fewlabel.threads import map_in_threads
 
-ALGORITHMS = ("auto", "brute", "kd_tree", "ball_tree", "approximate")
 _LARGEST_EXACT = 60_000  # rows; with few columns a tree is exact and fast for any number of rows
 _FEW_COLUMNS = 6
 _ROUNDING = 1e-7  # relative error of the distances of a search, which expands the square of a difference
@@ -72,7 +71,8 @@ class RowSearch:
 
     def query(self, new):
         """Return the nearest rows of new rows, and their distances."""
-        if issparse(self.rows) != issparse(new):  # distances are between rows of one kind
+        # Distances are between rows of one kind.
+        if issparse(self.rows) != issparse(new):
             new = csr_array(new) if issparse(self.rows) else new.toarray()
         return self._search(new, new, self.rows.shape[0])
 
@@ -98,6 +98,7 @@ class RowSearch:
         farthest = np.take_along_axis(lengths, order[:, -1:], axis=1)[:, 0]
         neighbors = np.take_along_axis(neighbors, order[:, :k], axis=1)
         lengths = np.take_along_axis(lengths, order[:, :k], axis=1)
+        # Too few candidates: their places are filled with -1, at an infinite distance.
         unsure = np.isinf(lengths[:, -1])
         if self._cells is None and candidates.shape[1] < available:
             unsure |= lengths[:, -1] >= farthest * (1 - _ROUNDING)
@@ -159,6 +160,7 @@ class Cells:
         self._rows = single[self._order]
         self._blocks = np.concatenate([self._rows[a:b].T.ravel() for a, b in pairwise(self._starts)])
         k = min(n_neighbors, max(1, n_rows - 1))
+        # As many cells are visited as hold enough of the true neighbors of a sample.
         ranks = np.sort([self._ranks(i, k) for i in rng.permutation(n_rows)[:_SAMPLE]], axis=None)
         self._n_visits = ranks[math.ceil(_RECALL * len(ranks)) - 1] + 1
         self.recall = float(np.mean(ranks < self._n_visits))
@@ -177,6 +179,7 @@ class Cells:
         def search(start):
             some = rows[start : start + _TOGETHER]
             far = self._compare(some, self._centers)
+            # Cells at the same distance as the last one are visited too.
             last = np.partition(far, self._n_visits - 1, axis=1)[:, self._n_visits - 1]
             visited = far <= last[:, None]
             first = start if own else -1
@@ -203,7 +206,8 @@ class Cells:
             cell = self._nearest_center(part)
             places = (cell, np.arange(len(part)))
             members = csr_array((np.ones(len(part), np.float32), places), shape=(n_cells, len(part)))
-            sizes = np.maximum(members.sum(axis=1), 1)  # the center of an empty cell moves to the origin
+            # The center of an empty cell moves to the origin.
+            sizes = np.maximum(members.sum(axis=1), 1)
             self._centers = np.ascontiguousarray((members @ part).T / sizes, dtype=np.float32)
         return self._centers
 

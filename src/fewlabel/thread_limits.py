@@ -44,6 +44,7 @@ def blas_threads(n_threads):
     ...     gram = np.ones((3, 2)) @ np.ones((2, 3))
     """
     with _lock:
+        # Only the first limit sees the setting of the process.
         if not _limits:
             libraries = _controller().select(user_api="blas").lib_controllers
             _saved[:] = [(library, library.get_num_threads()) for library in libraries]

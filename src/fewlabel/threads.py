@@ -59,7 +59,7 @@ def map_ahead(work, items, n_jobs=None):
         yield from map(work, items)
         return
     pool = ThreadPoolExecutor(n_threads)
-    waiting: deque = deque()
+    waiting = deque()
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
@@ -102,6 +102,7 @@ class RowThreads:
         """Number of ranges that `over_rows` works on: one for each thread that has enough work."""
         if self.n_threads == 1:
             return 1
+        # A thread that has too little to do costs more than it saves.
         n_cells = n_columns * n_rows
         return max(1, min(self.n_threads, n_cells // _CELLS_PER_THREAD))
 

@@ -32,6 +32,7 @@ def keep_filters():
     global _blocks, _saved
     with _lock:
         if _blocks == 0:
+            # Entered by hand: the block that ends last restores, not the one that began first.
             _saved = warnings.catch_warnings()
             _saved.__enter__()
         _blocks += 1

@@ -95,6 +95,7 @@ def make_multiview_credit(
     if not isinstance(labeled, numbers.Integral) or not 2 <= labeled <= n_samples:
         raise ValueError(f"labeled={labeled!r} should be a number of rows, 2 to n_samples={n_samples}")
     rng = own_stream(random_state, "make_multiview_credit")
+    # Drawn before the rows, so that the columns are the same for any number of rows.
     loadings = [_loadings(n_columns, rng) for n_columns in n_features]
     order = rng.permutation(sum(n_features) + n_nuisance)
     n_default = max(1, round(n_samples / (imbalance + 1)))

@@ -1,6 +1,6 @@
 """Positive-unlabeled data with a known prior."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -8,6 +8,8 @@ from fewlabel.checks import check_choice, check_share
 from fewlabel.labels import UNLABELED
 from fewlabel.random_streams import own_stream
 from fewlabel.types import Seed
+
+Setting = Literal["case-control", "censoring"]
 
 
 def make_pu(
@@ -18,7 +20,7 @@ def make_pu(
     prior: float = 0.3,
     labeled: float = 0.2,
     separation: float = 2.0,
-    setting: Literal["censoring", "case-control"] = "censoring",
+    setting: Setting = "censoring",
     bias: float = 0.0,
     return_true: bool = False,
     random_state: Seed = None,
@@ -68,13 +70,14 @@ def make_pu(
     (50, True)
     """
     check_share("prior", prior)
-    check_choice("setting", setting, ("case-control", "censoring"))
+    check_choice("setting", setting, get_args(Setting))
     if not 1 <= n_informative <= n_features:
         raise ValueError(f"n_informative={n_informative!r} should be an int from 1 to n_features={n_features!r}")
     rng = own_stream(random_state, "make_pu")
     apart = rng.normal(size=n_informative)
     apart *= separation / np.linalg.norm(apart)
-    spread = rng.normal(size=(2, n_informative))  # half the distance between the two clusters of each class
+    # Half the distance between the two clusters of each class.
+    spread = rng.normal(size=(2, n_informative))
     n_positive = round(prior * n_samples)
     n_labeled = round(labeled * n_positive) if isinstance(labeled, float) else int(labeled)
     if n_labeled < 1 or (setting == "censoring" and n_labeled > n_positive):

@@ -107,6 +107,7 @@ def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Any:
         raise DatasetError(
             f"dataset {name!r} is not on this machine, and OpenML cannot be reached ({error}): {_remedy(known)}"
         ) from error
+    # Texts, so that a class named -1 is not an unlabeled row.
     target = pd.Series(np.asarray(target, dtype=str), name="target").str.strip()
     if data.shape != (known["rows"], known["columns"]) or target.value_counts().to_dict() != known["classes"]:
         warnings.warn(
@@ -115,6 +116,7 @@ def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Any:
             DatasetWarning,
             stacklevel=2,
         )
+    # The papers' choice, or else the rarest class.
     positive = known.get("positive") or min(known["classes"], key=known["classes"].get)
     return Bunch(data=data, target=target, positive=positive, DESCR=_describe(name, known), source=place)
 

@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -11,10 +12,13 @@ from fewlabel.base import Interval, LabeledClassifier, StrOptions
 from fewlabel.columns import choose_columns
 from fewlabel.graph._space import learn_space, place
 from fewlabel.graph._vertices import merge_copies
-from fewlabel.neighbors import ALGORITHMS, RowSearch
+from fewlabel.neighbors import RowSearch
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
 
+Scale = bool | Literal["robust", "range"]
+Metric = Literal["euclidean", "manhattan", "cosine"]
+Algorithm = Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"]
 _LEAD = 1e-12  # of the chosen class in a tie
 _FEW = 0.5  # a warning follows if a smaller share of the rows is reached
 
@@ -36,9 +40,9 @@ class GraphClassifier(LabeledClassifier):
     _parameter_constraints: dict = {
         "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
         "scale": ["boolean", StrOptions({"robust", "range"})],
-        "metric": [StrOptions({"euclidean", "manhattan", "cosine"})],
+        "metric": [StrOptions(set(get_args(Metric)))],
         "categorical_features": ["array-like", None],
-        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "algorithm": [StrOptions(set(get_args(Algorithm)))],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
@@ -53,6 +57,7 @@ class GraphClassifier(LabeledClassifier):
         self._rows = (vertices.data, vertices.indices, vertices.indptr) if issparse(vertices) else vertices
         self._search = self._make_search()
         self.recall_ = self._search.recall
+        # Copies are one vertex, which weighs as much as they do together.
         mass = np.bincount(vertex, weight)
         labeled = codes >= 0
         votes = np.zeros((len(mass), len(self.classes_)))
@@ -129,14 +134,16 @@ class GraphClassifier(LabeledClassifier):
             The logarithms.
         """
         logs, _ = self._weigh(X)
-        logs = np.maximum(logs, -np.finfo(np.float64).max / 4)  # the difference of two stays finite
+        # The difference of two stays finite.
+        logs = np.maximum(logs, -np.finfo(np.float64).max / 4)
         return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
     def _weigh(self, X):
         """Logarithms of the weights of the classes of new rows, and the codes of their classes."""
         check_is_fitted(self)
         rows = place(self._validate(X, reset=False), self._space, self.metric)
-        if not hasattr(self, "_search"):  # a loaded model
+        # A loaded model has no search yet.
+        if not hasattr(self, "_search"):
             self._search = self._make_search()
         neighbors, lengths = self._search.query(rows)
         logs, codes = self._extend(neighbors, lengths)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, diags_array
 
 from fewlabel.base import Interval, StrOptions, fit_context
-from fewlabel.graph._base import GraphClassifier
+from fewlabel.graph._base import Algorithm, GraphClassifier, Metric, Scale
 from fewlabel.types import MatrixLike, Seed
 
 _SURE = 1e3  # scores are taken from the conjugate gradients if they are this many times the bound of their error
@@ -186,10 +186,10 @@ class LabelSpreadingClassifier(GraphClassifier):
         alpha: float = 0.99,
         width: float = 0.35,
         balance: Literal["auto", "rows", "degree"] | None = "auto",
-        scale: bool | Literal["robust", "range"] = True,
-        metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
+        scale: Scale = True,
+        metric: Metric = "euclidean",
         categorical_features: Any = None,
-        algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = "auto",
+        algorithm: Algorithm = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -299,7 +299,8 @@ class LabelSpreadingClassifier(GraphClassifier):
         nearest = squares.min(axis=1, keepdims=True)
         weight = np.exp(np.where(np.isfinite(nearest), nearest, 0.0) - squares)
         scores = np.einsum("ij,ijc->ic", weight, gives)
-        copies = lengths[:, 0] == 0  # of rows of the fit: neighbors are sorted by distance
+        # Copies of rows of the fit get their scores; neighbors are sorted by distance.
+        copies = lengths[:, 0] == 0
         scores[copies] = self._scores[neighbors[copies, 0]]
         return _log_shares(scores)
 
@@ -307,7 +308,8 @@ class LabelSpreadingClassifier(GraphClassifier):
 def _log_shares(scores):
     """Logarithms of the shares of the classes, and the class of each row; -1 if no label reaches it."""
     total = scores.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):  # rows that no label reaches are completed by the caller
+    # Rows that no label reaches are completed by the caller.
+    with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(scores / total)
     return logs, np.where(total[:, 0] > 0, scores.argmax(axis=1), -1)
 
@@ -318,6 +320,7 @@ def _conjugate_gradients(spread, target, tol, max_iter):
     residual = target.copy()
     direction = residual.copy()
     squares = _products(residual, residual)
+    # All columns are solved at once, until the last has converged.
     goal = tol**2 * squares
     step = 0
     while step < max_iter and (squares > goal).any():
@@ -360,7 +363,8 @@ def _choose(settings, votes, mass):
                 predicted = (scores * setting.class_weights(rest)).argmax(axis=1)
                 right += votes[held, predicted].sum()
         n_right.append(right)
-    return settings[int(np.argmax(n_right))]  # of equal ones the first
+    # Of equal ones the first, with fewer neighbors.
+    return settings[int(np.argmax(n_right))]
 
 
 def _products(A, B):

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.graph._base import GraphClassifier
+from fewlabel.graph._base import Algorithm, GraphClassifier, Metric, Scale
 from fewlabel.kernels import paths
 from fewlabel.types import Seed
 
@@ -157,10 +157,10 @@ class PathNeighborsClassifier(GraphClassifier):
         search: Literal["direct", "two-step"] = "direct",
         delta: float | Literal["min"] = 0.2,
         directed: bool = False,
-        scale: bool | Literal["robust", "range"] = True,
-        metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
+        scale: Scale = True,
+        metric: Metric = "euclidean",
         categorical_features: Any = None,
-        algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = "auto",
+        algorithm: Algorithm = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -215,7 +215,8 @@ class PathNeighborsClassifier(GraphClassifier):
         row_of = order[firsts]
         origins = self._origins[vertex]
         successors = self._successors[vertex]
-        ends = origins == vertex  # copies of a labeled row end their paths there
+        # Copies of a labeled row end their paths there.
+        ends = origins == vertex
         far = origins < 0
         if far.any():
             origins[far] = self._sources[self._nearest_source(self._search.rows[vertex[far]])]
@@ -252,6 +253,7 @@ def _delta(lengths, delta):
     if positive.size == 0:
         return 1.0
     value = positive.min() if delta == "min" else delta * np.median(positive)
+    # Bounded, so that no edge overflows in units of it.
     return float(max(value, positive.max() / _LONGEST))
 
 
@@ -295,6 +297,7 @@ def _log_weights(costs, exponential):
         log_cost = costs if exponential else np.log(costs)
     least = log_cost.min(axis=1, keepdims=True)
     at_label = np.where(np.isneginf(log_cost), 0.0, -np.inf)
-    with np.errstate(invalid="ignore"):  # rows without a path: their weights are set by the caller
+    # Rows without a path: their weights are set by the caller.
+    with np.errstate(invalid="ignore"):
         weights = np.where(np.isneginf(least), at_label, least - log_cost)
         return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))

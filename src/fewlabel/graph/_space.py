@@ -100,7 +100,8 @@ def _distinct(X, j):
         column = np.unique(X[:, j])
         return column[~np.isnan(column)]
     stored = X.data[X.indptr[j] : X.indptr[j + 1]]
-    if len(stored) < X.shape[0]:  # the other rows hold 0
+    # The other rows hold 0.
+    if len(stored) < X.shape[0]:
         stored = np.append(stored, 0.0)
     return np.unique(stored)
 

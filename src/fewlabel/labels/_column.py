@@ -89,6 +89,7 @@ def plain_values(present):
             raise LabelError("y holds integers of more than 64 bits: write them as text") from None
     if kind == "boolean":
         return values.astype(np.bool_)
+    # Gaps make floats of whole numbers: the values are checked below.
     if kind in ("floating", "mixed-integer-float", "decimal"):
         values = values.astype(np.float64)
         kind = "f"

@@ -149,6 +149,7 @@ def read_column(
     # Whole numbers, of a column with gaps.
     if cells.dtype.kind == "f":
         cells = cells.astype(np.int64)
+    # Rules look at distinct values, so that a long column costs no more than a short one.
     value_of_cell, written = pd.factorize(cells)
     counts = _sums(value_of_cell, repeats[present], len(written))
     values = [_Value(w, w.strip() if isinstance(w, str) else w, n) for w, n in zip(written.tolist(), counts)]
@@ -184,7 +185,8 @@ class _Gate:
     def __init__(self, name, wording, marks):
         self.name = name
         self.wording = wording
-        self.marks = marks  # what marks unlabeled rows, and how many; rules add to it
+        # What marks unlabeled rows, and how many; rules add to it.
+        self.marks = marks
         self.notes = []
 
     def without_marks(self, values, unlabeled, text_file):
@@ -240,6 +242,7 @@ class _Gate:
                 f"{self.name} holds dates, such as {texts[0]!r}, not classes: name another column. If each is a class: "
                 f"{self.wording(unlabeled=[])}"
             )
+        # Other sources have types: text in them is meant as text.
         if not text_file:
             return values
         if all(map(_COMMA_NUMBER.fullmatch, texts)):
@@ -347,6 +350,7 @@ def _choose_positive(counts, positive, is_flag):
         if is_flag:
             raise LabelError(f"the label column holds {len(names)} classes, {show(names)}: name the positive class")
         return None, "more than two classes"
+    # Of a flag that is set for known positives, the set value is positive, whichever is rarer.
     set_flags = [name for name in names if str(name).lower() in _SET_FLAGS]
     if is_flag and len(set_flags) == 1:
         return set_flags[0], "the value of a set flag"
@@ -376,7 +380,8 @@ def _spelling_key(label):
 
 def _whole(texts):
     numbers = np.array([float(text) for text in texts])
-    plain_values(pd.Series(numbers))  # an error if some are fractional or infinite
+    # An error if some are fractional or infinite.
+    plain_values(pd.Series(numbers))
     # Not over a float, which would round more than 53 bits.
     return [int(t) if re.fullmatch(r"[+-]?\d+", t) else int(n) for t, n in zip(texts, numbers)]
 

@@ -104,7 +104,8 @@ def _friedman(ranks):
     # Ranks of different datasets are moved apart, so that equal numbers are ties within one dataset.
     _, ties = np.unique(ranks + np.arange(n)[:, None] * 2 * k, return_counts=True)
     spread = n * k * (k * k - 1) - (ties**3 - ties).sum()
-    if spread == 0:  # all methods are tied on every dataset
+    # All methods are tied on every dataset.
+    if spread == 0:
         return 1.0
     deviations = ranks.sum(axis=0) - n * (k + 1) / 2
     statistic = 12 * (deviations**2).sum() * (k - 1) / spread
@@ -136,9 +137,11 @@ def _wilcoxon(difference):
         return 1.0
     if len(difference) > 13:
         return stats.wilcoxon(difference, zero_method="zsplit").pvalue
-    ranks = np.rint(2 * stats.rankdata(np.abs(difference))).astype(int)  # doubled: midranks are halves
+    # Doubled: midranks are halves.
+    ranks = np.rint(2 * stats.rankdata(np.abs(difference))).astype(int)
     observed = ranks[difference > 0].sum()
-    signs = np.ones(1)  # number of signs of the ranks so far that give each sum
+    # Number of signs of the ranks so far that give each sum.
+    signs = np.ones(1)
     for rank in ranks[difference != 0]:
         signs = np.pad(signs, (0, rank)) + np.pad(signs, (rank, 0))
     lower = signs[: observed + 1].sum()
@@ -182,7 +185,8 @@ def plot_critical_difference(comparison: Any, *, ax: Any = None) -> Any:
 
         height = 1.1 + 0.27 * rows + 0.16 * len(bars)
         _, ax = plt.subplots(figsize=(9, height))
-    top = 0.45 * len(bars) + 0.5  # names are placed below the bars
+    # Names are placed below the bars.
+    top = 0.45 * len(bars) + 0.5
     ax.set(xlim=(k + 0.02, 0.98), ylim=(top + rows, -1.9))
     ax.axis("off")
     ax.plot([1, k], [0, 0], color="black", lw=1)

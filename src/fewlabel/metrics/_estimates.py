@@ -73,6 +73,7 @@ def estimate(pairs, high, low, prior=None, prior_sd=0.0):
     psi_high, psi_low = placements(high, low)
     if pairs == "pn":
         return Estimate(pairs, psi_high, psi_low)
+    # Sakai et al. (2018): the observed AUC is a mixture with 1/2, for pairs of the same class.
     scale = 1 - prior if pairs == "pu" else prior
     return Estimate(pairs, psi_high, psi_low, (1 - scale) / 2, scale, prior_sd)
 

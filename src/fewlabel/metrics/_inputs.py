@@ -16,6 +16,7 @@ def read_score(score, n_samples, name):
             values = values.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"{name} should hold numbers, got dtype {values.dtype}") from None
+    # The usual mistake: predict_proba has a column per class.
     if values.ndim == 2 and values.shape[1] == 2:
         raise ValueError(f"{name} has two columns: pass that of the positive class, e.g. predict_proba(X)[:, 1]")
     if values.ndim != 1:

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,9 @@ from fewlabel.metrics._estimates import read_estimate, weighted_estimate
 from fewlabel.metrics._inputs import normal_quantile
 from fewlabel.metrics._newcombe import newcombe_interval
 from fewlabel.metrics._score import score_interval
+
+Method = Literal["score", "newcombe", "logit-delong", "wald-delong"]
+Pairs = Literal["pn", "pu", "un", "auto"]
 
 
 class AUCInterval(NamedTuple):
@@ -42,8 +45,8 @@ def auc_confidence_interval(
     y_score: ArrayLike,
     *,
     confidence: float = 0.95,
-    method: Literal["score", "newcombe", "logit-delong", "wald-delong"] = "score",
-    pairs: Literal["pn", "pu", "un", "auto"] = "pn",
+    method: Method = "score",
+    pairs: Pairs = "pn",
     prior: float | None = None,
     prior_sd: float = 0.0,
     sample_weight: ArrayLike | None = None,
@@ -150,8 +153,8 @@ def auc_confidence_interval(
     >>> print(f"{interval.auc:.2f} ({interval.low:.2f} to {interval.high:.2f}, {interval.method})")
     0.92 (0.30 to 0.99, score)
     """
-    check_choice("method", method, ("score", "newcombe", "logit-delong", "wald-delong"))
-    check_choice("pairs", pairs, ("pn", "pu", "un", "auto"))
+    check_choice("method", method, get_args(Method))
+    check_choice("pairs", pairs, get_args(Pairs))
     z = normal_quantile(confidence)
     if sample_weight is None:
         estimate = read_estimate(y_true, y_score, pairs, prior, prior_sd)
@@ -171,8 +174,8 @@ def auc_confidence_interval(
             UserWarning,
             stacklevel=2,
         )
-    figures = np.clip([estimate.auc, low, high], 0, 1).tolist()
-    return AUCInterval(*figures, method, estimate.pairs)
+    auc, low, high = np.clip([estimate.auc, low, high], 0, 1).tolist()
+    return AUCInterval(auc, low, high, method, estimate.pairs)
 
 
 def _z_interval(estimate, method, z):

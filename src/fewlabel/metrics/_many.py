@@ -57,6 +57,7 @@ def hand_till_score(y_true: ArrayLike, y_score: ArrayLike) -> float:
         )
     if not np.isfinite(scores[labels.codes >= 0]).all():
         raise ValueError("y_score holds NaN or infinity: replace them, or drop these rows")
+    # A(i | j) and A(j | i) differ: each ranks by the score of its own class.
     by_class = [scores[labels.codes == k] for k in range(n_classes)]
     aucs = []
     for i, j in itertools.permutations(range(n_classes), 2):

@@ -104,7 +104,8 @@ def paired_auc_test(
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.pvalue:.2f}")
     0.938 - 0.688 = 0.250, p = 0.33
     """
-    normal_quantile(confidence)  # checks it
+    # Raises an error for a confidence that is not between 0 and 1.
+    normal_quantile(confidence)
     signs = labels.read_binary(y_true).signs
     a = read_score(score_a, len(signs), "score_a")
     b = read_score(score_b, len(signs), "score_b")
@@ -129,6 +130,7 @@ def compare_aucs(a, b, confidence):
     auc_b = float(high_b.mean())
     difference = float((high_a - high_b).mean())
     variances = [variance_of_mean(high_a - high_b), variance_of_mean(low_a - low_b)]
+    # Without a variance the test would reject any difference, however few the rows.
     if sum(variances) > 0:
         variances = _with_unseen(variances, sizes, auc_a, auc_b)
         low, high, pvalue = _welch(difference, variances, sizes, confidence)
@@ -147,6 +149,7 @@ def _with_unseen(variances, sizes, auc_a, auc_b):
     raised = []
     for variance, n in zip(variances, sizes):
         least = max(variance, RATIO_UNSEEN * largest / n)
+        # The number of rows that are ranked badly, as far as the sample shows.
         evidence = (n * share) ** 3
         raised.append((WEIGHT_UNSEEN * least + evidence * variance) / (WEIGHT_UNSEEN + evidence))
     return raised
@@ -178,6 +181,7 @@ def _conservative_difference(auc_a, auc_b, sizes, z):
     def beyond_zero(z):
         return reach(larger, smaller, z) - (larger - smaller)
 
+    # The p-value is that of the interval that just reaches 0.
     z_max = 1.0
     while beyond_zero(z_max) < 0:
         z_max *= 2

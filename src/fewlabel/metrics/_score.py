@@ -26,7 +26,8 @@ def score_interval(estimate, confidence):
 def _low_end(auc, samples, confidence):
     """Lower root t of (A-t)^2 = q^2 K t(1-t), with K = sum of ratio/size over the samples."""
     spread = 0.0
-    squares = 0.0  # of the parts of the spread, over their degrees of freedom
+    # Squared parts of the spread over their degrees of freedom, for Welch's formula.
+    squares = 0.0
     for psi, weight in samples:
         size = _effective_size(psi, weight)
         evidence = (size * (1 - auc)) ** 3
@@ -34,7 +35,8 @@ def _low_end(auc, samples, confidence):
         part = ratio / size
         spread += part
         squares += part**2 / (_FREEDOM * max(size - 1, 1))
-    if spread == 0:  # every placement is the same and none is unseen: a constant score
+    # Every placement is the same and none is unseen: a constant score.
+    if spread == 0:
         return auc
     # Welch's degrees of freedom of a sum of two variances.
     q = -special.stdtrit(spread**2 / squares, (1 - confidence) / 2)

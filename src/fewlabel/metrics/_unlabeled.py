@@ -145,6 +145,7 @@ def _best_gamma(pn, pu, un):
     p_against_n, n_against_p = pn
     p_against_u, u_against_p = pu
     u_against_n, n_against_u = un
+    # A variance cannot be estimated from one row.
     if min(len(p_against_n), len(n_against_p), len(u_against_p)) < 2:
         return 1.0
 
@@ -154,9 +155,11 @@ def _best_gamma(pn, pu, un):
         of_u = variance_of_mean((1 - gamma) * (u_against_p + u_against_n))
         return of_p + of_n + of_u
 
+    # The variance is quadratic in gamma: three values determine its minimum.
     at_0 = variance(0.0)
     at_1 = variance(1.0)
     curvature = 2 * (at_0 - 2 * variance(0.5) + at_1)
-    if curvature <= 0:  # a sum of squares is never concave: the function is flat, up to rounding
+    # A sum of squares is never concave: the function is flat, up to rounding.
+    if curvature <= 0:
         return float(at_1 <= at_0)
     return float(np.clip(0.5 + (at_0 - at_1) / (2 * curvature), 0, 1))

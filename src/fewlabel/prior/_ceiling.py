@@ -49,7 +49,8 @@ def largest_prior(X, positive, confidence=0.99):
     mean_u, variance = mean_and_variance(U)
     direction = (mean_p - mean_u) / np.where(variance > 0, variance, np.inf)
     views = []
-    if np.isfinite(direction).all():  # it is not if a value is missing
+    # The direction is not finite if a value is missing.
+    if np.isfinite(direction).all():
         views.append((P @ direction, U @ direction))
     if not sp.issparse(P):
         views += zip(P.T, U.T)

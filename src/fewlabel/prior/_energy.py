@@ -26,6 +26,7 @@ def energy(X, signs, weight, rng):
         rows = np.flatnonzero(signs == sign)
         groups.append(rows[rng.permutation(len(rows))[:_SAMPLE]])
     _, variance = mean_and_variance(X)
+    # Distances add up over the columns: each gets the same scale.
     scale = np.sqrt(np.maximum(variance, 1e-300))
     P, U, N = (dense(X[rows]) / scale for rows in groups)
     pairs = {"pn": (P, N), "pp": (P, P), "nn": (N, N), "un": (U, N), "up": (U, P)}
@@ -48,6 +49,7 @@ def _mixture(distances, p, u, n):
     pp = p @ distances["pp"] @ p / max(1.0 - p @ p, 1e-300)
     nn = n @ distances["nn"] @ n / max(1.0 - n @ n, 1e-300)
     apart = 2 * pn - pp - nn
+    # The classes do not differ in energy distance, so that every mixture is as near.
     if apart <= 0:
         return 0.5
     return float(np.clip((pn - nn + un - up) / apart, 0.0, 1.0))

@@ -1,7 +1,7 @@
 """Estimation of the class prior: the choice of the method, the interval, and the warnings."""
 
 import warnings
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from fewlabel.prior._scores import out_of_fold_scores
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
+Setting = Literal["case-control", "censoring"]
 _DISAGREE = 0.1
 _N_KM2_ROWS = 30  # with fewer rows per group the kernel method is not informative
 
@@ -54,7 +55,7 @@ def estimate_class_prior(
     y: ArrayLike,
     method: str = "auto",
     *,
-    setting: Literal["case-control", "censoring"] = "case-control",
+    setting: Setting = "case-control",
     sample_weight: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> PriorEstimate:
@@ -132,7 +133,7 @@ def estimate_class_prior(
     True
     """
     check_choice("method", method, ("auto", "bbe", "dedpul", "km2", "en", "energy"))
-    check_choice("setting", setting, ("case-control", "censoring"))
+    check_choice("setting", setting, get_args(Setting))
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
     rng = check_random_state(random_state)
     check_consistent_length(X, y)
@@ -140,6 +141,7 @@ def estimate_class_prior(
     used = weight > 0
     X = X[used]
     weight = weight[used]
+    # The only method that learns from labeled negatives.
     if method == "energy":
         signs = read_binary(y).signs[used]
         prior, low, high = energy(X, signs, weight, rng)
@@ -151,6 +153,7 @@ def estimate_class_prior(
         unlabeled = ~positive
         answers, (low, high) = _answers(X, positive, weight, method, setting, rng)
         prior = float(np.mean([answers["bbe"], answers["dedpul"]])) if method == "auto" else answers[method]
+    # The interval contains the estimates of all methods: they may differ more than the draws of one.
     lowest = min(answers.values())
     highest = max(answers.values())
     if highest - lowest > _DISAGREE:
@@ -162,6 +165,7 @@ def estimate_class_prior(
             stacklevel=2,
         )
     population = prior
+    # The labeled positives were taken out of one sample, and belong to its population.
     if setting == "censoring":
         n_labeled = weight[positive].sum()
         n_unlabeled = weight[unlabeled].sum()
@@ -245,6 +249,7 @@ def _answers(X, positive, weight, method, setting, rng):
 def _bootstrap_interval(scores, weights, rng):
     """The hull of the 95% intervals of three methods, whose errors differ in sign where the classes overlap."""
     drawn = [(redraw(weights[0], rng), redraw(weights[1], rng)) for _ in range(N_BOOTSTRAP)]
+    # The mixture takes all draws at once, the others one by one.
     p_counts, u_counts = map(np.array, zip(*drawn))
     draws = [
         [bbe(*scores, *counts) for counts in drawn],

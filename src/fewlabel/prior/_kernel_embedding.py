@@ -23,6 +23,7 @@ def km2(P, U, p_weight, u_weight, rng):
     n_p = len(p_rows)
     n_u = len(u_rows)
     X = np.vstack([dense(U[u_rows]), dense(P[p_rows])])
+    # One width of the kernel serves all columns only if they have the same scale.
     deviation = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     images = _images(_best_kernel(X, n_u))
@@ -32,6 +33,7 @@ def km2(P, U, p_weight, u_weight, rng):
     def distance(extent):
         return distance_to_hull(images, extent * u_mean + (1 - extent) * p_mean)
 
+    # The distance grows by chance as well: slopes below its standard error count as flat (KM2's threshold).
     least_slope = 1.0 / math.sqrt(min(n_p, n_u))
     low = 1.0
     high = _WIDEST
@@ -69,6 +71,7 @@ def _mean_off_diagonal(K):
 def _images(K):
     """Points with these inner products, one per column, in as many dimensions as needed."""
     values, vectors = np.linalg.eigh(K)
+    # Smaller eigenvalues are rounding errors, and may be negative.
     positive = values > 1e-10 * values[-1]
     return np.sqrt(values[positive])[:, None] * vectors[:, positive].T
 

@@ -35,6 +35,7 @@ def mean_and_variance(rows):
     """Return mean and variance of each column."""
     if not sp.issparse(rows):
         return rows.mean(axis=0), rows.var(axis=0)
+    # A sparse matrix has no variance of its own; its zeros count.
     mean = np.asarray(rows.mean(axis=0)).ravel()
     mean_square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
     return mean, mean_square - mean**2

@@ -26,13 +26,15 @@ def bbe(p, u, p_count=None, u_count=None):
     order = np.argsort(-pooled, kind="stable")
     of_p = np.pad(p_count, (0, len(u)))[order]
     of_u = np.pad(u_count, (len(p), 0))[order]
-    last = np.append(np.diff(pooled[order]) < 0, True)  # a threshold includes all rows of equal score
+    # A threshold includes all rows of equal score.
+    last = np.append(np.diff(pooled[order]) < 0, True)
     q_p = np.cumsum(of_p)[last] / of_p.sum()
     q_u = np.cumsum(of_u)[last] / of_u.sum()
     q_u = q_u[q_p > 0]
     q_p = q_p[q_p > 0]
     log_chance = math.log(4 / _BBE_DELTA)
     bar = math.sqrt(log_chance / (2 * len(u))) + math.sqrt(log_chance / (2 * len(p)))
+    # The error bar keeps the threshold away from the top, where few rows make the ratio small by chance.
     k = np.argmin((q_u + (1 + _BBE_GAMMA) * bar) / q_p)
     return float(min(1.0, q_u[k] / q_p[k]))
 
@@ -95,6 +97,7 @@ def density(x, count, at, factor):
     width = factor * max(deviation, 1e-6)
     low = min(x.min(), at.min()) - 3 * width
     high = max(x.max(), at.max()) + 3 * width
+    # Four cells of the grid per bandwidth.
     n = int(np.clip(4 * (high - low) / width, 512, 8192))
     counts, edges = np.histogram(x, bins=n, range=(low, high), weights=count)
     step = edges[1] - edges[0]
@@ -129,11 +132,13 @@ def gaussian_mixture(p, u, p_counts, u_counts):
     share = np.array([np.histogram(z, edges, weights=count)[0] for count in u_counts])
     share /= u_counts.sum(axis=1, keepdims=True)
     z = 0.5 * (edges[1:] + edges[:-1])
+    # Negatives start at the lower quartile: most unlabeled rows below the middle are negative.
     mean_n = z[np.argmax(np.cumsum(share, axis=1) >= 0.25, axis=1)]
     variance_n = variance_p.copy()
     like_p = _normal(z, mean_p, variance_p)
     result = np.full(len(share), 0.5)
-    active = np.arange(len(share))  # draws that have not converged
+    # Draws that have converged leave the loop.
+    active = np.arange(len(share))
     for _ in range(200):
         prior = result[active][:, None]
         like_n = _normal(z, mean_n[active], variance_n[active])
@@ -163,6 +168,7 @@ def elkan_noto(p, p_count, n_p, n_u, setting):
     if setting == "case-control":
         c = float(np.average(p, weights=p_count))
         return min(1.0, (1 - c) / c)
-    labeled = p * n_p / (p * n_p + (1 - p) * n_u)  # from balanced scores to the probability of a label
+    # From balanced scores to the probability of a label.
+    labeled = p * n_p / (p * n_p + (1 - p) * n_u)
     n_positive = n_p / float(np.average(labeled, weights=p_count))
     return float(np.clip((n_positive - n_p) / n_u, 0.0, 1.0))

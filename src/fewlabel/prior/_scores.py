@@ -37,12 +37,14 @@ def out_of_fold_scores(P, U, rng, weights=None):
     n_p = P.shape[0]
     n_u = U.shape[0]
     n_folds = min(5, n_p, n_u)
+    # With one row of a group there is none left to learn from.
     if n_folds < 2:
         return None
     X = sp.vstack([P, U], format="csr") if sp.issparse(P) else np.vstack([P, U])
     s = np.repeat([1.0, 0.0], [n_p, n_u])
     groups = [np.ones(n_p), np.ones(n_u)] if weights is None else weights
     weight = np.concatenate([group / group.sum() for group in groups])
+    # Both models get the same folds, so that their losses can be compared row by row.
     seed = rng.randint(np.iinfo(np.int32).max)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, s))
     best = None
@@ -65,7 +67,8 @@ def _cross_fit(model, X, s, weight, folds, rival):
     losses = np.full(len(s), np.inf)
     tested = np.empty(0, dtype=np.intp)
     weight_name = f"{model.steps[-1][0]}__sample_weight"
-    with one_thread():  # the fits are small, and sums must not depend on the number of threads
+    # The fits are small, and sums must not depend on the number of threads.
+    with one_thread():
         for train, test in folds:
             model.fit(X[train], s[train], **{weight_name: _balanced(weight[train], s[train])})
             p[test] = np.clip(model.predict_proba(X[test])[:, 1], 1e-6, 1 - 1e-6)

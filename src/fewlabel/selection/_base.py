@@ -2,7 +2,7 @@
 
 import numbers
 import warnings
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from fewlabel.warning_filters import caller_level
 
 _N_SHUFFLES = 19  # a test at 5%: the labels themselves are the best of 20
 _TEST_ROWS = 300
+NominalFeatures = ArrayLike | Literal["auto"]
 COUNT = [Interval(numbers.Integral, 1, None, closed="left")]
 COUNT_OR_PART = [*COUNT, Interval(RealNotInt, 0, 1, closed="right"), None]
 
@@ -113,6 +114,7 @@ class TableSelector(SelectorMixin, BaseEstimator):
             raise ValueError(
                 "X holds identifiers only, no column to select: add columns that several rows share values of"
             )
+        # Scaling and discretization see the rows that are used, not those that are left out.
         rows = slice(None) if self._uses_unlabeled else labels.codes >= 0
         columns = columns.take(rows, considered)
         codes = labels.codes[rows]
@@ -138,7 +140,8 @@ class TableSelector(SelectorMixin, BaseEstimator):
 
     def _beats_chance(self, columns, y):
         """Whether no shuffling of the labels, of 19, gives as good a statistic."""
-        rng = np.random.RandomState(0)  # the test is the same whatever else is drawn
+        # The test is the same whatever else is drawn.
+        rng = np.random.RandomState(0)
         # Rows are drawn from an order of their values, so that their order in the table does not matter.
         hashes = pd.util.hash_pandas_object(pd.DataFrame(columns.values), index=False)
         rows = np.lexsort((y, hashes))[rng.permutation(len(y))[:_TEST_ROWS]]
@@ -197,6 +200,7 @@ def draw_sample(columns, y, n_classes, max_samples, random_state):
     n_drawn = count(max_samples, len(y))
     if n_drawn < len(y):
         drawn = check_random_state(random_state).choice(len(y), n_drawn, replace=False)
+    # The kernels take the rows of a class as one range.
     order = np.argsort(y, kind="stable")
     starts = np.searchsorted(y[order], np.arange(n_classes + 1)).astype(np.int64)
     queries = np.flatnonzero(np.isin(order, drawn))

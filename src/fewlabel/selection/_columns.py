@@ -61,6 +61,7 @@ def _is_time(column):
 
 def _codes(column):
     codes = pd.factorize(column)[0].astype(np.float64)
+    # pandas codes a missing value as -1.
     codes[codes < 0] = np.nan
     return codes
 
@@ -82,6 +83,7 @@ def identifiers(columns):
         if present.size < _LEAST_ROWS or n_distinct < _UNIQUE * present.size:
             continue
         is_whole = (present == np.round(present)).all()
+        # Whole numbers without gaps or repetitions count the rows.
         counts_rows = n_distinct == present.size and is_whole and np.ptp(present) < present.size
         refused[j] = columns.nominal[j] or counts_rows
     return refused

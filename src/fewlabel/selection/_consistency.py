@@ -4,12 +4,11 @@ import numbers
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.kernels.subsets import count_inconsistent, split_groups
-from fewlabel.selection._base import COUNT, TableSelector, choice_of_path
+from fewlabel.selection._base import COUNT, NominalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize
 from fewlabel.selection._search import WEKA_TOLERANCE, best_first
 from fewlabel.types import Seed
@@ -96,7 +95,7 @@ class ConsistencySubsetSelector(TableSelector):
         max_stale: int = 5,
         max_tries: int = 10_000,
         max_rate: float | None = None,
-        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        nominal_features: NominalFeatures = "auto",
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
@@ -128,6 +127,7 @@ class ConsistencySubsetSelector(TableSelector):
     def _las_vegas(self, rates):
         random = check_random_state(self.random_state)
         best = tuple(range(rates.n_columns))
+        # No subset is more consistent than all columns together.
         of_all = rates.of(best)
         allowed = of_all if self.max_rate is None else self.max_rate
         if of_all > allowed + _ROUNDING:
@@ -140,7 +140,8 @@ class ConsistencySubsetSelector(TableSelector):
                 self._report(f"{tried} of {self.max_tries} subsets tried, {len(best)} columns")
             if len(best) == 1:
                 break
-            size = random.randint(1, len(best))  # only a smaller subset can be an improvement
+            # Only a smaller subset can be an improvement.
+            size = random.randint(1, len(best))
             subset = tuple(np.sort(random.choice(rates.n_columns, size, replace=False)).tolist())
             rate = rates.of(subset)
             if rate <= allowed + _ROUNDING:
@@ -175,7 +176,8 @@ class Inconsistency:
 
     def of(self, subset):
         """Return the rate of a subset."""
-        one_code = np.zeros(len(self._y), dtype=np.int64)  # splits no group
+        # One code for all rows splits no group.
+        one_code = np.zeros(len(self._y), dtype=np.int64)
         return self._rate(self._groups(subset), one_code, 1)
 
     def of_children(self, subset):

@@ -3,10 +3,9 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fewlabel.base import StrOptions
-from fewlabel.selection._base import COUNT, TableSelector, choice_of_path
+from fewlabel.selection._base import COUNT, NominalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize, entropy
 from fewlabel.selection._search import WEKA_TOLERANCE, best_first, ranked
 
@@ -91,7 +90,7 @@ class CorrelationSubsetSelector(TableSelector):
         max_stale: int = 5,
         locally_predictive: bool = True,
         rules: Literal["plain", "weka"] = "plain",
-        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        nominal_features: NominalFeatures = "auto",
         verbose: int = 0,
     ) -> None:
         self.max_stale = max_stale
@@ -151,6 +150,7 @@ class Merits:
             gaps = self._has_gaps
             column_has_gaps = gaps is not None and gaps[column]
             correlations = symmetric_uncertainty(self._codes, self._codes[column], gaps, column_has_gaps)
+            # Weka takes two columns without any correlation for fully correlated.
             if gaps is not None:
                 correlations[correlations == 0] = 1.0
             self._between[column] = correlations
@@ -160,7 +160,8 @@ class Merits:
         """Return the merit of the subset with each column added to it; NaN for the columns in it."""
         chosen = list(subset)
         pairs = np.array([self.between(i) for i in chosen]).reshape(len(chosen), len(self.with_class))
-        inner = pairs[:, chosen].sum() - np.trace(pairs[:, chosen])  # each pair twice
+        # The sum holds each pair twice.
+        inner = pairs[:, chosen].sum() - np.trace(pairs[:, chosen])
         with_class = self.with_class[chosen].sum() + self.with_class
         merits = with_class / np.sqrt(len(chosen) + 1 + inner + 2 * pairs.sum(axis=0))
         merits[chosen] = np.nan
@@ -185,7 +186,8 @@ def symmetric_uncertainty(codes, other, has_gaps=None, other_has_gaps=False):
         if total > 0:
             shared = total - entropy(counts.ravel())
             result[j] = np.clip(2 * shared / total, 0.0, 1.0)
-    result[result < 1e-12] = 0.0  # rounding
+    # What rounding leaves of 0.
+    result[result < 1e-12] = 0.0
     return result
 
 
@@ -206,6 +208,7 @@ def distribute_gaps(counts, n_row, n_column):
     """
     rows = counts[n_row:].sum(axis=1)
     columns = counts[:, n_column:].sum(axis=0)
+    # A column of gaps only: they stay a value of their own.
     if rows.sum() == 0 or columns.sum() == 0:
         return counts
     present = counts[n_row:, n_column:]

@@ -44,7 +44,8 @@ def mdl_cuts(values, y, n_classes):
     distinct, place = np.unique(values[present], return_inverse=True)
     counts = np.zeros((len(distinct) + 1, n_classes))
     np.add.at(counts, (place + 1, y[present]), 1)
-    below = counts.cumsum(axis=0)  # rows of each class below each distinct value
+    # Rows of each class below each distinct value.
+    below = counts.cumsum(axis=0)
     ranges = [(0, len(distinct))]
     cuts = []
     while ranges:
@@ -68,10 +69,12 @@ def _accepted_cut(below, low, high):
     h_left = entropy(left)
     h_right = entropy(right)
     split = (left.sum(axis=1) * h_left + right.sum(axis=1) * h_right) / n
-    best = int(np.argmin(np.round(split, 12)))  # rounding must not choose between equal cuts
+    # Rounding must not choose between equal cuts.
+    best = int(np.argmin(np.round(split, 12)))
     k = np.count_nonzero(total)
     k_left = np.count_nonzero(left[best])
     k_right = np.count_nonzero(right[best])
+    # Bits that describe the classes of the two parts, less those of the undivided range.
     code = np.log2(3.0**k - 2) - (k * h - k_left * h_left[best] - k_right * h_right[best])
     gain = h - split[best]
     return low + 1 + best if gain > (np.log2(high - low - 1) + code) / n else None
@@ -96,6 +99,7 @@ def discretize(columns, y, n_classes):
         parts = values
         if not columns.nominal[j]:
             parts = np.searchsorted(mdl_cuts(values, y, n_classes), values, side="right")
+        # Missing values get the lowest code, which `Merits` relies on.
         parts = np.where(np.isnan(values), -1, parts)
         codes[j] = np.unique(parts, return_inverse=True)[1]
     return codes

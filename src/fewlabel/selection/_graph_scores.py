@@ -4,12 +4,11 @@ import numbers
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.neighbors import RowSearch
-from fewlabel.selection._base import COUNT, COUNT_OR_PART, TableSelector, choice_of_scores
+from fewlabel.selection._base import COUNT, COUNT_OR_PART, NominalFeatures, TableSelector, choice_of_scores
 from fewlabel.selection._columns import coordinates
 
 _LEAST = 1e-12  # a denominator below it, of a constant column, counts as none
@@ -113,7 +112,7 @@ class GraphScoreSelector(TableSelector):
         n_features_to_select: float = 0.5,
         n_neighbors: int = 5,
         label_weight: float = 100.0,
-        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        nominal_features: NominalFeatures = "auto",
         verbose: int = 0,
     ) -> None:
         self.criterion = criterion
@@ -125,7 +124,8 @@ class GraphScoreSelector(TableSelector):
 
     def _choose(self, columns, y, n_classes):
         values, owner = coordinates(columns)
-        worst = 0.0  # score of a constant column
+        # The worst score: that of a constant column.
+        worst = 0.0
         if self.criterion == "lsdf":
             above, within = _class_pairs(values, y)
             below = self.label_weight * within + self._unlabeled_neighbors(values, y)
@@ -154,7 +154,8 @@ class GraphScoreSelector(TableSelector):
         rows, others = self._graph(values).tocoo().coords
         unlabeled = (y[rows] < 0) | (y[others] < 0)
         differences = values[rows[unlabeled]] - values[others[unlabeled]]
-        return (differences**2).sum(axis=0) / 2  # each edge is there twice
+        # The graph holds each edge twice.
+        return (differences**2).sum(axis=0) / 2
 
     def _laplacian(self, values):
         edges = self._graph(values)

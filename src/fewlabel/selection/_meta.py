@@ -2,11 +2,10 @@
 
 import numbers
 import warnings
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -14,7 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
 
 from fewlabel.base import HasMethods, Interval, set_random_states
-from fewlabel.selection._base import TableSelector, choice_of_path, choice_of_scores
+from fewlabel.selection._base import NominalFeatures, TableSelector, choice_of_path, choice_of_scores
 from fewlabel.selection._columns import coordinates
 from fewlabel.selection._correlation import CorrelationSubsetSelector
 from fewlabel.types import Seed
@@ -42,7 +41,8 @@ class MetaSelector(TableSelector):
         if "nominal_features" in selector.get_params():
             selector.set_params(nominal_features=columns.nominal)
         with keep_filters():
-            warnings.simplefilter("ignore")  # what concerns the whole table is said by this selector
+            # What concerns the whole table is said by this selector.
+            warnings.simplefilter("ignore")
             return selector.fit(pd.DataFrame(columns.values), codes)
 
 
@@ -111,7 +111,7 @@ class PseudoLabelSelector(MetaSelector):
         selector: Any = None,
         teacher: Any = None,
         *,
-        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        nominal_features: NominalFeatures = "auto",
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
@@ -139,6 +139,7 @@ class PseudoLabelSelector(MetaSelector):
         if teacher is None:
             teacher = ExtraTreesClassifier(_N_TREES)
             n_components = min(_N_COMPONENTS, *values.shape)
+            # The components show the teacher directions that the unlabeled rows vary in.
             components = PCA(n_components, svd_solver="full").fit_transform(values - values.mean(axis=0))
             values = np.hstack([values, components])
         teacher = clone(teacher)
@@ -224,7 +225,7 @@ class StabilitySelector(MetaSelector):
         n_draws: int = 50,
         threshold: float = 0.5,
         confidence: float = 0.95,
-        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        nominal_features: NominalFeatures = "auto",
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:

@@ -1,14 +1,12 @@
 """ReliefF: one weight per column, by the neighbors of rows in all columns."""
 
 import numbers
-from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval
 from fewlabel.kernels.subsets import relief_weights
-from fewlabel.selection._base import COUNT, COUNT_OR_PART, TableSelector, choice_of_scores, draw_sample
+from fewlabel.selection._base import COUNT, COUNT_OR_PART, NominalFeatures, TableSelector, choice_of_scores, draw_sample
 from fewlabel.threads import map_in_threads
 from fewlabel.types import Seed
 
@@ -115,7 +113,7 @@ class ReliefFSelector(TableSelector):
         guard: bool = True,
         n_neighbors: int = 10,
         max_samples: float | None = 1000,
-        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        nominal_features: NominalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -132,10 +130,12 @@ class ReliefFSelector(TableSelector):
 
     def _choose(self, columns, y, n_classes):
         sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)
-        n_values = np.zeros(len(columns.nominal), dtype=np.int64)  # 0 marks a numeric column
+        # 0 marks a numeric column.
+        n_values = np.zeros(len(columns.nominal), dtype=np.int64)
         for j in np.flatnonzero(columns.nominal):
             present = sample.values[~np.isnan(sample.values[:, j]), j]
             n_values[j] = max(1, len(np.unique(present)))
+        # The kernel allocates as many places.
         n_neighbors = min(self.n_neighbors, len(y))
 
         def weights(block):

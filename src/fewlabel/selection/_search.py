@@ -54,6 +54,7 @@ def best_first(score_children, *, empty_score, max_stale, tol, max_columns, repo
         parent = waiting.pop(0)
         expanded.add(frozenset(parent.columns))
         stale += 1
+        # A full subset has no children, but counts as an expansion without improvement.
         if len(parent.columns) == max_columns:
             continue
         scores = score_children(parent.columns)

@@ -5,11 +5,18 @@ import time
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.kernels.subsets import add_column, column_scores, subset_scores
-from fewlabel.selection._base import COUNT, COUNT_OR_PART, TableSelector, choice_of_path, count, draw_sample
+from fewlabel.selection._base import (
+    COUNT,
+    COUNT_OR_PART,
+    NominalFeatures,
+    TableSelector,
+    choice_of_path,
+    count,
+    draw_sample,
+)
 from fewlabel.selection._search import TIE, Subset, best_first, ranked
 from fewlabel.threads import map_in_threads
 from fewlabel.types import Seed
@@ -151,7 +158,7 @@ class SubsetReliefSelector(TableSelector):
         guard: bool = True,
         max_stale: int = 5,
         tol: float = 0.0,
-        nominal_features: ArrayLike | Literal["auto"] = "auto",
+        nominal_features: NominalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -227,7 +234,8 @@ class SubsetScores:
         self._n_jobs = n_jobs
         self._blocks = sample.blocks(_BLOCK)
         self._squared = [np.zeros((len(block), len(sample.values))) for block in self._blocks]
-        self._present = ()  # the subset whose squared distances are kept
+        # The subset whose squared distances are kept.
+        self._present = ()
 
     def of_children(self, subset):
         """Return the score of the subset with each column added to it; NaN for the columns in it."""
@@ -249,6 +257,7 @@ class SubsetScores:
 
     def _score_candidates(self, subset, candidates):
         n_present = len(self._present)
+        # Squared distances are sums over columns: a longer subset only adds its new ones.
         extends = subset[:n_present] == self._present
         added = subset[n_present:] if extends else subset
 

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -12,7 +12,7 @@ from fewlabel.columns import choose_views
 from fewlabel.types import Seed
 from fewlabel.wrappers._learner import posteriors, take
 from fewlabel.wrappers._loop import Run, most_confident
-from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
+from fewlabel.wrappers._self_labeling import SelfLabelingClassifier, Stop
 
 _LEAST = np.exp(-700.0)  # probability
 
@@ -32,6 +32,7 @@ class CoTrainingRun(Run):
         self._models = None
 
     def turn(self, iteration):
+        # Every row has been labeled.
         if len(self._pool) == 0:
             return 0
         models = self.models()
@@ -169,7 +170,7 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         *,
         k_best: int = 4,
         pool_size: int = 75,
-        stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
+        stop: Stop = "out-of-fold",
         max_iter: int | None = 30,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -184,7 +185,8 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         self.random_state = random_state
 
     def _self_label(self, X, codes):
-        self.views_ = None  # drawn by the first run, and reused by those of the guard
+        # Drawn by the first run, and reused by those of the guard.
+        self.views_ = None
         return super()._self_label(X, codes)
 
     def _start(self, learner, codes, free, rng):

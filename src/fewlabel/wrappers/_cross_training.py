@@ -12,7 +12,7 @@ from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
 from fewlabel.wrappers._learner import posteriors, take, votes
 from fewlabel.wrappers._loop import Run, deal, most_confident
-from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
+from fewlabel.wrappers._self_labeling import SelfLabelingClassifier, Stop
 
 
 class CrossTrainingRun(Run):
@@ -183,7 +183,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         k_best: int = 10,
         *,
         learn_from: Literal["others", "own"] = "others",
-        stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
+        stop: Stop = "out-of-fold",
         max_iter: int | None = 10,
         balance: bool = False,
         threshold: float | None = None,

@@ -67,6 +67,7 @@ def align(values, own, classes):
     """Expand columns of the classes `own` to all `classes`; a class that the model has not seen gets 0."""
     if len(own) == len(classes):
         return values
+    # A part of the labeled rows may lack a class.
     aligned = np.zeros((len(values), len(classes)))
     aligned[:, np.searchsorted(classes, own)] = values
     return aligned

@@ -80,6 +80,7 @@ def deal(codes, rows, n_parts, rng):
     """Assign rows to parts at random, stratified: sizes differ by at most 1, in total and within each class."""
     parts = np.full(len(codes), -1)
     shuffled = rows[rng.permutation(len(rows))]
+    # Dealt out class by class, like cards: no part gets two rows more of a class than another.
     shuffled = shuffled[np.argsort(codes[shuffled], kind="stable")]
     parts[shuffled] = np.arange(len(rows)) % n_parts
     return parts

@@ -1,6 +1,7 @@
 """Base of the self-labeling classifiers: validate -> read labels -> loop -> final classifiers."""
 
 import numbers
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from fewlabel.types import MatrixLike
 from fewlabel.wrappers._learner import Learner, take
 from fewlabel.wrappers._loop import deal, self_label
 
+Stop = Literal["out-of-fold", "exhausted"]
 _N_TREES = 50  # of the default base classifier
 
 
@@ -42,12 +44,13 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
             HasMethods(["fit", "predict", "decision_function"]),
             None,
         ],
-        "stop": [StrOptions({"out-of-fold", "exhausted"})],
+        "stop": [StrOptions(set(get_args(Stop)))],
         "max_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
     }
-    _n_folds = 3  # of the labeled rows, for the guard
+    # Folds of the labeled rows, for the guard.
+    _n_folds = 3
 
     def _fit(self, X, codes, weight):
         order = _order_of_rows(X, codes)
@@ -72,6 +75,7 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
     def _watchers(self, learner, codes, rng):
         """Runs that do not see the labels of one fold, one per fold."""
         folds = deal(codes, np.flatnonzero(codes >= 0), self._n_folds, rng)
+        # Each watcher draws by itself, so that threads do not share a generator.
         seeds = rng.randint(np.iinfo(np.int32).max, size=self._n_folds)
         watchers = []
         for fold, seed in enumerate(seeds):

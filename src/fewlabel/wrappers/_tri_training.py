@@ -1,14 +1,14 @@
 """Tri-training: two classifiers that agree on a row label it for the third."""
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fewlabel.types import Seed
 from fewlabel.wrappers._learner import take, votes
 from fewlabel.wrappers._loop import Run
-from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
+from fewlabel.wrappers._self_labeling import SelfLabelingClassifier, Stop
 
 
 class TriTrainingRun(Run):
@@ -81,6 +81,7 @@ class TriTrainingRun(Run):
         if self._sizes[i] == 0:
             self._sizes[i] = math.floor(error / (last_error - error) + 1)
         last_size = self._sizes[i]
+        # The paper updates a classifier only with more rows than the last time.
         if last_size >= len(rows):
             return None
         if error * len(rows) < last_error * last_size:
@@ -167,7 +168,7 @@ class TriTrainingClassifier(SelfLabelingClassifier):
         self,
         estimator: Any = None,
         *,
-        stop: Literal["out-of-fold", "exhausted"] = "out-of-fold",
+        stop: Stop = "out-of-fold",
         max_iter: int | None = 30,
         n_jobs: int | None = None,
         random_state: Seed = None,
