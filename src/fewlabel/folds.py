@@ -243,10 +243,12 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         return None
     table = X[np.ix_(rows, varies)] / spread[varies]
     # Gaps match gaps only: they get a number that no value is near.
-    table = np.where(np.isnan(table), np.nanmax(np.abs(table), initial=0.0) + 10.0, table)
+    beyond = np.nanmax(np.abs(table), initial=0.0) + 10.0
+    table = np.where(np.isnan(table), beyond, table)
     distinct, place = np.unique(table, axis=0, return_inverse=True)
     pairs = _near_pairs(distinct)
-    group = _components(pairs[:, 0], pairs[:, 1], len(distinct))[place.ravel()]
+    group_of_distinct = _components(pairs[:, 0], pairs[:, 1], len(distinct))
+    group = group_of_distinct[place.ravel()]
     sizes = np.bincount(group)
     # Rows may agree by chance: only those with a copy are looked at closer.
     twins = np.flatnonzero(sizes[group] > 1)
@@ -260,7 +262,9 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         value = X[rows[twins], k]
         ordered = np.sort(X[:, k])
         near = _NEAR * spread[k]
-        n_same = np.searchsorted(ordered, value + near, "right") - np.searchsorted(ordered, value - near, "left")
+        first = np.searchsorted(ordered, value - near, "left")
+        last = np.searchsorted(ordered, value + near, "right")
+        n_same = last - first
         missing = np.isnan(value)
         n_rare += ~missing & (n_same <= few)
         n_others = np.where(missing, np.isnan(ordered).sum(), n_same) - n_copies

@@ -271,7 +271,8 @@ def _hide(y, hidden, numeric):
     """A copy of `y` with the usual marker of its container in the hidden rows."""
     library = type(y).__module__.partition(".")[0]
     if library in ("pandas", "polars", "pyarrow") and hasattr(y, "columns"):
-        y = y.iloc[:, 0] if library == "pandas" else y.to_series() if library == "polars" else y.column(0)
+        # A table of one column.
+        y = y.iloc[:, 0] if library == "pandas" else y[y.columns[0]] if library == "polars" else y.column(0)
     if library == "pandas":
         return _hide_in_pandas(y, hidden, numeric)
     if library == "polars":

@@ -158,10 +158,12 @@ class Cells:
         sizes = np.bincount(cell, minlength=self._centers.shape[1])
         self._starts = np.append(0, np.cumsum(sizes))
         self._rows = single[self._order]
-        self._blocks = np.concatenate([self._rows[a:b].T.ravel() for a, b in pairwise(self._starts)])
+        blocks = [self._rows[a:b].T.ravel() for a, b in pairwise(self._starts)]
+        self._blocks = np.concatenate(blocks)
         k = min(n_neighbors, max(1, n_rows - 1))
         # As many cells are visited as hold enough of the true neighbors of a sample.
-        ranks = np.sort([self._ranks(i, k) for i in rng.permutation(n_rows)[:_SAMPLE]], axis=None)
+        sample = rng.permutation(n_rows)[:_SAMPLE]
+        ranks = np.sort([self._ranks(i, k) for i in sample], axis=None)
         self._n_visits = ranks[math.ceil(_RECALL * len(ranks)) - 1] + 1
         self.recall = float(np.mean(ranks < self._n_visits))
 
@@ -199,8 +201,9 @@ class Cells:
 
     def _learn_centers(self, rows, rng):
         """A few steps of k-means on a part of the rows; the centers as columns."""
-        n_cells = max(1, min(int(2 * np.sqrt(len(rows))), len(rows) // _SMALLEST_CELL))
-        part = rows[rng.permutation(len(rows))[: _PER_CELL * n_cells]]
+        n_rows = len(rows)
+        n_cells = max(1, min(int(2 * np.sqrt(n_rows)), n_rows // _SMALLEST_CELL))
+        part = rows[rng.permutation(n_rows)[: _PER_CELL * n_cells]]
         self._centers = np.ascontiguousarray(part[:n_cells].T)
         for _ in range(_N_STEPS):
             cell = self._nearest_center(part)

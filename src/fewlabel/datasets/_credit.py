@@ -105,10 +105,12 @@ def make_multiview_credit(
     blocks = []
     for weights in loadings:
         # Shares of the variance of 1: `overlap` is common to all views.
-        a = np.sqrt(overlap) * common + np.sqrt(1 - overlap) * rng.normal(size=n_samples) + separation * true
+        own = rng.normal(size=n_samples)
+        a = np.sqrt(overlap) * common + np.sqrt(1 - overlap) * own + separation * true
         b = 0.5 * (a**2 - 1) + rng.normal(scale=0.3, size=n_samples)
         factors = np.column_stack([a, b, rng.normal(size=n_samples)])
-        blocks.append(factors @ weights + noise * rng.normal(size=(n_samples, weights.shape[1])))
+        columns = factors @ weights
+        blocks.append(columns + noise * rng.normal(size=columns.shape))
     blocks.append(rng.normal(size=(n_samples, n_nuisance)))
     X = np.hstack(blocks)[:, order]
     X[rng.uniform(size=X.shape) < missing] = np.nan

@@ -119,7 +119,8 @@ def make_three_circles(
     sizes = n_samples // n_circles + (np.arange(n_circles) < n_samples % n_circles)
     true = np.repeat(np.arange(n_circles), sizes)
     angle = np.concatenate([np.linspace(0, 2 * np.pi, size, endpoint=False) for size in sizes])
-    X = np.asarray(radii, dtype=float)[true, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    radius = np.asarray(radii, dtype=float)[true]
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     X += rng.normal(scale=noise, size=X.shape)
     order = rng.permutation(n_samples)
     return _with_labels(X[order], true[order], labeled, return_true, rng)

@@ -92,7 +92,8 @@ def make_pu(
         pool = np.arange(n_samples, len(true))
     X = rng.normal(size=(len(true), n_features))
     cluster = rng.choice([-1.0, 1.0], size=len(true))
-    X[:, :n_informative] += np.outer(true, apart) + cluster[:, None] * spread[true]
+    centers = np.outer(true, apart) + cluster[:, None] * spread[true]
+    X[:, :n_informative] += centers
     # With a separation of 0 no positive is easier than another.
     direction = apart / max(np.linalg.norm(apart), 1e-300)
     ease = X[pool, :n_informative] @ direction

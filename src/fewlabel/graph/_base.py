@@ -61,7 +61,8 @@ class GraphClassifier(LabeledClassifier):
         mass = np.bincount(vertex, weight)
         labeled = codes >= 0
         votes = np.zeros((len(mass), len(self.classes_)))
-        np.add.at(votes, (vertex[labeled], codes[labeled]), 1.0 if weight is None else weight[labeled])
+        label_weight = 1.0 if weight is None else weight[labeled]
+        np.add.at(votes, (vertex[labeled], codes[labeled]), label_weight)
         # The vertices with a label, and their class: that of most of the labeled rows.
         self._sources = np.flatnonzero(votes.any(axis=1))
         self._source_codes = votes[self._sources].argmax(axis=1)

@@ -260,8 +260,11 @@ def _delta(lengths, delta):
 def _one_step(neighbors, lengths, directed, delta, votes):
     """Paths of lowest cost: to any labeled vertex, which determines the class, and to those of each class."""
     exponential = not np.isnan(delta)
-    graph = paths.adjacency(neighbors, lengths / delta if exponential else lengths, directed)
-    cost, origin, successor, _, _ = paths.shortest_paths(*graph, np.flatnonzero(votes.any(axis=1)), exponential)
+    if exponential:
+        lengths = lengths / delta
+    graph = paths.adjacency(neighbors, lengths, directed)
+    labeled = np.flatnonzero(votes.any(axis=1))
+    cost, origin, successor, _, _ = paths.shortest_paths(*graph, labeled, exponential)
     class_costs = np.empty(votes.shape)
     for code in range(votes.shape[1]):
         of_class = np.flatnonzero(votes[:, code])

@@ -47,7 +47,10 @@ def learn_space(X, metric, scale, nominal):
     numeric = np.setdiff1d(np.arange(n_columns), nominal)
     gaps = numeric[missing[numeric]]
     # Two rows drawn at random are then as far apart, on the mean square, as a row with the value and one without it.
-    gap = np.array([np.std(values[j] / divisor[j]) if values[j].size else 0.0 for j in gaps])
+    gap = np.zeros(len(gaps))
+    for k, j in enumerate(gaps):
+        if values[j].size:
+            gap[k] = np.std(values[j] / divisor[j])
     return {
         "shift": shift,
         "divisor": divisor,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from fewlabel.checks import is_number
 from fewlabel.exceptions import LabelError
 from fewlabel.files import MISSING
 from fewlabel.labels._column import as_series, plain_values, show
@@ -65,7 +66,9 @@ class LabelColumn(NamedTuple):
         >>> read_column(["good", "good", "bad", None]).describe()
         "labels: 'bad' (1 row), 'good' (2 rows); unlabeled: 1 row (empty cell); positive: 'bad', the rarer class"
         """
-        classes = [f"{short(repr(name))} ({_rows(n)})" for name, n in list(self.counts.items())[:_MOST]]
+        classes = []
+        for name, n in list(self.counts.items())[:_MOST]:
+            classes.append(f"{short(repr(name))} ({_rows(n)})")
         if len(self.counts) > _MOST:
             classes.append(f"{len(self.counts) - _MOST} more")
         parts = [f"labels: {', '.join(classes)}"]
@@ -152,9 +155,13 @@ def read_column(
     # Rules look at distinct values, so that a long column costs no more than a short one.
     value_of_cell, written = pd.factorize(cells)
     counts = _sums(value_of_cell, repeats[present], len(written))
-    values = [_Value(w, w.strip() if isinstance(w, str) else w, n) for w, n in zip(written.tolist(), counts)]
-
-    n_empty = int(repeats[~present].sum()) + sum(value.rows for value in values if value.label == "")
+    values = []
+    n_empty = int(repeats[~present].sum())
+    for cell, n in zip(written.tolist(), counts):
+        label = cell.strip() if isinstance(cell, str) else cell
+        values.append(_Value(cell, label, n))
+        if label == "":
+            n_empty += n
     marks = {EMPTY: n_empty} if n_empty else {}
     gate = _Gate(f"column {series.name!r}" if isinstance(series.name, str) else "y", wording, marks)
     classes = gate.without_marks([value for value in values if value.label != ""], unlabeled, text_file)
@@ -170,7 +177,8 @@ def read_column(
     labels = Labels(np.array(names, dtype=dtype), codes, hidden_categories(series))
     require_labels(labels)
     labeled = codes >= 0
-    counts = dict(zip(labels.classes.tolist(), _sums(codes[labeled], repeats[labeled], len(names))))
+    class_counts = _sums(codes[labeled], repeats[labeled], len(names))
+    counts = dict(zip(labels.classes.tolist(), class_counts))
     chosen, why = _choose_positive(counts, positive, negatives_unknown)
     if negatives_unknown:
         labels = _positives_only(labels, list(counts), chosen)
@@ -311,7 +319,10 @@ class _Gate:
         if not several:
             return values
         if merge is None:
-            listed = [" and ".join(f"{value.written!r} ({value.rows})" for value in group) for group in several[:3]]
+            listed = []
+            for group in several[:3]:
+                spellings = [f"{value.written!r} ({value.rows})" for value in group]
+                listed.append(" and ".join(spellings))
             raise LabelError(
                 f"{self.name} holds several spellings: {'; '.join(listed)}. If they are one class: "
                 f"{self.wording(merge_spellings=True)}; if each is a class: {self.wording(merge_spellings=False)}"
@@ -387,7 +398,7 @@ def _whole(texts):
 
 
 def _are_numbers(values):
-    return all(isinstance(value.label, (int, float)) and not isinstance(value.label, bool) for value in values)
+    return all(is_number(value.label) for value in values)
 
 
 def _listed(values):

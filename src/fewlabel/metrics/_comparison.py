@@ -102,7 +102,8 @@ def _friedman(ranks):
     """p-value; unlike SciPy's test it takes two methods."""
     n, k = ranks.shape
     # Ranks of different datasets are moved apart, so that equal numbers are ties within one dataset.
-    _, ties = np.unique(ranks + np.arange(n)[:, None] * 2 * k, return_counts=True)
+    apart = np.arange(n)[:, None] * 2 * k
+    _, ties = np.unique(ranks + apart, return_counts=True)
     spread = n * k * (k * k - 1) - (ties**3 - ties).sum()
     # All methods are tied on every dataset.
     if spread == 0:
@@ -115,7 +116,10 @@ def _friedman(ranks):
 def _wilcoxon_holm(scores):
     methods = list(scores.columns)
     pairs = list(itertools.combinations(methods, 2))
-    raw = [_wilcoxon((scores[a] - scores[b]).to_numpy(dtype=float)) for a, b in pairs]
+    raw = []
+    for a, b in pairs:
+        difference = scores[a] - scores[b]
+        raw.append(_wilcoxon(difference.to_numpy(dtype=float)))
     table = pd.DataFrame(np.eye(len(methods)), index=methods, columns=methods)
     corrected = 0.0
     for place, i in enumerate(np.argsort(raw, kind="stable")):

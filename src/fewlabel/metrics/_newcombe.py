@@ -27,4 +27,8 @@ def newcombe_low(auc, n_high, n_low, z):
     if auc == 1:
         # t = 1 solves the equation but is not the bound: divide its factor 1 - t out.
         return optimize.brentq(lambda t: (1 - t) - slope(t), 0, 1)
-    return optimize.brentq(lambda t: (auc - t) ** 2 - (1 - t) * slope(t), 0, auc)
+
+    def equation(t):
+        return (auc - t) ** 2 - (1 - t) * slope(t)
+
+    return optimize.brentq(equation, 0, auc)

@@ -159,7 +159,8 @@ def _welch(difference, variances, sizes, confidence):
     """Interval and p-value of a difference whose variance is the sum of two estimated ones."""
     variance = sum(variances)
     error = math.sqrt(variance)
-    freedom = variance**2 / sum(part**2 / (n - 1) for part, n in zip(variances, sizes))
+    squares = [part**2 / (n - 1) for part, n in zip(variances, sizes)]
+    freedom = variance**2 / sum(squares)
     half = float(-special.stdtrit(freedom, (1 - confidence) / 2)) * error
     pvalue = float(2 * special.stdtr(freedom, -abs(difference) / error))
     return difference - half, difference + half, pvalue

@@ -56,8 +56,12 @@ def largest_prior(X, positive, confidence=0.99):
         views += zip(P.T, U.T)
     # Two tails of two samples per view: the chances that any of these inequalities fails are added up.
     log_chance = math.log(4 * max(len(views), 1) / (1 - confidence))
-    bounds = [_bound(p, u, log_chance) for p, u in views if not (np.isnan(p).any() or np.isnan(u).any())]
-    return min(bounds, default=1.0)
+    bound = 1.0
+    for p, u in views:
+        has_gaps = np.isnan(p).any() or np.isnan(u).any()
+        if not has_gaps:
+            bound = min(bound, _bound(p, u, log_chance))
+    return bound
 
 
 def _bound(p, u, log_chance):

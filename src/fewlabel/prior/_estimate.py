@@ -152,7 +152,10 @@ def estimate_class_prior(
         positive = read_pu(y).positive[used]
         unlabeled = ~positive
         answers, (low, high) = _answers(X, positive, weight, method, setting, rng)
-        prior = float(np.mean([answers["bbe"], answers["dedpul"]])) if method == "auto" else answers[method]
+        if method == "auto":
+            prior = float(np.mean([answers["bbe"], answers["dedpul"]]))
+        else:
+            prior = answers[method]
     # The interval contains the estimates of all methods: they may differ more than the draws of one.
     lowest = min(answers.values())
     highest = max(answers.values())
@@ -239,7 +242,9 @@ def _answers(X, positive, weight, method, setting, rng):
     if "dedpul" in names:
         answers["dedpul"] = dedpul(*scores, *weights)
     if "en" in names:
-        answers["en"] = elkan_noto(scores[0], weights[0], weight[positive].sum(), weight[~positive].sum(), setting)
+        n_p = weight[positive].sum()
+        n_u = weight[~positive].sum()
+        answers["en"] = elkan_noto(scores[0], weights[0], n_p, n_u, setting)
     enough = min(len(p_rows), len(u_rows)) >= _N_KM2_ROWS and not has_missing(P, U)
     if method == "km2" or (method == "auto" and enough):
         answers["km2"] = km2(P, U, *weights, rng)
@@ -248,13 +253,18 @@ def _answers(X, positive, weight, method, setting, rng):
 
 def _bootstrap_interval(scores, weights, rng):
     """The hull of the 95% intervals of three methods, whose errors differ in sign where the classes overlap."""
-    drawn = [(redraw(weights[0], rng), redraw(weights[1], rng)) for _ in range(N_BOOTSTRAP)]
-    # The mixture takes all draws at once, the others one by one.
-    p_counts, u_counts = map(np.array, zip(*drawn))
-    draws = [
-        [bbe(*scores, *counts) for counts in drawn],
-        [dedpul(*scores, *counts) for counts in drawn],
-        gaussian_mixture(*scores, p_counts, u_counts),
-    ]
+    p_counts = []
+    u_counts = []
+    by_bbe = []
+    by_dedpul = []
+    for _ in range(N_BOOTSTRAP):
+        counts = [redraw(weight, rng) for weight in weights]
+        p_counts.append(counts[0])
+        u_counts.append(counts[1])
+        by_bbe.append(bbe(*scores, *counts))
+        by_dedpul.append(dedpul(*scores, *counts))
+    # The mixture takes all draws at once.
+    by_mixture = gaussian_mixture(*scores, np.array(p_counts), np.array(u_counts))
+    draws = [by_bbe, by_dedpul, by_mixture]
     low, high = np.quantile(draws, [0.025, 0.975], axis=1)
     return low.min(), high.max()

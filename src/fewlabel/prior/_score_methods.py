@@ -30,12 +30,15 @@ def bbe(p, u, p_count=None, u_count=None):
     last = np.append(np.diff(pooled[order]) < 0, True)
     q_p = np.cumsum(of_p)[last] / of_p.sum()
     q_u = np.cumsum(of_u)[last] / of_u.sum()
-    q_u = q_u[q_p > 0]
-    q_p = q_p[q_p > 0]
+    some = q_p > 0
+    q_p = q_p[some]
+    q_u = q_u[some]
     log_chance = math.log(4 / _BBE_DELTA)
-    bar = math.sqrt(log_chance / (2 * len(u))) + math.sqrt(log_chance / (2 * len(p)))
+    p_bar = math.sqrt(log_chance / (2 * len(p)))
+    u_bar = math.sqrt(log_chance / (2 * len(u)))
     # The error bar keeps the threshold away from the top, where few rows make the ratio small by chance.
-    k = np.argmin((q_u + (1 + _BBE_GAMMA) * bar) / q_p)
+    bar = (1 + _BBE_GAMMA) * (u_bar + p_bar)
+    k = np.argmin((q_u + bar) / q_p)
     return float(min(1.0, q_u[k] / q_p[k]))
 
 
@@ -59,14 +62,17 @@ def dedpul(p, u, p_count=None, u_count=None):
     # Smoothing can hide the fixed point; the gap then bends where it would have been.
     grid = np.arange(0.001, 1.0, 0.001)
     gaps = gap(grid)
-    bend = np.where(gaps[1:-1] < 0.05, np.diff(gaps, 2), -np.inf)
+    near_zero = gaps[1:-1] < 0.05
+    bend = np.where(near_zero, np.diff(gaps, 2), -np.inf)
     at_bend = float(grid[1 + np.argmax(bend)])
     return prior if prior > max(at_bend, 0.002) else at_bend
 
 
 def _density_ratio(p, u, p_count, u_count):
     """Smoothed density ratio at a sample of the unlabeled rows, and the share of each of them."""
-    middle = logit(0.5 * (np.average(p, weights=p_count) + np.average(u, weights=u_count)))
+    mean_p = np.average(p, weights=p_count)
+    mean_u = np.average(u, weights=u_count)
+    middle = logit(0.5 * (mean_p + mean_u))
     order = np.argsort(u, kind="stable")
     x = logit(u[order])
     count = np.ones(len(u)) if u_count is None else u_count[order]
@@ -102,7 +108,8 @@ def density(x, count, at, factor):
     counts, edges = np.histogram(x, bins=n, range=(low, high), weights=count)
     step = edges[1] - edges[0]
     smooth = ndimage.gaussian_filter1d(counts, width / step, mode="constant", truncate=6)
-    return np.interp(at, edges[:-1] + step / 2, smooth / (count.sum() * step))
+    centers = edges[:-1] + step / 2
+    return np.interp(at, centers, smooth / (count.sum() * step))
 
 
 def gaussian_mixture(p, u, p_counts, u_counts):

@@ -70,9 +70,12 @@ def _cross_fit(model, X, s, weight, folds, rival):
     # The fits are small, and sums must not depend on the number of threads.
     with one_thread():
         for train, test in folds:
-            model.fit(X[train], s[train], **{weight_name: _balanced(weight[train], s[train])})
-            p[test] = np.clip(model.predict_proba(X[test])[:, 1], 1e-6, 1 - 1e-6)
-            losses[test] = -weight[test] * np.where(s[test] > 0, np.log(p[test]), np.log1p(-p[test]))
+            balanced = _balanced(weight[train], s[train])
+            model.fit(X[train], s[train], **{weight_name: balanced})
+            probability = model.predict_proba(X[test])[:, 1]
+            p[test] = np.clip(probability, 1e-6, 1 - 1e-6)
+            likelihood = np.where(s[test] > 0, p[test], 1 - p[test])
+            losses[test] = -weight[test] * np.log(likelihood)
             tested = np.append(tested, test)
             if rival is not None:
                 worse = losses[tested] - rival[tested]
@@ -83,7 +86,8 @@ def _cross_fit(model, X, s, weight, folds, rival):
 
 def _balanced(weight, s):
     """Weights with the same total for both groups, 1 on average."""
-    totals = np.where(s > 0, weight[s > 0].sum(), weight[s == 0].sum())
+    labeled = s > 0
+    totals = np.where(labeled, weight[labeled].sum(), weight[~labeled].sum())
     return weight / totals * len(s) / 2
 
 

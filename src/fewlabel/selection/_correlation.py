@@ -159,11 +159,14 @@ class Merits:
     def of_children(self, subset):
         """Return the merit of the subset with each column added to it; NaN for the columns in it."""
         chosen = list(subset)
-        pairs = np.array([self.between(i) for i in chosen]).reshape(len(chosen), len(self.with_class))
+        pairs = np.zeros((len(chosen), len(self.with_class)))
+        for k, column in enumerate(chosen):
+            pairs[k] = self.between(column)
         # The sum holds each pair twice.
         inner = pairs[:, chosen].sum() - np.trace(pairs[:, chosen])
         with_class = self.with_class[chosen].sum() + self.with_class
-        merits = with_class / np.sqrt(len(chosen) + 1 + inner + 2 * pairs.sum(axis=0))
+        among_columns = inner + 2 * pairs.sum(axis=0)
+        merits = with_class / np.sqrt(len(chosen) + 1 + among_columns)
         merits[chosen] = np.nan
         return merits
 

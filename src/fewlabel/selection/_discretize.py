@@ -76,8 +76,10 @@ def _accepted_cut(below, low, high):
     k_right = np.count_nonzero(right[best])
     # Bits that describe the classes of the two parts, less those of the undivided range.
     code = np.log2(3.0**k - 2) - (k * h - k_left * h_left[best] - k_right * h_right[best])
+    n_candidates = high - low - 1
     gain = h - split[best]
-    return low + 1 + best if gain > (np.log2(high - low - 1) + code) / n else None
+    accepted = gain > (np.log2(n_candidates) + code) / n
+    return low + 1 + best if accepted else None
 
 
 def entropy(counts):

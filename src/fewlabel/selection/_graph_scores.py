@@ -177,5 +177,8 @@ def _class_pairs(values, y, per_row=False):
         sums = n_rows * (rows**2).sum(axis=0) - rows.sum(axis=0) ** 2
         return sums / n_rows if per_row else sums
 
-    within = sum(pairs(values[y == code]) for code in np.unique(y[y >= 0]))
-    return pairs(values[y >= 0]) - within, within
+    labeled = y >= 0
+    within = 0.0
+    for code in np.unique(y[labeled]):
+        within = within + pairs(values[y == code])
+    return pairs(values[labeled]) - within, within

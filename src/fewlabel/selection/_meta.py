@@ -265,5 +265,6 @@ def wilson(shares, n, confidence):
     z = norm.isf((1 - confidence) / 2)
     shrink = 1 + z**2 / n
     center = (shares + z**2 / (2 * n)) / shrink
-    half = z / shrink * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
+    variance = shares * (1 - shares) / n + z**2 / (4 * n**2)
+    half = z / shrink * np.sqrt(variance)
     return np.clip(np.column_stack([center - half, center + half]), 0.0, 1.0)

@@ -97,7 +97,10 @@ def most_confident(codes, confidence, k, shares=None, threshold=None):
     if shares is None:
         return order[:k]
     quota = np.maximum(np.round(k * shares).astype(int), 1)
-    chosen = [order[codes[order] == c][: quota[c]] for c in range(len(shares))]
+    chosen = []
+    for c, n_rows in enumerate(quota):
+        of_class = order[codes[order] == c]
+        chosen.append(of_class[:n_rows])
     return np.sort(np.concatenate(chosen))
 
 
