@@ -44,6 +44,7 @@ __all__ = [
     "Positive",
     "RankingClassifier",
     "RealNotInt",
+    "ScoresClasses",
     "Share",
     "StrOptions",
     "TakesWhatItsBaseTakes",
@@ -244,6 +245,42 @@ class LabeledClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     def _needed_rows(self):
         """The codes of which a fit needs a row, and what to call such a row."""
         return {code: f"labeled row of class {name!r}" for code, name in enumerate(self.classes_.tolist())}
+
+
+class ScoresClasses:
+    """Mixin of classifiers that score every class; a subclass gives ``_class_scores(X)`` for validated rows."""
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Score of each class; with two classes, that of ``classes_[1]`` minus that of ``classes_[0]``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Class of each row: the one with the highest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _scores(self, X):
+        check_is_fitted(self)
+        return self._class_scores(self._validate(X, reset=False))
 
 
 class RankingClassifier(LabeledClassifier):

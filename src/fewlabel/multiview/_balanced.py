@@ -291,7 +291,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
             outputs = result.outputs[rounds.free] @ self._readout
             # Without their penalties the fit does not use these rows.
             if len(outputs) < np.count_nonzero(is_free):
-                outputs = self._decide(X[is_free])
+                outputs = self._class_scores(X[is_free])
             labels = label_by_share(outputs, shares)
             n_changed = int((labels != guess[is_free]).sum())
             guess[is_free] = labels
@@ -394,7 +394,7 @@ class _Rounds:
         else:
             model._keep(self.space, mean, held_out, self.codes, 1.0 / self.parts)
             X, codes = self.validation
-            score = mean_auc(model._decide(X), codes)
+            score = mean_auc(model._class_scores(X), codes)
         return _RoundResult(mean, outputs.mean(axis=1), held_out, score)
 
     def _fit_group(self, own, others, penalties):

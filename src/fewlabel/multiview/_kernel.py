@@ -272,7 +272,8 @@ class MultiviewKernelClassifier(MultiviewClassifier):
             self.view_weights_ = system.learn_view_weights(labeled, loss, self.view_weights_)
         coefficients, held_out = learn(penalties)
         self._keep(space, coefficients, held_out, codes, class_weight)
-        self.held_out_decision_ = self._decisions(held_out @ self._readout)
+        outputs = held_out @ self._readout
+        self.held_out_decision_ = outputs[:, 1] - outputs[:, 0] if len(self.classes_) == 2 else outputs
         self.n_iter_ = losses[0].n_iter
 
     def _weights_of_classes(self, codes):

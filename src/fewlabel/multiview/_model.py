@@ -6,9 +6,8 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import POSITIVE, LabeledClassifier, NonNegative, Positive, StrOptions
+from fewlabel.base import POSITIVE, LabeledClassifier, NonNegative, Positive, ScoresClasses, StrOptions
 from fewlabel.calibration import softmax_slope
 from fewlabel.multiview._basis import ViewKernel, median_distance
 from fewlabel.multiview._losses import HingeLoss, SquaredLoss, rotated_losses
@@ -57,7 +56,7 @@ class UsedRows(NamedTuple):
     origin: np.ndarray
 
 
-class MultiviewClassifier(LabeledClassifier):
+class MultiviewClassifier(ScoresClasses, LabeledClassifier):
     """Base of the multi-view classifiers; a subclass fits the coefficients of the bases."""
 
     _dtypes = (np.float64,)
@@ -68,37 +67,6 @@ class MultiviewClassifier(LabeledClassifier):
         "output_matrix": ["array-like", None],
         "length_scale": [StrOptions({"median"}), POSITIVE, "array-like"],
     }
-
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the output of each class; with two classes, positive if `predict` returns ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The outputs.
-        """
-        return self._decisions(self._outputs(X))
-
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the class with the largest output.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The classes.
-        """
-        best = self._outputs(X).argmax(axis=1)
-        return self.classes_[best]
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probability of each class: a softmax of the outputs, calibrated on held-out labeled rows.
@@ -116,19 +84,10 @@ class MultiviewClassifier(LabeledClassifier):
         ndarray of shape (n_samples, n_classes)
             The probabilities.
         """
-        outputs = self._outputs(X)
+        outputs = self._scores(X)
         return softmax(self.slope_ * outputs - np.log(self.class_weight_), axis=1)
 
-    def _outputs(self, X):
-        """Output of each class, of shape (n_rows, n_classes)."""
-        check_is_fitted(self)
-        return self._decide(self._validate(X, reset=False))
-
-    def _decisions(self, outputs):
-        return 2 * outputs[:, 1] if len(self.classes_) == 2 else outputs
-
-    def _decide(self, X):
-        """As `_outputs`, for rows that were validated."""
+    def _class_scores(self, X):
         outputs = np.empty((len(X), len(self.classes_)))
         for part in gen_batches(len(X), _BATCH):
             scaled = (X[part] - self._shift) / self._divisor

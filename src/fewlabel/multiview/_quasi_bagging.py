@@ -9,12 +9,13 @@ from scipy.special import log_softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.base import (
     Count,
     HasMethods,
     LabeledClassifier,
+    ScoresClasses,
     TakesWhatItsBaseTakes,
     constraints_of,
     fit_context,
@@ -28,7 +29,7 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 _LEAST_PROBABILITY = 1e-6
 
 
-class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
+class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     r"""Models on disjoint parts of the majority, each with the whole minority (quasi-bagging).
 
     The labeled rows of the majority are split into parts, each as large as the minority. Model :math:`g` is fitted to
@@ -165,22 +166,6 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         self._log_shares = np.log(np.array(in_group) / total)
         return self
 
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the mean log-odds of ``classes_[1]``; with more than two classes the mean log-probability of each.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The scores.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probability of each class in the data, not in the balanced groups.
 
@@ -196,25 +181,8 @@ class QuasiBaggingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         """
         return np.exp(self._scores(X))
 
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The classes.
-        """
-        best = self._scores(X).argmax(axis=1)
-        return self.classes_[best]
-
-    def _scores(self, X):
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
+    def _class_scores(self, X):
+        """Mean log-probability of each class, corrected for the shares of the groups."""
         total = 0.0
         for model, log_share in zip(self.estimators_, self._log_shares):
             probability = model.predict_proba(X).clip(_LEAST_PROBABILITY)
