@@ -228,8 +228,6 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
 
     def _fit(self, X, signs, weight):
         rng = check_random_state(self.random_state)
-        vars(self).pop("cv_scores_", None)
-        vars(self).pop("_moments", None)
         self._set_basis(X if weight is None else X[weight > 0], rng)
         if sparse.issparse(X) and self.basis == "linear":
             self._fit_sparse(X, signs, np.ones(len(signs)) if weight is None else weight)
