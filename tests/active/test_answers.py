@@ -76,6 +76,14 @@ def test_columns_of_the_table_do_not_make_a_log_of_a_sheet(tmp_path):
     assert found.order.tolist() == [0, 1, -1, -1]
 
 
+def test_answers_that_were_saved_beside_a_log_are_not_forgotten(tmp_path):
+    file = write(tmp_path / "labels.csv", f"{KEYS[0]},yes")
+    write(tmp_path / "labels.recovery.csv", f"{KEYS[0]},yes")
+    assert len(merged([None] * 4, file).notes) == 1
+    write(tmp_path / "labels.recovery.csv", f"{KEYS[0]},yes", f"{KEYS[1]},no")
+    assert "labels.recovery.csv has 1 answers" in merged([None] * 4, file).notes[1]
+
+
 def test_draws_come_with_their_probability_in_the_order_of_their_time(tmp_path):
     file = write(
         tmp_path / "labels.csv",

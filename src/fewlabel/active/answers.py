@@ -10,7 +10,7 @@ import pandas as pd
 
 from fewlabel.active._query import RANDOM, Query
 from fewlabel.exceptions import TableError
-from fewlabel.files import column_names, read_table
+from fewlabel.files import column_names, has_rows, read_table
 from fewlabel.text import distinct, printable, short, without_formula
 
 ROW = "row"
@@ -195,6 +195,19 @@ def read_answers(path: Path) -> pd.DataFrame:
     return answers.loc[answers[LABEL] != "", [ROW, LABEL, HOW, PROBABILITY, TIME]]
 
 
+def recovery_file(path: Path) -> Path:
+    """Where the labeling page keeps a second copy of a log of answers.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fewlabel.active.answers import recovery_file
+    >>> recovery_file(Path("labels.csv")).name
+    'labels.recovery.csv'
+    """
+    return path.with_name(f"{path.stem}.recovery{path.suffix}")
+
+
 def answer_columns(path: Path) -> dict[str, str]:
     """The columns of a file of answers by the names that `fewlabel next` and `fewlabel label` give them.
 
@@ -259,6 +272,8 @@ def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path])
     probability[contradicted] = np.nan
     files = ", ".join(str(path) for path in paths)
     notes = [f"{len(sources) - len(conflicts)} rows have labels from {files}"]
+    for path in paths:
+        notes += _recovery_notes(path, answers)
     if conflicts:
         notes.append(_conflict_note(conflicts))
     return Merged(pd.Series(labels, name=column.name, dtype=object), order, random, probability, notes)
@@ -285,9 +300,9 @@ def _positions(answers: pd.DataFrame, keys: Sequence[str]) -> list[int]:
     for key in answers[ROW]:
         well_formed = _KEY.fullmatch(key)
         # By the hash only if no row has the key: of rows with the same values, the number finds the right one.
-        by_values = by_hash.get(well_formed[2]) if well_formed else None
+        by_values = by_hash.get(well_formed[2], -1) if well_formed else -1
         rows.append(exact.get(key, by_values))
-    unknown = answers[[row is None for row in rows]]
+    unknown = answers[[row < 0 for row in rows]]
     if len(unknown):
         first = unknown.iloc[0]
         raise TableError(
@@ -296,6 +311,18 @@ def _positions(answers: pd.DataFrame, keys: Sequence[str]) -> list[int]:
             "remove these lines"
         )
     return rows
+
+
+def _recovery_notes(path: Path, answers: pd.DataFrame) -> list[str]:
+    """A note if answers were saved beside a log that could not be written."""
+    recovery = recovery_file(path)
+    if not recovery.exists() or not has_rows(recovery):
+        return []
+    saved = read_answers(recovery)
+    n_missing = int((~saved[ROW].isin(answers[ROW])).sum())
+    if n_missing == 0:
+        return []
+    return [f"{recovery} has {n_missing} answers that {path} lacks: start `fewlabel label` again, which adds them"]
 
 
 def _conflict_note(conflicts: dict[int, dict[str, str]]) -> str:

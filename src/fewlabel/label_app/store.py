@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from fewlabel.active.answers import ANSWER, COLUMNS, UNDO, guarded, one_line, unguarded
+from fewlabel.active.answers import ANSWER, COLUMNS, UNDO, guarded, one_line, recovery_file, unguarded
 from fewlabel.exceptions import TableError
 from fewlabel.files import atomic_write
 
@@ -95,7 +95,7 @@ class AnswerStore:
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
-        self.recovery = self.path.with_name(f"{self.path.stem}.recovery{self.path.suffix}")
+        self.recovery = recovery_file(self.path)
         self.entries: list[Entry] = []
         self.latest: dict[str, Entry] = {}
         self.problem = ""
