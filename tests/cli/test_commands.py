@@ -178,7 +178,10 @@ def test_prior_select_and_methods(table, capsys):
     chosen = capsys.readouterr().out.split("\n")[:-1]
     assert set(chosen) <= set(table.columns)
     assert run(["select", "rows.csv", "--target", "outcome", "--method", "cfs", "--json"]) == 0
-    assert set(json.loads(capsys.readouterr().out)["columns"]) <= set(table.columns)
+    by_cfs = json.loads(capsys.readouterr().out)
+    assert set(by_cfs["columns"]) <= set(table.columns)
+    assert run(["select", "rows.csv", "--target", "outcome", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == by_cfs
     assert run(["methods"]) == 0
     assert "extra-trees" in capsys.readouterr().out
     assert run(["methods", "--json"]) == 0
