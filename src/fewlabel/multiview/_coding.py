@@ -48,7 +48,8 @@ def correlations_of_sample(Z, counts, codings):
     shares = np.where(is_numeric, 1.0, shares)
     n_rows = counts.sum()
     mean = counts @ Z / n_rows
-    covariance = Z.T @ (counts[:, None] * Z) / n_rows - np.outer(mean, mean)
+    second_moments = Z.T @ (counts[:, None] * Z) / n_rows
+    covariance = second_moments - np.outer(mean, mean)
     # The shares of the levels in the sample.
     drawn_shares = shares + np.sqrt(shares) * mean
     variance = np.where(is_numeric, covariance.diagonal(), drawn_shares / shares)
