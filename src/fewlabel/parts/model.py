@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fewlabel.parts.explanations import Explanation, additive_steps, explain_by_sampling, explain_steps
 from fewlabel.parts.part import Encoder, Floats, Formula, Ints, Json, Part, Table, Texts
 from fewlabel.text import short
 from fewlabel.thread_limits import one_thread
@@ -377,6 +378,44 @@ class FittedModel(Part):
         decision = self.decision_function(X)
         towards = decision[:, self.positive] if decision.ndim == 2 else decision * (1 if self.positive else -1)
         return np.argsort(-towards, kind="stable")
+
+    def explain(self, X: Any, *, max_rounds: int = 32, tol: float = 0.3) -> Explanation:
+        """What each column adds to the score of each row.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_columns)
+        max_rounds : int, default=32
+            Rounds of sampling, unless the model is a sum of step functions; see `TableClassifier.explain`.
+        tol : float, default=0.3
+
+        Returns
+        -------
+        Explanation
+        """
+        return self.explain_features(self.features(X), max_rounds=max_rounds, tol=tol)
+
+    def explain_features(self, features: np.ndarray, *, max_rounds: int = 32, tol: float = 0.3) -> Explanation:
+        """As `explain`, of encoded rows."""
+        references = self.evidence.reference
+        groups = self._groups()
+        additive = additive_steps(self.score)
+        if additive is not None:
+            return explain_steps(*additive, groups, features, references)
+        if references is None:
+            raise ValueError("the model has no rows to compare others with: fit it with a TableClassifier")
+        return explain_by_sampling(self.scores_towards, groups, features, references, max_rounds=max_rounds, tol=tol)
+
+    def scores_towards(self, features: np.ndarray) -> np.ndarray:
+        """Score of each encoded row, higher for the positive class; with three classes or more, one per class."""
+        decision = self.decision_of(features)
+        return -decision if self.positive == 0 and decision.ndim == 1 else decision
+
+    def _groups(self):
+        if self.encoder is not None:
+            return self.encoder.groups
+        names = self.names or [f"x{k}" for k in range(self.score.n_inputs)]
+        return {name: np.array([k]) for k, name in enumerate(names)}
 
     def __sklearn_tags__(self):
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

@@ -297,9 +297,12 @@ class Steps(Formula):
             score(X, self.columns, edges, n_edges, values, scores, 0, len(X))
             return scores[:, None]
         for k, column in enumerate(self.columns):
-            edges, values = self.function(k)
-            x = X[:, column]
-            interval = np.searchsorted(edges, x)
-            interval[np.isnan(x)] = 0
-            scores += np.where(np.isnan(x), self.missing[k], values[interval])
+            scores += self.at(k, X[:, column])
         return scores[:, None]
+
+    def at(self, k, x):
+        """Values of the k-th step function at the values of its column."""
+        edges, values = self.function(k)
+        interval = np.searchsorted(edges, x)
+        interval[np.isnan(x)] = 0
+        return np.where(np.isnan(x), self.missing[k], values[interval])

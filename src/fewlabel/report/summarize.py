@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import fewlabel
 from fewlabel.active import Query
-from fewlabel.auto import AutoClassifier
+from fewlabel.auto import AutoClassifier, additive_member
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves, decisions
 from fewlabel.report.additive import described_booster
@@ -19,7 +19,6 @@ from fewlabel.report.forecast import forecast
 from fewlabel.report.notes import notes_of
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, choose_cut, score_table
-from fewlabel.tables.reasons import additive_model
 from fewlabel.text import short
 
 CONFIDENCE = 0.95
@@ -294,7 +293,7 @@ def _histograms(held_out: _HeldOut, auto: AutoClassifier, unlabeled: np.ndarray)
 
 def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> dict[str, Any]:
     """Shape functions and a scorecard if the only member is additive, permutation importance otherwise."""
-    booster = additive_model(model.estimator_)
+    booster = additive_member(model.estimator_.model_)
     if booster is None:
         importances = advice.importances(model, features, seed)
         return {"explained": None, "importances": importances, "shape_functions": [], "scorecard": None}
