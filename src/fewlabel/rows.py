@@ -1,6 +1,6 @@
 """One carrier of a table, from the file to the report: the columns, and what is known about each row."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -103,6 +103,13 @@ class Rows:
     def take(self, positions: np.ndarray) -> "Rows":
         """Some of the rows, or all in another order."""
         return replace(self, **{name: _at(values, positions) for name, values in self._by_row()})
+
+    @classmethod
+    def concatenate(cls, blocks: "Sequence[Rows]") -> "Rows":
+        """Rows of several blocks of numbers, of the same classes and with the same things known."""
+        first = blocks[0]
+        joined = {name: np.concatenate([getattr(one, name) for one in blocks]) for name, _ in first._by_row()}
+        return replace(first, **joined)
 
     def with_groups_in_order(self) -> "Rows":
         """The same rows; groups are numbered as they first occur, whatever their numbers were before."""

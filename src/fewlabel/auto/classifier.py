@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
 from fewlabel.auto.attempts import attempt, reasons, warn_failed
-from fewlabel.auto.crossfit import OUT_OF_TIME, Evidence, FittedMember, Training, refit, try_members, usual_repeats
+from fewlabel.auto.crossfit import (
+    OUT_OF_TIME,
+    FittedMember,
+    MemberEvidence,
+    Training,
+    refit,
+    try_members,
+    usual_repeats,
+)
 from fewlabel.auto.effect import UnlabeledEffect, unlabeled_effect
 from fewlabel.auto.experience import Experience, package_experience
 from fewlabel.auto.intervals import interval, prior_is_too_large
@@ -27,8 +35,7 @@ from fewlabel.auto.task import read_task
 from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
 from fewlabel.base import Interval, StrOptions, ValidatesByTags, check_weights, fit_context
 from fewlabel.calibration import Calibration, calibrate, calibrate_pu, prior_shift, sigmoid_from_few
-from fewlabel.parts import Chain, Classes, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
-from fewlabel.parts import Evidence as OutOfFold
+from fewlabel.parts import Chain, Classes, Evidence, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
 from fewlabel.positive_unlabeled import check_prior_fits
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
@@ -36,7 +43,7 @@ from fewlabel.types import MatrixLike, Seed
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
 
 
-class Choice(NamedTuple):
+class ChosenMembers(NamedTuple):
     """The members that were chosen, fitted to all rows.
 
     Attributes
@@ -305,7 +312,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         evidence = {}
         outcomes = try_members(training, members, self._n_repeats(training), deadline, self.n_jobs, first)
         for member, outcome in outcomes:
-            if isinstance(outcome, Evidence):
+            if isinstance(outcome, MemberEvidence):
                 evidence[member] = outcome
                 progress.step(member.name)
                 continue
@@ -338,7 +345,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
                 records = leaderboard(training, candidates, left_out, weighing, scorer, experience)
                 warn_failed(left_out)
                 chosen = {m.name: fitted[m] for m in weights}
-                return Choice(chosen, {m.name: weight for m, weight in weights.items()}, weighing, records)
+                return ChosenMembers(chosen, {m.name: weight for m, weight in weights.items()}, weighing, records)
             for member in failed:
                 left_out[member] = fitted[member]
                 del candidates[member]
@@ -384,7 +391,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             Classes.of(self.classes_),
             self.positive_,
             names=None if names is None else list(names),
-            evidence=OutOfFold(out_of_fold, positions[order]),
+            evidence=Evidence(out_of_fold, positions[order]),
             prior=task.prior,
             about=about,
         )

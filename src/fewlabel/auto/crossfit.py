@@ -48,7 +48,7 @@ def contained():
         yield
 
 
-class Evidence(NamedTuple):
+class MemberEvidence(NamedTuple):
     """Out-of-fold results of one member.
 
     Attributes
@@ -295,7 +295,7 @@ def crossfit(training, member, n_repeats):
 
     Returns
     -------
-    Evidence
+    MemberEvidence
     """
     folds = list(training.folds(n_repeats))
     scores, ranks = np.zeros((2, folds[-1].repeat + 1, len(training.labeled), training.n_outputs))
@@ -305,7 +305,7 @@ def crossfit(training, member, n_repeats):
     tested = training.tested
     of_repeats = [_ranked(training, scores[k, tested], ranks[k, tested]) for k in range(len(scores))]
     seconds = (time.perf_counter() - start) / len(folds)
-    return Evidence(np.mean(of_repeats, axis=0), scores[0, tested], seconds)
+    return MemberEvidence(np.mean(of_repeats, axis=0), scores[0, tested], seconds)
 
 
 @contained()
@@ -339,7 +339,7 @@ def refit(training, member, evidence):
     ----------
     training : Training
     member : Member
-    evidence : Evidence
+    evidence : MemberEvidence
 
     Returns
     -------

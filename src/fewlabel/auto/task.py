@@ -18,7 +18,7 @@ _LEAST = 2  # labeled rows of a class: one to learn from, one to validate with
 _MOST_PU = 5000  # unlabeled rows of positive-unlabeled data; more cost time and do not change the choice
 
 
-class Task(NamedTuple):
+class LearningTask(NamedTuple):
     """What a fit is asked to learn.
 
     Attributes
@@ -55,7 +55,7 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
 
     Returns
     -------
-    Task
+    LearningTask
     """
     read = labels.read(y)
     labels.require_labels(read)
@@ -78,7 +78,7 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
     if weight is not None:
         weight = weight / weight[positions].mean()
     rows = Rows.read(X, read, groups=groups, time=time, weight=weight)
-    return Task(name, rows.take(positions).with_groups_in_order(), positions, prior)
+    return LearningTask(name, rows.take(positions).with_groups_in_order(), positions, prior)
 
 
 def _read_positives(y, read, positions):
