@@ -131,7 +131,8 @@ def _at(values: Any, positions: np.ndarray) -> Any:
 
 def _read_groups(groups: Any) -> np.ndarray:
     numbers = pd.factorize(_series(groups))[0]
-    missing = numbers < 0  # a row without a group is one by itself
+    # A row without a group is one by itself.
+    missing = numbers < 0
     numbers[missing] = numbers.max(initial=-1) + 1 + np.arange(missing.sum())
     return numbers
 

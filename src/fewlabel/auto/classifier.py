@@ -63,6 +63,11 @@ class ChosenMembers(NamedTuple):
     leaderboard: list[dict[str, Any]]
 
 
+def _told(name):
+    """An attribute that the fitted model tells in its `about`."""
+    return property(lambda self: self.model_.about[name])
+
+
 class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     r"""Compare a portfolio of methods out of fold, combine the best ones by weighted ranks.
 
@@ -289,14 +294,17 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         progress.step("features of all rows")
         evidence = self._try(training, members, left_out, start, progress)
         choice = self._choose(training, evidence, left_out, scorer)
+        # Once, by the ensemble: members are fitted without checking the prior.
         if task.prior is not None and self.prior is not None:
             too_large = prior_is_too_large(training.tested_rows, choice.weighing.out_of_fold, self.prior)
             check_prior_fits(self.prior, rows.X, rows.codes == 1, sure=too_large)
         effect = None
+        # The effect costs as much as two members: it is the first to be left out.
         if self.time_budget is None or monotonic() < start + self.time_budget:
             compared = {m: results for m, results in evidence.items() if m not in left_out}
             effect = unlabeled_effect(training, compared, choice.weights, self._n_repeats(training), scorer)
         self.classes_, places = labels.sorted_classes(rows.classes)
+        # The labels name the positive class last; in sorted order it may be the first, as "fraud" before "not fraud".
         self.positive_ = places[1] if len(places) == 2 else None
         self.model_ = self._model(task, training, choice, effect, scorer)
         progress.finish("the chosen members on all rows")
@@ -321,6 +329,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
                 progress.drop()
             else:
                 progress.step(f"{member.name} (failed)")
+        # Members are tried in another order: sums over them must not depend on it.
         return {m: evidence[m] for m in members if m in evidence}
 
     def _choose(self, training, evidence, left_out, scorer):
@@ -337,6 +346,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             ranks = np.array([results.ranks for results in candidates.values()])
             weighing = weigh(training.tested_rows, ranks, scorer, experience, training.seed, among)
             weights = {m: float(weight) for m, weight in zip(candidates, weighing.weights) if weight > 0}
+            # Those of an earlier round are kept: only weights change when another member is left out.
             new = [m for m in weights if m not in fitted]
             outcomes = map_in_threads(lambda m: attempt(refit, training, m, evidence[m]), new, self.n_jobs)
             fitted.update(zip(new, outcomes))
@@ -365,6 +375,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         if base_rate is None and training.n_outputs == 1:
             base_rate = float(np.average(rows.codes == 1, weights=rows.weight))
         positions = task.positions[training.labeled[training.tested]]
+        # Rows were learned from in an order of their values; users know them by their place in the table.
         order = np.argsort(positions)
         decision = link.decisions(scores)[order]
         out_of_fold = decision if training.n_outputs == 1 else np.exp(decision)
@@ -395,6 +406,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             prior=task.prior,
             about=about,
         )
+        # With positives only, the prior is part of the threshold and of the probabilities already.
         if self.prior is None or task.prior is not None:
             return model
         return _at_prior(model, training, self.prior)
@@ -483,17 +495,16 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         return self._validate(X, reset=False)
 
-    @property
-    def task_(self) -> str:
-        return self.model_.about["task"]
+    task_ = _told("task")
+    base_rate_ = _told("base_rate")
+    ensemble_weights_ = _told("weights")
+    score_ = _told("score")
+    training_share_ = _told("training_share")
+    n_copies_ = _told("n_copies")
 
     @property
     def prior_(self) -> float | None:
         return self.model_.prior
-
-    @property
-    def base_rate_(self) -> float | None:
-        return self.model_.about["base_rate"]
 
     @property
     def leaderboard_(self) -> pd.DataFrame:
@@ -502,14 +513,6 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     @property
     def headline_(self) -> dict[str, float]:
         return self.model_.headline_
-
-    @property
-    def ensemble_weights_(self) -> dict[str, float]:
-        return self.model_.about["weights"]
-
-    @property
-    def score_(self) -> float:
-        return self.model_.about["score"]
 
     @property
     def additive_choice_(self) -> AdditiveChoice | None:
@@ -528,14 +531,6 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     @property
     def labeled_rows_(self) -> np.ndarray:
         return self.model_.evidence.labeled_rows
-
-    @property
-    def training_share_(self) -> float:
-        return self.model_.about["training_share"]
-
-    @property
-    def n_copies_(self) -> int:
-        return self.model_.about["n_copies"]
 
     @property
     def members_(self) -> dict[str, Formula]:

@@ -145,6 +145,7 @@ class Training:
     def _keep_copies_together(self):
         """What the labeled rows are split by: the user's groups and time, and groups of copies."""
         rows = self.rows.take(self.labeled)
+        # A copy in the training part tells the label of the row that is tested.
         copy_of = copies(self.rows.X, self.labeled)
         if copy_of is None:
             return rows
@@ -174,7 +175,8 @@ class Training:
 
     def folds(self, n_repeats):
         """The folds of each repeat; there is one repeat if rows are ordered by time."""
-        n_splits = int(min(_N_SPLITS, np.bincount(self.y).min()))  # each class has at least one row in each fold
+        # Each class has at least one row in each fold.
+        n_splits = int(min(_N_SPLITS, np.bincount(self.y).min()))
         return stratified_folds(self._folds_by, n_splits, n_repeats, self.seed)
 
     def sample_unlabeled(self, most, fold=None):
@@ -214,6 +216,7 @@ class Training:
             learned[fold.left_out] = False
         positions = self.labeled[learned]
         y = self.y[learned]
+        # Other members learn positives against unlabeled rows, as if these were negative.
         if member.fits_unlabeled and self.task == POSITIVE_UNLABELED:
             y = np.where(y == 1, 1, -1)
         elif member.fits_unlabeled:
@@ -221,11 +224,14 @@ class Training:
             positions = np.r_[positions, hidden]
             y = np.r_[y, np.full(len(hidden), -1)]
         table = self.table(member)[positions]
-        table[:, np.isnan(table).all(axis=0)] = 0.0  # not every booster accepts a column without a value
+        # Not every booster accepts a column without a value.
+        table[:, np.isnan(table).all(axis=0)] = 0.0
+        # A prime far apart: seeds of folds are not those of a neighboring `random_state`.
         seed = (self.seed + 7919 * salt) % _MAX_SEED
         context = Context(seed, n_trees, self.task, len(self.labeled), table.shape[1], self.prior)
         estimator = member.make(context)
-        fit = getattr(estimator, "fit_ranking", estimator.fit)  # the ensemble has its own probabilities
+        # The ensemble has its own probabilities.
+        fit = getattr(estimator, "fit_ranking", estimator.fit)
         if self.rows.weight is not None and has_fit_parameter(estimator, "sample_weight"):
             fit(table, y, sample_weight=self.rows.weight[positions])
         else:
@@ -252,7 +258,8 @@ def try_members(training, members, n_repeats, deadline, n_jobs, first=()):
         Members to try before all others, so that no deadline leaves them out.
     """
     for package in sorted({m.package for m in members}):
-        attempt(importlib.import_module, package)  # in a thread, others would see modules that are not complete yet
+        # In a thread, others would see modules that are not complete yet.
+        attempt(importlib.import_module, package)
     early = [*first, *TRIED_FIRST]
     order = sorted(members, key=lambda m: early.index(m.name) if m.name in early else len(early))
     started = []
@@ -351,7 +358,8 @@ def refit(training, member, evidence):
     scores = evidence.scores[:0]
     if len(reference):
         scores = training.scores(scorer, member, reference)
-    if len(reference) < _LEAST_REFERENCE:  # labeled rows, by models that were not fitted to them
+    # Labeled rows, by models that were not fitted to them.
+    if len(reference) < _LEAST_REFERENCE:
         scores = np.vstack([scores, evidence.scores])
     view = training.view(member)
     steps = [scorer, Ranks.among(scores)]
@@ -373,6 +381,7 @@ def _fold(training, member, fold, salt):
     scorer = formula_of(training.fit(member, _FOLD_TREES, fold, salt), training.n_outputs)
     scored = np.r_[training.labeled[fold.test], training.sample_unlabeled(_REFERENCE)]
     scores = training.scores(scorer, member, scored)
+    # Rows of other folds have been learned from: they are no reference.
     own = scores[: len(fold.test)]
     return own, Ranks.among(scores)(own)
 
@@ -390,6 +399,7 @@ def _dropped(training, left_out, share, salt):
     dropped = [np.zeros(0, dtype=int)]
     for code in range(training.n_classes):
         of_class = rng.permutation(others[training.y[others] == code])
+        # With one row of a class, some members have nothing to compare it with.
         n_kept = max(2, round(share * len(of_class)))
         dropped.append(of_class[n_kept:])
     return np.concatenate(dropped)

@@ -70,7 +70,8 @@ def _from_positives(observed, low, high, prior):
     positives among the unlabeled rows the two AUCs are equal, with some the first is further from 1/2.
     """
     score, new_low, new_high = ((v - prior / 2) / (1 - prior) for v in (observed, low, high))
-    score = float(np.clip(score, 0.0, 1.0))  # the unbiased estimate may fall outside
+    # The unbiased estimate may fall outside.
+    score = float(np.clip(score, 0.0, 1.0))
     if new_low >= 1:
         return score, low, 1.0
     if new_high <= 0:
@@ -214,7 +215,8 @@ def _resamples(y, seed, groups=None):
     order = np.argsort(groups, kind="stable")
     of_group = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
     for _ in range(_N_BOOTSTRAP):
-        draw = order  # if a class is in too few groups
+        # If a class is in too few groups.
+        draw = order
         for _ in range(_MOST_DRAWS):
             some = np.concatenate([of_group[k] for k in rng.randint(len(of_group), size=len(of_group))])
             if len(np.unique(y[some])) == len(classes):

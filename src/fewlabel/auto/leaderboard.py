@@ -94,6 +94,7 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
             "status": "ok",
         }
     )
+    # Members that were left out have no score to be sorted by, and come last.
     records.sort(key=lambda record: -record["score"])
     for member, reason in left_out.items():
         uses = bool(training.uses_unlabeled(member))

@@ -75,6 +75,7 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
         needed = {k: f"labeled row of class {label!r}" for k, label in enumerate(read.classes.tolist())}
         labels.require_weight(read.codes[positions], needed)
         check_counts(read.classes, read.codes[positions])
+    # Members and scores then do not depend on the unit of the weights.
     if weight is not None:
         weight = weight / weight[positions].mean()
     rows = Rows.read(X, read, groups=groups, time=time, weight=weight)
@@ -83,7 +84,8 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
 
 def _read_positives(y, read, positions):
     """Labels 1 and 0 of the positives and of the unlabeled rows."""
-    classes, positive = labels.read_pu(y)  # raises if no row is unlabeled
+    # Raises if no row is unlabeled.
+    classes, positive = labels.read_pu(y)
     labels.warn_positive_unlabeled(y, read)
     labels.require_weight(positive[positions], {True: f"labeled row of class {classes[1:].tolist()[0]!r}"})
     labels.require_weight(positive[positions], {False: "unlabeled row"})
