@@ -25,6 +25,7 @@ from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspecte
 from fewlabel.tables.scorecards import table_scorecard
 
 Callback = Callable[[int, int, str], None]
+_NO_LEAKS = "without suspected leaks"  # how the progress calls the steps of the second fit
 
 
 def _if_estimator_has(name: str) -> Any:
@@ -153,7 +154,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             `AutoClassifier`, see :meth:`fewlabel.AutoClassifier.fit`. Dates can be written as in a column of `X`. Of
             another estimator `fit` is given the weights only.
         callback : callable, default=None
-            Progress of an `AutoClassifier`: ``callback(done, total, name)`` is called after each step.
+            Progress of an `AutoClassifier`: ``callback(done, total, name)`` is called after each step. If columns are
+            suspected to leak the label, the chosen methods are fitted a second time without them; `done` then starts
+            again, and each `name` says so.
 
         Returns
         -------
@@ -226,7 +229,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             check_counts(rows.classes, rows.codes)  # here, where the classes have their names
             y = _numbered(rows.codes)
             self.estimator_.fit(rows.X, y, rows.weight, rows.groups, rows.time, callback=callback)
-            self.without_leaks_ = self._score_without_leaks(rows)
+            # A second fit, of the chosen methods alone: what to expect where suspected leaks are not known yet.
+            self.without_leaks_ = self._score_without_leaks(rows, callback)
             self.model_ = self._as_data()
             return self
         if rows.groups is not None or rows.time is not None:
@@ -238,13 +242,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.model_ = self._as_data()
         return self
 
-    def _score_without_leaks(self, rows: Rows) -> dict[str, float] | None:
+    def _score_without_leaks(self, rows: Rows, callback: Callback | None) -> dict[str, float] | None:
         """The estimate for rows in which suspected leaks are not known."""
         kept = [k for k, source in enumerate(self.encoder_.sources_) if source not in self.leaks_]
         if not self.leaks_ or not kept:
             return None
         other = clone(self.estimator_).set_params(portfolio=list(self.estimator_.ensemble_weights_), time_budget=None)
-        other.fit(rows.X[:, kept], _numbered(rows.codes), rows.weight, rows.groups, rows.time)
+        tell = None if callback is None else lambda done, total, name: callback(done, total, f"{_NO_LEAKS}: {name}")
+        other.fit(rows.X[:, kept], _numbered(rows.codes), rows.weight, rows.groups, rows.time, callback=tell)
         return other.headline_
 
     def set_parts(
