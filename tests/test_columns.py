@@ -106,7 +106,7 @@ def test_numbers_of_a_column():
     [
         CoTrainingClassifier(views=[[0], [9]]),
         MultiviewKernelClassifier(views=[[0], [9]]),
-        ReliefFSelector(nominal_features=[9]),
+        ReliefFSelector(categorical_features=[9]),
         VariableClusterer(categorical_features=[9]),
     ],
     ids=lambda model: type(model).__name__,
