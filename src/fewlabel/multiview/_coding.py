@@ -15,7 +15,7 @@ def learn_coding(table, categorical):
 
     Numeric columns become z-scores, categorical ones (indicator - p) / sqrt(p) for each level of share p.
     """
-    nominal = choose_nominal(categorical, table, parameter="categorical_features", by_type=_holds_numbers)
+    nominal = choose_nominal(categorical, table, by_type=_holds_numbers)
     codings = []
     for j, is_nominal in enumerate(nominal):
         column = table.iloc[:, j]
@@ -112,4 +112,4 @@ def _names(column):
 
 
 def _numbers(column):
-    return as_numbers(column, parameter="categorical_features")
+    return as_numbers(column)
