@@ -36,6 +36,7 @@ from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
 from fewlabel.base import Interval, StrOptions, ValidatesByTags, check_weights, fit_context
 from fewlabel.calibration import Calibration, calibrate, calibrate_pu, prior_shift, sigmoid_from_few
 from fewlabel.parts import Chain, Classes, Evidence, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
+from fewlabel.population import Selection, describe_selection
 from fewlabel.positive_unlabeled import check_prior_fits
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
@@ -107,6 +108,11 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     interpretable : bool, default=False
         Choose one additive member, a sum of step functions, instead of an ensemble: the model can then be written as a
         scorecard. The other members are only compared with it, see `additive_choice_`. Not for three classes or more.
+    labels_drawn : {"auto", "random", "by-columns"}, default="auto"
+        How the labeled rows were chosen: at random, or by their columns, such as accepted applicants. "auto" tests
+        whether they differ from the unlabeled rows by more than chance. Where they were chosen, `headline_`, intervals,
+        threshold and probabilities are for the unlabeled rows: labeled rows are weighted to stand for them. Members are
+        fitted without these weights.
     experience : Experience, default=None
         What the members achieved on other tables; None means the experience that comes with the package.
     n_jobs : int, default=None
@@ -130,6 +136,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         cross-fitted: its weights were chosen without the rows they are evaluated on. `status` is "ok", or the reason
         why a member is left out: "failed: ValueError: ...", "skipped: time budget", "not installed: xgboost"; it then
         has no score, and the other rows are as if it were not in the portfolio.
+    selection_ : Selection
+        How labeled and unlabeled rows differ, see :func:`fewlabel.population.describe_selection`.
     headline_ : dict
         `score`, `low` and `high` of the ensemble's row: what to expect on new rows.
     ensemble_weights_ : dict
@@ -211,6 +219,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         "time_budget": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
         "interpretable": ["boolean"],
+        "labels_drawn": [StrOptions({"auto", "random", "by-columns"})],
         "experience": [Experience, None],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
@@ -225,6 +234,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         time_budget: float | None = None,
         prior: float | None = None,
         interpretable: bool = False,
+        labels_drawn: Literal["auto", "random", "by-columns"] = "auto",
         experience: Experience | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -235,6 +245,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         self.time_budget = time_budget
         self.prior = prior
         self.interpretable = interpretable
+        self.labels_drawn = labels_drawn
         self.experience = experience
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -250,6 +261,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
         *,
+        label_probability: ArrayLike | None = None,
         callback: Callable | None = None,
     ) -> Self:
         """Compare the portfolio out of fold, choose weights, and fit the chosen members to all rows.
@@ -270,6 +282,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         time : array-like of shape (n_samples,), default=None
             When each row was recorded: numbers or dates. Members are tested on rows that are later than all that they
             were fitted to, so that scores are those of the future; the earlier half of the labeled rows is not tested.
+        label_probability : array-like of shape (n_samples,), default=None
+            The probability with which each row was chosen to be labeled, if it is known. It takes the place of the
+            estimated one.
         callback : callable, default=None
             Progress: ``callback(done, total, name)`` is called after each step, in the thread that called `fit`.
             `total` decreases if members are skipped because the time budget is spent.
@@ -292,6 +307,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
 
         training = Training(rows, task.name, members, seed, task.prior)
         progress.step("features of all rows")
+        selection = self._selection(task, label_probability)
+        if selection.weight is not None and selection.can_tell:
+            training.weigh_tested(selection.weight)
         evidence = self._try(training, members, left_out, start, progress)
         choice = self._choose(training, evidence, left_out, scorer)
         # Once, by the ensemble: members are fitted without checking the prior.
@@ -306,9 +324,22 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         self.classes_, places = labels.sorted_classes(rows.classes)
         # The labels name the positive class last; in sorted order it may be the first, as "fraud" before "not fraud".
         self.positive_ = places[1] if len(places) == 2 else None
-        self.model_ = self._model(task, training, choice, effect, scorer)
+        self.model_ = self._model(task, training, choice, effect, scorer, selection)
+        self.selection_ = selection
         progress.finish("the chosen members on all rows")
         return self
+
+    def _selection(self, task, label_probability):
+        """How the labeled rows were chosen; positives alone cannot tell that."""
+        rows = task.rows
+        if task.prior is not None:
+            return Selection.unknown(len(rows.labeled))
+        if label_probability is not None:
+            label_probability = np.asarray(label_probability, dtype=float)[task.positions]
+        names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(rows.X.shape[1])])
+        return describe_selection(
+            rows.X, rows.codes >= 0, names, drawn=self.labels_drawn, label_probability=label_probability
+        )
 
     def _n_repeats(self, training):
         return usual_repeats(len(training.tested)) if self.n_repeats == "auto" else self.n_repeats
@@ -363,9 +394,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         kind = "additive method" if self.interpretable else "method"
         raise RuntimeError(f"no {kind} could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
 
-    def _model(self, task, training, choice, effect, scorer):
+    def _model(self, task, training, choice, effect, scorer, selection):
         """The fitted model as parts: the formula of the scores, the threshold, the probabilities, and the estimates."""
-        rows = training.tested_rows
+        rows = training.evaluated_rows
         to_log_odds = LogOdds(training.n_outputs)
         weights = np.array(list(choice.weights.values()))
         total = WeightedSum(weights, [member.formula for member in choice.members.values()])
@@ -383,7 +414,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         about = {
             "task": task.name,
             "leaderboard": choice.leaderboard,
-            "headline": headline(choice.leaderboard),
+            "headline": headline(choice.leaderboard, selection, has_unlabeled=len(training.unlabeled) > 0),
+            "selection": selection.to_dict(),
             "weights": choice.weights,
             "score": score,
             "unlabeled_effect": None if effect is None else effect._asdict(),
@@ -402,7 +434,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             Classes.of(self.classes_),
             self.positive_,
             names=None if names is None else list(names),
-            evidence=Evidence(out_of_fold, positions[order]),
+            evidence=Evidence(out_of_fold, positions[order], None if rows.weight is None else rows.weight[order]),
             prior=task.prior,
             about=about,
         )

@@ -105,6 +105,8 @@ class Training:
         Class of each labeled row.
     tested : ndarray of int
         Positions, among the labeled rows, of those that are scored out of fold: all, but the earliest if there is time.
+    evaluated_rows : Rows
+        The same rows as `tested_rows`, with the weights by which they stand for the population of the estimates.
     tested_rows : Rows
         These rows. Copies of a row are of one group.
     n_copies : int
@@ -126,10 +128,23 @@ class Training:
         self._folds_by = self._keep_copies_together()
         self.tested = np.unique(np.concatenate([fold.test for fold in self.folds(1)]))
         self.tested_rows = self._folds_by.take(self.tested)
+        self.evaluated_rows = self.tested_rows
         self._views = Views(rows.X, self.labeled, seed)
         self.learn_views(members)
 
     @contained()
+    def weigh_tested(self, weight):
+        """Let labeled rows stand for the unlabeled ones in all estimates, but not in the fits.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_labeled,)
+        """
+        weight = weight[self.tested]
+        if self.tested_rows.weight is not None:
+            weight = weight * self.tested_rows.weight
+        self.evaluated_rows = replace(self.tested_rows, weight=weight)
+
     def learn_views(self, members):
         """Learn what these members see of the table."""
         self._views.learn(members)

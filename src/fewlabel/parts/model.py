@@ -161,6 +161,8 @@ class Evidence(Part):
         Decision function of rows by models that were not fitted to them.
     labeled_rows : ndarray of int of shape (n_tested,)
         Positions of these rows in the table of the fit.
+    weight : ndarray of shape (n_tested,) or None
+        How much each of them counts in estimates.
     reference : ndarray of shape (n_reference, n_columns) or None
         Encoded rows of the fit that `explain` compares others with.
     """
@@ -168,12 +170,16 @@ class Evidence(Part):
     kind: ClassVar[str] = "evidence"
     out_of_fold: Table | None = None
     labeled_rows: Ints | None = None
+    weight: Floats | None = None
     reference: Table | None = None
 
     def check(self):
         if self.labeled_rows is not None:
             self.require(self.out_of_fold is not None, "rows without scores")
             self.require(len(self.out_of_fold) == len(self.labeled_rows), "there is not one score per labeled row")
+        if self.weight is not None:
+            self.require(self.labeled_rows is not None, "weights without rows")
+            self.require(len(self.weight) == len(self.labeled_rows), "there is not one weight per labeled row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,8 +257,13 @@ class FittedModel(Part):
         return self.score.n_inputs if self.encoder is None else len(self.encoder.names)
 
     @property
-    def headline_(self) -> dict[str, float]:
-        return self.about["headline"]
+    def headline_(self) -> dict[str, Any]:
+        """What to expect; NaN where the labels cannot tell."""
+        headline = dict(self.about["headline"])
+        for name in ("score", "low", "high"):
+            if headline[name] is None:
+                headline[name] = float("nan")
+        return headline
 
     @property
     def leaderboard_(self) -> Any:

@@ -18,6 +18,7 @@ from fewlabel.base import HasMethods, RankingClassifier, check_weights, fit_cont
 from fewlabel.labels import Labels
 from fewlabel.parts import Classes, Columns, FittedModel, Opaque, Sigmoids, formula_of
 from fewlabel.parts.explanations import Explanation, explain_by_sampling, reference_rows
+from fewlabel.population import Selection
 from fewlabel.rows import Rows
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import as_moments
@@ -140,6 +141,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         groups: Any = None,
         time: Any = None,
         *,
+        label_probability: Any = None,
         callback: Callback | None = None,
     ) -> "TableClassifier":
         """Fit the encoder and the classifier.
@@ -153,6 +155,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Weights of the rows, the patient, customer or device of each, and when it was recorded, for an
             `AutoClassifier`, see :meth:`fewlabel.AutoClassifier.fit`. Dates can be written as in a column of `X`. Of
             another estimator `fit` is given the weights only.
+        label_probability : array-like of shape (n_samples,), default=None
+            The probability with which each row was chosen to be labeled, if it is known, for an `AutoClassifier`.
         callback : callable, default=None
             Progress of an `AutoClassifier`: ``callback(done, total, name)`` is called after each step. If columns are
             suspected to leak the label, the chosen methods are fitted a second time without them; `done` then starts
@@ -162,7 +166,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        table = self.encode(X, y, sample_weight=sample_weight, groups=groups, time=time)
+        table = self.encode(
+            X, y, sample_weight=sample_weight, groups=groups, time=time, label_probability=label_probability
+        )
         return self.fit_encoded(table, callback=callback)
 
     def encode(
@@ -174,6 +180,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: Any = None,
         groups: Any = None,
         time: Any = None,
+        label_probability: Any = None,
     ) -> Rows:
         """Read the labels and fit the encoder: the first half of `fit`.
 
@@ -184,7 +191,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             As in `fit`, or labels that were read before.
         target : str, default=None
             Name of the label column, by default that of `y`.
-        sample_weight, groups, time : array-like of shape (n_samples,), default=None
+        sample_weight, groups, time, label_probability : array-like of shape (n_samples,), default=None
             As in `fit`.
 
         Returns
@@ -206,7 +213,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         weight = None if sample_weight is None else check_weights(sample_weight, features)
         if time is not None:
             time = as_moments(time, str(getattr(time, "name", None) or "time"), self.dayfirst)
-        return Rows.read(features, read, groups=groups, time=time, weight=weight)
+        if label_probability is not None:
+            label_probability = np.asarray(label_probability, dtype=float)
+        return Rows.read(features, read, groups=groups, time=time, weight=weight, label_probability=label_probability)
 
     def fit_encoded(self, rows: Rows, *, callback: Callback | None = None) -> "TableClassifier":
         """Fit the classifier to an encoded table: the second half of `fit`.
@@ -227,8 +236,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.reference_ = reference_rows(rows.X)
         if isinstance(self.estimator_, AutoClassifier):
             check_counts(rows.classes, rows.codes)  # here, where the classes have their names
-            y = _numbered(rows.codes)
-            self.estimator_.fit(rows.X, y, rows.weight, rows.groups, rows.time, callback=callback)
+            self._fit_auto(self.estimator_, rows.X, rows, callback)
             # A second fit, of the chosen methods alone: what to expect where suspected leaks are not known yet.
             self.without_leaks_ = self._score_without_leaks(rows, callback)
             self.model_ = self._as_data()
@@ -249,8 +257,26 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             return None
         other = clone(self.estimator_).set_params(portfolio=list(self.estimator_.ensemble_weights_), time_budget=None)
         tell = None if callback is None else lambda done, total, name: callback(done, total, f"{_NO_LEAKS}: {name}")
-        other.fit(rows.X[:, kept], _numbered(rows.codes), rows.weight, rows.groups, rows.time, callback=tell)
+        self._fit_auto(other, rows.X[:, kept], rows, tell)
         return other.headline_
+
+    @staticmethod
+    def _fit_auto(auto: AutoClassifier, features: np.ndarray, rows: Rows, callback: Callback | None = None) -> None:
+        auto.fit(
+            features,
+            _numbered(rows.codes),
+            rows.weight,
+            rows.groups,
+            rows.time,
+            label_probability=rows.label_probability,
+            callback=callback,
+        )
+
+    @property
+    def selection_(self) -> Selection:
+        """How labeled and unlabeled rows differ, with an `AutoClassifier`."""
+        names = {f"x{k}": name for k, name in enumerate(self.encoder_.features_)}
+        return self.estimator_.selection_.renamed(names)
 
     def set_parts(
         self,
