@@ -362,3 +362,11 @@ def test_gzip_is_read_in_pieces_too(table, capsys):
     assert run(["predict", "model.fewlabel", "rows.csv.gz", "--out", "a.csv", "-q"]) == 0
     assert run(["predict", "model.fewlabel", "rows.csv", "--out", "b.csv", "-q"]) == 0
     assert open("a.csv").read() == open("b.csv").read()  # noqa: SIM115
+
+
+def test_predict_says_that_the_metrics_are_of_another_model(table):
+    assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
+    metrics = json.loads(open("metrics.json").read())  # noqa: SIM115
+    write("metrics.json", json.dumps({**metrics, "model_sha256": "0" * 64}))
+    with pytest.warns(UserWarning, match=r"metrics\.json is of another model"):
+        assert run(["predict", "model.fewlabel", "rows.csv", "--out", "x.csv", "--quiet"]) == 0

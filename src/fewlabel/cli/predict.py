@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from fewlabel.cli.options import Debug, Decimal, Encoding, Quiet, TableFiles
-from fewlabel.cli.paths import check_result_file, drift_file, keep_inputs, require_column, write_json
+from fewlabel.cli.paths import (
+    check_result_file,
+    drift_file,
+    keep_inputs,
+    require_column,
+    warn_of_another_set,
+    write_json,
+)
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
 
@@ -178,6 +185,7 @@ def load_model(path: Path) -> Any:
     from fewlabel.parts import FittedModel
 
     model = persistence.load(path)
+    warn_of_another_set(path)
     if not isinstance(model, FittedModel) or model.encoder is None:
         raise ValueError(
             f"{path} holds a {type(model).__name__}, which does not know its columns by name: score with it in "
