@@ -14,8 +14,8 @@ import pandas as pd
 
 from fewlabel import dask as spread
 from fewlabel.boosting import pairs
-from fewlabel.dask import _tree_boosters
-from fewlabel.dask._tree_rows import SpreadTreeRows
+from fewlabel.dask import _estimators
+from fewlabel.dask._rows import SpreadRows
 from reference.dask_blocks import assert_same_trees, in_blocks, table
 
 SPLITS = [(1200,), (1, 300, 0, 499, 100, 200, 100)]
@@ -30,16 +30,16 @@ FORMS = [
 @pytest.fixture
 def on_workers(monkeypatch):
     """Rows stay in their blocks, and sums over pairs are interpolated, however few they are."""
-    monkeypatch.setattr(_tree_boosters, "_MOST_CELLS", 0)
+    monkeypatch.setattr(_estimators, "_MOST_CELLS", 0)
     monkeypatch.setattr(pairs, "MOST_PAIRS", 0)
-    monkeypatch.setattr(_tree_boosters, "MOST_PAIRS", 0)
-    made, start = [], SpreadTreeRows.__init__
+    monkeypatch.setattr(_estimators, "MOST_PAIRS", 0)
+    made, start = [], SpreadRows.__init__
 
     def counted(rows, *args):
         made.append(1)
         start(rows, *args)
 
-    monkeypatch.setattr(SpreadTreeRows, "__init__", counted)
+    monkeypatch.setattr(SpreadRows, "__init__", counted)
     yield
     assert made, "the rows were gathered"
 
@@ -64,7 +64,7 @@ def test_rows_in_blocks_give_the_trees_of_one_machine(on_workers, name, options,
 
 @pytest.mark.parametrize(("name", "options"), FORMS)
 def test_few_rows_are_gathered(name, options, monkeypatch):
-    monkeypatch.setattr(SpreadTreeRows, "__init__", None)
+    monkeypatch.setattr(SpreadRows, "__init__", None)
     assert_same_trees(*both(name, options, SPLITS[1]))
 
 
@@ -85,7 +85,7 @@ def test_two_workers(on_workers):
 
 
 def test_few_pairs_are_summed_exactly_even_if_there_are_many_columns(monkeypatch):
-    monkeypatch.setattr(_tree_boosters, "_MOST_CELLS", 0)
+    monkeypatch.setattr(_estimators, "_MOST_CELLS", 0)
     assert_same_trees(*both("TreeAUCBoostClassifier", {}, SPLITS[1]))
 
 
@@ -107,7 +107,7 @@ def test_the_number_of_rounds_is_that_of_one_machine():
 
 
 def test_the_number_of_rounds_from_a_sample(on_workers, monkeypatch):
-    monkeypatch.setattr(_tree_boosters, "_CHOOSING", 600)
+    monkeypatch.setattr(_estimators, "_CHOOSING", 600)
     X, _, true = table(1500)
     form = dict(learning_rate=0.3, max_depth=3, splitter="random", random_state=0)
     one, other = (spread.TreeAUCBoostClassifier(**form).fit(*in_blocks(X, true, s)) for s in ((1500,), (1000, 0, 500)))
@@ -140,8 +140,10 @@ def test_probabilities_are_calibrated_out_of_fold():
     assert far.calibration_[0] < 0.8 * extreme.calibration_[0]
 
 
-def test_plain_stumps_are_those_of_another_class():
+def test_plain_stumps_are_those_of_pnu_aucboost():
     X, y, _ = table()
     form = dict(max_depth=1, loss="exponential", splitter="best", split_noise=0, bootstrap=False, l2_regularization=0)
-    with pytest.raises(ValueError, match="PNUAUCBoostClassifier"):
-        spread.TreeAUCBoostClassifier(5, **form).fit(*in_blocks(X, y, (600, 600)))
+    form |= dict(n_estimators=20, max_features=0.5, max_bins=30, random_state=0)
+    blocks = in_blocks(X, y, (600, 600))
+    stumps = spread.PNUAUCBoostClassifier(20, learning_rate=0.02, max_features=0.5, max_bins=30, random_state=0)
+    assert_same_trees(spread.TreeAUCBoostClassifier(**form).fit(*blocks), stumps.fit(*blocks), X)

@@ -93,7 +93,7 @@ def main():
     fewlabel.PNUAUCBoostClassifier(3, n_jobs=2).fit_ranking(X[:30_000], few[:30_000])
     booster = fewlabel.PNUAUCBoostClassifier(**form, n_jobs=arguments.workers)
     near, near_cpu, local = seconds(lambda: booster.fit_ranking(X, few))
-    same = np.mean(model.stumps_["column"] == local.stumps_["column"])
+    same = np.mean(model.splits_["column"] == local.splits_["column"])
     size = f"{arguments.rows:,} x {arguments.columns}"
     print(f"{size}, {arguments.rounds} rounds, {arguments.share:.0%} of the columns, {arguments.workers} workers")
     print(f"on the clock: in memory {near:.1f} s, Dask {far:.1f} s ({far / near:.2f} times)")

@@ -37,7 +37,7 @@ def measure(n, seed):
     (X, y), (new, truth) = draw(n, rng), draw(20_000, rng)
     few = np.where(rng.random(n) < LABELED, y, -1)
     model = PNUAUCBoostClassifier.paper(n_estimators=ROUNDS, gamma=GAMMA, rho=RHO).fit_ranking(X, few)
-    f = (model.decision_function(X) - model.offset_) / model.stumps_["high"].sum()
+    f = (model.decision_function(X) - model.offset_) / model.leaf_values_.max(axis=1).sum()
     p, n, u = few == 1, few == 0, few == -1
     pairs = {(0, 1): GAMMA, (0, 2): (1 - GAMMA) / 2, (2, 1): (1 - GAMMA) / 2}
     groups = (p, n, u)

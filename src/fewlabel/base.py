@@ -162,8 +162,7 @@ def _forget(estimator):
     parameters = None
     for name in list(vars(estimator)):
         if name.endswith("_") or (name.startswith("_") and not name.startswith(_SCIKIT_LEARNS)):
-            # They take longer than all the rest, and a first fit has nothing to drop.
-            if parameters is None:
+            if parameters is None:  # they take longer than all the rest, and a first fit has nothing to drop
                 parameters = estimator.get_params(deep=False)
             if name not in parameters:
                 delattr(estimator, name)
@@ -204,8 +203,7 @@ class LabeledClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {}
-    # False where rows are named by their position, as in the folds of a cross-validation.
-    _drops_weightless = True
+    _drops_weightless = True  # False where rows are named by their position, as in the folds of a cross-validation
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
@@ -301,8 +299,7 @@ class RankingClassifier(LabeledClassifier):
     """
 
     _needed_signs = (-1, 1)
-    # The attribute that a warm start goes on from, parameters and all.
-    _continued: str | None = None
+    _continued: str | None = None  # the attribute that a warm start goes on from, parameters and all
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -400,8 +397,7 @@ class RankingClassifier(LabeledClassifier):
             model = self._ranker_like_this()
             try:
                 with keep_filters():
-                    # The fit itself has warned.
-                    warnings.simplefilter("ignore")
+                    warnings.simplefilter("ignore")  # the fit itself has warned
                     model._fit(X[train], signs[train], None if weight is None else weight[train])
             except LabelError:  # too few labels for what the model does with them
                 return
@@ -412,8 +408,7 @@ class RankingClassifier(LabeledClassifier):
             # A model of fewer rows may have scores on another scale.
             spread = _mean_size(decisions[known], weight, known)
             full = _mean_size(decision[known], weight, known)
-            # Otherwise the model has learned nothing, and its decision is 0.
-            if spread > 1e-9 * full:
+            if spread > 1e-9 * full:  # otherwise the model has learned nothing, and its decision is 0
                 out_of_fold[test] = full / spread * decisions[test]
         weight = None if weight is None else weight[labeled]
         slope = out_of_fold_slope(out_of_fold[labeled], signs[labeled] > 0, weight)
@@ -543,8 +538,7 @@ class TakesWhatItsBaseTakes(ValidatesByTags):
 
 def set_random_states(estimator, rng):
     """Draw every `random_state` of an estimator, at any depth, as scikit-learn's ensembles do."""
-    # Loads all ensembles.
-    from sklearn.ensemble._base import _set_random_states
+    from sklearn.ensemble._base import _set_random_states  # loads all ensembles
 
     _set_random_states(estimator, rng)
 

@@ -87,14 +87,16 @@ def choose_views(views, n_columns, names=None, *, least=1):
     return positions
 
 
-def choose_nominal(categorical_features, table, *, by_type):
+def choose_nominal(chosen, table, *, parameter, by_type):
     """Mask of the columns that hold categories.
 
     Parameters
     ----------
-    categorical_features : "auto" or array-like
+    chosen : "auto" or array-like
         As in `choose_columns`; "auto" asks `by_type`.
     table : DataFrame
+    parameter : str
+        What to call `chosen` in an error.
     by_type : callable
         ``by_type(column)``: whether a column holds numbers.
 
@@ -103,11 +105,10 @@ def choose_nominal(categorical_features, table, *, by_type):
     ndarray of bool of shape (n_columns,)
     """
     n_columns = table.shape[1]
-    if isinstance(categorical_features, str):
+    if isinstance(chosen, str):
         return np.array([not by_type(column) for _, column in table.items()], dtype=bool)
     mask = np.zeros(n_columns, dtype=bool)
-    chosen = choose_columns(categorical_features, n_columns, table.columns, parameter="categorical_features")
-    mask[chosen] = True
+    mask[choose_columns(chosen, n_columns, table.columns, parameter=parameter)] = True
     return mask
 
 
@@ -152,12 +153,14 @@ def read_table(estimator, X, *, reset):
     return pd.DataFrame(array).infer_objects()
 
 
-def as_numbers(column):
+def as_numbers(column, *, parameter):
     """The numbers of a column, NaN where missing; an error if it holds anything else.
 
     Parameters
     ----------
     column : Series
+    parameter : str
+        The parameter that says which columns hold categories.
 
     Returns
     -------
@@ -167,8 +170,8 @@ def as_numbers(column):
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"column {column.name!r} holds values that are not numbers ({error}): name it in categorical_features, or "
-            'leave categorical_features="auto"'
+            f"column {column.name!r} holds values that are not numbers ({error}): name it in {parameter}, or leave "
+            f'{parameter}="auto"'
         ) from error
     if np.isinf(numbers).any():
         raise ValueError(f"column {column.name!r} contains infinity: replace it, or mark it as missing (NaN)")

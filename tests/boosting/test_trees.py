@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
 
 from fewlabel import PNUAUCBoostClassifier, PUAdaBoostClassifier, TreeAUCBoostClassifier, TreePUBoostClassifier
-from fewlabel.boosting import pairs, rounds, tree_booster
+from fewlabel.boosting import booster, pairs, stopping
 from fewlabel.boosting._tree_pu import PURisk
 from fewlabel.boosting.pairs import PairLoss
-from fewlabel.boosting.tree_rows import TreeRows
+from fewlabel.boosting.rows import Rows
 from fewlabel.threads import RowThreads
 from reference import symmetric_trees as reference
 from reference.tables import tables, to_y
@@ -47,7 +48,7 @@ def test_greedy_trees_equal_the_slow_version(table, gamma, loss, max_depth, l2):
         not (np.nanmax(X, axis=0, initial=-np.inf) > np.nanmin(X, axis=0, initial=np.inf)).any()
         and not np.isnan(X).any()
     ):
-        with pytest.warns(UserWarning, match="No tree"):
+        with pytest.warns(UserWarning, match="No split"):
             model.fit(X, to_y(signs), weight)
         return
     model.fit(X, to_y(signs), weight)
@@ -67,7 +68,7 @@ def derivatives(make_loss, weights, scores):
     bounds = np.cumsum([0, *map(len, weights)])
     codes = np.zeros((1, len(scores)), dtype=np.uint8)
     with RowThreads(1) as threads:
-        rows = TreeRows(codes, 3, bounds, weights, None, scores, threads)
+        rows = Rows(codes, 3, bounds, np.concatenate(weights), None, scores, threads)
         assert make_loss(rows).set_derivatives()
     return rows.derivatives
 
@@ -100,6 +101,30 @@ def test_sums_over_pairs_are_within_1e_6(monkeypatch, spread, most_pairs):
     expected = reference.derivatives(scores, reference.pair_terms(signs, weight, 0.7), "logistic")
     scale = 0.5 * (totals[0] + totals[2]) * np.concatenate(weights)
     assert (np.abs(found - np.array(expected)) / scale).max() < 1e-6
+
+
+def test_deeper_trees_of_pnu_aucboost_are_greedy_trees_on_the_same_pairs(rows):
+    X, _, y = rows
+    same = dict(max_depth=3, learning_rate=0.2, max_bins=32, max_features=0.5, random_state=3)
+    pairs = PNUAUCBoostClassifier(20, **same).fit_ranking(X, y)
+    trees = TreeAUCBoostClassifier(20, loss="exponential", **{**GREEDY, **same}, l2_regularization=0.0).fit_ranking(
+        X, y
+    )
+    np.testing.assert_array_equal(pairs.splits_, trees.splits_)
+    np.testing.assert_array_equal(pairs.leaf_values_, trees.leaf_values_)
+    with pytest.raises(AttributeError, match="shape_functions_ needs trees with at most 1 split"):
+        _ = pairs.shape_functions_
+
+
+def test_early_stopping_keeps_the_best_round_on_held_out_rows(rows):
+    X, few, y = rows
+    form = dict(n_estimators=80, learning_rate=0.5, max_depth=3, early_stopping=True, random_state=0)
+    stopped = TreeAUCBoostClassifier(**form, n_iter_no_change=8, validation_fraction=0.4).fit_ranking(X, few)
+    longer = clone(stopped).set_params(n_iter_no_change=80).fit_ranking(X, few)
+    held_out = stopped._held_out(X, np.where(few < 0, 0, 2 * few - 1))
+    aucs = [roc_auc_score(y[held_out], stage[held_out]) for stage in longer.staged_decision_function(X)]
+    assert stopped.n_iter_ == int(np.argmax(aucs[: stopped.n_iter_ + 8])) + 1 < 80
+    np.testing.assert_array_equal(stopped.splits_, longer.splits_[: stopped.n_iter_])
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.9])
@@ -225,7 +250,7 @@ def test_a_tree_grown_at_once_is_the_tree_grown_level_by_level(rows, monkeypatch
     weight = np.random.default_rng(1).integers(1, 4, len(X)).astype(float) if weighted else None
     model = TreeAUCBoostClassifier(20, splitter=splitter, gamma=0.9, random_state=0)
     at_once = clone(model).fit_ranking(X, few, weight)
-    monkeypatch.setattr(TreeRows, "grow", lambda *args: None)
+    monkeypatch.setattr(Rows, "in_one_piece", lambda rows, n_columns: None)
     by_levels = clone(model).fit_ranking(X, few, weight)
     np.testing.assert_array_equal(at_once.splits_, by_levels.splits_)
     np.testing.assert_array_equal(at_once.leaf_values_, by_levels.leaf_values_)
@@ -379,19 +404,19 @@ def test_pu_trees_find_the_positives(rows):
 def test_auto_rounds_of_few_labels(rows):
     X, few, _ = rows
     model = TreeAUCBoostClassifier(max_depth=1, random_state=0).fit(X, few)
-    assert model.n_iter_ == tree_booster.FEW_LABELS_ROUNDS
+    assert model.n_iter_ == booster.FEW_LABELS_ROUNDS
 
 
 @pytest.mark.parametrize("noisy", [True, False])
 def test_auto_rounds_by_the_out_of_fold_auc(rows, monkeypatch, noisy):
-    monkeypatch.setattr(tree_booster, "FEW_LABELS", 0)
+    monkeypatch.setattr(booster, "FEW_LABELS", 0)
     X, few, _ = rows
     if noisy:  # labels without any relation to the columns: more rounds do not help
         few = np.where(few == -1, -1, np.random.default_rng(0).integers(0, 2, len(few)))
     order = np.random.default_rng(5).permutation(len(X))
     model = TreeAUCBoostClassifier(learning_rate=0.1, random_state=0).fit(X, few)
     other = TreeAUCBoostClassifier(learning_rate=0.1, random_state=0).fit(X[order], few[order])
-    assert other.n_iter_ == model.n_iter_ <= tree_booster.MOST_ROUNDS
+    assert other.n_iter_ == model.n_iter_ <= booster.MOST_ROUNDS
     np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
 
 
@@ -405,5 +430,5 @@ def test_best_round_stops_at_the_peak():
             return True
 
     positive = np.array([False, False, True, True])
-    found = rounds.best_round([Learner()], [np.arange(4)], positive, None, 2000)
+    found = stopping.best_round([Learner()], [np.arange(4)], positive, np.ones(len(positive)), 2000)
     assert 150 <= found <= 450

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fewlabel.kernels.bins import MISSING, ROWS, encode, find_cuts, round_down
+from fewlabel.kernels.bins import ROWS, encode, find_cuts, round_down
+
+MISSING = 255  # the code of missing values
 
 
 def cut(values, max_bins=255):
@@ -24,7 +26,7 @@ def codes_of(X, max_bins=255, rows=None):
         cuts[e, : len(found)], n_cuts[e] = found, len(found)
     rows = np.arange(len(X)) if rows is None else rows
     codes = np.empty((X.shape[1], len(rows)), dtype=np.uint8)
-    encode(X, rows, round_down(cuts, X.dtype), n_cuts, codes, 0, len(rows))
+    encode(X, rows, round_down(cuts, X.dtype), n_cuts, MISSING, codes, 0, len(rows))
     return codes, cuts, n_cuts
 
 
@@ -103,12 +105,12 @@ def test_float32_rows_in_any_order_and_layout_give_the_codes_of_float64():
     rows = rng.permutation(3000)[:1700]
     codes, cuts, n_cuts = codes_of(X, rows=rows)
     double = np.empty_like(codes)
-    encode(np.asfortranarray(X.astype(np.float64)), rows, cuts, n_cuts, double, 0, len(rows))
+    encode(np.asfortranarray(X.astype(np.float64)), rows, cuts, n_cuts, MISSING, double, 0, len(rows))
     np.testing.assert_array_equal(codes, double)
     readonly = X[::1].copy()
     readonly.flags.writeable = False
     again = np.empty_like(codes)
-    encode(readonly, rows, round_down(cuts, X.dtype), n_cuts, again, 0, len(rows))
+    encode(readonly, rows, round_down(cuts, X.dtype), n_cuts, MISSING, again, 0, len(rows))
     np.testing.assert_array_equal(codes, again)
 
 

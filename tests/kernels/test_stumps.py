@@ -7,59 +7,48 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fewlabel.boosting._pnu_auc import pair_rule
 from fewlabel.kernels import stumps
 from fewlabel.kernels.step_functions import score
-from fewlabel.kernels.stumps import MISSING, TIE, UNIT
+from fewlabel.kernels.stumps import TIE, UNIT
 
-NO_STUMP = -1, np.zeros(256, dtype=np.uint8), 1.0, 1.0
+MISSING = 255
 USES = np.array([[True, True, False], [False, True, True]])
 ALL = np.ones((2, 3), dtype=np.bool_)
 
 
-def histogram(codes, weights, bounds, coefficients, columns, uses, last):
+def make_rows(codes, weights, bounds, uses=ALL, column=-1, fires=None, factors=(1.0, 1.0)):
+    fires = np.zeros(256, dtype=np.uint8) if fires is None else fires
+    return stumps.WeightedRows(codes, weights, bounds, uses, np.array([column]), fires, np.array(factors))
+
+
+def histogram(rows, bounds, coefficients, columns):
     hist = np.zeros((len(columns), 256), dtype=np.int64)
-    stumps.histogram(codes, weights, bounds, coefficients, columns, uses, last, hist)
+    stumps.add_signed(rows, bounds, coefficients, columns, hist)
     return hist
 
 
-def side_sums(*args):
+def side_sums(rows, bounds, column, fires, scales):
     sums = np.zeros((2, 3, 2), dtype=np.int64)
-    stumps.side_sums(*args, sums)
+    stumps.add_sides(rows, bounds, column, fires, scales, sums)
     return sums
 
 
 @pytest.fixture
-def rows():
+def arrays():
     rng = np.random.default_rng(0)
     n, d = 10_000, 7
     codes = rng.integers(0, 256, (d, n), dtype=np.uint8)
     return codes, rng.random((2, n)) / n, np.array([0, 900, 8000, n])
 
 
-def fired_and_factors(codes, column, last):
-    """Whether the stump fires on each row, and the factors of both weights."""
-    _, fires, *factors = last
-    fired = fires[codes[column]].astype(bool)
-    return fired, np.where(fired, np.array(factors)[:, None], 1.0)
-
-
-def test_reweight_multiplies_the_weights_in_use_within_the_bounds(rows):
-    codes, weights, bounds = rows
-    last = 5, (np.arange(256) % 3 == 0).astype(np.uint8), 0.7, 1.6
-    expected = weights * fired_and_factors(codes, 5, last)[1]
-    expected[0, 8000:], expected[1, :900] = weights[0, 8000:], weights[1, :900]
-    expected[:, :10], expected[:, 9000:] = weights[:, :10], weights[:, 9000:]
-    stumps.reweight(codes, weights, np.clip(bounds, 10, 9000), USES, last)
-    np.testing.assert_array_equal(weights, expected)
-
-
 @pytest.mark.parametrize("unused", [[], [1], [0, 2]])
-def test_histogram_sums_signed_weights(rows, unused):
-    codes, weights, bounds = rows
+def test_histogram_sums_signed_weights(arrays, unused):
+    codes, weights, bounds = arrays
     coef = np.array([[0.2, 0.3, 0.0], [0.0, -0.1, -0.4]])
     coef[:, unused] = 0.0
     columns = np.array([0, 2, 3, 4, 6])
-    hist = histogram(codes, weights, bounds, coef * UNIT, columns, ALL, NO_STUMP)
+    hist = histogram(make_rows(*arrays), bounds, coef * UNIT, columns)
     group = np.repeat([0, 1, 2], np.diff(bounds))
     signed = (coef[:, group] * weights).sum(axis=0)
     for j, column in enumerate(columns):
@@ -67,27 +56,30 @@ def test_histogram_sums_signed_weights(rows, unused):
         np.testing.assert_allclose(hist[j] / UNIT, expected, atol=1e-15)
 
 
-def test_a_histogram_first_multiplies_the_weights_of_all_groups(rows):
-    codes, weights, bounds = rows
+def test_a_histogram_first_takes_the_step_that_waits_within_its_bounds(arrays):
+    codes, weights, bounds = arrays
     coef = np.array([[0.2, 0.0, 0.1], [0.0, 0.0, -0.4]]) * UNIT  # the second group is skipped, but multiplied
-    last, columns = (5, (np.arange(256) > 99).astype(np.uint8), 0.7, 1.6), np.array([1, 5])
-    expected = weights * fired_and_factors(codes, 5, last)[1]
-    hist = histogram(codes, weights, bounds, coef, columns, ALL, last)
+    fires, columns = (np.arange(256) > 99).astype(np.uint8), np.array([1, 5])
+    fired = fires[codes[5]].astype(bool)
+    expected = np.where(fired, np.array([[0.7], [1.6]]), 1.0) * weights
+    expected[0, 8000:], expected[1, :900] = weights[0, 8000:], weights[1, :900]  # not in use
+    expected[:, :10], expected[:, 9000:] = weights[:, :10], weights[:, 9000:]
+    part = np.clip(bounds, 10, 9000)
+    hist = histogram(make_rows(*arrays, USES, 5, fires, (0.7, 1.6)), part, coef, columns)
     np.testing.assert_array_equal(weights, expected)
-    again = histogram(codes, expected, bounds, coef, columns, ALL, NO_STUMP)
-    np.testing.assert_array_equal(hist, again)
+    np.testing.assert_array_equal(hist, histogram(make_rows(codes, expected, bounds), part, coef, columns))
 
 
-def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
-    codes, weights, bounds = rows
+def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(arrays):
+    codes, weights, bounds = arrays
     columns, coef = np.arange(7), np.array([[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]]) * UNIT / 10
     fires = (np.arange(256) % 3 == 0).astype(np.uint8)
 
     def sums(codes, weights, edges):
+        rows = make_rows(codes, weights, bounds)
         parts = [np.clip(bounds, a, b) for a, b in itertools.pairwise(edges)]
-        hist = sum(histogram(codes, weights, part, coef, columns, ALL, NO_STUMP) for part in parts)
-        side = sum(side_sums(codes[3], fires, weights, part, ALL, np.abs(coef)) for part in parts)
-        return hist, side
+        hist = sum(histogram(rows, part, coef, columns) for part in parts)
+        return hist, sum(side_sums(rows, part, 3, fires, np.abs(coef)) for part in parts)
 
     whole = sums(codes, weights, [0, 10_000])
     rng = np.random.default_rng(2)
@@ -100,38 +92,45 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(rows):
             np.testing.assert_array_equal(a, b)
 
 
-def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(rows):
-    codes, weights, bounds = rows
-    weights /= [[weights[k].sum()] for k in range(2)]
-    last = 2, (np.arange(256) > 99).astype(np.uint8), np.exp(-0.3), np.exp(0.3)
-    fires, low, high = last[1], -0.1, 0.2
-    sides = side_sums(codes[2], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
-    totals, shares = np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2))
-    stumps.side_shares(sides, ALL, totals, shares)
+def make_state(n_features=3):
+    of_features = dict(lower=np.zeros(n_features), upper=np.zeros(n_features), table=np.ones((n_features, 256)))
+    numbers = dict(total_step=np.zeros(1), moved=np.zeros(1), log_objective=np.zeros(1))
+    masses = dict(log_mass=np.zeros((2, 3)), sums=np.ones((2, 3)), coefficients=np.zeros((2, 3)))
+    sides = dict(totals=np.zeros((2, 3), dtype=np.int64), shares=np.zeros((2, 3, 2)))
+    return stumps.State(uses=USES, **masses, **sides, **of_features, **numbers)
+
+
+def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(arrays):
+    codes, weights, bounds = arrays
     group = np.repeat([0, 1, 2], np.diff(bounds))
+    weights = USES[:, group] * weights
+    weights /= np.maximum(np.array([np.bincount(group, kind) for kind in weights]), 1e-300)[:, group]
+    fires = (np.arange(256) > 99).astype(np.uint8)
+    state, rule = make_state(), pair_rule(0.6, 0.0, "exact")._replace(low_factor=-0.5)
+    stumps.set_coefficients(state, rule)
+    before = state.coefficients[:, group] * weights
+    rows = make_rows(codes, weights, bounds, USES)
+    stumps.set_shares(state, side_sums(rows, bounds, 2, fires, np.full((2, 3), UNIT)))
+    stumps.take_step(2, fires, 0.2, state, rule)
+    fired = fires[codes[2]].astype(bool)
+    after = np.where(fired, np.exp([[-0.3], [0.3]]), 1.0) * weights
+    sums = np.array([np.bincount(group, kind) for kind in after])
+    np.testing.assert_array_equal(state.table[2], 1 + np.where(fires, 0.2, -0.1))
+    np.testing.assert_allclose(state.sums[USES], sums[USES], rtol=1e-12)
+    np.testing.assert_allclose(
+        state.log_mass[USES], (np.log(np.maximum(sums, 1e-300)) + [[0.1], [-0.1]])[USES], rtol=1e-10
+    )
+    later = (state.coefficients / np.where(USES, sums, 1.0))[:, group] * after
+    # A row with two weights can change by less than both of them do.
+    np.testing.assert_allclose(state.upper, np.abs(later - before).sum(), rtol=1e-10)
+    np.testing.assert_array_equal(state.lower, -state.upper)
+    assert state.moved[0] == pytest.approx(0.3)
 
-    def of_groups(w):
-        return np.array([np.bincount(group, kind) for kind in w])
 
-    after = weights * fired_and_factors(codes, 2, last)[1]
-    log_mass, sums, of_column = np.zeros((2, 3)), np.ones((2, 3)), np.ones(256)
-    stumps.take_step(fires.astype(bool), shares, totals, (low, high), log_mass, sums, of_column)
-    np.testing.assert_array_equal(of_column, 1 + np.where(fires, high, low))
-    np.testing.assert_allclose(sums, of_groups(after), rtol=1e-12)
-    moved = np.log(of_groups(after) / of_groups(weights)) + [[-low], [low]]
-    np.testing.assert_allclose(log_mass, moved, rtol=1e-10)
-
-    one, other = np.array([[0.3, 0.2, 0.0], [0.0, -0.1, -0.4]]), np.array([[0.3, 0.1, 0.0], [0.0, -0.2, -0.4]])
-    before = (one / of_groups(weights))[:, group] * weights
-    later = (other / of_groups(after))[:, group] * after
-    # Every kind of weight is a pair of its own here; a row with two of them can change by less.
-    np.testing.assert_allclose(stumps.drift(shares, high - low, one, other), np.abs(later - before).sum(), rtol=1e-10)
-
-
-def test_side_sums(rows):
-    codes, weights, bounds = rows
+def test_side_sums(arrays):
+    codes, weights, bounds = arrays
     fires = (np.arange(256) > 200).astype(np.uint8)
-    side = side_sums(codes[1], fires, weights, bounds, ALL, np.full((2, 3), UNIT))
+    side = side_sums(make_rows(*arrays), bounds, 1, fires, np.full((2, 3), UNIT))
     for kind in range(2):
         for g in range(3):
             group = slice(bounds[g], bounds[g + 1])
@@ -142,11 +141,12 @@ def test_side_sums(rows):
 
 def search(hist, n_cuts, has_missing):
     hist, columns = np.asarray(hist, dtype=np.int64), np.arange(len(hist))
-    of_columns = columns, np.asarray(n_cuts, dtype=np.int64), np.asarray(has_missing, dtype=np.bool_)
-    sizes = np.empty(len(hist), dtype=np.int64)
-    best = stumps.best_stump(hist, *of_columns, sizes)
-    assert max(sizes[best[0]], 0) == abs(best[3])
-    assert max(sizes) - TIE <= sizes[best[0]]
+    cuts = stumps.Cuts(np.asarray(n_cuts), np.asarray(has_missing, dtype=np.bool_), np.zeros((len(hist), 254), bool))
+    state = make_state(len(hist))
+    every_cut = np.empty((0, 0), dtype=np.int64)
+    best = stumps.best_stump(hist, hist, columns, cuts, every_cut, state, pair_rule(1.0, 0.0, "exact"))
+    assert max(state.upper[best[0]], 0) == abs(best[3]) / UNIT
+    assert max(state.upper) - TIE / UNIT <= state.upper[best[0]]
     return best
 
 

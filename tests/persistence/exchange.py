@@ -50,8 +50,7 @@ def models():
         rows, _, labels = golden.numbers(n_classes=3 if name in golden.MANY_CLASSES else 2)
         if name in golden.POSITIVES_ONLY:
             labels = np.where(labels == 1, 1, -1)
-        given = golden.ARGUMENTS.get(name, {})  # estimators of other libraries cannot be written, their defaults can
-        arguments = {key: value for key, value in given.items() if key not in ("estimator", "teacher")}
+        arguments = {**golden.ARGUMENTS.get(name, {})}
         if "random_state" in kind().get_params():
             arguments["random_state"] = 0
         yield name, kind(**arguments).fit(rows, labels), rows

@@ -24,7 +24,8 @@ import pandas as pd
 
 import fewlabel
 from benchmarks.harness.cells import write_cell
-from fewlabel.boosting.loop import STUMP
+from fewlabel.boosting.binning import SPLIT
+from fewlabel.boosting.booster import Ensemble
 from fewlabel.cli.main import run
 from fewlabel.cli.paths import warn_of_another_set
 from fewlabel.file_sets import atomic_set
@@ -59,7 +60,7 @@ class Fit(Command):
         assert Path("model/report.html").read_text("utf-8").strip().endswith("</html>"), "a report that was cut off"
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            warn_of_another_set(Path("model/model.fewlabel"))
+            warn_of_another_set(Path("model/model.fewlabel"), "metrics.json")
         digest = hashlib.sha256(Path("model/model.fewlabel").read_bytes()).hexdigest()
         assert (digest == named) == (not said), "nobody says that the metrics are of another model"
         return hashlib.sha256(metrics.encode()).hexdigest()
@@ -153,14 +154,17 @@ class Checkpoint:
 
         model = SimpleNamespace(n_estimators=10**6, random_state=0, get_params=dict, classes_=np.arange(2))
         checkpoint = Checkpoint("fit.npz", 1, model, 7)
-        return checkpoint, checkpoint.start(np.empty(0, STUMP), np.empty(0), 0)
+        return checkpoint, checkpoint.start(Ensemble(np.zeros((0, 1), SPLIT), np.zeros((0, 2)), np.zeros(0)), 0)
 
     def do(self, k):
-        self.open()[0].add(tuple(np.zeros((), STUMP).tolist()), float(k), 0)
+        checkpoint, (before, _) = self.open()
+        splits = np.zeros((len(before.losses) + 1, 1), SPLIT)
+        ensemble = Ensemble(splits, np.zeros((len(splits), 2)), np.append(before.losses, float(k)))
+        checkpoint.add(len(splits), lambda: ensemble, 0)
 
     def state(self):
-        _, (stumps, losses, _) = self.open()
-        assert len(stumps) == len(losses)
+        _, ((splits, _, losses), _) = self.open()
+        assert len(splits) == len(losses)
         assert losses.tolist() == list(range(len(losses))), "a round is missing"
         return str(len(losses) - 1)
 

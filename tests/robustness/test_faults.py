@@ -46,13 +46,15 @@ def write_bench_cell(folder):
 
 def write_checkpoint(folder):
     pytest.importorskip("dask")
-    from fewlabel.boosting.loop import STUMP
+    from fewlabel.boosting.binning import SPLIT
+    from fewlabel.boosting.booster import Ensemble
     from fewlabel.dask._checkpoint import Checkpoint
 
     model = SimpleNamespace(n_estimators=5, random_state=0, get_params=dict, classes_=np.arange(2))
     checkpoint = Checkpoint(folder / "fit.npz", 1, model, 7)
-    checkpoint.start(np.empty(0, STUMP), np.empty(0), 0)
-    checkpoint.add(tuple(np.zeros((), STUMP).tolist()), 1.0, 0)
+    one = Ensemble(np.zeros((1, 1), SPLIT), np.zeros((1, 2)), np.ones(1))
+    checkpoint.start(one.take(0), 0)
+    checkpoint.add(1, lambda: one, 0)
 
 
 JOBS = (save_model, write_fit, write_predictions, write_bench_cell, write_checkpoint)

@@ -6,8 +6,7 @@ from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier
 from fewlabel.boosting._pu_ada import PUAdaBoostClassifier
 from fewlabel.boosting._tree_auc import TreeAUCBoostClassifier
 from fewlabel.boosting._tree_pu import TreePUBoostClassifier
-from fewlabel.boosting.additive import ShapeFunction
-from fewlabel.boosting.joint import JointShapeFunction
+from fewlabel.boosting.additive import JointShapeFunction, ShapeFunction
 
 __all__ = [
     "AssembleClassifier",

@@ -41,6 +41,7 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
     - ``_next(codes, weight, right, votes, labeled, beta, own)``: labels and weights for the next round.
     """
 
+    _predicts_when_saved = "estimators_"
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -84,7 +85,9 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
         weight = self._first_weights(labeled) * own
         total = weight.sum()
         votes = np.zeros((len(known), n_classes))
-        self.estimators_, betas, errors = [], [], []
+        self.estimators_ = []
+        betas = []
+        errors = []
         for _ in range(self.n_estimators):
             model = self._fit_base(X, codes, weight, labeled, rng)
             predicted = model.predict(X).astype(np.int64)
@@ -101,16 +104,18 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
             votes[np.arange(len(known)), predicted] += beta
             codes, weight = self._next(codes, weight, right, votes, labeled, beta, own)
             weight *= total / weight.sum()
-        self.estimator_weights_, self.estimator_errors_ = np.array(betas), np.array(errors)
+        self.estimator_weights_ = np.array(betas)
+        self.estimator_errors_ = np.array(errors)
         self.n_iter_ = len(betas)
         self.transduction_ = self.classes_[np.where(labeled, known, self._votes_of(X).argmax(axis=1))]
 
     def _pseudo_labels(self, X, known, rng=None):
         """Classes of the unlabeled rows by the teacher; by default their nearest labeled rows, in scaled columns."""
         labeled = known >= 0
-        codes, rows = known.copy(), np.flatnonzero(labeled)
+        codes = known.copy()
         if labeled.all():
             return codes
+        rows = np.flatnonzero(labeled)
         if self.teacher is None:
             X = _scaled(X)
             if not issparse(X):  # of equally near rows the first is taken: let it not depend on their order
@@ -149,7 +154,9 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
                 f"estimator={type(model).__name__} does not support sample_weight, which boosting needs: use one that "
                 "does, such as a decision tree, naive Bayes or logistic regression"
             )
-        return model.fit(X, codes, sample_weight=weight * (len(weight) / weight.sum()))
+        # A mean weight of one: base classifiers with a penalty depend on the scale of the weights.
+        scale = len(weight) / weight.sum()
+        return model.fit(X, codes, sample_weight=weight * scale)
 
     def _votes(self, X):
         check_is_fitted(self)
@@ -220,8 +227,10 @@ def learns_from_unlabeled(estimator):
 def _scaled(X):
     """Columns scaled to a range of 1, dense ones to [0, 1]; missing values replaced by the median."""
     if issparse(X):  # without the shift to 0, which changes no distance
-        low, high = (np.ravel(part.toarray()) for part in (X.min(axis=0), X.max(axis=0)))
-        return X @ diags_array(1.0 / np.where(high > low, high - low, 1.0))
+        low = np.ravel(X.min(axis=0).toarray())
+        high = np.ravel(X.max(axis=0).toarray())
+        width = np.where(high > low, high - low, 1.0)
+        return X @ diags_array(1.0 / width)
     return make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), MinMaxScaler()).fit_transform(X)
 
 
@@ -343,7 +352,9 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     def _vote(self, error, n_classes):
         if error >= (n_classes - 1) / n_classes - _ROUNDING:
             return None
-        return (n_classes - 1) ** 2 / n_classes * (math.log((1 - error) / error) + math.log(n_classes - 1))
+        # The minimum of the cost; with two classes half the log-odds, as in AdaBoost.
+        log_odds = math.log((1 - error) / error) + math.log(n_classes - 1)
+        return (n_classes - 1) ** 2 / n_classes * log_odds
 
     def _next(self, codes, weight, right, votes, labeled, beta, own):
         others = len(self.classes_) - 1
@@ -428,7 +439,8 @@ class AssembleClassifier(PseudoLabelBooster):
         self.random_state = random_state
 
     def _first_weights(self, labeled):
-        n_labeled, n_unlabeled = np.count_nonzero(labeled), np.count_nonzero(~labeled)
+        n_labeled = np.count_nonzero(labeled)
+        n_unlabeled = len(labeled) - n_labeled
         share = self.labeled_share if n_unlabeled else 1.0
         return np.where(labeled, share / n_labeled, (1 - share) / max(n_unlabeled, 1))
 
@@ -441,4 +453,5 @@ class AssembleClassifier(PseudoLabelBooster):
         others = votes.copy()
         others[rows, codes] = -np.inf
         margin = votes[rows, codes] - others.max(axis=1)
+        # Less the smallest margin, so that no weight overflows; weights are scaled after each round.
         return codes, own * np.exp(margin.min() - margin)

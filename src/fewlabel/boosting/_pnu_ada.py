@@ -1,54 +1,33 @@
 """PNUAB: AdaBoost with the unlabeled rows in both classes."""
 
-import math
 import numbers
 from typing import Literal
 
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting.booster import StumpBooster
-from fewlabel.boosting.loop import Rule
+from fewlabel.boosting._pnu_auc import USES, pair_rule
+from fewlabel.boosting.booster import CONSTRAINTS, STOPPING_CONSTRAINTS, Booster
 from fewlabel.types import Seed
 
-_LARGEST_EDGE = 1.0 - 1e-6
+
+def ada_rule(gamma, scheme, has_unlabeled):
+    """AdaBoost on positives, negatives and two copies of the unlabeled rows, without copying them."""
+    labeled = gamma / 2
+    rest = (1 - gamma) / 2
+    if not has_unlabeled:
+        weights = [[0.5, 0, 0], [0, 0, 0.5]]
+    elif scheme == "labeled":
+        weights = [[labeled, rest, 0], [0, rest, labeled]]
+    else:
+        weights = [[rest, labeled, 0], [0, rest, labeled]]
+    with np.errstate(divide="ignore"):  # log 0 = -inf: no such rows
+        log_weights = np.log(weights)
+    # Rows instead of pairs; a stump votes on both of its sides.
+    return pair_rule(1.0, 0.0, "bound")._replace(is_pairs=False, log_weights=log_weights, low_factor=-1.0)
 
 
-class PNUAdaRule(Rule):
-    r"""AdaBoost on positives, negatives and two copies of the unlabeled rows, without copying them."""
-
-    least_edge = 1e-12
-    uses = np.array([[True, True, False], [False, True, True]])
-
-    def __init__(self, gamma, scheme, has_unlabeled):
-        labeled, rest = gamma / 2, (1 - gamma) / 2
-        if not has_unlabeled:
-            weights = [[0.5, 0, 0], [0, 0, 0.5]]
-        elif scheme == "labeled":
-            weights = [[labeled, rest, 0], [0, rest, labeled]]
-        else:
-            weights = [[rest, labeled, 0], [0, rest, labeled]]
-        with np.errstate(divide="ignore"):  # log 0 = -inf: no such rows
-            self._log_weight = np.log(weights)
-
-    def coefficients(self, log_mass):
-        log_part = self._log_weight + log_mass
-        part = np.exp(log_part - log_part.max())
-        part /= part.sum()
-        part[1] *= -1.0
-        return part
-
-    def step(self, edge, shares, log_mass):
-        return math.atanh(min(edge, _LARGEST_EDGE))
-
-    def moves(self, step):
-        return -step, step
-
-    def log_objective(self, log_mass, total_step):
-        return float(np.logaddexp.reduce(self._log_weight + log_mass, axis=None))
-
-
-class PNUAdaBoostClassifier(StumpBooster):
+class PNUAdaBoostClassifier(Booster):
     r"""AdaBoost with unlabeled rows counted as positives and as negatives (PNUAB).
 
     Minimizes a weighted exponential loss over sums :math:`F = \sum_t \alpha_t h_t` of stumps :math:`h_t \in \{-1, 1\}`,
@@ -75,8 +54,8 @@ class PNUAdaBoostClassifier(StumpBooster):
         Factor by which each step is multiplied, in (0, 1].
     max_bins : int, default=255
         Maximum number of bins per column, 2 to 255. A column with no more distinct values is searched exactly.
-    max_features : int or float, default=0.3
-        Columns drawn at random for each round, as a number (int) or a fraction (float).
+    max_features : int, float or "sqrt", default=0.3
+        Columns drawn at random for each round, as a number (int), a fraction (float), or the square root.
     early_stopping : bool, default=False
         Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them. A row of weight
         2 is held out as a whole, unlike a repeated row.
@@ -95,7 +74,7 @@ class PNUAdaBoostClassifier(StumpBooster):
 
     Attributes
     ----------
-    classes_, stumps_, n_iter_, train_loss_, shape_functions_, feature_importances_, offset_, calibration_
+    classes_, splits_, leaf_values_, n_iter_, train_loss_, shape_functions_, feature_importances_, offset_, calibration_
         As in `PNUAUCBoostClassifier`.
 
     Notes
@@ -118,10 +97,13 @@ class PNUAdaBoostClassifier(StumpBooster):
     """
 
     _parameter_constraints: dict = {
-        **StumpBooster._parameter_constraints,
+        **CONSTRAINTS,
+        **STOPPING_CONSTRAINTS,
         "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
         "scheme": [StrOptions({"labeled", "pu-un"})],
     }
+
+    max_depth = 1  # stumps
 
     def __init__(
         self,
@@ -131,7 +113,7 @@ class PNUAdaBoostClassifier(StumpBooster):
         scheme: Literal["labeled", "pu-un"] = "labeled",
         learning_rate: float = 0.1,
         max_bins: int = 255,
-        max_features: float = 0.3,
+        max_features: float | Literal["sqrt"] = 0.3,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -157,5 +139,6 @@ class PNUAdaBoostClassifier(StumpBooster):
     def _uses_unlabeled(self):
         return self.gamma < 1 or self.scheme == "pu-un"
 
-    def _make_rule(self, has_unlabeled):
-        return PNUAdaRule(self.gamma, self.scheme, has_unlabeled)
+    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+        rule = ada_rule(self.gamma, self.scheme, bool(rows.sizes[1]))
+        return self._stump_learner(binning, rows, rule, USES, previous, n_rounds)

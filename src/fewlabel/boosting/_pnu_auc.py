@@ -7,52 +7,46 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting.booster import StumpBooster
-from fewlabel.boosting.loop import Rule
-from fewlabel.kernels import stumps
+from fewlabel.boosting.booster import CONSTRAINTS, STOPPING_CONSTRAINTS, Booster
+from fewlabel.boosting.pairs import PairLoss
+from fewlabel.kernels.stumps import StepRule
 from fewlabel.types import Seed
 
+LEAST_WRONG = 5e-7  # keeps a step finite: at most atanh(1 - 1e-6), that is 7.3
 _ROUNDING = 1e-12  # an edge must exceed rho by this: after an exact step a stump's edge is rho itself, up to rounding
 
 
-class PNUAUCRule(Rule):
+USES = np.array([[True, True, False], [False, True, True]])
+
+
+def pair_rule(gamma, rho, step):
     r"""Pairs (positive, negative), (positive, unlabeled) and (unlabeled, negative) under the exponential loss.
 
     With the masses :math:`B = \overline{e^{-f}}_P,\ A = \overline{e^{f}}_N,\ V_\pm = \overline{e^{\pm f}}_U` the
     objective is :math:`R = \gamma AB + \frac{1-\gamma}{2}(B V_+ + A V_-)`: the pairs are never enumerated.
     """
-
-    uses = np.array([[True, True, False], [False, True, True]])
-
-    def __init__(self, gamma, rho, step):
-        self.least_edge = rho + _ROUNDING
-        self._rho = float(rho)
-        logs = [math.log(c) if c > 0 else -math.inf for c in (gamma, (1 - gamma) / 2, (1 - gamma) / 2)]
-        self.pairs = *logs, self.least_edge, self._rho, step == "exact"
-
-    def coefficients(self, log_mass):
-        coefficients = np.zeros((2, 3))
-        stumps.pair_coefficients(log_mass, self.pairs, coefficients)
-        return coefficients
-
-    def step(self, edge, shares, log_mass):
-        return stumps.pair_step(edge, shares, log_mass, self.pairs)
-
-    def moves(self, step):
-        return 0.0, step
-
-    def log_objective(self, log_mass, total_step):
-        largest, pn, pu, un = stumps.pair_terms(log_mass, self.pairs)
-        return largest + math.log(pn + pu + un) + self._rho * total_step
-
-    def overfits(self, log_mass):
-        """Whether R_PU + R_UN - R_PN < 1: labeled rows are ranked apart from unlabeled rows of their own class."""
-        (up_p, up_u, _), (_, down_u, down_n) = log_mass
-        pn, pu, un = np.exp(np.minimum((up_p + down_n, up_p + down_u, up_u + down_n), 700.0))
-        return pu + un - pn < 1.0
+    with_unlabeled = (1 - gamma) / 2
+    with np.errstate(divide="ignore"):  # log 0 = -inf: no such pairs
+        log_pairs = np.log(np.array([gamma, with_unlabeled, with_unlabeled]))
+    return StepRule(
+        is_pairs=True,
+        log_pairs=log_pairs,
+        log_weights=np.full((2, 3), -np.inf),
+        signs=np.ones((2, 3)),
+        keeps_sizes=False,
+        is_exact=step == "exact",
+        rho=float(rho),
+        least_edge=rho + _ROUNDING,
+        least_wrong=LEAST_WRONG,
+        max_step=math.inf,
+        low_factor=0.0,
+        is_guarded=False,
+        non_negative=False,
+        least_negative_risk=-math.inf,
+    )
 
 
-class PNUAUCBoostClassifier(StumpBooster):
+class PNUAUCBoostClassifier(Booster):
     r"""Semi-supervised AUC by boosting stumps (PNU-AUCBoost).
 
     Minimizes the exponential risk of the pairs of positives, negatives and unlabeled rows,
@@ -82,12 +76,15 @@ class PNUAUCBoostClassifier(StumpBooster):
         Margin, in [0, 1): the minimum edge of a stump, and the weight of the sum of steps in the objective.
     step : {"exact", "bound"}, default="exact"
         Length of a step: the minimizer of the objective along the stump, or of the paper's upper bound on it.
+    max_depth : int, default=1
+        Number of levels of each tree, 1 to 8. 1: stumps, an additive model. Deeper trees minimize the same objective,
+        with ``rho=0``, by second-order steps, as `TreeAUCBoostClassifier` does without its random trees.
     learning_rate : float, default=0.1
         Factor by which each step is multiplied, in (0, 1].
     max_bins : int, default=255
         Maximum number of bins per column, 2 to 255. A column with no more distinct values is searched exactly.
-    max_features : int or float, default=0.3
-        Columns drawn at random for each round, as a number (int) or a fraction (float).
+    max_features : int, float or "sqrt", default=0.3
+        Columns drawn at random for each round, or level, as a number (int), a fraction (float), or the square root.
     early_stopping : bool or "alarm", default=False
         True holds out `validation_fraction` of the labeled rows and keeps the round with the best AUC on them. A row of
         weight 2 is held out as a whole, unlike a repeated row.
@@ -111,17 +108,19 @@ class PNUAUCBoostClassifier(StumpBooster):
     ----------
     classes_ : ndarray of shape (2,)
         ``classes_[1]`` is the positive class.
-    stumps_ : ndarray of shape (n_iter,)
-        The stumps: fields `column`, `threshold`, `sign` (+1 fires above the threshold, -1 at or below it), `on_missing`
-        (fires on missing values), `low` and `high` (added to the score where it is silent and where it fires).
+    splits_ : ndarray of shape (n_iter, max_depth)
+        The splits: fields `column`, `threshold`, `missing_up` and `gain`. A row goes up where its value is above the
+        threshold or, if `missing_up`, missing. The gain of a stump is the decrease of the log-objective.
+    leaf_values_ : ndarray of shape (n_iter, 2**max_depth)
+        Added to the score; the ups and downs of a row, the first level first, are the bits of its leaf.
     n_iter_ : int
         Number of rounds.
     train_loss_ : ndarray of shape (n_iter,)
         The objective after each round.
     shape_functions_ : list of ShapeFunction
-        The model as one step function per column.
+        The model as one step function per column, if `max_depth` is 1.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each column in the decrease of the log-objective.
+        Share of each column in the gains of all splits.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
@@ -163,7 +162,8 @@ class PNUAUCBoostClassifier(StumpBooster):
     """
 
     _parameter_constraints: dict = {
-        **StumpBooster._parameter_constraints,
+        **CONSTRAINTS,
+        **STOPPING_CONSTRAINTS,
         "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
         "rho": [Interval(numbers.Real, 0, 1, closed="left")],
         "step": [StrOptions({"exact", "bound"})],
@@ -177,9 +177,10 @@ class PNUAUCBoostClassifier(StumpBooster):
         gamma: float = 1.0,
         rho: float = 0.0,
         step: Literal["exact", "bound"] = "exact",
+        max_depth: int = 1,
         learning_rate: float = 0.1,
         max_bins: int = 255,
-        max_features: float = 0.3,
+        max_features: float | Literal["sqrt"] = 0.3,
         early_stopping: bool | Literal["alarm"] = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -192,6 +193,7 @@ class PNUAUCBoostClassifier(StumpBooster):
         self.gamma = gamma
         self.rho = rho
         self.step = step
+        self.max_depth = max_depth
         self.learning_rate = learning_rate
         self.max_bins = max_bins
         self.max_features = max_features
@@ -229,5 +231,15 @@ class PNUAUCBoostClassifier(StumpBooster):
     def _uses_unlabeled(self):
         return self.gamma < 1
 
-    def _make_rule(self, has_unlabeled):
-        return PNUAUCRule(self.gamma if has_unlabeled else 1.0, self.rho, self.step)
+    # Deeper trees are greedy, as stumps are.
+    l2_regularization = 0.0
+    splitter = "best"
+    split_noise = 0.0
+    bootstrap = False
+
+    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+        gamma = self.gamma if rows.sizes[1] else 1.0
+        if not self._boosts_stumps():
+            return self._tree_learner(binning, rows, PairLoss("exponential", gamma, rows, totals))
+        rule = pair_rule(gamma, self.rho, self.step)
+        return self._stump_learner(binning, rows, rule, USES, previous, n_rounds)

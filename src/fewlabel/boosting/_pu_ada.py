@@ -7,139 +7,47 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting.booster import CONSTRAINTS, StumpBooster
-from fewlabel.boosting.loop import Rule
-from fewlabel.kernels.guarded_stumps import best_guarded_stump
-from fewlabel.kernels.stumps import N_CODES, UNIT, best_stump
+from fewlabel.boosting.booster import CONSTRAINTS, Booster
+from fewlabel.kernels.stumps import StepRule
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 
-_TOLERANCE = 1e-12  # relative to the sum of all absolute weights; less counts as zero
-_EPSILON = np.finfo(float).eps
-_FIRST = 4  # columns to search first: a kernel works on four at a time
+_USES = np.array([[True, False, False], [True, True, False]])
 
 
-class PUAdaRule(Rule):
+def pu_rule(prior, *, start, correction, separate, non_negative, max_step, stop_risk):
     r"""Positives as positives, positives as negatives of negative weight, and unlabeled rows as negatives.
 
     With :math:`D_P^+ = \pi\overline{e^{-H}}_P,\ D_P^- = -\lambda\pi\overline{e^{H}}_P,\ D_U = \overline{e^{H}}_U` the
     risk is :math:`Z = D_P^+ + D_P^- + D_U`, and a stump with error :math:`E` has the target :math:`Z - 2E`: the sum of
     :math:`y h` with the signed weights, an ordinary edge.
     """
-
-    least_edge = 0.0  # `search` has its own minimum
-    uses = np.array([[True, False, False], [True, True, False]])
-
-    def __init__(self, prior, *, start, correction, separate, non_negative, max_step, stop_risk, n_thresholds, seed):
-        self._log_prior = math.log(prior)
-        total = prior + correction * prior + 1
-        self._fixed = (prior / total, correction * prior / total, 1 / total) if separate else None
-        self._start = start  # a constant in every score: a factor of the masses
-        self._correction = correction
-        self._non_negative = non_negative
-        self._max_step = math.inf if max_step is None else max_step
+    with np.errstate(divide="ignore"):  # log 0 = -inf: no such rows
+        log_weights = np.log([[prior, 0.0, 0.0], [correction * prior, 1.0, 0.0]])
+    signs = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]])
+    if not separate:  # a constant in every score is a factor of the masses
+        log_weights += [[-start], [start]]
+    negative_risk = (1 - prior * correction) * math.exp(start)
+    return StepRule(
+        is_pairs=False,
+        log_pairs=np.zeros(3),
+        log_weights=log_weights,
+        signs=signs,
+        keeps_sizes=separate,
+        is_exact=False,
+        rho=0.0,
+        least_edge=0.0,  # a guarded search has its own minimum
+        least_wrong=0.0,
+        max_step=math.inf if max_step is None else float(max_step),
+        low_factor=-1.0,
+        is_guarded=True,
+        non_negative=non_negative,
         # Weight sets that are kept apart minimize no risk, so that no risk can end the fit.
-        joint_bound = stop_risk * (1 - prior * correction) * math.exp(start)
-        self._least_negative_risk = -math.inf if separate else joint_bound
-        self._n_thresholds = n_thresholds
-        self._seed = seed
-        self.draws_cuts = n_thresholds is not None
-        self._every_cut = None
-
-    def _masses(self, log_mass):
-        """The sizes of the three weight sets, scaled to sum to one, and the log of the factor they were divided by."""
-        (up_p, _, _), (down_p, down_u, _) = log_mass.tolist()  # Python floats: arrays of three are slower
-        up_p, down_p, down_u = up_p - self._start, down_p + self._start, down_u + self._start
-        log_scale = max(self._log_prior + max(up_p, down_p), down_u)
-        positives = math.exp(self._log_prior + up_p - log_scale)
-        copies = self._correction * math.exp(self._log_prior + down_p - log_scale)
-        unlabeled = math.exp(down_u - log_scale)
-        total = positives + copies + unlabeled
-        return (positives / total, copies / total, unlabeled / total), log_scale + math.log(total)
-
-    def _sizes(self, log_mass):
-        """The sizes of the weight sets in the search and in the step: as at the start if they are kept apart."""
-        return self._fixed or self._masses(log_mass)[0]
-
-    def coefficients(self, log_mass):
-        up_p, down_p, down_u = self._sizes(log_mass)
-        return np.array([[up_p, 0.0, 0.0], [down_p, -down_u, 0.0]])
-
-    def search(self, rows, coefficients, columns, limits, t):
-        """The best of the stumps that the guard accepts.
-
-        Columns with the largest bounds are searched first. What they have leaves out most of the others: the guard may
-        reject the largest edge of a column, but accepts none that is larger.
-        """
-        binning, (_, upper, slack), allowed = rows.binning, limits, self._allowed(rows.binning, t)
-        searched = np.sort(columns[np.argsort(-upper[columns], kind="stable")[:_FIRST]])
-        hists = self._histograms(rows, coefficients, searched, limits)
-        best = self._best(binning, searched, hists, allowed)
-        others = np.setdiff1d(columns[upper[columns] >= abs(best[3]) / UNIT - slack], searched)
-        if len(others):
-            more = self._histograms(rows, coefficients, others, limits)
-            searched = np.concatenate([searched, others])
-            order = np.argsort(searched)
-            searched, hists = searched[order], [np.concatenate(pair)[order] for pair in zip(hists, more)]
-            best = self._best(binning, searched, hists, allowed)
-        position, cut, missing_above, edge = best
-        column, sign = int(searched[position]), 1 if edge > 0 else -1
-        return rows.split(column, binning.fires(column, cut, sign, missing_above)), cut, edge / UNIT
-
-    def _histograms(self, rows, coefficients, columns, limits):
-        """Histograms of the signed weights and of the weights as positives; the bounds become the largest edges."""
-        as_positives = np.zeros((2, 3))
-        as_positives[0, 0] = self._sizes(rows.log_mass)[0]
-        hist, positive = rows.histogram(coefficients, columns), rows.histogram(as_positives, columns)
-        (lower, upper, _), sizes = limits, np.empty(len(columns), dtype=np.int64)
-        best_stump(hist, columns, rows.binning.n_cuts, rows.binning.has_missing, sizes)
-        lower[columns] = upper[columns] = sizes / UNIT
-        return hist, positive
-
-    def _best(self, binning, columns, hists, allowed):
-        slack = int(_TOLERANCE * UNIT)
-        of_columns = columns, binning.n_cuts, binning.has_missing
-        return best_guarded_stump(*hists, *of_columns, allowed, slack, self._non_negative)
-
-    def _allowed(self, binning, t):
-        """The cuts of round t: for each column, values drawn from its range, each moved up to the next cut."""
-        n_features = len(binning.n_cuts)
-        if self._n_thresholds is None or t is None:
-            if self._every_cut is None:
-                self._every_cut = np.ones((n_features, N_CODES), dtype=np.uint8)
-            return self._every_cut
-        allowed = np.zeros((n_features, N_CODES), dtype=np.uint8)
-        part = np.random.default_rng([self._seed, t, 1]).random((n_features, self._n_thresholds))
-        values = (1 - part) * binning.lowest[:, None] + part * binning.highest[:, None]
-        for e in np.flatnonzero(binning.n_cuts):
-            last = binning.n_cuts[e] - 1
-            allowed[e, np.minimum(np.searchsorted(binning.cuts[e, : last + 1], values[e]), last)] = 1
-        return allowed
-
-    def step(self, edge, shares, log_mass):
-        up_p, down_p, down_u = self._sizes(log_mass)
-        wrong = up_p * shares[0, 0, 0] - down_p * shares[1, 0, 1] + down_u * shares[1, 1, 1]
-        right = up_p * shares[0, 0, 1] - down_p * shares[1, 0, 0] + down_u * shares[1, 1, 0]
-        if wrong <= 0 or right <= 0:
-            return 0.0
-        return min(0.5 * math.log(right / wrong), self._max_step)
-
-    def moves(self, step):
-        return -step, step
-
-    def log_objective(self, log_mass, total_step):
-        if self._fixed:  # the risk may rise, and fall below zero
-            return -total_step
-        (up_p, down_p, down_u), log_scale = self._masses(log_mass)
-        return math.log(max(up_p - down_p + down_u, _EPSILON)) + log_scale
-
-    def finished(self, log_mass):
-        """Whether the risk of the negatives has fallen so far that the rest can only be noise."""
-        (_, down_p, down_u), log_scale = self._masses(log_mass)
-        return (down_u - down_p) * math.exp(min(log_scale, 700.0)) <= self._least_negative_risk
+        least_negative_risk=-math.inf if separate else stop_risk * negative_risk,
+    )
 
 
-class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
+class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
     r"""AdaBoost from positives and unlabeled rows (Ada-PU).
 
     Minimizes the exponential risk of positives :math:`P` and unlabeled rows :math:`U` of known prior
@@ -185,9 +93,9 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         Cuts drawn per column and round if `splitter` is "random".
     max_bins : int, default=255
         Maximum number of bins per column, 2 to 255. A column with no more distinct values is searched exactly.
-    max_features : int or float, default=0.1
-        Columns drawn at random for each round, as a number (int) or a fraction (float). With few of them the noise of
-        the copies averages out over the columns.
+    max_features : int, float or "sqrt", default=0.1
+        Columns drawn at random for each round, as a number (int), a fraction (float), or the square root. With few of
+        them the noise of the copies averages out over the columns.
     non_negative : bool, default=True
         Skip stumps whose estimated error on the negatives is below zero.
     max_step : float, default=0.5
@@ -217,7 +125,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         Position of the positive class.
     prior_ : float
         The prior that was used.
-    stumps_, n_iter_, train_loss_, shape_functions_, feature_importances_
+    splits_, leaf_values_, n_iter_, train_loss_, shape_functions_, feature_importances_
         As in `PNUAUCBoostClassifier`; `train_loss_` is :math:`R(H)` after each round.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
@@ -278,7 +186,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         "max_step": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "stop_risk": [Interval(numbers.Real, 0, 1, closed="left")],
     }
-    early_stopping = False  # no labeled negatives to hold out
+    max_depth = 1  # stumps
 
     def __init__(
         self,
@@ -292,7 +200,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         splitter: Literal["best", "random"] = "best",
         n_thresholds: int = 10,
         max_bins: int = 255,
-        max_features: float = 0.1,
+        max_features: float | Literal["sqrt"] = 0.1,
         non_negative: bool = True,
         max_step: float = 0.5,
         stop_risk: float = 0.1,
@@ -348,7 +256,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         return cls(**{**published, **parameters})
 
     def _fit(self, X, signs, weight):
-        if not (self.warm_start and hasattr(self, "stumps_")):
+        if not (self.warm_start and hasattr(self, "splits_")):
             self.prior_ = self._find_prior(X, signs, weight)
         super()._fit(X, signs, weight)
 
@@ -359,19 +267,12 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
         """The constant part of every score; `offset_` includes it."""
         return 0.5 * math.log(self.prior_ / (1 - self.correction * self.prior_)) if self.init == "prior" else 0.0
 
-    @property
-    def _first_loss(self):
-        if self.normalization == "separate":
-            return 1.0
-        start = math.exp(self._start_score())
-        return self.prior_ / start + (1 - self.correction * self.prior_) * start
-
     def _make_classifier(self, scores, signs, weight):
         super()._make_classifier(scores + self._start_score(), signs, weight)
         self.offset_ += self._start_score()
 
-    def _make_rule(self, has_unlabeled):
-        return PUAdaRule(
+    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+        rule = pu_rule(
             self.prior_,
             start=self._start_score(),
             correction=self.correction,
@@ -379,6 +280,6 @@ class PUAdaBoostClassifier(PositiveUnlabeled, StumpBooster):
             non_negative=self.non_negative,
             max_step=self.max_step,
             stop_risk=self.stop_risk,
-            n_thresholds=self.n_thresholds if self.splitter == "random" else None,
-            seed=self._seed,
         )
+        n_thresholds = self.n_thresholds if self.splitter == "random" else None
+        return self._stump_learner(binning, rows, rule, _USES, previous, n_rounds, n_thresholds)

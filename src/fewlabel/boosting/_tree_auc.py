@@ -3,17 +3,14 @@
 import numbers
 from typing import Literal
 
-import numpy as np
-
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier
+from fewlabel.boosting._pnu_auc import USES, pair_rule
+from fewlabel.boosting.booster import CONSTRAINTS, FEW_LABELS_ROUNDS, STOPPING_CONSTRAINTS, TREE_CONSTRAINTS, Booster
 from fewlabel.boosting.pairs import PairLoss
-from fewlabel.boosting.tree_booster import FEW_LABELS_ROUNDS, TreeBooster
-from fewlabel.boosting.trees import as_trees
 from fewlabel.types import Seed
 
 
-class TreeAUCBoostClassifier(TreeBooster):
+class TreeAUCBoostClassifier(Booster):
     r"""AUC by boosting symmetric trees on pairs of rows.
 
     Minimizes the mean loss of the pairs of positives, negatives and unlabeled rows,
@@ -66,6 +63,13 @@ class TreeAUCBoostClassifier(TreeBooster):
         Maximum number of bins per column, 2 to 255, from the quantiles of all rows, labeled or not.
     max_features : int, float or "sqrt", default="sqrt"
         Columns drawn at random for each level, as a number (int), a fraction (float), or the square root.
+    early_stopping : bool, default=False
+        Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them. A row of weight
+        2 is held out as a whole, unlike a repeated row.
+    validation_fraction : float, default=0.1
+        Fraction of the labeled rows to hold out.
+    n_iter_no_change : int, default=10
+        Stop after this many rounds without a better validation AUC.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -142,7 +146,10 @@ class TreeAUCBoostClassifier(TreeBooster):
     """
 
     _parameter_constraints: dict = {
-        **TreeBooster._parameter_constraints,
+        **CONSTRAINTS,
+        **STOPPING_CONSTRAINTS,
+        **TREE_CONSTRAINTS,
+        "n_estimators": [*CONSTRAINTS["n_estimators"], StrOptions({"auto"})],
         "loss": [StrOptions({"logistic", "exponential"})],
         "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
     }
@@ -161,6 +168,9 @@ class TreeAUCBoostClassifier(TreeBooster):
         bootstrap: bool = True,
         max_bins: int = 32,
         max_features: float | Literal["sqrt"] = "sqrt",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
         n_jobs: int | None = None,
         random_state: Seed = None,
         warm_start: bool = False,
@@ -177,16 +187,13 @@ class TreeAUCBoostClassifier(TreeBooster):
         self.bootstrap = bootstrap
         self.max_bins = max_bins
         self.max_features = max_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
-
-    def _fit(self, X, signs, weight):
-        if self._boosts_stumps():
-            self._fit_stumps(X, signs, weight)
-        else:
-            super()._fit(X, signs, weight)
 
     def _boosts_stumps(self):
         """Whether nothing but the loss of stumps is asked for, for which `PNUAUCBoostClassifier` has exact steps."""
@@ -197,28 +204,19 @@ class TreeAUCBoostClassifier(TreeBooster):
             and not (self.split_noise or self.bootstrap or self.l2_regularization)
         )
 
-    def _fit_stumps(self, X, signs, weight):
-        splits, *_ = self._previous_rounds()
-        if len(splits) == 0:
-            self._stump_booster = PNUAUCBoostClassifier(warm_start=True)
-        booster = self._stump_booster.set_params(
-            n_estimators=FEW_LABELS_ROUNDS if self.n_estimators == "auto" else self.n_estimators,
-            gamma=self.gamma,
-            learning_rate=self.learning_rate,
-            max_bins=self.max_bins,
-            max_features=self._n_drawn(self.n_features_in_),
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            verbose=self.verbose,
-        )
-        booster.n_features_in_ = self.n_features_in_
-        booster._fit(X, signs, weight)
-        self.train_loss_ = booster.train_loss_
-        decrease = -np.diff(np.log(self.train_loss_), prepend=0.0)
-        self.splits_, self.leaf_values_ = as_trees(booster.stumps_, decrease)
+    @property
+    def _bins_all_rows(self):
+        return not self._boosts_stumps()
 
     def _uses_unlabeled(self):
         return self.gamma < 1
 
-    def _make_loss(self, rows, totals):
-        return PairLoss(self.loss, self.gamma if rows.sizes[1] else 1.0, rows, totals)
+    def _choose_rounds(self, binning, rows, totals):
+        return FEW_LABELS_ROUNDS if self._boosts_stumps() else super()._choose_rounds(binning, rows, totals)
+
+    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+        gamma = self.gamma if rows.sizes[1] else 1.0
+        if self._boosts_stumps():
+            rule = pair_rule(gamma, 0.0, "exact")
+            return self._stump_learner(binning, rows, rule, USES, previous, n_rounds)
+        return self._tree_learner(binning, rows, PairLoss(self.loss, gamma, rows, totals))

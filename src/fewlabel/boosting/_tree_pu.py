@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 
 from fewlabel.base import Interval
-from fewlabel.boosting.booster import CONSTRAINTS
-from fewlabel.boosting.tree_booster import TreeBooster
+from fewlabel.boosting.booster import CONSTRAINTS, TREE_CONSTRAINTS, Booster
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 
@@ -19,14 +18,16 @@ class PURisk:
     ----------
     prior, correction, stop_risk : float
         :math:`\pi`, :math:`\lambda`, and the share of its first value at which the risk of the negatives ends the fit.
-    rows : tree_rows.Rows
+    rows : RowParts
         Positives and unlabeled rows.
     totals : list of float
         Total weight of each group.
     """
 
     def __init__(self, prior, correction, stop_risk, rows, totals):
-        self._rows, self._factors = rows, (prior, correction * prior)
+        self._rows = rows
+        self._prior = prior
+        self._copies_weight = correction * prior
         self._least_negative_risk = stop_risk * (1 - prior * correction)
         # Of two groups the smaller one limits what is known: the harmonic mean of their sizes.
         self._size = 2 * totals[0] * totals[1] / (totals[0] + totals[1])
@@ -38,32 +39,35 @@ class PURisk:
         The second derivative of the term :math:`-\lambda\pi e^{H}` is negative. Its absolute value is taken instead, so
         that a bounded step still decreases the risk: no leaf value exceeds 1.
         """
-        known, self._known = self._known, None
-        _, as_negatives, copies = self._sums() if known is None else known
+        _, as_negatives, copies = self._known or self._sums()
+        self._known = None
         if as_negatives - copies <= self._least_negative_risk:
             return False
-        self._rows.tell(_set_slopes, self._factors, self._size)
+        self._rows.tell(_set_slopes, self._prior, self._copies_weight, self._size)
         return True
 
     def value(self):
         """The risk."""
-        as_positives, as_negatives, copies = self._known = self._sums()
+        self._known = self._sums()
+        as_positives, as_negatives, copies = self._known
         return as_positives + as_negatives - copies
 
     def _sums(self):
-        return self._rows.sums(_terms, self._factors)
+        return self._rows.sums(_terms, self._prior, self._copies_weight)
 
 
-def _terms(rows, factors):
+def _terms(rows, prior, copies_weight):
     """Terms of the risk: of the positives, of the unlabeled rows, and of the positives among these."""
-    (of_positives, of_copies), (positives, unlabeled, _), weights = factors, rows.groups, rows.weights
-    as_positives = of_positives * weights[0] * np.exp(-rows.scores[positives])
-    copies = of_copies * weights[0] * np.exp(rows.scores[positives])
-    return [as_positives, weights[1] * np.exp(rows.scores[unlabeled]), copies]
+    positives, unlabeled, _ = rows.groups
+    weights = rows.weights[positives]
+    as_positives = prior * weights * np.exp(-rows.scores[positives])
+    as_negatives = rows.weights[unlabeled] * np.exp(rows.scores[unlabeled])
+    copies = copies_weight * weights * np.exp(rows.scores[positives])
+    return [as_positives, as_negatives, copies]
 
 
-def _set_slopes(rows, factors, size):
-    as_positives, as_negatives, copies = _terms(rows, factors)
+def _set_slopes(rows, prior, copies_weight, size):
+    as_positives, as_negatives, copies = _terms(rows, prior, copies_weight)
     derivatives = np.zeros((2, len(rows.scores)))
     derivatives[:, rows.groups[0]] = as_positives + copies
     derivatives[0, rows.groups[1]] = -as_negatives
@@ -71,7 +75,7 @@ def _set_slopes(rows, factors, size):
     rows.derivatives = derivatives * size
 
 
-class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
+class TreePUBoostClassifier(PositiveUnlabeled, Booster):
     r"""Symmetric trees boosted on positives and unlabeled rows.
 
     The tree form of `PUAdaBoostClassifier`: minimizes the same exponential risk of positives :math:`P` and unlabeled
@@ -174,9 +178,9 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
     """
 
     _parameter_constraints: dict = {
-        **TreeBooster._parameter_constraints,
+        **CONSTRAINTS,
+        **TREE_CONSTRAINTS,
         **PositiveUnlabeled._prior_constraints,
-        "n_estimators": CONSTRAINTS["n_estimators"],
         "correction": [Interval(numbers.Real, 0, 1, closed="both")],
         "stop_risk": [Interval(numbers.Real, 0, 1, closed="left")],
     }
@@ -225,8 +229,14 @@ class TreePUBoostClassifier(PositiveUnlabeled, TreeBooster):
             self.prior_ = self._find_prior(X, signs, weight)
         super()._fit(X, signs, weight)
 
+    _bins_all_rows = True
+
+    def _boosts_stumps(self):
+        return False
+
     def _uses_unlabeled(self):
         return True
 
-    def _make_loss(self, rows, totals):
-        return PURisk(self.prior_, self.correction, self.stop_risk, rows, totals)
+    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+        risk = PURisk(self.prior_, self.correction, self.stop_risk, rows, totals)
+        return self._tree_learner(binning, rows, risk)

@@ -1,4 +1,4 @@
-"""A sum of stumps as one step function per column."""
+"""A sum of trees of one or two splits as functions of one column or of two."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -34,9 +34,31 @@ class ShapeFunction(NamedTuple):
     missing: float
 
 
-def shape_functions(stumps, names):
+class JointShapeFunction(NamedTuple):
+    """The contribution of one column, or of two columns together, to the score of trees of at most two splits.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        Indices of the one or two columns.
+    names : tuple of str
+        Their names.
+    edges : tuple of ndarray
+        Where the function jumps, for each column.
+    values : ndarray with one axis per column
+        Value on each cell. Along an axis the k-th interval is ``(edges[k - 1], edges[k]]``; the last entry is for
+        missing values.
+    """
+
+    columns: tuple
+    names: tuple
+    edges: tuple
+    values: np.ndarray
+
+
+def shape_functions(splits, values, names):
     """One `ShapeFunction` for each column in use; `names` are the names of all columns."""
-    return [ShapeFunction(e, names[e], *function) for e, function in step_functions(stumps).items()]
+    return [ShapeFunction(e, names[e], *function) for e, function in step_functions(splits, values).items()]
 
 
 def column_names(model):
@@ -45,39 +67,53 @@ def column_names(model):
     return [f"x{e}" for e in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
-def step_functions(stumps):
-    """Sum the stumps of each column: {column: (edges, values, value for missing)}, in the order of the columns."""
-    if len(stumps) == 0:
+def step_functions(splits, values):
+    """Sum the stumps of each column: {column: (edges, values, value for missing)}, in the order of the columns.
+
+    Parameters
+    ----------
+    splits : ndarray of shape (n_stumps,) of SPLIT
+    values : ndarray of shape (n_stumps, 2)
+        Added at or below the threshold, and above it.
+    """
+    if len(splits) == 0:
         return {}
-    stumps = stumps[np.argsort(stumps["column"], kind="stable")]  # stumps of a column are summed in their own order
-    column, threshold, low, high = (stumps[name] for name in ("column", "threshold", "low", "high"))
-    fires_above = stumps["sign"] > 0
-    below, above = np.where(fires_above, low, high), np.where(fires_above, high, low)
-    on_missing = np.where(stumps["on_missing"], high, low)
+    by_column = np.argsort(splits["column"], kind="stable")  # stumps of a column are summed in their own order
+    splits = splits[by_column]
+    column = splits["column"]
+    threshold = splits["threshold"]
+    below = values[by_column, 0]
+    above = values[by_column, 1]
+    on_missing = np.where(splits["missing_up"], above, below)
     order = np.lexsort((threshold, column))
     is_new_column = np.concatenate([[True], column[1:] != column[:-1]])
-    is_new = is_new_column | np.concatenate([[True], threshold[order[1:]] != threshold[order[:-1]]])
-    position = np.empty(len(stumps), dtype=np.int64)
-    position[order] = np.cumsum(is_new) - 1
-    edges, jumps = threshold[order[is_new]], np.bincount(position, weights=above - below)
-    ends = np.concatenate([np.flatnonzero(is_new_column), [len(stumps)]])
+    is_new_threshold = np.concatenate([[True], threshold[order[1:]] != threshold[order[:-1]]])
+    is_new_edge = is_new_column | is_new_threshold
+    # The edge of each stump, numbered over all columns; stumps with equal thresholds share one.
+    edge_of = np.empty(len(splits), dtype=np.int64)
+    edge_of[order] = np.cumsum(is_new_edge) - 1
+    edges = threshold[order[is_new_edge]]
+    jumps = np.bincount(edge_of, weights=above - below)
+    ends = np.concatenate([np.flatnonzero(is_new_column), [len(splits)]])
     functions = {}
     for start, stop in pairwise(ends.tolist()):
-        first, last = position[order[start]], position[order[stop - 1]] + 1
-        of_column = edges[first:last]
-        n_edges = last - first - (of_column[-1] == np.inf)  # +inf: stumps that test for missing values only
-        values = below[start:stop].sum() + np.concatenate([[0.0], np.cumsum(jumps[first:last])])
+        first = edge_of[order[start]]
+        last = edge_of[order[stop - 1]] + 1
+        edges_of_column = edges[first:last]
+        n_edges = last - first - (edges_of_column[-1] == np.inf)  # +inf: stumps that test for missing values only
+        steps = below[start:stop].sum() + np.concatenate([[0.0], np.cumsum(jumps[first:last])])
         missing = float(on_missing[start:stop].sum())
-        functions[int(column[start])] = of_column[:n_edges], values[: n_edges + 1], missing
+        functions[int(column[start])] = edges_of_column[:n_edges], steps[: n_edges + 1], missing
     return functions
 
 
-def score_stumps(stumps, X, n_jobs=None):
+def score_steps(splits, values, X, n_jobs=None):
     """Sum of the stumps for each row of a table.
 
     Parameters
     ----------
-    stumps : ndarray of STUMP
+    splits, values
+        As in `step_functions`.
     X : ndarray of shape (n_samples, n_features), float32 or float64
     n_jobs : int, default=None
         Number of threads.
@@ -86,24 +122,52 @@ def score_stumps(stumps, X, n_jobs=None):
     -------
     ndarray of shape (n_samples,)
     """
-    functions = step_functions(stumps)
+    functions = step_functions(splits, values)
     n_edges = np.array([len(edges) for edges, _, _ in functions.values()], dtype=np.int64)
     width = n_edges.max(initial=0)
     edges = np.full((len(functions), width), np.inf)
-    values = np.zeros((len(functions), width + 2))
-    for j, (column_edges, column_values, missing) in enumerate(functions.values()):
-        edges[j, : n_edges[j]] = column_edges
-        values[j, : n_edges[j] + 1] = column_values
-        values[j, -1] = missing
+    steps = np.zeros((len(functions), width + 2))
+    for j, (edges_of_column, steps_of_column, missing) in enumerate(functions.values()):
+        edges[j, : n_edges[j]] = edges_of_column
+        steps[j, : n_edges[j] + 1] = steps_of_column
+        steps[j, -1] = missing
     columns = np.array(list(functions), dtype=np.int64)
     if len(columns) and not 0 <= columns[0] <= columns[-1] < X.shape[1]:  # a model file can hold anything
-        raise ValueError("stumps_ refers to columns that the table does not have: the model is damaged, fit it again")
+        raise ValueError("splits_ refers to columns that the table does not have: the model is damaged, fit it again")
     edges = round_down(edges, X.dtype)
     scores = np.zeros(len(X))
     with RowThreads(n_jobs) as threads:
         threads.over_rows(
-            lambda start, stop: score(X, columns, edges, n_edges, values, scores, start, stop),
+            lambda start, stop: score(X, columns, edges, n_edges, steps, scores, start, stop),
             len(X),
             len(columns),
         )
     return scores
+
+
+def joint_shape_functions(splits, values, names):
+    """Sum the trees that use the same columns; one `JointShapeFunction` for each set of columns, in order."""
+    trees: dict = {}
+    for of_tree, leaves in zip(splits, values):
+        trees.setdefault(tuple(np.unique(of_tree["column"]).tolist()), []).append((of_tree, leaves))
+    return [_sum_trees(columns, trees[columns], names) for columns in sorted(trees)]
+
+
+def _sum_trees(columns, trees, names):
+    thresholds = np.concatenate([of_tree for of_tree, _ in trees])
+    edges = tuple(_finite_edges(thresholds[thresholds["column"] == e]["threshold"]) for e in columns)
+    total = np.zeros([len(of_column) + 2 for of_column in edges])
+    for of_tree, leaves in trees:
+        leaf = np.zeros(total.shape, dtype=np.int64)
+        for split in of_tree:
+            axis = columns.index(split["column"])
+            up = np.concatenate([[False], edges[axis] >= split["threshold"], [split["missing_up"]]])
+            leaf = 2 * leaf + np.expand_dims(up, tuple(a for a in range(total.ndim) if a != axis))
+        total += leaves[leaf]
+    return JointShapeFunction(columns, tuple(names[e] for e in columns), edges, total)
+
+
+def _finite_edges(thresholds):
+    """Distinct thresholds; +inf, which only tests for missing values, is no edge."""
+    edges = np.unique(thresholds)
+    return edges[edges < np.inf]

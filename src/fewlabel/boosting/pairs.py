@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import expit
 
-from fewlabel.boosting.tree_rows import TreeRows
 from fewlabel.kernels import pair_losses
 from fewlabel.kernels.pair_losses import MARGIN, MASS_UNIT, NODES_PER_UNIT
+from fewlabel.kernels.stumps import call
 
 MOST_PAIRS = 100_000  # with more, sums over pairs are interpolated, to 1e-6 of the weight of the partners
 _MOST_NODES = 65_536  # for a range of scores up to 4,096; nodes are further apart beyond it
@@ -16,8 +16,12 @@ _POSITIVE, _UNLABELED, _NEGATIVE = range(3)
 
 def pairs_of(gamma, sizes):
     """Groups of the better and of the worse rows, and the weight of such pairs; and the number of all pairs."""
-    c = (1 - gamma) / 2
-    pairs = [(_POSITIVE, _NEGATIVE, gamma), (_POSITIVE, _UNLABELED, c), (_UNLABELED, _NEGATIVE, c)]
+    with_unlabeled = (1 - gamma) / 2
+    pairs = [
+        (_POSITIVE, _NEGATIVE, gamma),
+        (_POSITIVE, _UNLABELED, with_unlabeled),
+        (_UNLABELED, _NEGATIVE, with_unlabeled),
+    ]
     pairs = [pair for pair in pairs if pair[2] > 0]
     return pairs, sum(int(sizes[a]) * int(sizes[b]) for a, b, _ in pairs)
 
@@ -37,14 +41,15 @@ class PairLoss:
     kind : {"logistic", "exponential"}
         :math:`\ell(z) = \log(1 + e^{-z})` or :math:`e^{-z}`.
     gamma : float
-    rows : tree_rows.Rows
+    rows : RowParts
         In one part, if there are at most `MOST_PAIRS` pairs.
     totals : list of float
         Total weight of each group; :math:`n` is that of positives and negatives.
     """
 
     def __init__(self, kind, gamma, rows, totals):
-        self._kind, self._rows = kind, rows
+        self._kind = kind
+        self._rows = rows
         self._pairs, n_pairs = pairs_of(gamma, rows.sizes)
         self._few_pairs = n_pairs <= MOST_PAIRS
         self._factor = 0.5 * (totals[_POSITIVE] + totals[_NEGATIVE])
@@ -52,7 +57,8 @@ class PairLoss:
 
     def set_derivatives(self):
         r"""Set the negative gradient :math:`-\partial J/\partial f_i` and second derivative of each row; True."""
-        known, self._known = self._known, None
+        known = self._known
+        self._known = None
         if self._kind == "exponential":
             center, up, down = known or self._exponential_sums()
             terms = [(a, b, coefficient, up[a], down[b]) for a, b, coefficient in self._pairs]
@@ -68,15 +74,17 @@ class PairLoss:
     def value(self):
         r"""The loss of an average pair, :math:`2 J(f) / n`; the logistic one is interpolated, to 1e-6."""
         if self._kind == "exponential":
-            _, up, down = self._known = self._exponential_sums()
+            self._known = self._exponential_sums()
+            _, up, down = self._known
             return sum(coefficient * up[a] * down[b] for a, b, coefficient in self._pairs)
         ends = _ends(self._rows)
         scale, n_nodes = _nodes(ends)
         if self._few_pairs and n_nodes <= _FEW_NODES:
             self._known = ends, None
             return self._rows.ask(_loss_on_grid, scale, n_nodes, self._pairs)
-        mass, differences, _ = grid = self._grid(scale, n_nodes)
+        grid = self._grid(scale, n_nodes)
         self._known = ends, grid
+        mass, differences, _ = grid
         kernel = np.logaddexp(0.0, differences)[None, ::-1]
         return sum(float(mass[a] @ _convolve(mass[b], kernel)[0]) * coefficient for a, b, coefficient in self._pairs)
 
@@ -116,7 +124,7 @@ def _nodes(ends):
 
 def _ends(rows):
     """Lowest and highest score."""
-    low, high = rows.ask(TreeRows.score_range, merge=np.maximum)
+    low, high = rows.ask(call, "score_range", merge=np.maximum)
     return -low, high
 
 
@@ -128,7 +136,7 @@ def _middle(ends):
 def _powers(rows, center):
     """Weights times e^-f of the rows of each group, and weights times e^f."""
     distances = rows.scores - center
-    return [w * np.exp(sign * distances[group]) for sign in (-1, 1) for group, w in zip(rows.groups, rows.weights)]
+    return [rows.weights[group] * np.exp(sign * distances[group]) for sign in (-1, 1) for group in rows.groups]
 
 
 def _set_slopes(rows, slopes, factor):
@@ -138,35 +146,36 @@ def _set_slopes(rows, slopes, factor):
         total[:, rows.groups[a]] += coefficient * better
         total[0, rows.groups[b]] -= coefficient * worse[0]
         total[1, rows.groups[b]] += coefficient * worse[1]
-    for group, weights in zip(rows.groups, rows.weights):
-        total[:, group] *= factor * weights
+    total *= factor * rows.weights
     rows.derivatives = total
 
 
 def _exponential_slopes(rows, center, terms, factor):
     """Slopes of the exponential loss, which are products: the mean of e^f of the partners times e^-f."""
-    up, down = np.exp(center - rows.scores), np.exp(rows.scores - center)
+    up = np.exp(center - rows.scores)
+    down = np.exp(rows.scores - center)
 
     def slopes():
         for a, b, coefficient, mean_up, mean_down in terms:
-            better, worse = up[rows.groups[a]] * mean_down, down[rows.groups[b]] * mean_up
-            yield a, b, coefficient, np.broadcast_to(better, (2, len(better))), np.broadcast_to(worse, (2, len(worse)))
+            better = up[rows.groups[a]] * mean_down
+            worse = down[rows.groups[b]] * mean_up
+            # The exponential function is its own derivative: slope and curvature are the same.
+            yield a, b, coefficient, np.stack([better, better]), np.stack([worse, worse])
 
     _set_slopes(rows, slopes(), factor)
 
 
 def _exact_slopes(rows, center, pairs, factor):
     """Exact sums over all pairs, in the order of the scores, so that they do not depend on the order of the rows."""
-    distances, weights = rows.scores - center, np.concatenate(rows.weights)
-    order = np.lexsort((weights, rows.scores, np.repeat(np.arange(3), rows.sizes)))
+    distances = rows.scores - center
+    group = np.repeat(np.arange(3), rows.sizes)
+    order = np.lexsort((rows.weights, rows.scores, group))
     powers = np.stack([np.exp(-distances), np.exp(distances)])
-    rows.derivatives = pair_losses.exact_slopes(order, powers, weights, factor, rows.bounds, np.array(pairs))
+    rows.derivatives = pair_losses.exact_slopes(order, powers, rows.weights, factor, rows.bounds, np.array(pairs))
 
 
 def _loss_on_grid(rows, scale, n_nodes, pairs):
-    return pair_losses.loss_on_grid(
-        rows.scores, np.concatenate(rows.weights), rows.bounds, np.array(pairs), scale, n_nodes
-    )
+    return pair_losses.loss_on_grid(rows.scores, rows.weights, rows.bounds, np.array(pairs), scale, n_nodes)
 
 
 def _interpolated_slopes(rows, terms, scale, factor):
@@ -187,7 +196,7 @@ def _spread(rows, scale, n_nodes):
 
         return rows.threads.over_rows(work, len(scores))
 
-    return np.stack([spread(rows.scores[group], w) for group, w in zip(rows.groups, rows.weights)])
+    return np.stack([spread(rows.scores[group], rows.weights[group]) for group in rows.groups])
 
 
 def _evaluate(rows, group, nodes, scale):
@@ -202,6 +211,7 @@ def _evaluate(rows, group, nodes, scale):
 def _convolve(mass, kernels):
     """Sum over nodes k of ``mass[k]`` times each kernel at the distance to node j, for every j."""
     n = len(mass)
+    # Long enough that the ends of a circular convolution do not meet: n nodes and 2 n - 1 distances.
     size = 1 << int(np.ceil(np.log2(3 * n)))
     product = np.fft.rfft(mass, size) * np.fft.rfft(kernels, size)
     return np.ascontiguousarray(np.fft.irfft(product, size)[:, n - 1 : 2 * n - 1])

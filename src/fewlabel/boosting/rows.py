@@ -1,328 +1,238 @@
-"""The training rows of the boosting loop: what it asks of them, and where their weights are kept.
+"""The rows that a booster learns from: in memory here, on the workers of a cluster in `fewlabel.dask`."""
 
-`Rows` is what the loop sees. `WeightedRows` implements it on top of `CodedRows`, which holds codes and weights in
-memory; `fewlabel.dask` gives `WeightedRows` an object with the methods of `CodedRows` whose rows are on workers.
-"""
-
-import math
-from typing import NamedTuple, Protocol
+from copy import copy
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from fewlabel.boosting.binning import Binning
-from fewlabel.kernels import stumps
+from fewlabel.kernels import stumps, symmetric_trees
 from fewlabel.kernels.step_functions import add_scores
-from fewlabel.kernels.stumps import MISSING, N_CODES, UNIT
-
-_NO_STUMP = -1, np.zeros(N_CODES, dtype=np.uint8), 1.0, 1.0  # column, fires, factors of the two kinds
-_REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
-FEW_CELLS = 250_000  # rows times columns of a round, or of a level: about a tenth of a millisecond of work
 
 
-class Split(NamedTuple):
-    """A stump and the weight on its two sides.
+class RowParts(Protocol):
+    """Rows in one part or in several, each a `Rows`: what the engine asks of them.
 
     Attributes
     ----------
-    column : int
-    fires : ndarray of shape (256,), bool
-        Whether the stump fires, for each code of the column.
-    totals : ndarray of shape (2, 3), int64
-        Weight of each kind and group, in a unit of the rows' choice.
-    shares : ndarray of shape (2, 3, 2)
-        Fraction of that weight where the stump is silent and where it fires.
+    sizes : ndarray of shape (3,)
+        Number of positives, unlabeled rows and negatives.
+    n_codes : int
     """
 
-    column: int
-    fires: np.ndarray
-    totals: np.ndarray
-    shares: np.ndarray
+    sizes: np.ndarray
+    n_codes: int
 
+    def in_one_piece(self, n_columns):
+        """The rows, if one thread of this process has all of them in work with so many columns; else None."""
 
-class Rows(Protocol):
-    """What the boosting loop asks of the training rows.
+    def ask(self, work, *values, merge):
+        """``work(part, *values)`` of all parts, merged in pairs by ``merge(a, b)``."""
 
-    Rows are in three groups: positives, unlabeled rows, negatives. A row of score f has two weights, exp(-f) as the
-    better and exp(f) as the worse member of its pairs. Arrays of shape (2, 3) are indexed by kind of weight and group.
+    def tell(self, work, *values) -> None:
+        """Call ``work(part, *values)`` for all parts, before they are asked the next time."""
 
-    Attributes
-    ----------
-    binning : Binning
-    log_mass : ndarray of shape (2, 3)
-        log mean exp(-f) and log mean exp(f) of each group.
-    table : ndarray of shape (n_features, 256)
-        Sum of the stumps so far, by column and code.
-    runs : bool
-        Whether they have a method `run`, as `FewRows` do.
-    """
+    def sums(self, terms, *values) -> list[float]:
+        """Sum of each of the arrays ``terms(part, *values)`` of non-negative numbers, over all parts.
 
-    binning: Binning
-    log_mass: np.ndarray
-    table: np.ndarray
-    runs: bool
-
-    def search(self, coefficients, columns, limits) -> tuple[Split, int, float]:
-        """The best stump of the columns, its cut, and its signed edge.
-
-        `coefficients` are as in `histogram`; `limits` as in `stumps.candidates`: columns that cannot have the best
-        stump are left out, and the bounds of the others become their largest edges.
+        By way of integers: the same for any order of the rows, and in any parts.
         """
 
-    def histogram(self, coefficients, columns) -> np.ndarray:
-        """Histogram of the signed weights: ``coefficients[kind, group]`` times a row's fraction of its group's weight.
 
-        Returns
-        -------
-        ndarray of shape (len(columns), 256), int64
-            In units of 1 / `UNIT`.
-        """
-
-    def split(self, column, fires) -> Split:
-        """Weight on the two sides of a stump."""
-
-    def reweight(self, split, low, high) -> None:
-        """Add `low` to the scores where the stump is silent and `high` where it fires."""
-
-
-class CodedRows:
-    """Codes and weights of rows in memory.
+class Rows:
+    """Codes, weights and scores of rows in memory: a single part.
 
     Parameters
     ----------
     codes : ndarray of shape (n_features, n_rows), uint8
+    n_codes : int
+        Number of codes; the last one is that of missing values.
     bounds : ndarray of shape (4,), int64
-        Rows ``bounds[g]:bounds[g + 1]`` are group g.
-    sample_weight : list of float or ndarray
-        Weight of the rows of each group, one for all or one per row.
-    uses : ndarray of shape (2, 3), bool
-        The weights that are needed; the others are 0.
-    threads : RowThreads
-    start_scores : ndarray of shape (n_rows,), optional
+        Rows ``bounds[g]:bounds[g + 1]`` are the positives, the unlabeled rows and the negatives.
+    weights : ndarray of shape (n_rows,)
+        Weights that sum to one in each group, over all parts.
+    sample_weight : ndarray of shape (n_rows,) or None
+        Weights as given by the user.
+    scores : ndarray of shape (n_rows,)
         Scores to start from.
+    threads : RowThreads
 
     Attributes
     ----------
-    weights : ndarray of shape (2, n_rows)
+    derivatives : ndarray of shape (2, n_rows)
+        Negative gradient and second derivative of each row, which a loss sets.
     """
 
-    def __init__(self, codes, bounds, sample_weight, uses, threads, start_scores=None):
-        self.codes, self.bounds, self.threads = codes, bounds, threads
-        self.n_features, self.n_rows = codes.shape
-        self.weights = np.zeros((2, self.n_rows))
-        self.sample_weight, self._uses, self._start_scores = sample_weight, uses, start_scores
-        self._waiting = _NO_STUMP
+    def __init__(self, codes, n_codes, bounds, weights, sample_weight, scores, threads):
+        self.codes = codes
+        self.n_codes = n_codes
+        self.bounds = bounds
+        self.sizes = np.diff(bounds)
+        self.groups = [slice(bounds[g], bounds[g + 1]) for g in range(3)]
+        self.weights = weights
+        self.scores = scores
+        self.threads = threads
+        self.sample_weight = sample_weight
+        self.derivatives = None
 
-    def scores(self, table):
-        """Scores of the rows: the start scores and the sum of the stumps."""
-        scores = np.zeros(self.n_rows) if self._start_scores is None else self._start_scores.copy()
+    def in_one_piece(self, n_columns):
+        return self if self.threads.n_ranges(len(self.scores), n_columns) == 1 else None
+
+    def ask(self, work, *values, merge=None):
+        return work(self, *values)
+
+    def tell(self, work, *values):
+        work(self, *values)
+
+    def sums(self, terms, *values):
+        return [symmetric_trees.order_free_sum(term) for term in terms(self, *values)]
+
+    def with_weights(self, weights):
+        """The same rows with other weights, and scores of 0."""
+        again = copy(self)
+        again.weights = weights
+        again.scores = np.zeros(len(self.scores))
+        return again
+
+    def score_range(self):
+        """The negative of the lowest score, and the highest one."""
+        return np.array([-self.scores.min(initial=np.inf), self.scores.max(initial=-np.inf)])
+
+    def scores_with(self, table):
+        """The scores and a sum of stumps, by column and code."""
+        scores = self.scores.copy()
         columns = np.flatnonzero(table.any(axis=1))
-        self.threads.over_rows(
-            lambda start, stop: add_scores(self.codes, table, columns, scores, start, stop), self.n_rows
-        )
+        self._over_rows(add_scores, self.codes, table, columns, scores)
         return scores
 
-    def set_log_weights(self, table):
-        """Set the weights to -f and f, and return the largest of each kind and group."""
-        scores = self.scores(table)
-        self.weights[:], self._waiting = (-scores, scores), _NO_STUMP
-        return np.array([[of_group.max(initial=-np.inf) for of_group in kind] for kind in self._by_group()])
+    # Two weights per row, exp(-f) and exp(f), for boosting with stumps.
+
+    def weigh(self, uses, table):
+        """Set the log-weights -f and f, for scores and a sum of stumps, and return the largest of each kind and group.
+
+        `uses` has shape (2, 3): the kinds and groups that are needed.
+        """
+        scores = self.scores_with(table)
+        weights = np.stack([-scores, scores])
+        nowhere = np.zeros(self.n_codes, dtype=np.uint8)
+        self._weighted = stumps.WeightedRows(
+            self.codes, weights, self.bounds, uses, np.array([-1]), nowhere, np.ones(2)
+        )
+        return np.array([[kind[group].max(initial=-np.inf) for group in self.groups] for kind in weights])
 
     def exponentiate(self, largest):
-        """Replace weights w by the sample weight times ``exp(w - largest)``, and return their sums."""
-        sums = np.zeros((2, 3))
-        for kind, groups in enumerate(self._by_group()):
-            for g, of_group in enumerate(groups):
-                if not self._uses[kind, g]:
+        """Replace log-weights w by the row's weight times ``exp(w - largest)``, or by 0 where they are not needed."""
+        for kind, of_kind in enumerate(self._weighted.weights):
+            for g, group in enumerate(self.groups):
+                of_group = of_kind[group]
+                if not self._weighted.uses[kind, g]:
                     of_group[:] = 0.0
                     continue
                 of_group -= largest[kind, g]
                 np.exp(of_group, out=of_group)
-                of_group *= self.sample_weight[g]
-                sums[kind, g] = np.sort(of_group).sum()  # sorted: does not depend on the order of the rows
-        return sums
+                of_group *= self.weights[group]
+
+    def weights_by_group(self):
+        """The weights of each kind and group: six terms to sum."""
+        return [kind[group] for kind in self._weighted.weights for group in self.groups]
 
     def divide(self, sums):
-        """Divide the weights by a number for each kind and group."""
-        for groups, of_kind in zip(self._by_group(), sums):
-            for of_group, total in zip(groups, of_kind):
-                of_group /= total
+        """Divide the two weights by a number for each kind and group."""
+        for g, group in enumerate(self.groups):
+            self._weighted.weights[:, group] /= sums[:, g : g + 1]
 
-    def reweight(self, column, fires, jump):
-        """Multiply the weights of the rows on which a stump fires by exp(-jump) and exp(jump).
+    def for_stumps(self):
+        """The arrays that `stumps.rounds_at_once` works on."""
+        return self._weighted
 
-        The next histogram does it, as it reads the weights anyway.
-        """
-        self._catch_up()
-        self._waiting = column, fires.view(np.uint8), math.exp(-jump), math.exp(jump)
-
-    def _catch_up(self):
-        """Multiply the weights by the factors that wait, if nobody has asked for a histogram since."""
-        waiting, self._waiting = self._waiting, _NO_STUMP
-        if waiting[0] >= 0:
-            self.threads.over_rows(
-                lambda start, stop: stumps.reweight(
-                    self.codes, self.weights, self._bounds_within(start, stop), self._uses, waiting
-                ),
-                self.n_rows,
-            )
-
-    def histogram(self, coefficients, columns):
-        """Histogram of the signed weights, ``coefficients[kind, group]`` times the weight."""
-        waiting, self._waiting = self._waiting, _NO_STUMP
+    def signed_histogram(self, coefficients, columns):
+        """As in `stumps`."""
 
         def add_rows(start, stop):
-            hist, bounds = np.zeros((len(columns), N_CODES), dtype=np.int64), self._bounds_within(start, stop)
-            stumps.histogram(self.codes, self.weights, bounds, coefficients, columns, self._uses, waiting, hist)
+            hist = np.zeros((len(columns), self.n_codes), dtype=np.int64)
+            stumps.add_signed(self._weighted, np.clip(self.bounds, start, stop), coefficients, columns, hist)
             return hist
 
-        return self.threads.over_rows(add_rows, self.n_rows, len(columns))
-
-    def search(self, coefficients, scales, columns, limits, cuts, uses, split):
-        """As `search_parts`, and in one call of a kernel if one thread has all rows: a small table is done by then."""
-        if self.threads.n_ranges(self.n_rows, len(columns)) > 1:
-            return search_parts(self, coefficients, scales, columns, limits, cuts, uses, split)
-        *rows, _ = self.take_state()
-        return stumps.search(tuple(rows), coefficients, scales, columns, limits, cuts, uses, split)
-
-    def take_state(self):
-        """Codes, weights, bounds, the factors that wait, by which the caller multiplies the weights, and `uses`."""
-        waiting, self._waiting = self._waiting, _NO_STUMP
-        return self.codes, self.weights, self.bounds, waiting, self._uses
+        hist = self.threads.over_rows(add_rows, len(self.scores), len(columns))
+        self._weighted.waiting_column[0] = -1
+        return hist
 
     def side_sums(self, column, fires, scales):
-        """Weight, times ``scales[kind, group]``, where a stump is silent and where it fires, shape (2, 3, 2)."""
-        self._catch_up()
-        code, fires = self.codes[column], fires.view(np.uint8)
+        """As in `stumps`."""
 
         def add_rows(start, stop):
-            sums, bounds = np.zeros((2, 3, 2), dtype=np.int64), self._bounds_within(start, stop)
-            stumps.side_sums(code, fires, self.weights, bounds, self._uses, scales, sums)
-            return sums
+            sides = np.zeros((2, 3, 2), dtype=np.int64)
+            bounds = np.clip(self.bounds, start, stop)
+            stumps.add_sides(self._weighted, bounds, column, fires, scales, sides)
+            return sides
 
-        return self.threads.over_rows(add_rows, self.n_rows)
+        return self.threads.over_rows(add_rows, len(self.scores))
 
-    def _bounds_within(self, start, stop):
-        """Bounds of the groups within a range of rows."""
-        return self.bounds if stop - start == self.n_rows else np.clip(self.bounds, start, stop)
+    def reweight(self, column, fires, jump):
+        """As in `stumps`."""
+        stumps.set_waiting(self._weighted, column, fires, jump)
 
-    def _by_group(self):
-        return [[kind[self.bounds[g] : self.bounds[g + 1]] for g in range(3)] for kind in self.weights]
+    # Two derivatives per row, for boosting with trees.
 
+    @cached_property
+    def for_trees(self):
+        """The arrays that `symmetric_trees.grow_at_once` works on, without the derivatives."""
+        n_rows = len(self.scores)
+        # A row of weight w counts as w rows that have a gradient of g / w each: their squares sum to g^2 / w.
+        given = np.ones(n_rows) if self.sample_weight is None else self.sample_weight
+        per_weight = 1.0 / np.where(given > 0, given, 1.0)
+        # Identical rows with the same label share their bootstrap weight.
+        keys = np.repeat(np.array([1, 0, -1]).astype(np.uint64), self.sizes)
+        self._over_rows(symmetric_trees.hash_rows, self.codes, keys, n_columns=len(self.codes))
+        packed = np.empty(n_rows, dtype=np.int64)
+        leaf = np.zeros(n_rows, dtype=np.uint8)
+        no_derivatives = np.empty((2, 0))
+        return symmetric_trees.TreeRows(self.codes, self.n_codes, keys, per_weight, no_derivatives, packed, leaf)
 
-class WeightedRows:
-    """`Rows` that make histograms from the weights of the rows.
+    def variates(self, key):
+        """A standard exponential variate for each row; rows with the same codes in the same group have the same."""
+        variates = np.empty(len(self.scores))
+        self._over_rows(symmetric_trees.draw_variates, self.for_trees.keys, np.uint64(key), variates)
+        return variates
 
-    A stump multiplies both weights by a constant on one of its sides, so the scores are not needed in a round. The
-    weights are recomputed from the scores before they can leave the range of a double.
+    def bootstrap(self, key):
+        """Multiply the derivatives by `variates`."""
+        self.derivatives *= self.variates(key)
 
-    Parameters
-    ----------
-    binning : Binning
-    coded : CodedRows
-        Or an object with its methods.
-    uses : ndarray of shape (2, 3), bool
-        As in `CodedRows`.
-    """
+    def derivative_sizes(self, counts_squares):
+        """Absolute derivatives and, if they count, squared gradients of rows of weight one: three terms to sum."""
+        gradient = self.derivatives[0]
+        squares = gradient**2 * self.for_trees.per_weight if counts_squares else gradient[:0]
+        return [*np.abs(self.derivatives), squares]
 
-    runs = False
+    def plant(self, units):
+        """As in `symmetric_trees`."""
+        self.for_trees.leaf[:] = 0
+        self._over_rows(symmetric_trees.pack, self.derivatives, units, self.for_trees.packed)
 
-    def __init__(self, binning, coded, uses):
-        self.binning, self._coded, self._uses = binning, coded, uses
-        self.table = np.zeros((binning.n_features, N_CODES))
-        self._cuts = binning.n_cuts, binning.has_missing, binning.goes_above
-        self._set_weights()
+    def code_sums(self, columns, n_leaves):
+        """As in `symmetric_trees`."""
+        rows = self.for_trees
+        terms = rows.codes, columns, rows.leaf, n_leaves, rows.n_codes, rows.packed
+        return self._over_rows(symmetric_trees.histogram, *terms, n_columns=len(columns))
 
-    def _set_weights(self):
-        self.log_mass = _set_weights(self._coded, self.table, self._uses)
-        self._sums = np.ones((2, 3))
-        self._moved = 0.0
+    def cut_sums(self, columns, cuts, n_leaves):
+        """As in `symmetric_trees`."""
+        rows = self.for_trees
+        terms = rows.codes, columns, cuts, rows.leaf, (n_leaves, rows.n_codes - 1), rows.packed
+        return self._over_rows(symmetric_trees.cut_histogram, *terms, n_columns=len(columns))
 
-    def search(self, coefficients, columns, limits):
-        scales = UNIT / self._sums
-        split = np.empty(N_CODES, dtype=np.bool_), np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2))
-        column, cut, edge = self._coded.search(
-            coefficients * scales, scales, columns, limits, self._cuts, self._uses, split
-        )
-        return Split(column, *split), cut, edge / UNIT
+    def split(self, column, up):
+        """As in `symmetric_trees`."""
+        self._over_rows(symmetric_trees.split_leaves, self.codes[column], up, self.for_trees.leaf)
 
-    def histogram(self, coefficients, columns):
-        return self._coded.histogram(coefficients * (UNIT / self._sums), columns)
+    def value_sums(self, units, n_leaves):
+        """As in `symmetric_trees`."""
+        return self._over_rows(symmetric_trees.leaf_sums, self.derivatives, units, self.for_trees.leaf, n_leaves)
 
-    def split(self, column, fires):
-        sides = self._coded.side_sums(column, fires, UNIT / self._sums)
-        split = Split(column, fires, np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2)))
-        stumps.side_shares(sides, self._uses, split.totals, split.shares)
-        return split
+    def add_values(self, values):
+        """Add the values of the rows' leaves to their scores."""
+        self._over_rows(symmetric_trees.add_values, values, self.for_trees.leaf, self.scores)
 
-    def reweight(self, split, low, high):
-        column, fires, totals, shares = split
-        # Only the rows on which the stump fires are multiplied; the factor common to all goes into the mass.
-        stumps.take_step(fires, shares, totals, (low, high), self.log_mass, self._sums, self.table[column])
-        self._moved += abs(high - low)
-        if self._moved > _REFRESH:
-            self._set_weights()
-        else:
-            self._coded.reweight(column, fires, high - low)
-
-
-class FewRows(WeightedRows):
-    """Rows in memory so few that a round in Python takes longer than its kernels: they run many rounds in one call."""
-
-    runs = True
-
-    def run(self, rule, learning_rate, total_step, coefficients, limits, drawn):
-        """Rounds of a pair rule, as `StumpLearner.round` runs them, up to the first one with anything unusual.
-
-        Parameters
-        ----------
-        rule : tuple
-            As in `stumps.pair_terms`.
-        learning_rate, total_step : float
-        coefficients, limits
-            As in `search`; changed in place.
-        drawn : ndarray of shape (n_rounds, n_drawn)
-            The columns of each round.
-
-        Returns
-        -------
-        list of (tuple, ndarray, float)
-            Stump, whether it fires for each code, and log-objective of each round.
-        float
-            The sum of all steps.
-        """
-        n, coded = len(drawn), self._coded
-        found = np.empty((n, 3), dtype=np.int64), np.empty((n, 2)), np.empty((n, N_CODES), dtype=np.bool_)
-        masses = self.log_mass, self._sums, self.table, coefficients
-        rule = rule, learning_rate, total_step, self._moved, _REFRESH
-        n, waits, total_step, self._moved = stumps.pair_rounds(
-            coded.take_state(), masses, limits, self._cuts, rule, drawn, found
-        )
-        stump, numbers, fires = (part[:n] for part in found)
-        (columns, cuts, signs), (steps, objectives) = stump.T, numbers.T.tolist()
-        if waits:
-            coded.reweight(int(columns[-1]), fires[-1], steps[-1])
-        thresholds = np.where(cuts < self.binning.n_cuts[columns], self.binning.cuts[columns, cuts], np.inf)
-        zeros = [0.0] * n
-        rounds = zip(columns.tolist(), thresholds.tolist(), signs.tolist(), fires[:, MISSING].tolist(), zeros, steps)
-        return list(zip(rounds, fires, objectives)), total_step
-
-
-def search_parts(coded, coefficients, scales, columns, limits, cuts, uses, split):
-    """The best stump of rows in parts: the steps of `stumps.search`, each on all parts."""
-    fires, totals, shares = split
-    chosen = np.empty_like(columns)
-    chosen = chosen[: stumps.candidates(*limits, columns, chosen)]
-    column, cut, edge = stumps.choose(coded.histogram(coefficients, chosen), chosen, limits, cuts, fires)
-    stumps.side_shares(coded.side_sums(column, fires, scales), uses, totals, shares)
-    return column, cut, edge
-
-
-def _set_weights(coded, table, uses):
-    """Weights from the scores, which sum to one in each kind and group; return the log masses."""
-    largest = coded.set_log_weights(table)
-    sums = np.where(uses, coded.exponentiate(largest), 1.0)
-    coded.divide(sums)
-    log_mass = np.zeros((2, 3))
-    for used in zip(*np.nonzero(uses)):
-        log_mass[used] = largest[used] + math.log(sums[used])
-    return log_mass
+    def _over_rows(self, kernel, *args, n_columns=1):
+        return self.threads.over_rows(lambda start, stop: kernel(*args, start, stop), len(self.scores), n_columns)

@@ -1,16 +1,23 @@
-"""When to stop boosting: each is called after a round and counts the rounds to keep in `kept`."""
+"""When to stop boosting, and how many rounds to run."""
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
+
+_EVERY = 10  # rounds between two looks at the AUC
+_SMOOTHED = 5  # looks that are averaged
+_PATIENCE = 200  # rounds without a better average
 
 
 class ValidationStop:
     """Stop when the AUC on held-out labeled rows has not grown for `patience` rounds; keep up to the best round.
 
+    Called with each new tree; `kept` is the number of rounds to keep.
+
     Parameters
     ----------
     codes : ndarray of shape (n_features, n_rows), uint8
-        Codes of the held-out rows.
+        Codes of the held-out rows; the last one, ``n_codes - 1``, is that of missing values.
+    n_codes : int
     scores : ndarray of shape (n_rows,)
         Their scores before the first round.
     signs : ndarray of shape (n_rows,)
@@ -18,39 +25,97 @@ class ValidationStop:
     patience : int
     """
 
-    def __init__(self, codes, scores, signs, weight, patience):
-        self._codes, self._scores, self._positive, self._weight = codes, scores, signs > 0, weight
+    def __init__(self, codes, n_codes, scores, signs, weight, patience):
+        self._codes = codes
+        self._missing = n_codes - 1
+        self._scores = scores
+        self._positive = signs > 0
+        self._weight = weight
         self._patience = patience
         # A warm start has to be better than what it starts from; a new fit has at least one round.
-        started = np.ptp(scores) > 0
-        self._best = roc_auc_score(self._positive, scores, sample_weight=weight) if started else -np.inf
-        self._rounds = self.kept = 0
+        self._best = self._auc() if np.ptp(scores) > 0 else -np.inf
+        self._rounds = 0
+        self.kept = 0
 
-    def __call__(self, stump, fires):
-        column, *_, low, high = stump
-        self._scores = self._scores + np.where(fires, high, low)[self._codes[column]]
+    def __call__(self, tree, learner):
+        leaf = np.zeros(len(self._scores), dtype=np.int64)
+        for column, cut, missing_up in tree.splits:
+            code = self._codes[column]
+            goes_up = np.where(code == self._missing, missing_up, code > cut)
+            leaf = 2 * leaf + goes_up
+        self._scores = self._scores + tree.values[leaf]
         self._rounds += 1
-        auc = roc_auc_score(self._positive, self._scores, sample_weight=self._weight)
+        auc = self._auc()
         if auc > self._best:
-            self._best, self.kept = auc, self._rounds
+            self._best = auc
+            self.kept = self._rounds
         return self._rounds - self.kept >= self._patience
+
+    def _auc(self):
+        return roc_auc_score(self._positive, self._scores, sample_weight=self._weight)
 
 
 class AlarmStop:
-    """Stop, and drop the round, when `rule.overfits`: it pushes labeled and unlabeled rows of one class apart.
+    """Stop, and drop the round, when R_PU + R_UN - R_PN < 1: it ranks labeled and unlabeled rows of one class apart.
+
+    The expectation over new rows is at least 1.
+    """
+
+    def __init__(self):
+        self.kept = 0
+
+    def __call__(self, tree, learner):
+        (up_p, up_u, _), (_, down_u, down_n) = learner.log_mass
+        pn, pu, un = np.exp(np.minimum((up_p + down_n, up_p + down_u, up_u + down_n), 700.0))
+        overfits = pu + un - pn < 1.0
+        self.kept += not overfits
+        return overfits
+
+
+def deal_out(variates, weight, n_folds):
+    """Fold of each row: rows are dealt out in the order of random variates, so that their own order does not matter."""
+    folds = np.empty(len(variates), dtype=np.int64)
+    folds[np.lexsort((weight, variates))] = np.arange(len(variates)) % n_folds
+    return folds
+
+
+def best_round(learners, held_out, positive, weight, most_rounds):
+    """Number of rounds with the best out-of-fold AUC, smoothed over the rounds.
+
+    The folds advance together, one round at a time, so that the search ends when more rounds no longer help.
 
     Parameters
     ----------
-    rows : Rows
-    rule : Rule
-        With a method ``overfits(log_mass)``.
+    learners : list of TreeLearner
+        One for each fold; ``rows.scores`` holds the scores of all rows.
+    held_out : list of ndarray
+        The rows on which each of them is judged.
+    positive : ndarray of shape (n_rows,), bool
+    weight : ndarray of shape (n_rows,)
+    most_rounds : int
+
+    Returns
+    -------
+    int
     """
-
-    def __init__(self, rows, rule):
-        self._rows, self._rule = rows, rule
-        self.kept = 0
-
-    def __call__(self, stump, fires):
-        alarm = self._rule.overfits(self._rows.log_mass)
-        self.kept += not alarm
-        return alarm
+    aucs = []
+    best = -np.inf
+    best_t = 0
+    for t in range(most_rounds):
+        if None in [learner.round(t) for learner in learners]:
+            break
+        if (t + 1) % _EVERY:
+            continue
+        of_folds = [
+            roc_auc_score(positive[rows], learner.rows.scores[rows], sample_weight=weight[rows])
+            for learner, rows in zip(learners, held_out)
+        ]
+        aucs.append(np.mean(of_folds))
+        smoothed = np.mean(aucs[-_SMOOTHED:])
+        if smoothed > best:
+            best = smoothed
+            best_t = t
+        elif t - best_t >= _PATIENCE:
+            break
+    # The best average ends at best_t; its middle is half as many looks before.
+    return max(1, best_t + 1 - _EVERY * (_SMOOTHED // 2))

@@ -9,9 +9,10 @@ from fewlabel.dask._estimators import (
     LeastSquaresAUCClassifier,
     PNUAUCBoostClassifier,
     PUAdaBoostClassifier,
+    TreeAUCBoostClassifier,
+    TreePUBoostClassifier,
 )
 from fewlabel.dask._table_classifier import TableClassifier
-from fewlabel.dask._tree_boosters import TreeAUCBoostClassifier, TreePUBoostClassifier
 
 __all__ = [
     "LeastSquaresAUCClassifier",

@@ -39,13 +39,14 @@ class Blocks:
 
     def fold(self, work, merge, *args):
         """Results of ``work(X, y, *args)`` for all blocks, merged in pairs by ``merge(a, b)`` where the blocks are."""
-        found = self._tasks(work, args)
-        while len(found) > 1:
-            pairs = [delayed(merge, pure=False)(a, b) for a, b in zip(found[::2], found[1::2], strict=False)]
-            found = pairs + found[2 * len(pairs) :]
+        results = self._tasks(work, args)
+        # In pairs, so that no worker holds more than two results at a time.
+        while len(results) > 1:
+            pairs = [delayed(merge, pure=False)(a, b) for a, b in zip(results[::2], results[1::2], strict=False)]
+            results = pairs + results[2 * len(pairs) :]
         if self._client is None:
-            return dask.compute(found[0], scheduler="threads")[0]
-        return self._client.compute(found[0]).result()
+            return dask.compute(results[0], scheduler="threads")[0]
+        return self._client.compute(results[0]).result()
 
     def keep(self, make, *args):
         """Objects ``make(X, y, *args)`` of all blocks, kept where they are made.
@@ -61,7 +62,8 @@ class Blocks:
 
         made = self._client.compute(tasks)
         wait(made)
-        places, by_worker = self._client.who_has(made), {}
+        places = self._client.who_has(made)
+        by_worker = {}
         for part in made:
             if not places[part.key]:
                 part.result()  # raises the error of the task
@@ -91,7 +93,8 @@ class Parts:
     """
 
     def __init__(self, parts, n_threads):
-        self._parts, self._others = parts, []
+        self._parts = parts
+        self._others = []
         self._map = map if n_threads == 1 else ThreadPoolExecutor(n_threads).map
 
     def adopt(self, others):
@@ -100,7 +103,9 @@ class Parts:
 
     def call(self, work, *values, merge=None):
         """List of ``work(part, *values)`` of each object; or, with `merge`, all of them merged in pairs."""
-        return self._answer(pickle.dumps((work, values, merge))) if self._others else self._own(work, values, merge, [])
+        if not self._others:
+            return self._own(work, values, merge, [])
+        return self._answer(pickle.dumps((work, values, merge)))
 
     def answer(self, message):
         """`call` with pickled arguments, for those of other processes, and a pickled result.
@@ -111,12 +116,14 @@ class Parts:
         return pickle.dumps(self._answer(message))
 
     def _answer(self, message):
+        # The others are asked before the own parts are worked on, so that all work at the same time.
         asked = [other.answer(message) for other in self._others]
         return self._own(*pickle.loads(message), asked)
 
     def _own(self, work, values, merge, asked):
-        found = list(self._map(lambda part: work(part, *values), self._parts))
-        return _join(found, [pickle.loads(answer.result()) for answer in asked], merge)
+        own = list(self._map(lambda part: work(part, *values), self._parts))
+        answers = [pickle.loads(answer.result()) for answer in asked]
+        return _join(own, answers, merge)
 
 
 class RemoteParts:
@@ -136,13 +143,16 @@ class RemoteParts:
     """
 
     def __init__(self, client, parts, addresses):
-        self._client, self._futures, self._actors = client, parts, _plant(client.gather(parts))
+        self._client = client
+        self._futures = parts  # actors live as long as their futures
+        self._actors = _plant(client.gather(parts))
         self._direct = client.sync(_reaches, client, addresses[:_FAN_OUT])
 
     def call(self, work, *values, merge=None):
         """As `Parts.call`, with the parts of all workers."""
         message = pickle.dumps((work, values, merge))
-        way, self._client.direct_to_workers = self._client.direct_to_workers, self._direct
+        way = self._client.direct_to_workers
+        self._client.direct_to_workers = self._direct
         try:
             asked = [actor.answer(message) for actor in self._actors]
             return _join([], [pickle.loads(answer.result()) for answer in asked], merge)
@@ -173,9 +183,11 @@ def _plant(actors):
     return actors[:_FAN_OUT]
 
 
-def _join(found, answers, merge):
+def _join(results, answers, merge):
     """The results of single parts and the answers for several of them as one answer."""
-    return found + [part for parts in answers for part in parts] if merge is None else reduce(merge, found + answers)
+    if merge is not None:
+        return reduce(merge, results + answers)
+    return results + [result for results_of_others in answers for result in results_of_others]
 
 
 def _pair(labels, weight):
@@ -197,7 +209,13 @@ def _delayed_blocks(X, y, name_of_y):
                 "estimator of the same name in fewlabel"
             )
     # Not optimized: the optimizer joins partitions of Parquet files, more of them for y, a single column, than for X.
-    rows, labels = (np.ravel(np.asarray(v.to_delayed(optimize_graph=False), dtype=object)).tolist() for v in (X, y))
+    rows = _delayed_parts(X)
+    labels = _delayed_parts(y)
     if len(rows) != len(labels):
         raise ValueError(f"X has {len(rows)} partitions and {name_of_y} has {len(labels)}: repartition one of them")
     return list(zip(rows, labels))
+
+
+def _delayed_parts(collection):
+    parts = np.asarray(collection.to_delayed(optimize_graph=False), dtype=object)
+    return np.ravel(parts).tolist()

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fewlabel.boosting.loop import STUMP
+from fewlabel.boosting.binning import SPLIT
+from fewlabel.boosting.booster import Ensemble
 from fewlabel.files import atomic_write
 
 # These may differ when a fit is continued. An integer random_state is compared by the seed that it gives.
@@ -34,7 +35,7 @@ def digest(X, signs):
 
 
 class Checkpoint:
-    """Stumps and losses of a fit, written to a file every few rounds; a write is atomic.
+    """The trees of a fit, written to a file every few rounds; a write is atomic.
 
     Parameters
     ----------
@@ -49,53 +50,58 @@ class Checkpoint:
     """
 
     def __init__(self, path, every, model, rows):
-        self._path, self._every, self._most = Path(path), every, model.n_estimators
+        self._path = Path(path)
+        self._every = every
+        self._most = None if model.n_estimators == "auto" else model.n_estimators
         self._seeded = isinstance(model.random_state, Integral)
         parameters = {name: value for name, value in model.get_params().items() if name not in _FREE}
         fit = json.dumps([type(model).__name__, parameters, model.classes_.tolist(), int(rows)], default=str)
         self._fit = hashlib.sha256(fit.encode()).hexdigest()
 
-    def start(self, stumps, losses, seed):
-        """Stumps, losses and seed to continue from: those of the file if it exists, else the given ones.
+    def start(self, previous, seed):
+        """Trees and seed to continue from: those of the file if it exists, else the given ones.
 
         If the file has more rounds than the model is to have, the first ones are those of the model.
         """
-        if self._path.exists():
-            stumps, losses, saved_seed = self._read()
-            if self._seeded and saved_seed != seed:
-                raise ValueError(
-                    f"{self._path} is the checkpoint of a fit with another random_state: delete it or give another, or "
-                    "set random_state=None to continue with its seed"
-                )
-            seed = saved_seed
-            stumps, losses = stumps[: self._most], losses[: self._most]
-        self._stumps, self._losses = stumps.tolist(), losses.tolist()
-        return stumps, losses, seed
+        if not self._path.exists():
+            return previous, seed
+        saved, saved_seed = self._read(previous)
+        if self._seeded and saved_seed != seed:
+            raise ValueError(
+                f"{self._path} is the checkpoint of a fit with another random_state: delete it or give another, or "
+                "set random_state=None to continue with its seed"
+            )
+        return saved.take(self._most), saved_seed
 
-    def _read(self):
+    def _read(self, previous):
         try:
             with np.load(self._path, allow_pickle=False) as file:
-                fit, stumps, losses, seed = (file[name] for name in ("fit", "stumps", "losses", "seed"))
-            stumps = stumps.astype(STUMP)
+                fit = str(file["fit"])
+                saved = Ensemble(file["splits"].astype(SPLIT), file["values"], file["losses"])
+                seed = int(file["seed"])
+            for read, own in zip(saved, previous):
+                if read.shape != (len(saved.losses), *own.shape[1:]):
+                    raise ValueError(f"an array of shape {read.shape}")
         except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise ValueError(f"{self._path} is not a checkpoint, or is damaged: delete it or give another") from error
-        if str(fit) != self._fit:
+        if fit != self._fit:
             raise ValueError(
                 f"{self._path} is the checkpoint of a fit with other rows, labels or parameters: delete it or give "
                 "another"
             )
-        return stumps, losses, int(seed)
+        return saved, seed
 
-    def add(self, stump, loss, seed):
-        """Add a round, and write the file if it is time."""
-        self._stumps.append(stump)
-        self._losses.append(loss)
-        if len(self._stumps) % self._every == 0:
-            content = io.BytesIO()
-            stumps = np.array(self._stumps, dtype=STUMP)
-            np.savez(content, fit=self._fit, stumps=stumps, losses=np.array(self._losses), seed=seed)
-            with atomic_write(self._path) as file:
-                file.write(content.getvalue())
+    def add(self, n_rounds, so_far, seed):
+        """Write the trees that ``so_far()`` gives, if it is time after so many rounds."""
+        if n_rounds % self._every:
+            return
+        ensemble = so_far()
+        content = io.BytesIO()
+        np.savez(
+            content, fit=self._fit, splits=ensemble.splits, values=ensemble.values, losses=ensemble.losses, seed=seed
+        )
+        with atomic_write(self._path) as file:
+            file.write(content.getvalue())
 
     def remove(self):
         """Delete the file: the fit is done."""

@@ -1,6 +1,7 @@
 """The estimators: the boosting loop and the solver are those in memory, the rows are on the workers."""
 
 import contextlib
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,13 +10,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
 from fewlabel.base import MOST_OUT_OF_FOLD, fit_context
-from fewlabel.boosting.additive import score_stumps
-from fewlabel.boosting.rows import WeightedRows
+from fewlabel.boosting.pairs import MOST_PAIRS, pairs_of
 from fewlabel.boosting.stopping import ValidationStop
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._checkpoint import Checkpoint, digest
 from fewlabel.dask._lazy import lazily
-from fewlabel.dask._rows import SCORE_POINTS, SIGNS, SpreadRows, code_block, merge_scores
+from fewlabel.dask._rows import (
+    SCORE_POINTS,
+    SIGNS,
+    SpreadRows,
+    code_groups,
+    code_rows,
+    make_rows,
+    merge_groups,
+    merge_scores,
+    score_sketches,
+    weigh,
+)
 from fewlabel.dask._samples import (
     Without,
     hold_out,
@@ -31,6 +42,9 @@ from fewlabel.exceptions import LabelError
 from fewlabel.linear.moments import group_moments
 from fewlabel.prior import class_prior
 from fewlabel.threads import RowThreads
+
+_MOST_CELLS = 2**25  # codes that the client takes; it boosts that few rows itself, without messages
+_CHOOSING = 20_000  # rows of each group by which the number of rounds is chosen if there are more
 
 
 def _labels_and_weight(y):
@@ -50,11 +64,13 @@ def _look(X, y):
         if not (np.isfinite(weight) & (weight >= 0)).all():
             raise ValueError("sample_weight must hold numbers from 0 on: replace negative, infinite and missing ones")
         y = y[weight > 0]
-    return X.iloc[:2] if hasattr(X, "iloc") else X[:2], _distinct(y)
+    head = X.iloc[:2] if hasattr(X, "iloc") else X[:2]
+    return head, _distinct(y)
 
 
 def _look_at_both(one, other):
-    return one[0] if one[0].shape[0] else other[0], _distinct(pd.concat([one[1], other[1]], ignore_index=True))
+    head = one[0] if one[0].shape[0] else other[0]
+    return head, _distinct(pd.concat([one[1], other[1]], ignore_index=True))
 
 
 def _distinct(labels):
@@ -78,7 +94,8 @@ class _Reader:
         signs = pd.Series(y).map(self._known).fillna(0).to_numpy(dtype=np.int8)
         if weight is None or (weight > 0).all():
             return X, signs, weight
-        return X[weight > 0], signs[weight > 0], weight[weight > 0]
+        counts = weight > 0
+        return X[counts], signs[counts], weight[counts]
 
 
 class DaskModel:
@@ -135,7 +152,7 @@ class DaskModel:
         head, values = blocks.fold(_look, _look_at_both)
         if not head.shape[0]:
             raise ValueError("X has no rows: every partition is empty")
-        twice = [0, head.shape[0] - 1]
+        twice = [0, head.shape[0] - 1]  # two rows, as some checks refuse a single one
         self._validate(head.iloc[twice] if hasattr(head, "iloc") else head[twice], reset=True)
         values = values.to_numpy()
         self.classes_, signs = self._read_labels(values)
@@ -153,7 +170,8 @@ class DaskModel:
 
 def _labeled_rows(X, y, read):
     X, signs, weight = read(X, y)
-    return X[signs != 0], signs[signs != 0], None if weight is None else weight[signs != 0]
+    labeled = signs != 0
+    return X[labeled], signs[labeled], None if weight is None else weight[labeled]
 
 
 def _stack_rows(one, other):
@@ -194,14 +212,16 @@ def summarize(X, y, read, uses_unlabeled, identify):
     if np.isinf(X).any():
         raise ValueError("X holds infinite values: replace them by numbers, or by NaN if they are missing")
     if not uses_unlabeled:
-        kept = signs != 0
-        X, signs, weight = X[kept], signs[kept], None if weight is None else weight[kept]
+        labeled = signs != 0
+        X = X[labeled]
+        signs = signs[labeled]
+        weight = None if weight is None else weight[labeled]
     columns = sketch_columns(X, weight)
     identified = X if weight is None else np.column_stack([X, weight])
-    known = digest(identified, signs) if identify else np.uint64(0)
+    identity = digest(identified, signs) if identify else np.uint64(0)
     sizes = np.array([np.count_nonzero(signs == sign) for sign in SIGNS])
     totals = sizes if weight is None else np.array([weight[signs == sign].sum() for sign in SIGNS])
-    return (sizes, totals), columns, np.array([known])
+    return (sizes, totals), columns, np.array([identity])
 
 
 def merge_summaries(one, other):
@@ -210,6 +230,12 @@ def merge_summaries(one, other):
 
 
 class _DaskBooster(DaskModel):
+    """A booster whose rows are in blocks.
+
+    Rows that are boosted are gathered if their codes take at most 32 MiB, and the trees are grown in this process;
+    otherwise on the workers. The trees are the same.
+    """
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, *, client=None, checkpoint=None, checkpoint_every=50, callback=None):
         """Fit on a Dask array or DataFrame.
@@ -234,8 +260,10 @@ class _DaskBooster(DaskModel):
         """
         if checkpoint_every < 1:
             raise ValueError(f"checkpoint_every={checkpoint_every} must be at least 1")
-        if checkpoint is not None and self.early_stopping is True:
+        if self.early_stopping is True and checkpoint is not None:
             raise ValueError("a checkpoint does not keep the best round of early_stopping=True: leave out one of them")
+        if self.early_stopping is True and not self._boosts_stumps():
+            raise ValueError("early_stopping=True is for stumps with Dask: set n_estimators='auto', or a number")
         with beside_tasks():
             blocks, read = self._begin(X, y, client, sample_weight)
             self._fit_blocks(blocks, read, checkpoint, checkpoint_every, callback)
@@ -243,53 +271,79 @@ class _DaskBooster(DaskModel):
 
     def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every, callback):
         self._compare_with_last_fit()
-        previous, losses = self._previous_rounds()
-        read_all, held_out = read, None
+        previous = self._previous_rounds()
+        read_all = read
+        held_out = None
         if self.early_stopping is True:
-            read = Without(read, hold_out(blocks.fold(labeled_hashes, merge_hashes, read), self.validation_fraction))
+            hashes = blocks.fold(labeled_hashes, merge_hashes, read)
+            read = Without(read, hold_out(hashes, self.validation_fraction))
             held_out = blocks.fold(read_held_out, merge_held_out, read)[:3]
+        bins_unlabeled = self._bins_all_rows or self._uses_unlabeled()
         identify = checkpoint is not None
-        summary = blocks.fold(summarize, merge_summaries, read, self._uses_unlabeled(), identify)
-        (sizes, totals), columns, known = summary
+        (sizes, totals), columns, known = blocks.fold(summarize, merge_summaries, read, bins_unlabeled, identify)
         if not sizes[0]:
             raise LabelError("no row is labeled positive")
         binning = bin_sketches(columns, self.max_bins, int(sizes.sum()), blocks.weighted)
+        used = np.array([True, self._uses_unlabeled(), True])
         saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, checkpoint_every, self, known[0])
-            previous, losses, self._seed = saved.start(previous, losses, self._seed)
-        has_unlabeled = bool(sizes[1])
-        rule = self._make_rule(has_unlabeled)
-        uses = rule.uses & (sizes > 0)
-        coded = SpreadRows(blocks.keep(code_block, read, binning, totals, uses, previous))
-        rows = WeightedRows(binning, coded, uses)
-        stopper = self._alarm(rows, rule, has_unlabeled)
-        if held_out is not None:
-            stopper = self._validation(held_out, binning, previous)
+            previous, self._seed = saved.start(previous, self._seed)
 
-        def note(t, stump, objective):
+        def note(done, n_rounds, so_far):
             if saved is not None:
-                saved.add(stump, objective, self._seed)
+                saved.add(done, so_far, self._seed)
             if callback is not None:
-                callback(t + 1, self.n_estimators, f"round {t + 1}")
+                callback(done, n_rounds, f"round {done}")
 
-        self._boost(rows, rule, previous, losses, stopper, note)
-        sketches = coded.score_sketches(binning.table(self.stumps_[len(previous) :]), totals)
+        with RowThreads(self.n_jobs) as threads:
+            rows, totals = self._code(blocks, read, binning, sizes * used, totals * used, previous, threads)
+            choose_by = None
+            if self.n_estimators == "auto" and isinstance(rows, SpreadRows):
+                sampled = blocks.fold(sample, partial(merge_samples, most=_CHOOSING), read, _CHOOSING)
+                groups = _sampled_groups(sampled, binning, used, previous.take(0))
+                choose_by = make_rows(groups, binning.n_codes, weigh(groups), threads), weigh(groups)
+            stopper = self._alarm(rows) if held_out is None else self._validation(held_out, binning, previous)
+            self._boost(binning, rows, totals, previous, stopper, sample=choose_by, note=note)
+            sketches = rows.ask(score_sketches, self._new_stumps(binning, previous), totals, merge=merge_scores)
+        n_labeled = sizes[0] + sizes[2]
         if held_out is not None:
-            scores = score_stumps(self.stumps_, held_out[0])
-            sketches = merge_scores(sketches, _sketch_groups(scores, *held_out[1:]))
-        n_labeled = sizes[0] + sizes[2] + (0 if held_out is None else len(held_out[0]))
+            sketches = merge_scores(sketches, _sketch_groups(self._score(held_out[0]), *held_out[1:]))
+            n_labeled += len(held_out[0])
         self._set_threshold_from(sketches, blocks, read_all, n_labeled)
         if saved is not None:
             saved.remove()
 
+    def _code(self, blocks, read, binning, sizes, totals, previous, threads):
+        """The rows, in this process if they are few, and the total weight of each group."""
+        coding = read, binning, sizes > 0, previous
+        if sizes.sum() * binning.n_features <= _MOST_CELLS or self._needs_one_part(sizes):
+            groups = blocks.fold(code_groups, merge_groups, *coding)
+            totals = weigh(groups)
+            return make_rows(groups, binning.n_codes, totals, threads), totals
+        return SpreadRows(blocks.keep(code_rows, *coding, totals), sizes, binning.n_codes), totals
+
+    def _needs_one_part(self, sizes):
+        """Whether the loss cannot be summed over parts."""
+        return False
+
+    def _new_stumps(self, binning, previous):
+        """Sum of the new stumps by column and code; nothing for trees, which have been added to the scores."""
+        n_known = len(previous.splits) if self._boosts_stumps() else len(self.splits_)
+        return binning.table(self.splits_[n_known:], self.leaf_values_[n_known:])
+
     def _validation(self, held_out, binning, previous):
         """What stops the fit by the AUC of the held-out rows."""
         X, signs, weight = held_out
-        with RowThreads(1) as threads:
-            codes = binning.encode(X, np.arange(len(X)), threads)
-        start = score_stumps(previous, X) if len(previous) else np.zeros(len(X))
-        return ValidationStop(codes, start, signs, weight, self.n_iter_no_change)
+        codes = binning.encode(X, np.arange(len(X)), RowThreads(1))
+        start = previous.score(X) if len(previous.splits) else np.zeros(len(X))
+        return ValidationStop(codes, binning.n_codes, start, signs, weight, self.n_iter_no_change)
+
+
+def _sampled_groups(sampled, binning, used, no_trees):
+    """As `code_groups`, of sampled rows."""
+    X, signs, weight, _ = sampled
+    return code_groups(X, signs, lambda X, signs: (X, signs, weight), binning, used, no_trees)
 
 
 class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
@@ -313,6 +367,37 @@ class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
     """
 
     _in_memory = boosting.PNUAUCBoostClassifier
+
+
+class TreeAUCBoostClassifier(_DaskBooster, boosting.TreeAUCBoostClassifier):
+    """Symmetric trees on pairs of rows of Dask collections; as `fewlabel.TreeAUCBoostClassifier`.
+
+    All rows set the bins. Rows that are boosted, which with ``gamma=1`` are the labeled ones, are gathered if their
+    codes take at most 32 MiB, and the trees are grown in this process; otherwise on the workers, with five messages to
+    each worker per tree and one per level. The trees are the same: those of one machine with the same bins.
+
+    ``n_estimators="auto"`` chooses the number of rounds on the rows that are boosted, in this process; if these are not
+    gathered, on at most 20,000 positives, negatives and unlabeled rows, chosen by a hash of their values.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import hide_labels
+    >>> from fewlabel.dask import TreeAUCBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> few = hide_labels(y, labeled=0.1, random_state=0)
+    >>> model = TreeAUCBoostClassifier(200, random_state=0)
+    >>> model = model.fit(da.from_array(X, chunks=(200, -1)), da.from_array(few, chunks=200))
+    >>> bool((model.predict(X) == y).mean() > 0.9)
+    True
+    """
+
+    _in_memory = boosting.TreeAUCBoostClassifier
+
+    def _needs_one_part(self, sizes):
+        gamma = self.gamma if sizes[1] else 1.0
+        return self.loss == "logistic" and pairs_of(gamma, sizes)[1] <= MOST_PAIRS
 
 
 class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
@@ -340,6 +425,31 @@ class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
         super()._fit_blocks(blocks, read, *options)
 
 
+class TreePUBoostClassifier(_DaskBooster, boosting.TreePUBoostClassifier):
+    """Symmetric trees from positives and unlabeled rows of Dask collections; as `fewlabel.TreePUBoostClassifier`.
+
+    Without a `prior`, it is estimated as in `fewlabel.dask.PUAdaBoostClassifier`. A given one is not checked against
+    the rows. Rows are boosted where `fewlabel.dask.TreeAUCBoostClassifier` boosts them.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from fewlabel import make_pu
+    >>> from fewlabel.dask import TreePUBoostClassifier
+    >>> X, y, true = make_pu(2000, prior=0.3, return_true=True, random_state=0)
+    >>> model = TreePUBoostClassifier(100, prior=0.3, random_state=0)
+    >>> model = model.fit(da.from_array(X, chunks=(500, -1)), da.from_array(y, chunks=500))
+    >>> bool((model.predict(X) == true).mean() > 0.8)
+    True
+    """
+
+    _in_memory = boosting.TreePUBoostClassifier
+
+    def _fit_blocks(self, blocks, read, *options):
+        set_prior(self, blocks, read)
+        super()._fit_blocks(blocks, read, *options)
+
+
 def set_prior(model, blocks, read):
     """Set `prior_` of a positive-unlabeled model: the given one, or an estimate from a sample of the rows."""
     if model.prior is not None:
@@ -355,8 +465,12 @@ def set_prior(model, blocks, read):
 
 def _sketch_groups(scores, signs, weight):
     """Sketch of the scores of each group."""
-    groups = [signs == sign for sign in SIGNS]
-    return [sketch(scores[g], SCORE_POINTS, None if weight is None else weight[g]) for g in groups]
+    sketches = []
+    for sign in SIGNS:
+        group = signs == sign
+        of_group = None if weight is None else weight[group]
+        sketches.append(sketch(scores[group], SCORE_POINTS, of_group))
+    return sketches
 
 
 def _block_moments(X, y, read):
@@ -371,8 +485,8 @@ def _merge_moments(one, other):
 def _labeled_scores(X, y, read, coef):
     """Sketch of the scores of each group; unlabeled rows are not scored."""
     X, signs, _ = read(X, y)
-    X, signs = X[signs != 0], signs[signs != 0]
-    return _sketch_groups(X @ coef, signs, None)
+    labeled = signs != 0
+    return _sketch_groups(X[labeled] @ coef, signs[labeled], None)
 
 
 class LeastSquaresAUCClassifier(DaskModel, linear.LeastSquaresAUCClassifier):

@@ -29,9 +29,13 @@ def _join(one, other):
 
 
 def _lowest(X, signs, weight, hashes, most):
-    groups = [np.flatnonzero(signs == sign) for sign in (1, 0, -1)]
-    kept = np.concatenate([rows[np.argsort(hashes[rows], kind="stable")[:most]] for rows in groups])
-    return X[kept], signs[kept], None if weight is None else weight[kept], hashes[kept]
+    lowest = []
+    for sign in (1, 0, -1):
+        rows = np.flatnonzero(signs == sign)
+        order = np.argsort(hashes[rows], kind="stable")
+        lowest.append(rows[order[:most]])
+    sampled = np.concatenate(lowest)
+    return X[sampled], signs[sampled], None if weight is None else weight[sampled], hashes[sampled]
 
 
 def labeled_hashes(X, y, read):
@@ -83,7 +87,8 @@ class Without:
     """
 
     def __init__(self, read, limits):
-        self._read, self._limits = read, limits
+        self._read = read
+        self._limits = limits
 
     def __call__(self, X, y):
         return self._choose(X, y, False)
@@ -97,6 +102,7 @@ class Without:
         X, signs, weight = self._read(X, y)
         labeled = np.flatnonzero(signs)
         limits = np.where(signs[labeled] > 0, self._limits[1], self._limits[-1])
+        # Unlabeled rows are never held out.
         chosen = np.full(len(signs), not held_out)
         chosen[labeled] = (hash_rows(X[labeled]) <= limits) == held_out
         return X[chosen], signs[chosen], None if weight is None else weight[chosen]

@@ -38,13 +38,14 @@ def sketch_columns(X, weight=None):
     """Sketch of each column, and its number of missing values."""
     if weight is not None:
         return [(*sketch(column, weight=weight), np.count_nonzero(np.isnan(column))) for column in X.T]
-    found, buffer = [], np.empty((_TOGETHER, len(X)), X.dtype)
+    of_columns = []
+    buffer = np.empty((_TOGETHER, len(X)), X.dtype)
     for first in range(0, X.shape[1], _TOGETHER):
         columns = buffer[: X.shape[1] - first]
         sketches.take_columns(X, first, columns)
         columns.sort(axis=1)
-        found += [_sketch_sorted(column, _POINTS) for column in columns]
-    return found
+        of_columns += [_sketch_sorted(column, _POINTS) for column in columns]
+    return of_columns
 
 
 def merge_sketches(one, other, points=_POINTS):
@@ -73,10 +74,12 @@ def bin_sketches(columns, max_bins, n_rows, weighted):
     for e, (values, counts, n_missing) in enumerate(columns):
         binning.n_present[e] = n_rows - n_missing
         if len(values):
-            binning.lowest[e], binning.highest[e] = values[0], values[-1]
+            binning.lowest[e] = values[0]
+            binning.highest[e] = values[-1]
             mass = np.concatenate([[0.0], np.cumsum(counts)])
             n_cuts, _ = bins.find_cuts(values, mass, max_bins, binning.cuts[e], binning.below[e])
             binning.n_cuts[e] = n_cuts
+            # The cuts were found among the points of the sketch: their positions become rows, or weight.
             below = mass[binning.below[e, :n_cuts]]
             if weighted:
                 binning.heavier_above[e, :n_cuts] = 2 * below < mass[-1]

@@ -1,7 +1,7 @@
 """Cuts and codes: every column is turned into `uint8` codes once, and its floats are not read again.
 
 A code is the number of cuts below the value: code ``k`` holds the interval ``(cuts[k-1], cuts[k]]``. Missing values
-have the code `MISSING`, whatever the number of cuts.
+have one code above all others, whatever the number of cuts.
 """
 
 import numpy as np
@@ -10,7 +10,6 @@ from numba.types import Array, float32, float64, int64, uint8, void
 from fewlabel.jit import njit
 
 MAX_BINS = 255
-MISSING = 255
 _BLOCK = 512
 _SLACK = 1 - 1e-9  # so that rounding of the weights does not decide where a bin ends
 ROWS = np.empty(0)  # as `mass` of `find_cuts`: every row counts 1
@@ -47,10 +46,10 @@ def find_cuts(column, mass, max_bins, cuts, below):
     n = column.size
     while n > 0 and np.isnan(column[n - 1]):
         n -= 1
-    n_distinct, heavy, heavy_mass = _count_runs(column, mass, n, max_bins)
+    n_distinct, n_heavy, heavy_mass = _count_runs(column, mass, n, max_bins)
     if n_distinct <= max_bins:
         return _cut_everywhere(column, n, cuts, below), n
-    return _cut_evenly(column, mass, n, max_bins, (heavy, heavy_mass), cuts, below), n
+    return _cut_evenly(column, mass, n, max_bins, n_heavy, heavy_mass, cuts, below), n
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +63,8 @@ def _end_of_run(column, start, n):
 
 @njit(cache=True, nogil=True)
 def _cut_everywhere(column, n, cuts, below):
-    n_cuts, stop = 0, 0
+    n_cuts = 0
+    stop = 0
     while stop < n:
         stop = _end_of_run(column, stop, n)
         if stop < n:
@@ -79,24 +79,31 @@ def _between(mass, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def _cut_evenly(column, mass, n, max_bins, heavy, cuts, below):
-    """Cuts between bins of about equal weight; `heavy` counts the values that fill a bin each, and their weight."""
-    n_cuts, start, filled, total = 0, 0, 0.0, _between(mass, 0, n)
-    light_mass, light_bins = total - heavy[1], max_bins - heavy[0]
+def _cut_evenly(column, mass, n, max_bins, n_heavy, heavy_mass, cuts, below):
+    """Cuts between bins of about equal weight; `n_heavy` values, of weight `heavy_mass`, fill a bin each."""
+    n_cuts = 0
+    start = 0
+    filled = 0.0
+    total = _between(mass, 0, n)
+    light_bins = max_bins - n_heavy
+    light_mass = total - heavy_mass
     while start < n and n_cuts < max_bins - 1:
         stop = _end_of_run(column, start, n)
         here = _between(mass, start, stop)
         is_heavy = here * max_bins >= total * _SLACK
         if is_heavy and filled > 0:  # the light bin before a heavy value ends here
             n_cuts = _add_cut(column, start, cuts, below, n_cuts)
-            light_mass, light_bins, filled = light_mass - filled, light_bins - 1, 0.0
+            light_mass -= filled
+            light_bins -= 1
+            filled = 0.0
             if n_cuts == max_bins - 1:
                 break
         filled += here
         if stop < n and (is_heavy or filled * light_bins >= light_mass * _SLACK):
             n_cuts = _add_cut(column, stop, cuts, below, n_cuts)
             if not is_heavy:
-                light_mass, light_bins = light_mass - filled, max(light_bins - 1, 1)
+                light_mass -= filled
+                light_bins = max(light_bins - 1, 1)  # rounding may use them up before the last value
             filled = 0.0
         start = stop
     return n_cuts
@@ -104,21 +111,26 @@ def _cut_evenly(column, mass, n, max_bins, heavy, cuts, below):
 
 @njit(cache=True, nogil=True)
 def _count_runs(column, mass, n, max_bins):
-    n_distinct, heavy, heavy_mass, start, total = 0, 0, 0.0, 0, _between(mass, 0, n)
+    n_distinct = 0
+    n_heavy = 0
+    heavy_mass = 0.0
+    start = 0
+    total = _between(mass, 0, n)
     while start < n:
         stop = _end_of_run(column, start, n)
         n_distinct += 1
         here = _between(mass, start, stop)
         if here * max_bins >= total * _SLACK:
-            heavy += 1
+            n_heavy += 1
             heavy_mass += here
         start = stop
-    return n_distinct, heavy, heavy_mass
+    return n_distinct, n_heavy, heavy_mass
 
 
 @njit(cache=True, nogil=True)
 def _add_cut(column, position, cuts, below, n_cuts):
-    low, high = np.float64(column[position - 1]), np.float64(column[position])
+    low = np.float64(column[position - 1])
+    high = np.float64(column[position])
     cut = 0.5 * low + 0.5 * high  # low + high could overflow
     if not low <= cut < high:  # there is no number between adjacent floats
         cut = low
@@ -128,11 +140,11 @@ def _add_cut(column, position, cuts, below, n_cuts):
 
 
 @njit(
-    [void(_TABLE[t], int64[::1], Array(t, 2, "C"), int64[::1], uint8[:, ::1], int64, int64) for t in _TABLE],
+    [void(_TABLE[t], int64[::1], Array(t, 2, "C"), int64[::1], int64, uint8[:, ::1], int64, int64) for t in _TABLE],
     cache=True,
     nogil=True,
 )
-def encode(X, rows, cuts, n_cuts, codes, start, stop):
+def encode(X, rows, cuts, n_cuts, missing, codes, start, stop):
     """Write the codes of rows ``start:stop`` of the coded table, feature-major.
 
     A code is found by counting the cuts below the value, first every sixteenth and then the sixteen in between. These
@@ -146,6 +158,8 @@ def encode(X, rows, cuts, n_cuts, codes, start, stop):
     cuts : ndarray of shape (n_features, 256)
         The cuts of each column in the type of `X`, padded with +inf.
     n_cuts : ndarray of shape (n_features,)
+    missing : int
+        The code of missing values.
     codes : ndarray of shape (n_features, len(rows)), uint8
         Written.
     start, stop : int
@@ -168,7 +182,7 @@ def encode(X, rows, cuts, n_cuts, codes, start, stop):
                 code = first
                 for k in range(16):
                     code += column_cuts[first + k] < x[i]
-                codes[e, lo + i] = code if x[i] == x[i] else MISSING
+                codes[e, lo + i] = code if x[i] == x[i] else missing
 
 
 def round_down(cuts, dtype):

@@ -26,8 +26,10 @@ def pair_sums(inverse, direct, better_weights, worse_weights, better, worse):
         Changed in place.
     """
     for a in range(inverse.size):
-        factor, weight = inverse[a], better_weights[a]
-        slope, curvature = 0.0, 0.0
+        factor = inverse[a]
+        weight = better_weights[a]
+        slope = 0.0
+        curvature = 0.0
         for b in range(direct.size):
             x = factor * direct[b]
             wrong = x / (1.0 + x)
@@ -63,21 +65,31 @@ def exact_slopes(order, powers, weights, factor, bounds, pairs):
     ndarray of shape (2, n_rows)
     """
     n = order.size
-    inverse, direct, ordered_weights, derivatives = np.empty(n), np.empty(n), np.empty(n), np.zeros((2, n))
-    for k in range(n):
-        i = order[k]
-        inverse[k], direct[k], ordered_weights[k] = powers[0, i], powers[1, i], weights[i]
+    # Copies in the order of the sums: the innermost loop then reads them one after another.
+    inverse = powers[0][order]
+    direct = powers[1][order]
+    ordered_weights = weights[order]
+    derivatives = np.zeros((2, n))
     for p in range(pairs.shape[0]):
-        g, h = np.int64(pairs[p, 0]), np.int64(pairs[p, 1])
-        a, b = slice(bounds[g], bounds[g + 1]), slice(bounds[h], bounds[h + 1])
+        better_group = np.int64(pairs[p, 0])
+        worse_group = np.int64(pairs[p, 1])
+        coefficient = pairs[p, 2]
+        better = slice(bounds[better_group], bounds[better_group + 1])
+        worse = slice(bounds[worse_group], bounds[worse_group + 1])
         sums = np.zeros((2, n))
-        pair_sums(inverse[a], direct[b], ordered_weights[a], ordered_weights[b], sums[:, a], sums[:, b])
-        for k in range(bounds[g], bounds[g + 1]):
-            derivatives[0, order[k]] += pairs[p, 2] * sums[0, k]
-            derivatives[1, order[k]] += pairs[p, 2] * sums[1, k]
-        for k in range(bounds[h], bounds[h + 1]):
-            derivatives[0, order[k]] -= pairs[p, 2] * sums[0, k]
-            derivatives[1, order[k]] += pairs[p, 2] * sums[1, k]
+        pair_sums(
+            inverse[better],
+            direct[worse],
+            ordered_weights[better],
+            ordered_weights[worse],
+            sums[:, better],
+            sums[:, worse],
+        )
+        for k in range(n):
+            # The loss falls with the score of a better row, and rises with that of a worse one.
+            is_worse = worse.start <= k < worse.stop
+            derivatives[0, order[k]] += -coefficient * sums[0, k] if is_worse else coefficient * sums[0, k]
+            derivatives[1, order[k]] += coefficient * sums[1, k]
     for i in range(n):
         for r in range(2):
             derivatives[r, i] *= factor * weights[i]
@@ -129,7 +141,8 @@ def loss_on_grid(scores, weights, bounds, pairs, scale, n_nodes):
     -------
     float
     """
-    mass, loss = np.empty((3, n_nodes)), np.empty(2 * n_nodes - 1)
+    mass = np.empty((3, n_nodes))
+    loss = np.empty(2 * n_nodes - 1)  # at every distance of two nodes
     grid = np.empty(n_nodes, dtype=np.int64)
     for g in range(3):
         of_group = spread(scores, weights, MASS_UNIT, grid, scale, bounds[g], bounds[g + 1])
@@ -140,9 +153,10 @@ def loss_on_grid(scores, weights, bounds, pairs, scale, n_nodes):
         loss[k] = max(distance, 0.0) + np.log1p(np.exp(-abs(distance)))
     total = 0.0
     for p in range(pairs.shape[0]):
-        better, worse = mass[np.int64(pairs[p, 0])], mass[np.int64(pairs[p, 1])]
+        better = mass[np.int64(pairs[p, 0])]
+        worse = mass[np.int64(pairs[p, 1])]
         for k in range(n_nodes):
-            if better[k] != 0.0:
+            if better[k] != 0.0:  # most nodes of a group with few rows are empty
                 total += pairs[p, 2] * better[k] * _dot(worse, loss[n_nodes - 1 - k :])
     return total
 

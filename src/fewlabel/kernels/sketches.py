@@ -35,29 +35,40 @@ def compress(numbers, weight, points):
     values, counts : ndarray
         Numbers that are kept, and the weight above the previous one and at or below each.
     """
-    n, is_weighted = numbers.size, weight.size > 0
+    n = numbers.size
+    is_weighted = weight.size > 0
     n_distinct = min(n, 1)
     for i in range(1, n):
         n_distinct += numbers[i] != numbers[i - 1]
     total = 0.0 if is_weighted else float(n)
     for i in range(weight.size):
         total += weight[i]
-    every = n_distinct <= points
-    values, counts = np.empty(min(n_distinct, points), numbers.dtype), np.empty(min(n_distinct, points))
-    step, reached, before, part, kept, i = total / points, 0.0, 0.0, 1, 0, 0
+    keeps_all = n_distinct <= points
+    values = np.empty(min(n_distinct, points), numbers.dtype)
+    counts = np.empty(min(n_distinct, points))
+    step = total / points
+    reached = 0.0
+    before = 0.0
+    part = 1
+    n_kept = 0
+    i = 0
     while i < n:
-        if not (every or is_weighted):  # go to the end of the part at once
-            i = min(max(i, int(np.ceil(_end_of_part(part, points, step, total))) - 1), n - 1)
+        if not (keeps_all or is_weighted):  # go to the end of the part at once
+            end = int(np.ceil(_end_of_part(part, points, step, total)))
+            i = min(max(i, end - 1), n - 1)
         reached = reached + weight[i] if is_weighted else i + 1.0
         i += 1
         if i < n and numbers[i] == numbers[i - 1]:
             continue
-        if every or (part <= points and reached >= _end_of_part(part, points, step, total)):
-            values[kept], counts[kept] = numbers[i - 1], reached - before
-            before, kept = reached, kept + 1
+        if keeps_all or (part <= points and reached >= _end_of_part(part, points, step, total)):
+            values[n_kept] = numbers[i - 1]
+            counts[n_kept] = reached - before
+            before = reached
+            n_kept += 1
+            # A heavy number can end several parts.
             while part <= points and _end_of_part(part, points, step, total) <= reached:
                 part += 1
-    return values[:kept], counts[:kept]
+    return values[:n_kept], counts[:n_kept]
 
 
 @njit(cache=True, nogil=True)
@@ -69,14 +80,19 @@ def _end_of_part(part, points, step, total):
 @njit(cache=True, nogil=True)
 def interleave(values, counts, other_values, other_counts):
     """Merge two sketches into sorted numbers and their weights, equal ones one after another."""
-    n, m = values.size, other_values.size
-    numbers, weight = np.empty(n + m, values.dtype), np.empty(n + m)
-    i = j = 0
+    n = values.size
+    m = other_values.size
+    numbers = np.empty(n + m, values.dtype)
+    weight = np.empty(n + m)
+    i = 0
+    j = 0
     for k in range(n + m):
         if j == m or (i < n and values[i] <= other_values[j]):
-            numbers[k], weight[k] = values[i], counts[i]
+            numbers[k] = values[i]
+            weight[k] = counts[i]
             i += 1
         else:
-            numbers[k], weight[k] = other_values[j], other_counts[j]
+            numbers[k] = other_values[j]
+            weight[k] = other_counts[j]
             j += 1
     return numbers, weight

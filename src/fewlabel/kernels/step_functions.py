@@ -42,7 +42,8 @@ def score(X, columns, edges, n_edges, values, scores, start, stop):
     for lo in range(start, stop, _SCORE_BLOCK):  # a block of rows stays in cache while its columns are read
         n = min(lo + _SCORE_BLOCK, stop) - lo
         for j in range(columns.size):
-            e, value = columns[j], values[j]
+            e = columns[j]
+            value = values[j]
             for i in range(n):
                 x[i] = X[lo + i, e]
             interval[:] = 0
@@ -58,6 +59,7 @@ def score(X, columns, edges, n_edges, values, scores, start, stop):
 def add_scores(codes, table, columns, scores, start, stop):
     """Add ``table[e, code]`` to the scores of rows ``start:stop``, for each of the given columns e."""
     for j in range(columns.size):
-        code, values = codes[columns[j]], table[columns[j]]
+        code = codes[columns[j]]
+        values = table[columns[j]]
         for i in range(start, stop):
             scores[i] += values[code[i]]

@@ -1,60 +1,170 @@
-"""Kernels of the stump boosters: row weights, signed histograms and the best stump.
+"""Rounds of boosting with stumps: signed histograms of row weights, the best stump, and its step.
 
 Weights are summed as 64-bit integers in units of 2**-60. Integer sums do not depend on their order, so a model does not
 depend, in any bit, on the number of threads, on how the rows are split, or on the order of the rows.
 
-Rows are in three groups: rows ``bounds[g]:bounds[g + 1]`` are group g. A kernel works on rows ``bounds[0]:bounds[3]``:
-to work on a range of rows, clip the bounds to it. Row i has two kinds of weight, ``weights[0, i]`` ~ exp(-f) as the
-better member of its pairs and ``weights[1, i]`` ~ exp(f) as the worse one.
+Rows are in three groups: rows ``bounds[g]:bounds[g + 1]`` are group g, the positives, the unlabeled rows and the
+negatives. Row i has two kinds of weight, ``weights[0, i]`` ~ exp(-f) as the better member of its pairs and
+``weights[1, i]`` ~ exp(f) as the worse one. Arrays of shape (2, 3) are indexed by kind of weight and group.
+
+`rounds` is written once. `rounds_at_once` is the same function compiled, for rows in one piece; for rows in several
+pieces it runs as Python, and its sums over rows are those that the pieces return.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numba.extending import overload, register_jitable
 
 from fewlabel.jit import njit
 
 UNIT = 2.0**60
-N_CODES = 256
-MISSING = 255
 # Edges that differ by less than 1e-12 of all weight are equal, so that rounding never chooses a stump.
 TIE = int(1e-12 * UNIT)
 NO_STEP = 1e-12  # a step of at most this length counts as none
 VANISHED = -600.0  # log of an objective that is zero up to rounding: nothing is left to learn
-_LARGEST_EDGE = 1.0 - 1e-6  # keeps the bound step finite
-_LEAST_WRONG = 5e-7  # keeps the exact step finite
+REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
+_EDGE_ERROR = 1e-9  # of bounds of edges: weights are rounded to integers, one by one
+_EPSILON = np.finfo(np.float64).eps
 _BLOCK = 2048  # signed weights of a block (16 KiB) stay in the first-level cache while all columns read them
+_FIRST = 4  # columns that a guarded search looks at first: the histogram works on four at a time
 
 
-@njit(cache=True, nogil=True)
-def reweight(codes, weights, bounds, uses, last):
-    """Multiply the weights of the rows on which a stump fires.
+class WeightedRows(NamedTuple):
+    """Rows in one piece."""
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_features, n_rows), uint8
-    weights : ndarray of shape (2, n_rows)
-        Changed in place.
-    bounds : ndarray of shape (4,), int64
-    uses : ndarray of shape (2, 3), bool
-        The kinds and groups with weights; the others stay as they are.
-    last : (int, ndarray of shape (256,), float, float)
-        Column of the stump (-1 for none), 1 for each code on which it fires (uint8), and the factor of each kind.
+    codes: np.ndarray  # (n_features, n_rows), uint8
+    weights: np.ndarray  # (2, n_rows)
+    bounds: np.ndarray  # (4,)
+    uses: np.ndarray  # (2, 3), bool: the kinds and groups with weights
+    # The last step multiplies weights when the next histogram reads them: a pass of its own would cost as much again.
+    waiting_column: np.ndarray  # (1,), -1 if no step waits
+    waiting_fires: np.ndarray  # (n_codes,), uint8
+    waiting_factors: np.ndarray  # (2,), one for each kind of weight
+
+
+class Cuts(NamedTuple):
+    """The cuts of the columns."""
+
+    n_cuts: np.ndarray  # (n_features,)
+    has_missing: np.ndarray  # (n_features,), bool
+    goes_above: np.ndarray  # (n_features, most cuts), bool: the side of missing values if training had none
+
+
+class StepRule(NamedTuple):
+    """What distinguishes one booster of stumps from another.
+
+    The objective is a sum of pairs, ``exp(log_pairs)`` times the masses of their two groups, or of signed masses,
+    ``signs * exp(log_weights)`` times each.
     """
-    fired = np.empty(_BLOCK, dtype=np.uint8)
-    for g in range(3):
-        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
-            _reweight_block(codes, weights, uses[:, g], last, (lo, min(lo + _BLOCK, bounds[g + 1])), fired)
+
+    is_pairs: bool
+    log_pairs: np.ndarray  # (3,): positive and negative, positive and unlabeled, unlabeled and negative
+    log_weights: np.ndarray  # (2, 3)
+    signs: np.ndarray  # (2, 3)
+    keeps_sizes: bool  # whether the masses keep their first sizes, whatever the weights
+    is_exact: bool  # whether a step minimizes the risk of the pairs, or a bound on it
+    rho: float
+    least_edge: float
+    least_wrong: float  # keeps a step finite if nothing is on the wrong side
+    max_step: float
+    low_factor: float  # the move where a stump is silent, as a multiple of the step
+    is_guarded: bool  # whether a stump must have a positive error
+    non_negative: bool  # whether its error on the negatives must not be negative
+    least_negative_risk: float  # ends the fit
+
+
+class State(NamedTuple):
+    """What rounds change. Bounds of edges leave most columns out of most searches; the stump found is the same."""
+
+    uses: np.ndarray  # (2, 3), bool: the kinds and groups that count
+    log_mass: np.ndarray  # (2, 3): log mean exp(-f) and log mean exp(f)
+    sums: np.ndarray  # (2, 3): sums of the weights
+    coefficients: np.ndarray  # (2, 3): signed weight of each mass; the absolute values sum to one
+    lower: np.ndarray  # (n_features,): bounds of the largest edge of each column
+    upper: np.ndarray
+    table: np.ndarray  # (n_features, n_codes): sum of the stumps by column and code
+    totals: np.ndarray  # (2, 3), int64: weight of the rows in the last search
+    shares: np.ndarray  # (2, 3, 2): share of it where the stump is silent, and where it fires
+    total_step: np.ndarray  # (1,): sum of all steps
+    moved: np.ndarray  # (1,): sum of the moves since the weights were computed from the scores
+    log_objective: np.ndarray  # (1,)
+
+
+class Found(NamedTuple):
+    """The stumps of some rounds."""
+
+    splits: np.ndarray  # (n_rounds, 3): column, cut, and whether missing values go above it
+    values: np.ndarray  # (n_rounds, 2): added at or below the cut, and above it
+    log_objectives: np.ndarray  # (n_rounds,)
+    log_mass: np.ndarray  # (n_rounds, 2, 3)
+
+
+def call(part, method, *values):
+    """A method of a part of the rows."""
+    return getattr(part, method)(*values)
+
+
+def signed_histogram(rows, coefficients, columns):
+    """Sum the signed weights, ``coefficients`` times each weight, by column and code; int64."""
+    return rows.ask(call, "signed_histogram", coefficients, columns, merge=np.add)
+
+
+@overload(signed_histogram)
+def _whole_signed_histogram(rows, coefficients, columns):
+    def histogram(rows, coefficients, columns):
+        hist = np.zeros((columns.size, rows.waiting_fires.size), dtype=np.int64)
+        add_signed(rows, rows.bounds, coefficients, columns, hist)
+        rows.waiting_column[0] = -1
+        return hist
+
+    return histogram
+
+
+def side_sums(rows, column, fires, scales):
+    """Weight, times ``scales``, where a stump is silent and where it fires, shape (2, 3, 2), int64."""
+    return rows.ask(call, "side_sums", column, fires, scales, merge=np.add)
+
+
+@overload(side_sums)
+def _whole_side_sums(rows, column, fires, scales):
+    def sums(rows, column, fires, scales):
+        sides = np.zeros((2, 3, 2), dtype=np.int64)
+        add_sides(rows, rows.bounds, column, fires, scales, sides)
+        return sides
+
+    return sums
+
+
+def reweight(rows, column, fires, jump):
+    """Multiply the weights of the rows on which a stump fires by exp(-jump) and exp(jump)."""
+    rows.tell(call, "reweight", column, fires, jump)
+
+
+@overload(reweight)
+def _whole_reweight(rows, column, fires, jump):
+    def wait(rows, column, fires, jump):
+        set_waiting(rows, column, fires, jump)
+
+    return wait
 
 
 @njit(cache=True, nogil=True)
-def _reweight_block(codes, weights, uses, last, block, fired):
-    (column, fires, up_factor, down_factor), (lo, hi) = last, block
-    _look_up(codes[column, lo:hi], fires, fired)
-    if uses[0]:
-        _multiply(weights[0, lo:hi], fired, up_factor)
-    if uses[1]:
-        _multiply(weights[1, lo:hi], fired, down_factor)
+def set_waiting(rows, column, fires, jump):
+    """Let a step wait for the next histogram. None waits already: a search made one."""
+    rows.waiting_column[0] = column
+    rows.waiting_fires[:] = fires
+    rows.waiting_factors[0] = math.exp(-jump)
+    rows.waiting_factors[1] = math.exp(jump)
+
+
+@njit(cache=True, nogil=True)
+def _reweight_block(rows, group, lo, hi, fired):
+    _look_up(rows.codes[rows.waiting_column[0], lo:hi], rows.waiting_fires, fired)
+    for kind in range(2):
+        if rows.uses[kind, group]:
+            _multiply(rows.weights[kind, lo:hi], fired, rows.waiting_factors[kind])
 
 
 @njit(cache=True, nogil=True)
@@ -71,53 +181,60 @@ def _multiply(weights, fired, factor):
 
 
 @njit(cache=True, nogil=True)
-def histogram(codes, weights, bounds, coefficients, columns, uses, last, hist):
-    """Add up the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g by code.
-
-    The weights are first multiplied as in `reweight`, block by block: a pass over the weights of their own would read
-    and write all of them from main memory.
+def add_signed(rows, bounds, coefficients, columns, hist):
+    """Add the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g by code.
 
     Parameters
     ----------
+    rows : WeightedRows
+        The step that waits is taken first, block by block. The caller then unsets it.
+    bounds : ndarray of shape (4,), int64
+        Those of the rows, or clipped to a range of them.
     coefficients : ndarray of shape (2, 3)
         Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
     columns : ndarray of int64
-    hist : ndarray of shape (len(columns), 256), int64
-        Changed in place; a kernel that returns an array takes microseconds more.
+    hist : ndarray of shape (len(columns), n_codes), int64
+        Changed in place.
     """
-    signed, fired = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint8)
+    signed = np.empty(_BLOCK, dtype=np.int64)
+    fired = np.empty(_BLOCK, dtype=np.uint8)
     for g in range(3):
-        cu, cd = coefficients[0, g], coefficients[1, g]
+        up = coefficients[0, g]
+        down = coefficients[1, g]
         for lo in range(bounds[g], bounds[g + 1], _BLOCK):
             hi = min(lo + _BLOCK, bounds[g + 1])
-            if last[0] >= 0:
-                _reweight_block(codes, weights, uses[:, g], last, (lo, hi), fired)
-            if cu != 0.0 or cd != 0.0:
-                _sign(weights, cu, cd, lo, hi, signed)
-                _add_block(codes, columns, signed, lo, hi, hist)
+            if rows.waiting_column[0] >= 0:
+                _reweight_block(rows, g, lo, hi, fired)
+            if up != 0.0 or down != 0.0:
+                _sign(rows.weights[0, lo:hi], rows.weights[1, lo:hi], up, down, signed)
+                _add_block(rows.codes, columns, signed, lo, hi, hist)
 
 
 @njit(cache=True, nogil=True)
-def _sign(weights, cu, cd, lo, hi, signed):
-    up, down = weights[0, lo:hi], weights[1, lo:hi]
-    if cd == 0.0:  # do not read what does not count
-        for i in range(hi - lo):
-            signed[i] = np.int64(np.rint(cu * up[i]))
-    elif cu == 0.0:
-        for i in range(hi - lo):
-            signed[i] = np.int64(np.rint(cd * down[i]))
+def _sign(up_weights, down_weights, up, down, signed):
+    if down == 0.0:  # do not read what does not count
+        for i in range(up_weights.size):
+            signed[i] = np.int64(np.rint(up * up_weights[i]))
+    elif up == 0.0:
+        for i in range(up_weights.size):
+            signed[i] = np.int64(np.rint(down * down_weights[i]))
     else:
-        for i in range(hi - lo):
-            signed[i] = np.int64(np.rint(cu * up[i] + cd * down[i]))
+        for i in range(up_weights.size):
+            signed[i] = np.int64(np.rint(up * up_weights[i] + down * down_weights[i]))
 
 
 @njit(cache=True, nogil=True)
 def _add_block(codes, columns, signed, lo, hi, hist):
     quads = columns.size - columns.size % 4
     for j in range(0, quads, 4):  # four columns per pass: a weight is loaded once for four additions
-        c0, c1 = codes[columns[j], lo:hi], codes[columns[j + 1], lo:hi]
-        c2, c3 = codes[columns[j + 2], lo:hi], codes[columns[j + 3], lo:hi]
-        h0, h1, h2, h3 = hist[j], hist[j + 1], hist[j + 2], hist[j + 3]
+        c0 = codes[columns[j], lo:hi]
+        c1 = codes[columns[j + 1], lo:hi]
+        c2 = codes[columns[j + 2], lo:hi]
+        c3 = codes[columns[j + 3], lo:hi]
+        h0 = hist[j]
+        h1 = hist[j + 1]
+        h2 = hist[j + 2]
+        h3 = hist[j + 3]
         for i in range(hi - lo):
             w = signed[i]
             h0[c0[i]] += w
@@ -125,117 +242,142 @@ def _add_block(codes, columns, signed, lo, hi, hist):
             h2[c2[i]] += w
             h3[c3[i]] += w
     for j in range(quads, columns.size):
-        c0, h0 = codes[columns[j], lo:hi], hist[j]
+        c0 = codes[columns[j], lo:hi]
+        h0 = hist[j]
         for i in range(hi - lo):
             h0[c0[i]] += signed[i]
 
 
 @njit(cache=True, nogil=True)
-def side_sums(code, fires, weights, bounds, uses, scales, sums):
-    """Add up the weight of each group on the two sides of a stump.
+def add_sides(rows, bounds, column, fires, scales, sides):
+    """Add the weight of each kind and group on the two sides of a stump.
 
     Parameters
     ----------
-    code, fires : ndarray of uint8, of shape (n_rows,) and (256,)
+    rows, bounds
+        As in `add_signed`; no step waits, as a histogram came before.
+    column : int
+    fires : ndarray of shape (n_codes,), uint8
     scales : ndarray of shape (2, 3)
         Factors that make the weights of each kind and group sum to about `UNIT`.
-    sums : ndarray of shape (2, 3, 2), int64
-        Indexed by kind, group, and side (does not fire, fires), in units of 1 / `UNIT`. Changed in place.
+    sides : ndarray of shape (2, 3, 2), int64
+        Indexed by kind, group, and side (silent, fires). Changed in place.
     """
     fired = np.empty(_BLOCK, dtype=np.uint8)
     for g in range(3):
         for lo in range(bounds[g], bounds[g + 1], _BLOCK):
             hi = min(lo + _BLOCK, bounds[g + 1])
-            _look_up(code[lo:hi], fires, fired)
+            _look_up(rows.codes[column, lo:hi], fires, fired)
             for kind in range(2):
-                if uses[kind, g]:
-                    on, total = _sum_fired(weights[kind, lo:hi], fired, scales[kind, g])
-                    sums[kind, g, 0] += total - on
-                    sums[kind, g, 1] += on
+                if rows.uses[kind, g]:
+                    _add_fired(rows.weights[kind, lo:hi], fired, scales[kind, g], sides[kind, g])
 
 
 @njit(cache=True, nogil=True)
-def _sum_fired(weights, fired, scale):
-    on, total = 0, 0
+def _add_fired(weights, fired, scale, sides):
+    on = 0
+    total = 0
     for i in range(weights.size):
         weight = np.int64(np.rint(scale * weights[i]))
         total += weight
         on += weight if fired[i] else 0
-    return on, total
+    sides[0] += total - on
+    sides[1] += on
 
 
 @njit(cache=True, nogil=True)
-def side_shares(sums, uses, totals, shares):
-    """Write the totals of `side_sums`, shape (2, 3), and the share of each side; unused kinds and groups are silent."""
+def set_coefficients(state, rule):
+    """Set the signed weight of each mass, and return the log of the objective without the margin term."""
+    log_mass = state.log_mass
+    coefficients = state.coefficients
+    if rule.is_pairs:
+        log_pairs = rule.log_pairs
+        pn = log_pairs[0] + log_mass[0, 0] + log_mass[1, 2]
+        pu = log_pairs[1] + log_mass[0, 0] + log_mass[1, 1]
+        un = log_pairs[2] + log_mass[0, 1] + log_mass[1, 2]
+        largest = max(pn, pu, un)
+        pn = math.exp(pn - largest)
+        pu = math.exp(pu - largest)
+        un = math.exp(un - largest)
+        total = pn + pu + un
+        coefficients[0, 0] = 0.5 * (pn + pu) / total
+        coefficients[0, 1] = 0.5 * un / total
+        coefficients[1, 1] = -0.5 * pu / total
+        coefficients[1, 2] = -0.5 * (pn + un) / total
+        return largest + math.log(total)
+    largest = -np.inf
     for kind in range(2):
         for g in range(3):
-            silent, fired = (sums[kind, g, 0], sums[kind, g, 1]) if uses[kind, g] else (np.int64(UNIT), np.int64(0))
-            totals[kind, g] = silent + fired
-            shares[kind, g, 0], shares[kind, g, 1] = silent / totals[kind, g], fired / totals[kind, g]
-
-
-@njit(cache=True, nogil=True)
-def take_step(fires, shares, totals, moves, log_mass, sums, of_column):
-    """Update the masses, the sums of the weights if only those of rows that fire are multiplied, and the table.
-
-    Parameters
-    ----------
-    fires, shares, totals : ndarray
-        Of `search`. Totals are measured in units of the sums: repeated multiplication drifts.
-    moves : (float, float)
-        What the stump adds to the scores where it is silent and where it fires.
-    log_mass, sums, of_column : ndarray of shape (2, 3), (2, 3), (256,)
-        Changed in place; the last one is the sum of the stumps of the column by code.
-    """
-    low, high = moves
-    for kind in range(2):
-        sign = 2.0 * kind - 1.0
-        factor = np.exp(sign * (high - low))
-        for g in range(3):
-            growth = shares[kind, g, 0] + shares[kind, g, 1] * factor
-            log_mass[kind, g] += np.log(growth) + sign * low
-            sums[kind, g] *= totals[kind, g] / UNIT * growth
-    for code in range(N_CODES):
-        of_column[code] += high if fires[code] else low
-
-
-@njit(cache=True, nogil=True)
-def drift(shares, jump, before, after):
-    """Most by which a step can change the edge of any stump: the sum of the absolute changes of the signed weights.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (2, 3, 2), before the step
-    jump : float
-        What it adds to the scores where it fires, less what it adds elsewhere.
-    before, after : ndarray of shape (2, 3)
-        Coefficients of the kinds and groups, whose weights sum to one.
-    """
+            mass = 0.0 if rule.keeps_sizes else log_mass[kind, g]
+            coefficients[kind, g] = rule.log_weights[kind, g] + mass
+            largest = max(largest, coefficients[kind, g])
     total = 0.0
     for kind in range(2):
-        factor = np.exp((2.0 * kind - 1.0) * jump)
         for g in range(3):
-            silent, fired = shares[kind, g, 0], shares[kind, g, 1]
-            scale = after[kind, g] / (silent + fired * factor)
-            total += abs(scale - before[kind, g]) * silent + abs(scale * factor - before[kind, g]) * fired
+            coefficients[kind, g] = math.exp(coefficients[kind, g] - largest)
+            total += coefficients[kind, g]
+    for kind in range(2):
+        for g in range(3):
+            coefficients[kind, g] *= (1.0 - 2.0 * kind) * rule.signs[kind, g] / total
+    return largest + math.log(total) + math.log(max(normalizer(coefficients), _EPSILON))
+
+
+@njit(cache=True, nogil=True)
+def normalizer(coefficients):
+    """All weights as positives and as negatives: 1, or less if some are negative."""
+    total = 0.0
+    for g in range(3):
+        total += coefficients[0, g] - coefficients[1, g]
     return total
 
 
 @njit(cache=True, nogil=True)
-def candidates(lower, upper, slack, columns, chosen):
-    """Write those columns whose upper bound reaches the largest lower bound of them, less `slack`; their number."""
-    least = -np.inf
-    for e in columns:
-        least = max(least, lower[e])
-    n_chosen = 0
-    for e in columns:
-        chosen[n_chosen] = e  # overwritten by the next one if it is not chosen
-        n_chosen += upper[e] >= least - slack
-    return n_chosen
+def negative_risk(state, rule):
+    """The part of the objective that is due to exp(f)."""
+    log_parts = rule.log_weights[1] + state.log_mass[1]
+    return np.sum(rule.signs[1] * np.exp(np.minimum(log_parts, 700.0)))
 
 
 @njit(cache=True, nogil=True)
-def best_stump(hist, columns, n_cuts, has_missing, sizes):
+def first_columns(state, rule, columns):
+    """Columns to search first; all that can have the best stump, unless stumps are guarded.
+
+    A guard may reject the largest edge of a column, so that a lower bound says nothing. The columns with the largest
+    upper bounds then leave out most of the others.
+    """
+    if rule.is_guarded:
+        order = np.argsort(-state.upper[columns], kind="mergesort")
+        return np.sort(columns[order[:_FIRST]])
+    lower = state.lower
+    upper = state.upper
+    least = -np.inf
+    for e in columns:
+        least = max(least, lower[e])
+    chosen = np.empty_like(columns)
+    n_chosen = 0
+    for e in columns:
+        chosen[n_chosen] = e  # overwritten by the next one if it is not chosen
+        n_chosen += upper[e] >= least - _EDGE_ERROR
+    return chosen[:n_chosen]
+
+
+@njit(cache=True, nogil=True)
+def other_columns(state, columns, searched, size):
+    """Columns that have not been searched, and can have an edge of this size."""
+    chosen = np.empty_like(columns)
+    n_chosen = 0
+    n_passed = 0
+    for e in columns:
+        if n_passed < searched.size and searched[n_passed] == e:
+            n_passed += 1
+        elif state.upper[e] >= size - _EDGE_ERROR:
+            chosen[n_chosen] = e
+            n_chosen += 1
+    return chosen[:n_chosen]
+
+
+@njit(cache=True, nogil=True)
+def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
     """The stump with the largest absolute edge, ``2 * (weight on which it fires) - (all weight)``.
 
     The stump fires above its cut; the one that fires at or below it has the negative edge, so both polarities are
@@ -245,205 +387,367 @@ def best_stump(hist, columns, n_cuts, has_missing, sizes):
 
     Parameters
     ----------
-    hist : ndarray of shape (len(columns), 256), int64
+    hist : ndarray of shape (len(columns), n_codes), int64
+        Sums of the signed weights; the last code is that of missing values. Negative weights can make an error
+        negative: a guarded stump has a positive one.
+    positive : ndarray of shape (len(columns), n_codes), int64
+        The same of the weights as positives alone, if errors on negatives must not be negative.
     columns : ndarray of int64
-    n_cuts, has_missing : ndarray of shape (n_features,)
-    sizes : ndarray of shape (len(columns),), int64
-        Written: the largest absolute edge of each column.
+    cuts : Cuts
+    drawn_cuts : ndarray of shape (n_features, n_drawn), int64
+        The only cuts to try of each column; all of them if it is empty.
+    state : State
+        The bounds of the columns become their largest edges.
+    rule : StepRule
 
     Returns
     -------
     position, cut, missing, edge : int
-        Position in `columns`, cut (fires on codes above it), whether the stump fires on missing values, signed edge.
+        Position in `columns`, cut (fires on codes above it), whether the stump fires on missing values, and signed
+        edge, 0 if there is no such stump.
     """
+    least = 2 * TIE if rule.is_guarded else -1
+    most = np.int64(normalizer(state.coefficients) * UNIT) - 2 * TIE if rule.is_guarded else np.int64(2**62)
+    n_cuts = cuts.n_cuts
+    has_missing = cuts.has_missing
+    lower = state.lower
+    upper = state.upper
+    non_negative = rule.non_negative
+    allowed = np.ones(hist.shape[1], dtype=np.bool_)
+    sizes = np.empty(columns.size, dtype=np.int64)
+    best_size = np.int64(least)
     for j in range(columns.size):
-        sizes[j] = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], np.inf)[3]
-    target = sizes.max() - TIE
+        e = columns[j]
+        sizes[j] = _largest_edge(hist[j], n_cuts[e], has_missing[e])
+        lower[e] = sizes[j] / UNIT
+        upper[e] = sizes[j] / UNIT
+        if rule.is_guarded:
+            _allow(drawn_cuts, e, allowed)
+            limits = (least, most, most)
+            _, sizes[j] = _scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed, limits, non_negative)
+        best_size = max(best_size, sizes[j])
+    limits = (least, most, best_size - TIE)
     for j in range(columns.size):
-        if sizes[j] >= target:
-            cut, missing, edge, _ = _scan(hist[j], n_cuts[columns[j]], has_missing[columns[j]], target)
-            return j, cut, missing, edge
-    return 0, 0, 0, 0
+        if sizes[j] > least and sizes[j] >= best_size - TIE:
+            # The first column that ties with the best, and its first cut that does.
+            e = columns[j]
+            _allow(drawn_cuts, e, allowed)
+            best, _ = _scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed, limits, non_negative)
+            return j, best[0], best[1], best[2]
+    return 0, 0, 0, np.int64(0)
 
 
 @njit(cache=True, nogil=True)
-def _absent_and_present(hist, n_cuts, has_missing):
-    """Weight of the missing values of a column, and of all others."""
-    present = 0
-    for k in range(n_cuts + 1):
-        present += hist[k]
-    return hist[MISSING] if has_missing else 0, present
+def _allow(drawn_cuts, column, allowed):
+    """Mark the cuts to try of a column."""
+    if drawn_cuts.size > 0:
+        allowed[:] = False
+        for cut in drawn_cuts[column]:
+            allowed[cut] = True
 
 
 @njit(cache=True, nogil=True)
-def _scan(hist, n_cuts, has_missing, target):
-    """Scan the cuts of a column in order; stop at the first edge of size `target`, else return the largest."""
-    absent, above = _absent_and_present(hist, n_cuts, has_missing)
+def _largest_edge(hist, n_cuts, has_missing):
+    """The largest absolute edge of a column: a loop of its own, without the conditions of `_scan`."""
+    absent = hist[hist.size - 1] if has_missing else 0
+    above = _sum_between(hist, 0, n_cuts)
     total = absent + above
-    best_cut, best_missing, best_edge, best_size = 0, 0, 0, -1
+    largest = -1
+    for k in range(n_cuts):
+        above -= hist[k]
+        largest = max(largest, abs(2 * above - total))
+        if has_missing:
+            largest = max(largest, abs(2 * (above + absent) - total))
+    if has_missing:
+        largest = max(largest, abs(2 * absent - total))
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _scan(hist, positive, n_cuts, has_missing, allowed, limits, non_negative):
+    """Scan the cuts of a column in order, up to the first edge of the size `target`.
+
+    Parameters
+    ----------
+    hist, positive, n_cuts, has_missing, allowed
+        Of the column.
+    limits : (int, int, int)
+        Only edges above the first and below the second count; the third is the target.
+    non_negative : bool
+
+    Returns
+    -------
+    best : (int, int, int)
+        Cut, whether missing values are above it, and signed edge of the largest one that counts.
+    best_size : int
+    """
+    least, most, target = limits
+    absent = hist[hist.size - 1] if has_missing else 0
+    above = _sum_between(hist, 0, n_cuts)
+    total = absent + above
+    best_cut = 0
+    best_missing = 0
+    best_edge = 0
+    best_size = least
     for k in range(n_cuts + has_missing):
         above -= hist[k]
         only_missing = 1 if k == n_cuts else 0  # nothing present lies above: the stump must fire on missing values
         for missing in range(only_missing, 1 + has_missing):
             edge = 2 * (above + missing * absent) - total
             size = abs(edge)
-            if size > best_size:
-                best_cut, best_missing, best_edge, best_size = k, missing, edge, size
-                if size >= target:
-                    return best_cut, best_missing, best_edge, best_size
-    return best_cut, best_missing, best_edge, best_size
+            if size <= best_size or size >= most or not (only_missing or allowed[k]):
+                continue
+            if non_negative:
+                # A signed weight is the weight as a positive less that as a negative.
+                fired = above + missing * absent
+                fired_positive = _sum_between(positive, k + 1, n_cuts) + missing * positive[hist.size - 1]
+                negative = fired_positive - fired
+                if edge < 0:  # the other polarity
+                    all_positive = _sum_between(positive, 0, n_cuts) + has_missing * positive[hist.size - 1]
+                    negative = (all_positive - total) - negative
+                if negative < -TIE:
+                    continue
+            best_cut = k
+            best_missing = missing
+            best_edge = edge
+            best_size = size
+            if size >= target:
+                return (best_cut, best_missing, best_edge), best_size
+    return (best_cut, best_missing, best_edge), best_size
 
 
 @njit(cache=True, nogil=True)
-def choose(hist, columns, limits, cuts, fires):
-    """The best stump of a histogram; the bounds of its columns become their largest edges.
+def _sum_between(hist, first, last):
+    total = 0
+    for k in range(first, last + 1):
+        total += hist[k]
+    return total
 
-    Parameters
-    ----------
-    hist, columns
-        As in `best_stump`.
-    limits : (ndarray, ndarray, float)
-        `lower`, `upper` and `slack`, as in `candidates`.
-    cuts : (ndarray, ndarray, ndarray)
-        `n_cuts` and `has_missing`, as in `best_stump`, and whether missing values go above a cut if training had none,
-        indexed by column and cut.
-    fires : ndarray of shape (256,), bool
-        Written: whether the stump fires for each code.
+
+@njit(cache=True, nogil=True)
+def fires_on(column, cut, missing, edge, cuts, n_codes):
+    """Whether a stump fires on each code, as uint8."""
+    fires = np.empty(n_codes, dtype=np.uint8)
+    is_above = edge > 0
+    for code in range(n_codes - 1):
+        fires[code] = (code > cut) == is_above
+    missing_above = missing == 1 if cuts.has_missing[column] else cuts.goes_above[column, cut]
+    fires[n_codes - 1] = missing_above == is_above
+    return fires
+
+
+@njit(cache=True, nogil=True)
+def merge_histograms(columns, hist, others, other_hist):
+    """Columns of two searches in order, and their histograms."""
+    merged = np.sort(np.concatenate((columns, others)))
+    of_merged = np.empty((merged.size, hist.shape[1]), dtype=np.int64)
+    k = 0
+    for j in range(merged.size):
+        if k < columns.size and columns[k] == merged[j]:
+            of_merged[j] = hist[k]
+            k += 1
+        else:
+            of_merged[j] = other_hist[j - k]
+    return merged, of_merged
+
+
+@njit(cache=True, nogil=True)
+def set_shares(state, sides):
+    """Set the totals and the share of each side; unused kinds and groups are silent."""
+    uses = state.uses
+    totals = state.totals
+    shares = state.shares
+    for kind in range(2):
+        for g in range(3):
+            silent = sides[kind, g, 0] if uses[kind, g] else np.int64(UNIT)
+            fired = sides[kind, g, 1] if uses[kind, g] else np.int64(0)
+            total = silent + fired
+            totals[kind, g] = total
+            shares[kind, g, 0] = silent / total
+            shares[kind, g, 1] = fired / total
+
+
+@register_jitable
+def search(rows, state, cuts, rule, columns, drawn_cuts):
+    """The best stump of the columns; the shares of the state become those of its sides.
 
     Returns
     -------
-    column, cut, edge : int
+    column, cut, missing, edge : int
+        Edge 0 if there is none.
+    fires : ndarray of shape (n_codes,), uint8
     """
-    (lower, upper, _), (n_cuts, has_missing, goes_above) = limits, cuts
-    sizes = np.empty(columns.size, dtype=np.int64)
-    position, cut, missing, edge = best_stump(hist, columns, n_cuts, has_missing, sizes)
-    for j in range(columns.size):
-        lower[columns[j]] = upper[columns[j]] = sizes[j] / UNIT
-    column = columns[position]
-    for code in range(MISSING):
-        fires[code] = (code > cut) == (edge > 0)
-    fires[MISSING] = (missing == 1 if has_missing[column] else goes_above[column, cut]) == (edge > 0)
-    return column, cut, edge
+    scales = UNIT / state.sums
+    signed = state.coefficients * scales
+    as_positives = signed * np.array([[1.0], [0.0]]) if rule.non_negative else signed
+    searched = first_columns(state, rule, columns)
+    hist = signed_histogram(rows, signed, searched)
+    positive = signed_histogram(rows, as_positives, searched) if rule.non_negative else hist  # or not read
+    best = best_stump(hist, positive, searched, cuts, drawn_cuts, state, rule)
+    if rule.is_guarded:
+        others = other_columns(state, columns, searched, abs(best[3]) / UNIT)
+        if others.size > 0:
+            more = signed_histogram(rows, signed, others)
+            both, merged_hist = merge_histograms(searched, hist, others, more)
+            if rule.non_negative:
+                more = signed_histogram(rows, as_positives, others)
+            positive = merge_histograms(searched, positive, others, more)[1]
+            searched = both
+            best = best_stump(merged_hist, positive, searched, cuts, drawn_cuts, state, rule)
+    position, cut, missing, edge = best
+    column = searched[position]
+    fires = fires_on(column, cut, missing, edge, cuts, state.table.shape[1])
+    set_shares(state, side_sums(rows, column, fires, scales))
+    return column, cut, missing, edge, fires
 
 
 @njit(cache=True, nogil=True)
-def search(rows, coefficients, scales, columns, limits, cuts, uses, split):
-    """The best stump of the columns and the weights on its sides, in one call if one thread has all rows.
+def step_of(edge, state, rule):
+    r"""Length of the step along a stump of this edge, in units of 1 / `UNIT`; 0 if it is not worth one.
+
+    With the weight on which the stump is right, wrong and neither, the step minimizes
+    :math:`e^{\rho\alpha}(r e^{-\alpha} + w e^{\alpha} + t)`. The bound on the risk of pairs counts ties half right and
+    half wrong, and rows, unlike pairs, have none.
+    """
+    size = abs(edge) / UNIT
+    if size <= rule.least_edge:
+        return 0.0
+    all_weight = normalizer(state.coefficients)
+    size = min(size, all_weight - 2.0 * rule.least_wrong)
+    right = 0.5 * (all_weight + size)
+    wrong = 0.5 * (all_weight - size)
+    tied = 0.0
+    if rule.is_exact:
+        coefficients = state.coefficients
+        up = state.shares[0]
+        down = state.shares[1]
+        # Twice the coefficients are sums over pairs with a common member: three pairs from four sums.
+        pn = 2.0 * (coefficients[0, 0] + coefficients[1, 1])
+        pu = -2.0 * coefficients[1, 1]
+        un = 2.0 * coefficients[0, 1]
+        right = pn * up[0, 1] * down[2, 0] + pu * up[0, 1] * down[1, 0] + un * up[1, 1] * down[2, 0]
+        wrong = pn * up[0, 0] * down[2, 1] + pu * up[0, 0] * down[1, 1] + un * up[1, 0] * down[2, 1]
+        tied = max(1.0 - right - wrong, 0.0)
+    wrong = max(wrong, rule.least_wrong)
+    if wrong <= 0.0 or right <= 0.0:
+        return 0.0
+    root = math.sqrt((rule.rho * tied) ** 2 + 4.0 * (1.0 - rule.rho**2) * right * wrong)
+    step = math.log(2.0 * (1.0 - rule.rho) * right / (rule.rho * tied + root))
+    return min(step, rule.max_step)
+
+
+@njit(cache=True, nogil=True)
+def take_step(column, fires, step, state, rule):
+    """Update masses, sums and table by a stump that adds ``low_factor * step`` where it is silent, else the step.
+
+    Only the weights of rows that fire are multiplied; the factor common to all goes into the masses.
+    """
+    low = rule.low_factor * step
+    jump = step - low
+    before = state.coefficients.copy()
+    shares = state.shares  # a field that is read in a loop would be counted as a reference each time
+    log_mass = state.log_mass
+    sums = state.sums
+    totals = state.totals
+    for kind in range(2):
+        sign = 2.0 * kind - 1.0
+        factor = math.exp(sign * jump)
+        for g in range(3):
+            growth = shares[kind, g, 0] + shares[kind, g, 1] * factor
+            log_mass[kind, g] += math.log(growth) + sign * low
+            # Totals are measured in units of the sums: repeated multiplication drifts.
+            sums[kind, g] *= totals[kind, g] / UNIT * growth
+    of_column = state.table[column]
+    for code in range(fires.size):
+        of_column[code] += step if fires[code] else low
+    state.total_step[0] += step
+    state.moved[0] += jump
+    log_objective = set_coefficients(state, rule)
+    # Masses that keep their sizes minimize no risk, which may rise, and fall below zero.
+    margin = rule.rho * state.total_step[0]
+    state.log_objective[0] = -state.total_step[0] if rule.keeps_sizes else log_objective + margin
+    change = _drift(shares, jump, before, state.coefficients)
+    lower = state.lower
+    upper = state.upper
+    for e in range(lower.size):
+        lower[e] -= change
+        upper[e] += change
+
+
+@njit(cache=True, nogil=True)
+def _drift(shares, jump, before, after):
+    """Most by which a step can change the edge of any stump: the sum of the absolute changes of the signed weights."""
+    total = 0.0
+    for kind in range(2):
+        factor = math.exp((2.0 * kind - 1.0) * jump)
+        for g in range(3):
+            silent = shares[kind, g, 0]
+            fired = shares[kind, g, 1]
+            scale = after[kind, g] / (silent + fired * factor)
+            total += abs(scale - before[kind, g]) * silent + abs(scale * factor - before[kind, g]) * fired
+    return total
+
+
+@njit(cache=True, nogil=True)
+def keep(r, stump, edge, step, state, rule, found):
+    """Write the stump of a round: column, cut, and whether missing values are above it; its edge and step."""
+    for k in range(3):
+        found.splits[r, k] = stump[k]
+    is_above = edge > 0
+    found.values[r, 1 if is_above else 0] = step
+    found.values[r, 0 if is_above else 1] = rule.low_factor * step
+    found.log_objectives[r] = state.log_objective[0]
+    found.log_mass[r] = state.log_mass
+
+
+@register_jitable
+def rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found):
+    """Run rounds of boosting, up to the first one that finds nothing, or needs weights computed from the scores.
 
     Parameters
     ----------
-    rows : tuple
-        `codes`, `weights`, `bounds` and `last`, as in `histogram`.
-    coefficients, scales, columns, limits, cuts, uses
-        As in `histogram`, `side_sums`, `candidates` and `choose`.
-    split : (ndarray, ndarray, ndarray)
-        `fires`, as in `choose`, `totals` and `shares`, as in `side_shares`; written.
+    rows : WeightedRows, or an object with the methods `ask` and `tell`
+    state : State
+    cuts : Cuts
+    rule : StepRule
+    learning_rate : float
+    drawn_columns : ndarray of shape (n_rounds, n_drawn), int64
+        The columns to search in each round, ascending.
+    drawn_cuts : ndarray of shape (n_rounds, n_features, n_cuts) or (n_rounds, 0, 0), int64
+        The cuts to try; all of them if it is empty.
+    found : Found
+        Written.
 
     Returns
     -------
-    column, cut, edge : int
+    int
+        Number of rounds that found a stump. The weights wait for the caller if ``state.moved`` exceeds `REFRESH`.
     """
-    (codes, weights, bounds, last), (fires, totals, shares) = rows, split
-    chosen = np.empty_like(columns)
-    chosen = chosen[: candidates(*limits, columns, chosen)]
-    hist, sums = np.zeros((chosen.size, N_CODES), dtype=np.int64), np.zeros((2, 3, 2), dtype=np.int64)
-    histogram(codes, weights, bounds, coefficients, chosen, uses, last, hist)
-    column, cut, edge = choose(hist, chosen, limits, cuts, fires)
-    side_sums(codes[column], fires.view(np.uint8), weights, bounds, uses, scales, sums)
-    side_shares(sums, uses, totals, shares)
-    return column, cut, edge
+    every = np.arange(cuts.n_cuts.size)
+    for r in range(len(drawn_columns)):
+        if state.log_objective[0] < VANISHED:
+            return r
+        if rule.least_negative_risk > -np.inf and negative_risk(state, rule) <= rule.least_negative_risk:
+            return r
+        columns = drawn_columns[r]
+        column, cut, missing, edge, fires = search(rows, state, cuts, rule, columns, drawn_cuts[r])
+        step = step_of(edge, state, rule)
+        if step <= NO_STEP and (columns.size < every.size or drawn_cuts.size > 0):
+            # Before giving up, search what was not drawn.
+            column, cut, missing, edge, fires = search(rows, state, cuts, rule, every, drawn_cuts[r, :0])
+            step = step_of(edge, state, rule)
+        if step <= NO_STEP:
+            return r
+        step *= learning_rate
+        take_step(column, fires, step, state, rule)
+        keep(r, (column, cut, missing), edge, step, state, rule, found)
+        if state.moved[0] > REFRESH:
+            return r + 1
+        reweight(rows, column, fires, step - rule.low_factor * step)
+    return len(drawn_columns)
 
 
 @njit(cache=True, nogil=True)
-def pair_terms(log_mass, rule):
-    """Log of the largest term of the pair risk, and its terms PN, PU and UN divided by that one.
-
-    `rule` has the logarithms of their coefficients, the least edge, rho, and whether steps are exact.
-    """
-    pn = rule[0] + log_mass[0, 0] + log_mass[1, 2]
-    pu = rule[1] + log_mass[0, 0] + log_mass[1, 1]
-    un = rule[2] + log_mass[0, 1] + log_mass[1, 2]
-    largest = max(pn, pu, un)
-    return largest, math.exp(pn - largest), math.exp(pu - largest), math.exp(un - largest)
-
-
-@njit(cache=True, nogil=True)
-def _pair_shares(log_mass, rule):
-    _, pn, pu, un = pair_terms(log_mass, rule)
-    total = pn + pu + un
-    return pn / total, pu / total, un / total
-
-
-@njit(cache=True, nogil=True)
-def pair_coefficients(log_mass, rule, coefficients):
-    """Write the signed weight of each mass, shape (2, 3); the absolute values sum to one."""
-    pn, pu, un = _pair_shares(log_mass, rule)
-    coefficients[0, 0], coefficients[0, 1] = 0.5 * (pn + pu), 0.5 * un
-    coefficients[1, 1], coefficients[1, 2] = -0.5 * pu, -0.5 * (pn + un)
-
-
-@njit(cache=True, nogil=True)
-def pair_step(edge, shares, log_mass, rule):
-    """Length of the step: the minimizer of the pair risk along a stump, or of the bound on it; `edge` is positive."""
-    rho = rule[4]
-    if not rule[5]:  # the bound
-        return math.atanh(min(edge, _LARGEST_EDGE)) - math.atanh(rho)
-    pn, pu, un = _pair_shares(log_mass, rule)
-    up_p, up_u, down_u, down_n = shares[0, 0], shares[0, 1], shares[1, 1], shares[1, 2]
-    right = pn * up_p[1] * down_n[0] + pu * up_p[1] * down_u[0] + un * up_u[1] * down_n[0]
-    wrong = pn * up_p[0] * down_n[1] + pu * up_p[0] * down_u[1] + un * up_u[0] * down_n[1]
-    tied = max(1.0 - right - wrong, 0.0)
-    wrong = max(wrong, _LEAST_WRONG)
-    root = math.sqrt((rho * tied) ** 2 + 4 * (1 - rho**2) * right * wrong)
-    return math.log(2 * (1 - rho) * right / (rho * tied + root)) if right > 0 else 0.0
-
-
-@njit(cache=True, nogil=True)
-def pair_rounds(rows, masses, limits, cuts, rule, drawn, found):
-    """Rounds of a pair rule in one call; ends before a round with anything unusual, which the caller then runs.
-
-    Parameters
-    ----------
-    rows : tuple
-        `codes`, `weights`, `bounds` and `last`, as in `search`, and `uses`.
-    masses : tuple
-        `log_mass`, `sums` and `table`, as in `take_step`, and the coefficients; changed in place.
-    rule : tuple
-        That of `pair_terms`, the learning rate, the sum of the steps so far, that since the weights were computed from
-        the scores, and the most that it may be.
-    drawn : ndarray of shape (n_rounds, n_drawn), int64
-    found : (ndarray, ndarray, ndarray)
-        Written: column, cut and sign (int64), step and log-objective, and `fires` of each round.
-    limits, cuts
-        As in `search`.
-
-    Returns
-    -------
-    n_rounds, waits, total_step, moved
-        `waits`: the weights are still to be multiplied by the last step.
-    """
-    (codes, weights, bounds, last, uses), (log_mass, sums, table, coefficients) = rows, masses
-    (pairs, learning_rate, total_step, moved, most), (stumps, steps, fires) = rule, found
-    totals, shares = np.empty((2, 3), dtype=np.int64), np.empty((2, 3, 2))
-    for r in range(len(drawn)):
-        scales, split, now = UNIT / sums, (fires[r], totals, shares), (codes, weights, bounds, last)
-        column, cut, edge = search(now, coefficients * scales, scales, drawn[r], limits, cuts, uses, split)
-        size = abs(edge / UNIT)
-        step = pair_step(size, shares, log_mass, pairs) if size > pairs[3] else 0.0
-        jump = step * learning_rate
-        if step <= NO_STEP or moved + jump > most:
-            return r, False, total_step, moved
-        take_step(fires[r], shares, totals, (0.0, jump), log_mass, sums, table[column])
-        before = coefficients.copy()
-        pair_coefficients(log_mass, pairs, coefficients)
-        change = drift(shares, jump, before, coefficients)
-        limits[0][:] -= change
-        limits[1][:] += change
-        moved, total_step = moved + jump, total_step + jump
-        largest, pn, pu, un = pair_terms(log_mass, pairs)
-        steps[r, 0], steps[r, 1] = jump, largest + math.log(pn + pu + un) + pairs[4] * total_step
-        stumps[r, 0], stumps[r, 1], stumps[r, 2] = column, cut, 1 if edge > 0 else -1
-        last = column, fires[r].view(np.uint8), math.exp(-jump), math.exp(jump)
-        if steps[r, 1] < VANISHED:
-            return r + 1, True, total_step, moved
-    return len(drawn), True, total_step, moved
+def rounds_at_once(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found):
+    """`rounds` of rows in one piece, in one call: a round on few rows takes less time than a call from Python."""
+    return rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found)

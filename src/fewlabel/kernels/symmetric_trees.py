@@ -3,9 +3,16 @@
 Gradients are summed as integers, whose sums do not depend on their order, so a tree does not depend, in any bit, on the
 number of threads or on the order of the rows. Random numbers are hashes of what they belong to (a row, a split) and of
 the round, for the same reason.
+
+`grow` is written once. `grow_at_once` is the same function compiled, for rows in one piece; for rows in several pieces
+it runs as Python, and its sums over rows are those that the pieces return.
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
+from numba.extending import overload, register_jitable
 from numba.types import Array, float32, float64, int64, uint8, void
 
 from fewlabel.jit import njit
@@ -26,8 +33,29 @@ def _fixed(dtype):
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
 _LOW = np.int64(0xFFFFFFFF)
+
+
+class TreeRows(NamedTuple):
+    """Rows in one piece."""
+
+    codes: np.ndarray  # (n_features, n_rows), uint8; the last code is that of missing values
+    n_codes: int
+    keys: np.ndarray  # (n_rows,), uint64, of `hash_rows`
+    per_weight: np.ndarray  # (n_rows,): factor of the squared gradient of each row
+    derivatives: np.ndarray  # (2, n_rows): negative gradients and second derivatives
+    packed: np.ndarray  # (n_rows,), int64, of `pack`
+    leaf: np.ndarray  # (n_rows,), uint8
+
+
+class Tried(NamedTuple):
+    """The cuts of the columns."""
+
+    n_cuts: np.ndarray  # (n_features,)
+    has_missing: np.ndarray  # (n_features,), bool
+    only_cut: np.ndarray  # (n_features,): 1 for each
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -91,10 +119,12 @@ def pack(derivatives, units, packed, start, stop):
     The upper 32 bits hold the gradient, the lower ones the Hessian, so that one addition adds both. The absolute
     gradients of all rows must sum to less than 2**31, the Hessians to less than 2**32.
     """
-    gradient, hessian = derivatives[0], derivatives[1]
+    gradient = derivatives[0]
+    hessian = derivatives[1]
     for i in range(start, stop):
-        g, h = np.rint(gradient[i] / units[0]), np.rint(hessian[i] / units[1])
-        packed[i] = (np.int64(g) << np.int64(32)) + np.int64(h)
+        g = np.int64(np.rint(gradient[i] / units[0]))
+        h = np.int64(np.rint(hessian[i] / units[1]))
+        packed[i] = (g << np.int64(32)) + h
 
 
 @njit(cache=True, nogil=True)
@@ -128,7 +158,8 @@ def histogram(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
 def _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
     """Find the places of a block's rows in a loop of their own, which is vectorized."""
     hist = np.zeros((columns.size, n_leaves * n_codes), dtype=np.int64)
-    base, at = np.empty(_BLOCK, dtype=np.uint16), np.empty((4, _BLOCK), dtype=np.uint16)
+    base = np.empty(_BLOCK, dtype=np.uint16)
+    at = np.empty((4, _BLOCK), dtype=np.uint16)
     for lo in range(start, stop, _BLOCK):
         n = min(lo + _BLOCK, stop) - lo
         for i in range(n):
@@ -146,9 +177,11 @@ def _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
 @njit(cache=True, nogil=True)
 def _of_pairs(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
     """As `_of_columns`, with one addition for two columns, by both of their codes. The last column may be alone."""
-    n_pairs, n_joint = (columns.size + 1) // 2, n_codes * n_codes
+    n_pairs = (columns.size + 1) // 2
+    n_joint = n_codes * n_codes
     joint = np.zeros((n_pairs, n_leaves * n_joint), dtype=np.int64)
-    base, at = np.empty(_BLOCK, dtype=np.uint16), np.empty((4, _BLOCK), dtype=np.uint16)
+    base = np.empty(_BLOCK, dtype=np.uint16)
+    at = np.empty((4, _BLOCK), dtype=np.uint16)
     for lo in range(start, stop, _BLOCK):
         n = min(lo + _BLOCK, stop) - lo
         for i in range(n):
@@ -175,7 +208,10 @@ def _of_pairs(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
 def _add(hist, at, weights):
     """Add the weights to up to four histograms at once: their additions do not wait for each other."""
     if len(hist) == 4:
-        h0, h1, h2, h3 = hist[0], hist[1], hist[2], hist[3]
+        h0 = hist[0]
+        h1 = hist[1]
+        h2 = hist[2]
+        h3 = hist[3]
         for i in range(weights.size):
             h0[at[0, i]] += weights[i]
             h1[at[1, i]] += weights[i]
@@ -210,7 +246,8 @@ def cut_histogram(codes, columns, cuts, leaf, shape, packed, start, stop):
     """
     n_leaves, missing = shape
     hist = np.zeros((columns.size, n_leaves * 3), dtype=np.int64)
-    base, at = np.empty(_BLOCK, dtype=np.uint16), np.empty((4, _BLOCK), dtype=np.uint16)
+    base = np.empty(_BLOCK, dtype=np.uint16)
+    at = np.empty((4, _BLOCK), dtype=np.uint16)
     for lo in range(start, stop, _BLOCK):
         n = min(lo + _BLOCK, stop) - lo
         for i in range(n):
@@ -261,7 +298,8 @@ def best_split(hist, columns, n_cuts, has_missing, l2, noise, first_only, key):
         The score without noise.
     """
     n_codes = hist.shape[2]
-    plain, noisy = np.empty((columns.size, n_codes, 2)), np.empty((columns.size, n_codes, 2))
+    plain = np.empty((columns.size, n_codes, 2))
+    noisy = np.empty((columns.size, n_codes, 2))
     best = -np.inf
     for j in range(columns.size):
         e = columns[j]
@@ -274,6 +312,7 @@ def best_split(hist, columns, n_cuts, has_missing, l2, noise, first_only, key):
                     score += noise * _near_normal(key, (e * n_codes + k) * 2 + missing_up)
                 noisy[j, k, missing_up] = score
                 best = max(best, score)
+    # Noise may make a score negative, so that the tie is measured by its size.
     least = best - _TIE * abs(best)
     for j in range(columns.size):
         e = columns[j]
@@ -312,7 +351,8 @@ def _score_split(below, n_cuts, has_missing, cut, missing_up, l2):
 
 @njit(cache=True, nogil=True, inline="always")
 def _gain(packed, l2):
-    g, h = np.float64(packed >> np.int64(32)), np.float64(packed & _LOW) + l2
+    g = np.float64(packed >> np.int64(32))
+    h = np.float64(packed & _LOW) + l2
     return g * g / h if h > 0.0 else 0.0
 
 
@@ -340,7 +380,8 @@ def leaf_sums(derivatives, units, leaf, n_leaves, start, stop):
 
     Integers, so that the result does not depend on the order of the rows.
     """
-    gradient, hessian = derivatives[0], derivatives[1]
+    gradient = derivatives[0]
+    hessian = derivatives[1]
     sums = np.zeros((2, n_leaves), dtype=np.int64)
     for i in range(start, stop):
         sums[0, leaf[i]] += np.int64(np.rint(gradient[i] / units[0]))
@@ -361,7 +402,8 @@ def leaf_values(sums, units, l2):
 @njit(cache=True, nogil=True)
 def split_gains(total, scores, l2, score_unit):
     """What each split of a tree added to the squared score, that of all rows in one leaf being the first."""
-    gains, before = np.empty(scores.size), _gain(total, l2)
+    gains = np.empty(scores.size)
+    before = _gain(total, l2)
     for level in range(scores.size):
         square = scores[level] * scores[level]
         gains[level] = (square - before) * (score_unit * score_unit)
@@ -369,76 +411,206 @@ def split_gains(total, scores, l2, score_unit):
     return gains
 
 
+def call(part, method, *values):
+    """A method of a part of the rows."""
+    return getattr(part, method)(*values)
+
+
+def bootstrap(rows, round_key):
+    """Multiply the derivatives of each row by a standard exponential variate."""
+    rows.tell(call, "bootstrap", round_key)
+
+
+@overload(bootstrap)
+def _whole_bootstrap(rows, round_key):
+    def multiply(rows, round_key):
+        variates = np.empty(rows.keys.size)
+        draw_variates(rows.keys, round_key, variates, 0, variates.size)
+        for r in range(2):
+            rows.derivatives[r] *= variates
+
+    return multiply
+
+
+def derivative_totals(rows, counts_squares):
+    """Sums of absolute gradients and Hessians and, if they count, of squared gradients of rows of weight one."""
+    return rows.sums(call, "derivative_sizes", counts_squares)
+
+
+@overload(derivative_totals)
+def _whole_derivative_totals(rows, counts_squares):
+    def totals(rows, counts_squares):
+        gradient = rows.derivatives[0]
+        squares = gradient * gradient * rows.per_weight if counts_squares else gradient[:0]
+        return (
+            order_free_sum(np.abs(gradient)),
+            order_free_sum(np.abs(rows.derivatives[1])),
+            order_free_sum(squares),
+        )
+
+    return totals
+
+
+def plant(rows, units):
+    """Start a tree: all rows are in one leaf, and the derivatives become integers, multiples of `units`."""
+    rows.tell(call, "plant", units)
+
+
+@overload(plant)
+def _whole_plant(rows, units):
+    def start(rows, units):
+        rows.leaf[:] = 0
+        pack(rows.derivatives, units, rows.packed, 0, rows.packed.size)
+
+    return start
+
+
+def code_sums(rows, columns, n_leaves):
+    """Sum the packed derivatives by column, leaf and code."""
+    return rows.ask(call, "code_sums", columns, n_leaves, merge=np.add)
+
+
+@overload(code_sums)
+def _whole_code_sums(rows, columns, n_leaves):
+    def sums(rows, columns, n_leaves):
+        return histogram(rows.codes, columns, rows.leaf, n_leaves, rows.n_codes, rows.packed, 0, rows.packed.size)
+
+    return sums
+
+
+def cut_sums(rows, columns, cuts, n_leaves):
+    """Sum the packed derivatives by column, leaf, and side of one cut per column."""
+    return rows.ask(call, "cut_sums", columns, cuts, n_leaves, merge=np.add)
+
+
+@overload(cut_sums)
+def _whole_cut_sums(rows, columns, cuts, n_leaves):
+    def sums(rows, columns, cuts, n_leaves):
+        shape = n_leaves, rows.n_codes - 1
+        return cut_histogram(rows.codes, columns, cuts, rows.leaf, shape, rows.packed, 0, rows.packed.size)
+
+    return sums
+
+
+def split(rows, column, up):
+    """Send all rows one level on, up where `up` of their code is 1."""
+    rows.tell(call, "split", column, up)
+
+
+@overload(split)
+def _whole_split(rows, column, up):
+    def send(rows, column, up):
+        split_leaves(rows.codes[column], up, rows.leaf, 0, rows.leaf.size)
+
+    return send
+
+
+def value_sums(rows, units, n_leaves):
+    """Sum the derivatives by leaf, in multiples of `units`."""
+    return rows.ask(call, "value_sums", units, n_leaves, merge=np.add)
+
+
+@overload(value_sums)
+def _whole_value_sums(rows, units, n_leaves):
+    def sums(rows, units, n_leaves):
+        return leaf_sums(rows.derivatives, units, rows.leaf, n_leaves, 0, rows.leaf.size)
+
+    return sums
+
+
 @njit(cache=True, nogil=True)
-def grow(codes, n_codes, keys, per_weight, derivatives, draws, tried, terms):
-    """Grow a tree in one call, as by the functions above: few rows take less time than the calls from Python.
+def round_key_of(seed, t):
+    """The key of a round of a fit."""
+    return _mix(_mix(np.uint64(seed)) ^ np.uint64(t))
+
+
+@njit(cache=True, nogil=True)
+def _level_key(round_key, level):
+    return _mix(round_key ^ np.uint64(level + 1))
+
+
+@njit(cache=True, nogil=True)
+def codes_up(cut, missing_up, n_codes):
+    """Whether a split sends each code up, as uint8; the last code is that of missing values."""
+    up = np.empty(n_codes, dtype=np.uint8)
+    for code in range(n_codes - 1):
+        up[code] = code > cut
+    up[n_codes - 1] = missing_up
+    return up
+
+
+@register_jitable
+def grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
+    """Grow a tree on the derivatives of the rows.
 
     Parameters
     ----------
-    codes : ndarray of shape (n_features, n_rows), uint8
-    n_codes : int
-    keys : ndarray of shape (n_rows,), uint64
-        What `hash_rows` wrote.
-    per_weight : ndarray of shape (n_rows,)
-        Factor of the squared gradient of each row.
-    derivatives : ndarray of shape (2, n_rows)
-        Multiplied by `draw_variates` in place, if rows are drawn.
-    draws : (ndarray of shape (n_levels, n_drawn), ndarray of shape (n_levels, n_drawn) or (n_levels, 0)), int64
-        The columns to search at each level, and the one cut to try of each; without cuts, all of them are tried.
-    tried : (ndarray, ndarray)
-        `n_cuts` and `has_missing` of `best_split`.
-    terms : (float, float, uint64, bool)
-        Penalty on the squares of the values, noise on the scores of splits in units of the norm of the gradient, key of
-        the round, and whether rows are drawn.
+    rows : TreeRows, or an object with the methods `ask`, `tell` and `sums`, and `n_codes`
+    columns : ndarray of shape (n_levels, n_drawn), int64
+        The columns to search at each level.
+    cuts : ndarray of shape (n_levels, n_drawn) or (n_levels, 0), int64
+        The one cut to try of each; if there are none, all cuts are tried.
+    tried : Tried
+    l2 : float
+        Penalty on the squares of the values.
+    noise : float
+        Noise on the scores of splits, in units of the norm of the gradient.
+    round_key : uint64
+    draws_rows : bool
+        Whether the rows are weighted at random; their derivatives change then.
 
     Returns
     -------
-    found : ndarray of shape (n_levels, 3), int64
+    splits : ndarray of shape (n_levels, 3), int64
         Column, cut, and whether missing values go up; no level if the gradients have vanished.
     gains : ndarray of shape (n_levels,)
     values : ndarray of shape (2**n_levels,)
-    leaf : ndarray of shape (n_rows,), uint8
     """
-    (columns, cuts), (n_cuts, has_missing), (l2, noise, round_key, draws_rows) = draws, tried, terms
-    n_levels, n_rows, one_cut = columns.shape[0], keys.size, cuts.shape[1] > 0
-    found, scores = np.zeros((n_levels, 3), dtype=np.int64), np.zeros(n_levels)
-    leaf, packed = np.zeros(n_rows, dtype=np.uint8), np.empty(n_rows, dtype=np.int64)
-    factors, sizes = np.ones(n_rows), np.empty((3, n_rows))
+    n_levels = len(columns)
+    one_cut = cuts.shape[1] > 0
+    splits = np.zeros((n_levels, 3), dtype=np.int64)
+    scores = np.zeros(n_levels)
     if draws_rows:
-        draw_variates(keys, round_key, factors, 0, n_rows)
-    for i in range(n_rows):
-        for r in range(2):
-            derivatives[r, i] *= factors[i]
-            sizes[r, i] = abs(derivatives[r, i])
-        sizes[2, i] = derivatives[0, i] * derivatives[0, i] * per_weight[i]
-    totals = order_free_sum(sizes[0]), order_free_sum(sizes[1])
-    if min(totals) < TINY:
-        return found[:0], scores[:0], scores[:0], leaf
-    units = totals[0] / PACKED_TOTAL, totals[1] / PACKED_TOTAL
-    pack(derivatives, units, packed, 0, n_rows)
-    score_unit, packed_l2 = units[0] / np.sqrt(units[1]), l2 / units[1]
-    if noise > 0.0:
-        noise = noise * np.sqrt(order_free_sum(sizes[2])) / score_unit
-    only_cut, up = np.ones_like(n_cuts), np.zeros(n_codes, dtype=np.uint8)
+        bootstrap(rows, round_key)
+    gradients, hessians, squares = derivative_totals(rows, noise > 0.0)
+    if min(gradients, hessians) < TINY:
+        return splits[:0], scores[:0], scores[:0]
+    units = (gradients / PACKED_TOTAL, hessians / PACKED_TOTAL)
+    plant(rows, units)
+    # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
+    score_unit = units[0] / math.sqrt(units[1])
+    packed_l2 = l2 / units[1]
+    noise = noise * math.sqrt(squares) / score_unit
+    all_rows = np.int64(0)
     for level in range(n_levels):
-        drawn, n_leaves = columns[level], 1 << level
+        drawn = columns[level]
         if one_cut:
-            hist = cut_histogram(codes, drawn, cuts[level], leaf, (n_leaves, n_codes - 1), packed, 0, n_rows)
-            n_tried = only_cut
+            hist = cut_sums(rows, drawn, cuts[level], 1 << level)
+            n_tried = tried.only_cut  # sums on the sides of one cut per column are as those of a column with no other
         else:
-            hist = histogram(codes, drawn, leaf, n_leaves, n_codes, packed, 0, n_rows)
-            n_tried = n_cuts
-        key = _mix(round_key ^ np.uint64(level + 1))
-        j, cut, missing_up, score = best_split(hist, drawn, n_tried, has_missing, packed_l2, noise, one_cut, key)
-        cut = cuts[level, j] if one_cut else cut
-        found[level, 0], found[level, 1], found[level, 2], scores[level] = drawn[j], cut, missing_up, score
-        for code in range(n_codes):
-            up[code] = code > cut
-        up[n_codes - 1] = missing_up
-        split_leaves(codes[drawn[j]], up, leaf, 0, n_rows)
-    units = totals[0] / LEAF_TOTAL, totals[1] / LEAF_TOTAL
-    values = leaf_values(leaf_sums(derivatives, units, leaf, 1 << n_levels, 0, n_rows), units, l2)
-    return found, split_gains(packed.sum(), scores, packed_l2, score_unit), values, leaf
+            hist = code_sums(rows, drawn, 1 << level)
+            n_tried = tried.n_cuts
+        if level == 0:
+            all_rows = hist[0].sum()  # every column of the first histogram has all rows
+        key = np.uint64(_level_key(round_key, level))  # a Python int, if not compiled
+        j, cut, missing_up, scores[level] = best_split(
+            hist, drawn, n_tried, tried.has_missing, packed_l2, noise, one_cut, key
+        )
+        if one_cut:
+            cut = cuts[level, j]
+        splits[level, 0] = drawn[j]
+        splits[level, 1] = cut
+        splits[level, 2] = missing_up
+        split(rows, drawn[j], codes_up(cut, missing_up, rows.n_codes))
+    units = (gradients / LEAF_TOTAL, hessians / LEAF_TOTAL)
+    values = leaf_values(value_sums(rows, units, 1 << n_levels), units, l2)
+    return splits, split_gains(all_rows, scores, packed_l2, score_unit), values
+
+
+@njit(cache=True, nogil=True)
+def grow_at_once(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
+    """`grow` on rows in one piece, in one call: few rows take less time than the calls from Python."""
+    return grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows)
 
 
 @njit(cache=True, nogil=True)
@@ -489,8 +661,9 @@ def score(X, columns, thresholds, missing_up, values, scores, start, stop):
         for t in range(n_trees):
             leaf[:] = 0
             for level in range(depth):
-                x, threshold = block[columns[t, level]], thresholds[t, level]
-                if missing_up[t, level]:
+                x = block[columns[t, level]]
+                threshold = thresholds[t, level]
+                if missing_up[t, level]:  # NaN is not at most the threshold
                     for i in range(n):
                         leaf[i] = 2 * leaf[i] + (not x[i] <= threshold)
                 else:

@@ -432,7 +432,7 @@ _CONVERTERS = {
     "LinearPUClassifier": _linear_ranker,
     "LinearSVC": _linear,
     "LogisticRegression": _linear,
-    "PNUAUCBoostClassifier": _stumps,
+    "PNUAUCBoostClassifier": _tree_booster,
     "PNUAdaBoostClassifier": _stumps,
     "PUAdaBoostClassifier": _stumps,
     "PathNeighborsClassifier": _paths,
