@@ -56,9 +56,9 @@ def _require_writable(path: Path, folder: Path) -> None:
 
 def keep_inputs(written: Iterable[Path], read: Sequence[Path]) -> None:
     """Wrong use if a command would write over a file that it reads, under this name or another."""
-    for target in written:
+    for target in filter(Path.exists, written):
         for source in read:
-            if target.exists() and target.samefile(source):
+            if target.samefile(source):
                 raise typer.BadParameter(
                     f"{target} is read by this command, and would be written over: name another place",
                     param_hint="--out",
