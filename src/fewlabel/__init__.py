@@ -74,7 +74,7 @@ _FUNCTIONS = {
     "pu_auc_score": "fewlabel.metrics",
     "contributions": "fewlabel.inspection",
     "plot_shape_functions": "fewlabel.inspection",
-    "scorecard": "fewlabel.inspection",
+    "scorecard": "fewlabel.tables.scorecards",
 }
 _MODULES = (
     "active",

@@ -162,7 +162,8 @@ def _forget(estimator):
     parameters = None
     for name in list(vars(estimator)):
         if name.endswith("_") or (name.startswith("_") and not name.startswith(_SCIKIT_LEARNS)):
-            if parameters is None:  # they take longer than all the rest, and a first fit has nothing to drop
+            # They take longer than all the rest, and a first fit has nothing to drop.
+            if parameters is None:
                 parameters = estimator.get_params(deep=False)
             if name not in parameters:
                 delattr(estimator, name)
@@ -203,7 +204,8 @@ class LabeledClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {}
-    _drops_weightless = True  # False where rows are named by their position, as in the folds of a cross-validation
+    # False where rows are named by their position, as in the folds of a cross-validation.
+    _drops_weightless = True
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
@@ -299,7 +301,8 @@ class RankingClassifier(LabeledClassifier):
     """
 
     _needed_signs = (-1, 1)
-    _continued: str | None = None  # the attribute that a warm start goes on from, parameters and all
+    # The attribute that a warm start goes on from, parameters and all.
+    _continued: str | None = None
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -397,7 +400,8 @@ class RankingClassifier(LabeledClassifier):
             model = self._ranker_like_this()
             try:
                 with keep_filters():
-                    warnings.simplefilter("ignore")  # the fit itself has warned
+                    # The fit itself has warned.
+                    warnings.simplefilter("ignore")
                     model._fit(X[train], signs[train], None if weight is None else weight[train])
             except LabelError:  # too few labels for what the model does with them
                 return
@@ -408,7 +412,8 @@ class RankingClassifier(LabeledClassifier):
             # A model of fewer rows may have scores on another scale.
             spread = _mean_size(decisions[known], weight, known)
             full = _mean_size(decision[known], weight, known)
-            if spread > 1e-9 * full:  # otherwise the model has learned nothing, and its decision is 0
+            # Otherwise the model has learned nothing, and its decision is 0.
+            if spread > 1e-9 * full:
                 out_of_fold[test] = full / spread * decisions[test]
         weight = None if weight is None else weight[labeled]
         slope = out_of_fold_slope(out_of_fold[labeled], signs[labeled] > 0, weight)
@@ -538,7 +543,8 @@ class TakesWhatItsBaseTakes(ValidatesByTags):
 
 def set_random_states(estimator, rng):
     """Draw every `random_state` of an estimator, at any depth, as scikit-learn's ensembles do."""
-    from sklearn.ensemble._base import _set_random_states  # loads all ensembles
+    # Loads all ensembles.
+    from sklearn.ensemble._base import _set_random_states
 
     _set_random_states(estimator, rng)
 

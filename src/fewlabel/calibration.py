@@ -120,7 +120,8 @@ def sigmoid_from_few(scores, positive, weight=None):
     True
     """
     scores, positive, weight = _merged(_tied(scores), positive, weight)
-    weight = weight * (_n_rows(weight) / weight.sum())  # they mean the same on any scale
+    # They mean the same on any scale.
+    weight = weight * (_n_rows(weight) / weight.sum())
     n_rarest = min(weight[positive].sum(), weight[~positive].sum())
     middle = _USUAL_SLOPE + _GROWTH * math.log(np.clip(n_rarest, _FEWEST, _MOST) / 20)
     share = weight[positive].sum() / weight.sum()
@@ -168,7 +169,8 @@ def _intercept(margin, share, weight):
     def excess(shift):
         return (weight * expit(margin + shift)).sum() / total - share
 
-    return brentq(excess, low - 1.0, high + 1.0, xtol=1e-12)  # rounding may put the root just outside
+    # Rounding may put the root just outside.
+    return brentq(excess, low - 1.0, high + 1.0, xtol=1e-12)
 
 
 def out_of_fold_slope(decision, positive, weight=None):
@@ -257,7 +259,8 @@ def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
     >>> float(calibrate_pu(np.array([0.0, 1.0, 2.0, 3.0, 3.0]), positive, prior=0.25).offset)
     -2.5
     """
-    if scores.min() == scores.max():  # nothing was learned: the more likely class
+    # Nothing was learned: the more likely class.
+    if scores.min() == scores.max():
         return Calibration(logit(prior) - scores[0], np.array([1.0, 0.0]))
     scores = _tied(scores)
     weight = np.ones(len(scores)) if weight is None else weight
@@ -288,12 +291,14 @@ def balanced_cut(scores, positive, weight):
     descending = scores[::-1]
     positive = positive[::-1]
     weight = weight[::-1]
-    ends = np.flatnonzero(np.r_[descending[1:] < descending[:-1], True])  # rows of one score are on one side
+    # Rows of one score are on one side.
+    ends = np.flatnonzero(np.r_[descending[1:] < descending[:-1], True])
     false_alarms = np.cumsum(weight * ~positive)[ends]
     hits = np.cumsum(weight * positive)[ends]
     wrong = false_alarms / false_alarms[-1] - hits / hits[-1]
     best = _first_lowest(np.r_[0.0, wrong])
-    if best == 0:  # no cut is better than calling every row negative: cut above all scores
+    # No cut is better than calling every row negative: cut above all scores.
+    if best == 0:
         return np.nextafter(scores[-1], np.inf)
     lowest_positive = descending[ends[best - 1]]
     below = scores[scores < lowest_positive]
@@ -320,8 +325,10 @@ def prior_cut(scores, weight, prior):
     -------
     float
     """
-    last = np.flatnonzero(np.diff(scores) > 0)  # a cut separates different scores
-    if len(last) == 0:  # all unlabeled rows are equal: they are negative
+    # A cut separates different scores.
+    last = np.flatnonzero(np.diff(scores) > 0)
+    # All unlabeled rows are equal: they are negative.
+    if len(last) == 0:
         return scores[0]
     above = 1.0 - np.cumsum(weight)[last]
     k = last[_first_lowest(np.abs(above - prior))]
@@ -358,7 +365,8 @@ def likelihood_slope(decision, positive, weight):
        Advances in Large Margin Classifiers, 1999.
     """
     scale = np.abs(decision).max()
-    if scale < _TINY:  # a constant score, and a threshold next to it
+    # A constant score, and a threshold next to it.
+    if scale < _TINY:
         return 0.0
     size = _class_weight(positive, weight)
     n_rows = np.where(positive, _n_rows(weight[positive]), _n_rows(weight[~positive]))
@@ -401,7 +409,8 @@ def slope_shrinkage(slope, decision, positive, weight):
     probability = expit(margin)
     information = probability * (1 - probability) * margin**2
     curvature = share @ information
-    variance = share**2 @ information / max(curvature, _TINY) ** 2  # of the slope, in units of the slope
+    # Of the slope, in units of the slope.
+    variance = share**2 @ information / max(curvature, _TINY) ** 2
     return float(np.clip(1.0 - variance, _LEAST_SHRINKAGE, 1.0))
 
 
@@ -433,7 +442,8 @@ def prior_shift(log_odds, prior):
     >>> round(float(expit(log_odds + prior_shift(log_odds, 0.2)).mean()), 6)
     0.2
     """
-    ordered = np.sort(log_odds)  # sums of rows in another order differ in the last bit
+    # Sums of rows in another order differ in the last bit.
+    ordered = np.sort(log_odds)
     return float(_intercept(ordered, prior, np.ones(len(ordered))))
 
 
@@ -458,7 +468,8 @@ def softmax_slope(outputs, codes, class_weight):
         return 0.0
     n_classes = outputs.shape[1]
     counts = np.bincount(codes, minlength=n_classes)
-    slip = 1.0 / (counts[codes] + 2.0)  # Platt's targets, as for two classes
+    # Platt's targets, as for two classes.
+    slip = 1.0 / (counts[codes] + 2.0)
     target = np.repeat(slip[:, None] / (n_classes - 1), n_classes, axis=1)
     target[np.arange(len(codes)), codes] = 1.0 - slip
     unit = outputs / scale
@@ -468,7 +479,8 @@ def softmax_slope(outputs, codes, class_weight):
         probability = np.exp(log_softmax(slope * unit, axis=1))
         return float((pull * (probability - target)).sum())
 
-    return max(_root(gradient), 1e-3) / scale  # not flat, so that the probabilities rank rows as the outputs do
+    # Not flat, so that the probabilities rank rows as the outputs do.
+    return max(_root(gradient), 1e-3) / scale
 
 
 def pu_slope(p, p_weight, u, u_weight, prior, most):
@@ -496,7 +508,8 @@ def pu_slope(p, p_weight, u, u_weight, prior, most):
     .. [1] du Plessis, Niu, Sugiyama. Convex formulation for learning from positive and unlabeled data. ICML, 2015.
     """
     furthest = max(np.abs(p).max(), np.abs(u).max())
-    if furthest < _TINY:  # no row is away from the cut, and dividing by the distance would overflow
+    # No row is away from the cut, and dividing by the distance would overflow.
+    if furthest < _TINY:
         return 0.0
     pull = prior * float(p_weight @ p)
 
@@ -504,7 +517,8 @@ def pu_slope(p, p_weight, u, u_weight, prior, most):
         return float(u_weight @ (expit(slope * u) * u)) - pull
 
     steepest = most / furthest
-    if gradient(0.0) >= 0:  # not flat, so that the probabilities rank rows as the scores do
+    # Not flat, so that the probabilities rank rows as the scores do.
+    if gradient(0.0) >= 0:
         return steepest * 1e-3
     if gradient(steepest) <= 0:
         return steepest
@@ -525,7 +539,8 @@ def _root(gradient):
 
 def _n_rows(weight):
     """Kish's effective number of rows."""
-    relative = weight / weight.max()  # squares of tiny weights would underflow
+    # Squares of tiny weights would underflow.
+    relative = weight / weight.max()
     return math.fsum(relative) ** 2 / math.fsum(relative**2)
 
 
@@ -533,7 +548,8 @@ def _merged(scores, positive, weight):
     """Scores, ascending, classes and weights; rows of equal score and class are one row with their total weight."""
     weight = np.ones(len(scores)) if weight is None else weight
     levels = _levels(scores)
-    order = np.lexsort((weight, scores, positive, levels))  # sums then do not depend on the order of the rows
+    # Sums then do not depend on the order of the rows.
+    order = np.lexsort((weight, scores, positive, levels))
     levels = levels[order]
     positive = positive[order]
     is_first = np.ones(len(order), dtype=bool)

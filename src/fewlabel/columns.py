@@ -87,16 +87,14 @@ def choose_views(views, n_columns, names=None, *, least=1):
     return positions
 
 
-def choose_nominal(chosen, table, *, parameter, by_type):
+def choose_nominal(categorical_features, table, *, by_type):
     """Mask of the columns that hold categories.
 
     Parameters
     ----------
-    chosen : "auto" or array-like
+    categorical_features : "auto" or array-like
         As in `choose_columns`; "auto" asks `by_type`.
     table : DataFrame
-    parameter : str
-        What to call `chosen` in an error.
     by_type : callable
         ``by_type(column)``: whether a column holds numbers.
 
@@ -105,10 +103,11 @@ def choose_nominal(chosen, table, *, parameter, by_type):
     ndarray of bool of shape (n_columns,)
     """
     n_columns = table.shape[1]
-    if isinstance(chosen, str):
+    if isinstance(categorical_features, str):
         return np.array([not by_type(column) for _, column in table.items()], dtype=bool)
     mask = np.zeros(n_columns, dtype=bool)
-    mask[choose_columns(chosen, n_columns, table.columns, parameter=parameter)] = True
+    chosen = choose_columns(categorical_features, n_columns, table.columns, parameter="categorical_features")
+    mask[chosen] = True
     return mask
 
 
@@ -153,14 +152,12 @@ def read_table(estimator, X, *, reset):
     return pd.DataFrame(array).infer_objects()
 
 
-def as_numbers(column, *, parameter):
+def as_numbers(column):
     """The numbers of a column, NaN where missing; an error if it holds anything else.
 
     Parameters
     ----------
     column : Series
-    parameter : str
-        The parameter that says which columns hold categories.
 
     Returns
     -------
@@ -170,8 +167,8 @@ def as_numbers(column, *, parameter):
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"column {column.name!r} holds values that are not numbers ({error}): name it in {parameter}, or leave "
-            f'{parameter}="auto"'
+            f"column {column.name!r} holds values that are not numbers ({error}): name it in categorical_features, or "
+            'leave categorical_features="auto"'
         ) from error
     if np.isinf(numbers).any():
         raise ValueError(f"column {column.name!r} contains infinity: replace it, or mark it as missing (NaN)")

@@ -20,6 +20,7 @@ __all__ = [
     "forward_folds",
     "grouped_folds",
     "join_groups",
+    "split_labeled",
     "stratified_folds",
 ]
 
@@ -65,21 +66,39 @@ def stratified_folds(rows: Rows, n_splits: int, n_repeats: int, seed: int) -> It
     ------
     Fold
     """
-    y = rows.codes
-    if rows.time is not None:
-        for left_out, test in forward_folds(y, rows.time, rows.groups):
-            yield Fold(0, test, left_out)
-        return
     rng = check_random_state(seed)
-    for repeat in range(n_repeats):
-        split_seed = rng.randint(2**31 - 1)
-        if rows.groups is None:
-            splitter = StratifiedKFold(n_splits, shuffle=True, random_state=split_seed)
-            tests = [test for _, test in splitter.split(y, y)]
-        else:
-            tests = grouped_folds(y, rows.groups, n_splits, split_seed)
-        for test in tests:
-            yield Fold(repeat, test, test)
+    # Rows that are ordered by time can be split in one way only.
+    for repeat in range(n_repeats if rows.time is None else 1):
+        for left_out, test in split_labeled(rows, n_splits, seed=rng.randint(2**31 - 1)):
+            yield Fold(repeat, test, left_out)
+
+
+def split_labeled(rows, n_splits, *, seed, shuffle=True, n_blocks=_FORWARD_SPLITS):
+    """Split labeled rows as they were sampled: forward in time, by groups, or by class alone.
+
+    Parameters
+    ----------
+    rows : Rows
+        The labeled rows.
+    n_splits : int
+    seed : int, RandomState instance or None
+    shuffle : bool, default=True
+    n_blocks : int, default=4
+        Most blocks of later rows, if the rows are ordered by time.
+
+    Returns
+    -------
+    list of (ndarray of int, ndarray of int)
+        Rows that are not learned from, and rows to predict.
+    """
+    if rows.time is not None:
+        return forward_folds(rows.codes, rows.time, rows.groups, n_blocks)
+    if rows.groups is not None:
+        tests = grouped_folds(rows.codes, rows.groups, n_splits, seed if shuffle else None)
+    else:
+        splitter = StratifiedKFold(n_splits, shuffle=shuffle, random_state=seed if shuffle else None)
+        tests = [test for _, test in splitter.split(rows.codes, rows.codes)]
+    return [(test, test) for test in tests]
 
 
 def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | None) -> list[np.ndarray]:

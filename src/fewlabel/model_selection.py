@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, indexable
 
 from fewlabel import labels
 from fewlabel.checks import check_choice, check_share
-from fewlabel.folds import forward_folds, grouped_folds
+from fewlabel.folds import split_labeled
 from fewlabel.metrics import pu_auc_score
 from fewlabel.random_streams import own_stream
 from fewlabel.rows import Rows
@@ -121,7 +121,13 @@ class LabeledStratifiedKFold(BaseCrossValidator):
 
     def _split_labeled(self, rows):
         labeled = rows.labeled
-        for left_out, test in self._folds(rows.take(labeled)):
+        seed = self.random_state
+        if rows.groups is not None and self.shuffle:
+            seed = check_random_state(seed).randint(2**31 - 1)
+        folds = split_labeled(
+            rows.take(labeled), self.n_splits, seed=seed, shuffle=self.shuffle, n_blocks=self.n_splits
+        )
+        for left_out, test in folds:
             tested = labeled[test]
             in_training = np.ones(len(rows), dtype=bool)
             if rows.groups is not None:
@@ -130,19 +136,6 @@ class LabeledStratifiedKFold(BaseCrossValidator):
                 in_training &= rows.time < rows.time[tested].min()
             in_training[labeled[left_out]] = False
             yield np.flatnonzero(in_training), tested
-
-    def _folds(self, rows):
-        """Pairs of positions among the labeled rows: those that are left out of the training set, and the test set."""
-        y = rows.codes
-        if rows.time is not None:
-            return forward_folds(y, rows.time, rows.groups, self.n_splits)
-        if rows.groups is None:
-            folds = StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-            tests = [test for _, test in folds.split(y, y)]
-        else:
-            seed = check_random_state(self.random_state).randint(2**31 - 1) if self.shuffle else None
-            tests = grouped_folds(y, rows.groups, self.n_splits, seed)
-        return [(test, test) for test in tests]
 
     def get_n_splits(self, X: MatrixLike | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:
         """Return the number of folds.

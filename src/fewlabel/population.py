@@ -6,8 +6,9 @@ a labeled row stands for :math:`w(x) = (1 - e(x)) / e(x)` unlabeled rows, where 
 labeled, and weighted means over the labeled rows estimate means over the unlabeled ones.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,17 +17,20 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
+from fewlabel.row_order import value_order
+
 __all__ = ["ColumnDifference", "Selection", "describe_selection", "effective_number", "flatten_weights"]
 
 _LEVEL = 0.03  # chance that labels drawn at random are called chosen
 _N_PERMUTATIONS = 499
-_MOST_UNLABELED = 8000  # rows that the labeled ones are compared with; more cost time and change little
+_MOST_UNLABELED = 4000  # rows that the labeled ones are compared with; more cost time and change little
 _MOST_FEATURES = 400  # in the test of directions, whose cost grows with their cube
 _RIDGE = 0.1  # added to the variances of standardized features, so that correlated ones do not dominate
 _LEAST_EFFECTIVE = 0.5  # effective number of labels, as a share of all: weights are flattened until it is reached
 _N_FOLDS = 5
 _LEAST_PROBABILITY = 0.002  # of being labeled; smaller ones cannot be told apart with these numbers of rows
 _EDGE = 0.01  # of the labeled rows may lie at the edge of what the labels cover
+_MOST_UNCOVERED = 0.35  # of the unlabeled rows; beyond it, no estimate is made for them
 _MOST_SHOWN = 3
 
 
@@ -40,20 +44,23 @@ class ColumnDifference:
     share : float
         How often a labeled row has the higher value of a labeled and an unlabeled one; 1/2 if they do not differ.
         For gaps: how often the labeled row is the one with a gap, ties counting one half.
-    is_gap : bool
-        Whether it is where the column has gaps that differs, rather than its values.
+    what : {"values", "gaps", "frequency"}
+        What differs: the values, where there are gaps, or how often a yes/no column or a category is true.
     """
 
     column: str
     share: float
-    is_gap: bool = False
+    what: str = "values"
 
     @property
     def text(self) -> str:
         """The difference in words."""
-        if self.is_gap:
-            return f"{self.column} is {'more' if self.share > 0.5 else 'less'} often missing"
-        return f"{self.column} is {'higher' if self.share > 0.5 else 'lower'}"
+        is_more = self.share > 0.5
+        if self.what == "gaps":
+            return f"{self.column} is {'more' if is_more else 'less'} often missing"
+        if self.what == "frequency":
+            return f"{self.column} is {'more' if is_more else 'less'} frequent"
+        return f"{self.column} is {'higher' if is_more else 'lower'}"
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,8 @@ class Selection:
     uncovered : float
         Share of the unlabeled rows that no labeled row resembles.
     weight : ndarray of shape (n_labeled,) or None
-        Weight of each labeled row, with mean 1; None if labels are taken to be drawn at random.
+        Weight of each labeled row, in the order of the table, with mean 1; None if labels are taken to be drawn at
+        random.
 
     References
     ----------
@@ -89,9 +97,49 @@ class Selection:
     uncovered: float
     weight: np.ndarray | None
 
+    @classmethod
+    def unknown(cls, n_labeled: int) -> "Selection":
+        """Of labels that say nothing about how they were chosen."""
+        return cls(False, float("nan"), [], n_labeled, float(n_labeled), 0.0, None)
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether the labels resemble enough of the unlabeled rows for a number about them."""
+        return self.uncovered < _MOST_UNCOVERED
+
+    @property
+    def reason(self) -> str:
+        """Why there is no number."""
+        return (
+            f"{self.uncovered:.0%} of the unlabeled rows resemble no labeled row. Draw 50 of the unlabeled rows at "
+            "random and label them: then the labels can tell"
+        )
+
+    def renamed(self, names: Mapping[str, str]) -> "Selection":
+        """The same with other names of the columns, each of them once."""
+        differences: dict[str, ColumnDifference] = {}
+        for one in self.differences:
+            column = names.get(one.column, one.column)
+            differences.setdefault(column, replace(one, column=column))
+        return replace(self, differences=list(differences.values()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as a dict that can be written as JSON."""
+        return {
+            "chosen": self.chosen,
+            "pvalue": None if np.isnan(self.pvalue) else self.pvalue,
+            "differences": [asdict(one) for one in self.differences],
+            "labels": self.n_labeled,
+            "effective_labels": self.effective_labels,
+            "uncovered": self.uncovered,
+            "text": self.text,
+        }
+
     @property
     def text(self) -> str:
         """One sentence for the reader."""
+        if np.isnan(self.pvalue):
+            return ""
         if not self.chosen:
             return "Labels look like a random sample of the rows."
         differing = "; ".join(one.text for one in self.differences)
@@ -147,29 +195,38 @@ def describe_selection(
     """
     rng = np.random.default_rng(seed)
     n_labeled = int(labeled.sum())
-    unlabeled = np.flatnonzero(~labeled)
+    # The order of the rows in the table must not matter to what is drawn.
+    order = value_order(features, labeled.astype(np.int64))
+    unlabeled = order[~labeled[order]]
     if len(unlabeled) == 0 or n_labeled == 0:
-        return Selection(False, np.nan, [], n_labeled, n_labeled, 0.0, None)
+        return Selection.unknown(n_labeled)
     if len(unlabeled) > _MOST_UNLABELED:
         unlabeled = rng.permutation(unlabeled)[:_MOST_UNLABELED]
-    rows = np.concatenate([np.flatnonzero(labeled), unlabeled])
+    rows = np.concatenate([order[labeled[order]], unlabeled])
     is_labeled = np.arange(len(rows)) < n_labeled
     described, origins = _comparable(features[rows], sources)
     pvalue = _permutation_test(described, n_labeled, rng)
     chosen = drawn == "by-columns" or label_probability is not None or (drawn == "auto" and pvalue <= _LEVEL)
     if not chosen:
-        return Selection(False, pvalue, [], n_labeled, n_labeled, 0.0, None)
+        return Selection(False, pvalue, [], n_labeled, float(n_labeled), 0.0, None)
     differences = _differences(described, origins, is_labeled)
     by_forest = _cross_fitted(features[rows], is_labeled, _forest(seed), seed)
     uncovered = _uncovered(by_forest, is_labeled)
     if label_probability is not None:
         probability = np.asarray(label_probability, dtype=float)[rows]
+        if not ((probability[is_labeled] > 0) & (probability[is_labeled] <= 1)).all():
+            raise ValueError("label_probability: expected more than 0 and at most 1 for every labeled row")
     else:
         by_logistic = _cross_fitted(described, is_labeled, LogisticRegression(C=0.1, max_iter=500), seed)
         # The mean of the log-odds: the forest sees thresholds and combinations, the regression extrapolates smoothly.
         odds = np.sqrt(_odds(by_logistic) * _odds(by_forest))
         probability = odds / (1 + odds)
-    weight = flatten_weights(1 / _odds(probability[is_labeled]))
+    ordered = 1 / _odds(probability[is_labeled])
+    # Known probabilities give unbiased estimates as they are; estimated ones are least certain where they are extreme.
+    least = _LEAST_EFFECTIVE if label_probability is None else 0.0
+    ordered = flatten_weights(ordered, least)
+    weight = np.empty(n_labeled)
+    weight[np.argsort(rows[:n_labeled]).argsort()] = ordered
     return Selection(True, pvalue, differences, n_labeled, effective_number(weight), uncovered, weight)
 
 
@@ -225,8 +282,9 @@ def _comparable(features, sources):
         n_present = int((~missing).sum())
         if n_present:
             ranks[~missing] = (rankdata(values[~missing]) - 0.5) / n_present - 0.5
+        is_flag = bool(np.isin(values[~missing], (0.0, 1.0)).all())
         columns += [ranks, ranks**2, missing.astype(float)]
-        origins += [(source, "values"), (source, "distance"), (source, "gaps")]
+        origins += [(source, "frequency" if is_flag else "values"), (source, "distance"), (source, "gaps")]
     table = np.column_stack(columns)
     spread = table.std(axis=0)
     varies = np.flatnonzero(spread > 1e-9)
@@ -270,12 +328,12 @@ def _differences(described, origins, is_labeled):
         share = float(place / (len(values) - n_labeled))
         known = found.get(source)
         if known is None or abs(share - 0.5) > abs(known.share - 0.5):
-            found[source] = ColumnDifference(source, share, what == "gaps")
+            found[source] = ColumnDifference(source, share, what)
     return sorted(found.values(), key=lambda one: -abs(one.share - 0.5))[:_MOST_SHOWN]
 
 
 def _forest(seed):
-    return RandomForestClassifier(60, min_samples_leaf=20, max_features=0.5, random_state=seed)
+    return RandomForestClassifier(40, min_samples_leaf=20, max_features=0.5, random_state=seed)
 
 
 def _cross_fitted(table, is_labeled, model, seed):

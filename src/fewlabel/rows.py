@@ -1,6 +1,6 @@
 """One carrier of a table, from the file to the report: the columns, and what is known about each row."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -104,6 +104,13 @@ class Rows:
         """Some of the rows, or all in another order."""
         return replace(self, **{name: _at(values, positions) for name, values in self._by_row()})
 
+    @classmethod
+    def concatenate(cls, blocks: "Sequence[Rows]") -> "Rows":
+        """Rows of several blocks of numbers, of the same classes and with the same things known."""
+        first = blocks[0]
+        joined = {name: np.concatenate([getattr(one, name) for one in blocks]) for name, _ in first._by_row()}
+        return replace(first, **joined)
+
     def with_groups_in_order(self) -> "Rows":
         """The same rows; groups are numbered as they first occur, whatever their numbers were before."""
         if self.groups is None:
@@ -124,7 +131,8 @@ def _at(values: Any, positions: np.ndarray) -> Any:
 
 def _read_groups(groups: Any) -> np.ndarray:
     numbers = pd.factorize(_series(groups))[0]
-    missing = numbers < 0  # a row without a group is one by itself
+    # A row without a group is one by itself.
+    missing = numbers < 0
     numbers[missing] = numbers.max(initial=-1) + 1 + np.arange(missing.sum())
     return numbers
 

@@ -20,7 +20,7 @@ from fewlabel import AutoClassifier, hide_labels
 from fewlabel.auto import crossfit, learning_curve, portfolio
 from fewlabel.auto.members import available
 from fewlabel.exceptions import LabelError
-from fewlabel.metrics import auc_confidence_interval, pu_auc_score
+from fewlabel.metrics import pu_auc_score
 from fewlabel.rows import Rows
 
 QUICK = dict(n_repeats=1, random_state=0)
@@ -126,22 +126,22 @@ def test_any_score_is_evidence(scoring):
 
 
 def test_the_effect_of_unlabeled_rows_is_a_paired_difference(model):
-    effect, board = model.unlabeled_effect_, model.leaderboard_.set_index("method")
+    effect = model.unlabeled_effect_
+    board = model.leaderboard_.set_index("method")
     assert effect.low <= effect.difference <= effect.high
     assert effect.difference == pytest.approx(effect.score - effect.without)
-    assert effect.score == board.score[effect.method]
     assert board.uses_unlabeled[effect.method]
     assert 0 <= effect.pvalue <= 1
 
 
-def test_the_honest_row_is_that_of_the_cross_fitted_scores(model, cancer):
+def test_the_headline_is_the_shrunken_score_of_the_cross_fitted_ranks(model, cancer):
     _, _, few = cancer
     row = model.leaderboard_.set_index("method").loc["AutoClassifier"]
-    found = auc_confidence_interval(few[model.labeled_rows_], model.out_of_fold_)
-    assert row["score"] == pytest.approx(found.auc)
-    assert row["low"] < found.low  # models of four fifths of the labels vary
-    assert row["high"] > found.high
-    assert model.headline_ == {"score": row["score"], "low": row["low"], "high": row["high"]}
+    out_of_fold = roc_auc_score(few[model.labeled_rows_], model.out_of_fold_)
+    expected = np.sin((2.481 + 0.137 * np.log(min(np.bincount(few[few >= 0])) / 12)) / 2) ** 2
+    assert min(out_of_fold, expected) < row["score"] < max(out_of_fold, expected)
+    assert row["low"] < row["score"] < row["high"]
+    assert {name: model.headline_[name] for name in ("score", "low", "high")} == dict(row[["score", "low", "high"]])
 
 
 def test_hidden_labels_and_unlabeled_rows_of_the_test_are_never_read(cancer):
@@ -377,7 +377,12 @@ def test_boosters_rank_new_rows_among_scores_of_the_same_scale(package, cancer):
 
 
 def test_the_callback_is_no_routed_metadata():
-    assert set(AutoClassifier().get_metadata_routing().fit.requests) == {"sample_weight", "groups", "time"}
+    assert set(AutoClassifier().get_metadata_routing().fit.requests) == {
+        "sample_weight",
+        "groups",
+        "time",
+        "label_probability",
+    }
 
 
 @pytest.mark.parametrize(

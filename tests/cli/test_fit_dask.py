@@ -66,7 +66,7 @@ def test_few_labels_are_gathered_with_a_sample_of_the_others(rows, scheduler, ca
     assert "the same methods with 150 other unlabeled rows rank" in told.err
     assert set(FILES) <= {path.name for path in Path("here").iterdir()}
     model = fewlabel.load("here/model.fewlabel")
-    assert list(model.encoder_.columns_) == ["age", "income", "city"]
+    assert list(model.encoder.kinds) == ["age", "income", "city"]
     with open("here/metrics.json") as file:
         found = json.load(file)
     assert (found["data"]["labeled"], found["data"]["unlabeled"]) == (n_labeled, 150)
@@ -99,7 +99,7 @@ def test_a_folder_of_text_files_is_the_same_table(rows, capsys):
     rows.to_csv("whole.csv", index=False)
     assert run(["fit", "whole.csv", "--target", "outcome", "--positive", "bad", "--out", "memory", *QUICK]) == 0
     whole = fewlabel.load("memory/model.fewlabel")
-    assert sampled.encoder_.columns_ == whole.encoder_.columns_
+    assert sampled.encoder.kinds == whole.encoder.kinds
     # The rows are the same, in another order: so is the model, but for its folds.
     table = read_table("whole.csv")
     np.testing.assert_allclose(
@@ -116,7 +116,7 @@ def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
     model = fewlabel.load("here/model.fewlabel")
     whole = TableClassifier(fewlabel.PNUAUCBoostClassifier(random_state=0), positive="bad", random_state=0)
     whole.fit(rows.drop(columns="outcome"), rows["outcome"])
-    assert model.encoder_.columns_ == whole.encoder_.columns_ == {"age": "number", "income": "number", "city": "text"}
+    assert model.encoder.kinds == whole.encoder_.columns_ == {"age": "number", "income": "number", "city": "text"}
     np.testing.assert_allclose(model.decision_function(rows), whole.decision_function(rows), atol=1e-9)
     np.testing.assert_array_equal(model.predict(rows), whole.predict(rows))
     with open("here/metrics.json") as file:
@@ -241,7 +241,7 @@ def test_all_rows_of_text_files_give_the_model_of_parquet_files(weighted, schedu
     X = weighted.drop(columns=["outcome", "weight"])
     whole.fit(X, weighted["outcome"], weighted["weight"] if weights else None)
     for model in models:
-        assert model.encoder_.columns_ == whole.encoder_.columns_
+        assert model.encoder.kinds == whole.encoder_.columns_
         np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-9)
     found = [json.loads(Path(f"from_{folder}/metrics.json").read_text()) for folder in ("texts", "parquets")]
     assert [metrics.pop("seconds") > 0 for metrics in found] == [True, True]

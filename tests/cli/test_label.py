@@ -101,6 +101,24 @@ def test_a_labeler_and_a_rubric(monkeypatch, tmp_path):
     assert not Path("labels.recovery.csv").exists()
 
 
+def test_what_happened_to_the_file_is_said_once(monkeypatch, capsys):
+    def act(server):
+        row = server.loop.next("a")["row"]
+        server.loop.answer("a", row["key"], "good")
+        Path("labels.csv").unlink()
+        Path("labels.csv").mkdir()
+
+    serve(monkeypatch, act)
+    command = ["label", "rows.csv", "--target", "y", "--no-browser", "--quiet"]
+    assert run(command) == 0
+    assert "are kept in labels.recovery.csv" in capsys.readouterr().err
+    Path("labels.csv").rmdir()
+    serve(monkeypatch, lambda server: None)
+    assert run(command[:-1]) == 0
+    assert capsys.readouterr().err.count("restored from labels.recovery.csv") == 1
+    assert len(read_answers("labels.csv")) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

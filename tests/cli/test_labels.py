@@ -111,7 +111,7 @@ def test_a_flag_is_read_as_positive_unlabeled_with_a_given_prior(capsys):
     assert run(["fit", "rows.csv", "--target", "y", *options, "-q", *QUICK]) == 0
     model = fewlabel.load("model.fewlabel")
     assert model.classes_.tolist() == [0, 1]
-    assert model.estimator_.prior_ == 0.1
+    assert model.prior == 0.1
 
 
 def test_latin_1_is_read_with_its_name(capsys):
@@ -129,10 +129,10 @@ def test_decimal_commas(capsys):
     table = write()
     table.to_csv("rows.csv", index=False, sep=";", decimal=",")
     assert run(["fit", "rows.csv", "--target", "y", "--decimal", ",", "-q", *QUICK]) == 0
-    assert set(fewlabel.load("model.fewlabel").encoder_.columns_.values()) == {"number"}
+    assert set(fewlabel.load("model.fewlabel").encoder.kinds.values()) == {"number"}
     table.to_csv("rows.csv", index=False, decimal=",")  # numbers in quotes
     assert run(["fit", "rows.csv", "--target", "y", "--decimal", ",", "-q", *QUICK]) == 0
-    assert set(fewlabel.load("model.fewlabel").encoder_.columns_.values()) == {"number"}
+    assert set(fewlabel.load("model.fewlabel").encoder.kinds.values()) == {"number"}
     assert run(["fit", "rows.csv", "--target", "y", "--decimal", "comma"]) == 2
     assert "'comma' is not one character" in capsys.readouterr().err
 

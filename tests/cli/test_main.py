@@ -18,7 +18,7 @@ from fewlabel.cli.main import run
 from fewlabel.report import demo as demo_job
 from fewlabel.tables import TableClassifier
 
-HEAVY = ("numba", "sklearn", "pandas", "numpy", "scipy", "matplotlib", "skops", "jinja2", "skrub", "pyarrow")
+HEAVY = ("numba", "sklearn", "pandas", "numpy", "scipy", "matplotlib", "jinja2", "skrub", "pyarrow")
 
 
 @pytest.fixture(autouse=True)

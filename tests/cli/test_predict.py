@@ -4,6 +4,8 @@ import io
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -141,7 +143,7 @@ def test_dates_keep_the_order_of_the_fit(rows, capsys):
     assert "choose with --day-first or --month-first" in message
     for option, notation in (("--day-first", "31/12/2024"), ("--month-first", "12/31/2024")):
         assert run(["fit", "few.csv", "--target", "y", option, *QUICK]) == 0
-        assert fewlabel.load("model.fewlabel").encoder_.notations_ == {"since": notation}
+        assert fewlabel.load("model.fewlabel").encoder.notations == {"since": notation}
         assert option in json.loads(Path("metrics.json").read_text())["command"]
 
 
@@ -272,3 +274,23 @@ def test_names_cannot_control_the_terminal(fitted, rows, capsys):
     assert "does not know: a\\x1b[2Jb" in err
     assert run(["predict", "model.fewlabel", "new.csv", "--keep", "zz\x1b[2J"]) == 2
     assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
+def test_scoring_imports_no_library_that_models_are_fitted_with(fitted, rows, name):
+    """Their imports took most of the time of a command."""
+    new = rows.drop(columns="y")
+    if name.endswith("csv"):
+        new.to_csv(name, index=False)
+    else:
+        new.to_parquet(name)
+    code = (
+        "import sys; from fewlabel.cli.main import main\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n"
+        "    print(end.code, *sorted({'sklearn', 'scipy', 'pandas', 'skrub', 'matplotlib', 'skops'} & {*sys.modules}))"
+    )
+    command = [sys.executable, "-c", code, "predict", "model.fewlabel", name, "--out", "out.csv", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0"]
+    assert len(pd.read_csv("out.csv")) == len(rows)

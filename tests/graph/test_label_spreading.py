@@ -35,7 +35,7 @@ def table(seed=0, n=80):
 @pytest.mark.parametrize(("alpha", "width", "k"), [(0.95, 0.35, 10), (0.5, 2.0, 4), (0.99, 1.0, 79)])
 def test_scores_are_the_dense_solution(alpha, width, k):
     X, y = table()
-    model = LabelSpreadingClassifier(k, alpha=alpha, width=width, scale=False, balance=None).fit(X, y)
+    model = LabelSpreadingClassifier(k, alpha=alpha, width=width, scale=False, class_balance=None).fit(X, y)
     scores = dense_scores(X, y, k, alpha, width)[0]
     shares = scores / scores.sum(axis=1, keepdims=True)
     rest = y < 0
@@ -50,7 +50,7 @@ def test_the_error_is_within_its_bound():
     X, y = table(1)
     exact = np.sort(dense_scores(X, y, 6, 0.95, 1.0)[0], axis=0)  # vertices are ordered otherwise
     for tol in (1e-1, 1e-3, 1e-6):
-        model = LabelSpreadingClassifier(6, alpha=0.95, width=1.0, scale=False, balance=None, tol=tol).fit(X, y)
+        model = LabelSpreadingClassifier(6, alpha=0.95, width=1.0, scale=False, class_balance=None, tol=tol).fit(X, y)
         assert np.abs(np.sort(model._scores, axis=0) - exact).max() <= model.error_bound_
     assert model.error_bound_ < 1e-5
 
@@ -58,7 +58,7 @@ def test_the_error_is_within_its_bound():
 def test_with_all_neighbors_it_is_scikit_learns():
     X, y = table(2)
     sigma = LabelSpreadingClassifier(79, width=0.5, scale=False).fit(X, y).sigma_
-    ours = LabelSpreadingClassifier(79, width=0.5, scale=False, alpha=0.8, balance=None).fit(X, y)
+    ours = LabelSpreadingClassifier(79, width=0.5, scale=False, alpha=0.8, class_balance=None).fit(X, y)
     theirs = LabelSpreading(gamma=1 / (2 * sigma**2), alpha=0.8, max_iter=10_000, tol=1e-12).fit(X, y)
     rest = y < 0
     np.testing.assert_allclose(ours.label_distributions_[rest], theirs.label_distributions_[rest], atol=1e-6)
@@ -69,7 +69,7 @@ def test_balanced_labels_keep_a_rare_class_and_the_ranking():
     X = np.vstack([rng.normal(size=(270, 2)), rng.normal(size=(30, 2)) + [2.0, 0]])
     true = np.repeat([0, 1], [270, 30])
     y = np.where(np.arange(300) % 10 == 0, true, -1)
-    plain, balanced = (LabelSpreadingClassifier(10, balance=b).fit(X, y) for b in (None, "rows"))
+    plain, balanced = (LabelSpreadingClassifier(10, class_balance=b).fit(X, y) for b in (None, "rows"))
     moved = (balanced.decision_function(X) - plain.decision_function(X))[np.abs(plain.decision_function(X)) < 1e3]
     assert len(moved) > 250
     np.testing.assert_allclose(moved, np.log(9), rtol=1e-3)  # by the ratio of the labels
@@ -78,7 +78,7 @@ def test_balanced_labels_keep_a_rare_class_and_the_ranking():
 
 def test_new_rows_get_the_mean_of_their_neighbors():
     X, y = table(3)
-    model = LabelSpreadingClassifier(5, alpha=0.95, scale=False, width=1.0, balance=None).fit(X, y)
+    model = LabelSpreadingClassifier(5, alpha=0.95, scale=False, width=1.0, class_balance=None).fit(X, y)
     scores, _, root = dense_scores(X, y, 5, 0.95, 1.0)
     new = np.array([[0.1, 0.2, 0.3], [50.0, 50.0, 50.0]])
     for row, found in zip(new, model.predict_proba(new), strict=True):
@@ -123,9 +123,9 @@ def test_hubs_do_not_decide_the_class_of_all_rows():
     for seed in (2, 3):
         X, y, true = noisy_columns(seed)
         for balance, found in errors.items():
-            model = LabelSpreadingClassifier(10, balance=balance).fit(X, y)
+            model = LabelSpreadingClassifier(10, class_balance=balance).fit(X, y)
             found.append(np.mean(model.transduction_ != true))
-        assert model.balance_ == "degree"
+        assert model.class_balance_ == "degree"
     assert np.mean(errors["rows"]) > np.mean(errors["degree"]) + 0.1
     assert errors["auto"] == errors["degree"]
 
@@ -135,8 +135,8 @@ def test_the_neighbors_and_the_balance_are_chosen_by_held_out_labels(kind, tmp_p
     X, y, _ = make_two_moons(return_true=True, random_state=0) if kind == "moons" else noisy_columns(2)
     model = LabelSpreadingClassifier().fit(X, y)
     expected = (10, "rows") if kind == "moons" else (50, "degree")
-    assert (model.n_neighbors_, model.balance_) == expected
-    same = LabelSpreadingClassifier(expected[0], balance=expected[1]).fit(X, y)
+    assert (model.n_neighbors_, model.class_balance_) == expected
+    same = LabelSpreadingClassifier(expected[0], class_balance=expected[1]).fit(X, y)
     np.testing.assert_array_equal(model.label_distributions_, same.label_distributions_)
     new = X[:50] + 0.01
     np.testing.assert_array_equal(model.predict_proba(new), same.predict_proba(new))
@@ -148,18 +148,18 @@ def test_the_neighbors_and_the_balance_are_chosen_by_held_out_labels(kind, tmp_p
 
 def test_a_given_balance_or_number_of_neighbors_is_kept():
     X, y, _ = noisy_columns(2)
-    model = LabelSpreadingClassifier(balance="rows").fit(X, y)
-    assert model.balance_ == "rows"
+    model = LabelSpreadingClassifier(class_balance="rows").fit(X, y)
+    assert model.class_balance_ == "rows"
     assert model.n_neighbors_ in (10, 50)
     assert LabelSpreadingClassifier(7).fit(X, y).n_neighbors_ == 7
-    assert LabelSpreadingClassifier(balance=None).fit(X, y).balance_ is None
+    assert LabelSpreadingClassifier(class_balance=None).fit(X, y).class_balance_ is None
 
 
 def test_large_tables_have_few_neighbors(monkeypatch):
     monkeypatch.setattr("fewlabel.graph._label_spreading._MOST_VERTICES", 399)
     X, y, _ = noisy_columns(2)
     model = LabelSpreadingClassifier().fit(X, y)
-    assert (model.n_neighbors_, model.balance_) == (10, "degree")
+    assert (model.n_neighbors_, model.class_balance_) == (10, "degree")
     assert model._search.graph()[0].shape == (400, 10)
 
 
@@ -178,7 +178,7 @@ def test_conjugate_gradients_solve_all_columns():
 
 def test_a_balance_by_degree_gives_each_class_the_same_total():
     X, y = table(5)
-    model = LabelSpreadingClassifier(10, balance="degree", scale=False, width=1.0, alpha=0.95).fit(X, y)
+    model = LabelSpreadingClassifier(10, class_balance="degree", scale=False, width=1.0, alpha=0.95).fit(X, y)
     _, _, root = dense_scores(X, y, 10, 0.95, 1.0)
     order = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in model._search.rows]
     # The roots of the degrees are an eigenvector of the spread: their product with the scores is that with the labels.

@@ -88,7 +88,9 @@ def test_every_member_has_a_formula_with_its_scores(member, task, tables):
         np.testing.assert_array_equal(scores, expected)
 
 
-@pytest.mark.parametrize("name", ["extra trees", "histogram boosting", "XGBoost", "CatBoost", "tree AUC boosting"])
+@pytest.mark.parametrize(
+    "name", ["extra trees", "histogram boosting", "XGBoost", "CatBoost", "tree AUC boosting", "RankBoost"]
+)
 def test_numba_and_numpy_add_trees_to_the_same_bits(name, tables, monkeypatch):
     member = next(one for one in PORTFOLIO if one.name == name)
     if not member.installed:

@@ -50,7 +50,8 @@ def models():
         rows, _, labels = golden.numbers(n_classes=3 if name in golden.MANY_CLASSES else 2)
         if name in golden.POSITIVES_ONLY:
             labels = np.where(labels == 1, 1, -1)
-        arguments = {**golden.ARGUMENTS.get(name, {})}
+        given = golden.ARGUMENTS.get(name, {})  # estimators of other libraries cannot be written, their defaults can
+        arguments = {key: value for key, value in given.items() if key not in ("estimator", "teacher")}
         if "random_state" in kind().get_params():
             arguments["random_state"] = 0
         yield name, kind(**arguments).fit(rows, labels), rows

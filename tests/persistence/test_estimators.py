@@ -33,6 +33,8 @@ ROUNDED = ("QuasiBaggingClassifier",)
 def fitted(name, **arguments):
     kind = getattr(fewlabel, name)
     arguments = {**models.ARGUMENTS.get(name, {}), **FAST.get(name, {}), **arguments}
+    for key in ("estimator", "teacher"):  # those of other libraries cannot be written, the defaults can
+        arguments.pop(key, None)
     if "random_state" in kind().get_params():
         arguments["random_state"] = 0
     X, _, few = models.numbers(n=120, n_classes=3 if name in models.MANY_CLASSES else 2)

@@ -136,4 +136,4 @@ def test_files_of_other_versions_say_so(model_file):
         archive.writestr("schema.json", "{}")
     model_file.write_bytes(buffer.getvalue())
     with pytest.raises(UntrustedFileError, match=r"0\.1.*fit the model again"):
-        fewlabel.persistence._save.load(model_file)
+        load(model_file)

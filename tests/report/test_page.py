@@ -46,7 +46,10 @@ def test_other_models_are_refused(rows):
 
 def test_the_answer_comes_first(page):
     text = page.html()
-    order = [text.index(part) for part in ("Expected on new rows", 'id="decisions"', 'id="leaderboard"', 'id="next"')]
+    order = [
+        text.index(part)
+        for part in ("Expected on the unlabeled rows", 'id="decisions"', 'id="leaderboard"', 'id="next"')
+    ]
     assert order == sorted(order)
     assert page.summary["good_for"].split(".")[0] in text.replace("&lt;", "<").replace("&gt;", ">")
 

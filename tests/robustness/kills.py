@@ -60,7 +60,7 @@ class Fit(Command):
         assert Path("model/report.html").read_text("utf-8").strip().endswith("</html>"), "a report that was cut off"
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            warn_of_another_set(Path("model/model.fewlabel"), "metrics.json")
+            warn_of_another_set(Path("model/model.fewlabel"))
         digest = hashlib.sha256(Path("model/model.fewlabel").read_bytes()).hexdigest()
         assert (digest == named) == (not said), "nobody says that the metrics are of another model"
         return hashlib.sha256(metrics.encode()).hexdigest()

@@ -41,7 +41,7 @@ def mixed_table(seed, n=60, missing=0.0):
 @pytest.mark.parametrize(("norm", "k"), [("sum", 1), ("sum", 7), ("rms", 3), ("sum", 1000)])
 def test_subset_search_equals_explicit_neighbors(seed, missing, norm, k):
     X, nominal, y = mixed_table(seed, missing=missing)
-    model = SubsetReliefSelector(n_neighbors=k, max_samples=None, distance_norm=norm, nominal_features=nominal)
+    model = SubsetReliefSelector(n_neighbors=k, max_samples=None, distance_norm=norm, categorical_features=nominal)
     model.fit(X, y)
     values = scale(Columns(X, nominal, None))
     path, scores = reference.forward_search(values, nominal, y, range(len(y)), k, X.shape[1], norm)
@@ -51,8 +51,8 @@ def test_subset_search_equals_explicit_neighbors(seed, missing, norm, k):
 
 def test_best_first_scores_equal_explicit_neighbors():
     X, nominal, y = mixed_table(3)
-    model = SubsetReliefSelector(stop="best-first", max_samples=None, nominal_features=nominal).fit(X, y)
-    greedy = SubsetReliefSelector(max_samples=None, nominal_features=nominal).fit(X, y)
+    model = SubsetReliefSelector(stop="best-first", max_samples=None, categorical_features=nominal).fit(X, y)
+    greedy = SubsetReliefSelector(max_samples=None, categorical_features=nominal).fit(X, y)
     values = scale(Columns(X, nominal, None))
     for m, score in enumerate(model.scores_path_, start=1):
         expected = reference.subset_score(values, nominal, y, model.path_[:m], range(len(y)), 10)
@@ -62,7 +62,7 @@ def test_best_first_scores_equal_explicit_neighbors():
 
 def test_sum_and_rms_have_one_order_and_paths_are_prefixes():
     X, nominal, y = mixed_table(1)
-    options = dict(max_samples=None, nominal_features=nominal, stop=None)
+    options = dict(max_samples=None, categorical_features=nominal, stop=None)
     whole = SubsetReliefSelector(distance_norm="sum", **options).fit(X, y)
     rms = SubsetReliefSelector(distance_norm="rms", **options).fit(X, y)
     assert whole.path_.tolist() == rms.path_.tolist()
@@ -70,13 +70,13 @@ def test_sum_and_rms_have_one_order_and_paths_are_prefixes():
     for m in range(1, 6):
         part = SubsetReliefSelector(m, **options).fit(X, y)
         assert part.path_.tolist() == whole.path_[:m].tolist()
-    stopped = SubsetReliefSelector(max_samples=None, nominal_features=nominal).fit(X, y)
+    stopped = SubsetReliefSelector(max_samples=None, categorical_features=nominal).fit(X, y)
     assert (np.diff(stopped.scores_path_) > 0).all()
 
 
 def test_subset_relief_is_invariant():
     X, nominal, y = mixed_table(2)
-    options = dict(max_samples=None, nominal_features=nominal)
+    options = dict(max_samples=None, categorical_features=nominal)
     base = SubsetReliefSelector(**options).fit(X, y)
     other = X * [3.0, 0.5, 100.0, 1, 1] + [1.0, -2.0, 5.0, 0, 0]
     other[:, 3] = np.array([7, 1, 4])[X[:, 3].astype(int)]
@@ -107,7 +107,7 @@ def test_a_copy_of_a_column_is_added_with_summed_distances_and_not_with_their_me
 
 def test_result_does_not_depend_on_threads_and_sample_is_reproducible():
     X, nominal, y = mixed_table(5, n=200)
-    options = dict(max_samples=50, nominal_features=nominal, random_state=4)
+    options = dict(max_samples=50, categorical_features=nominal, random_state=4)
     one = SubsetReliefSelector(**options).fit(X, y)
     two = SubsetReliefSelector(n_jobs=2, **options).fit(X, y)
     np.testing.assert_array_equal(one.scores_path_, two.scores_path_)
@@ -118,7 +118,7 @@ def test_result_does_not_depend_on_threads_and_sample_is_reproducible():
 @pytest.mark.parametrize("k", [1, 5, 1000])
 def test_relieff_equals_the_naive_version(seed, missing, k):
     X, nominal, y = mixed_table(seed, n=40, missing=missing)
-    model = ReliefFSelector(n_neighbors=k, nominal_features=nominal).fit(X, y)
+    model = ReliefFSelector(n_neighbors=k, categorical_features=nominal).fit(X, y)
     order = np.argsort(y, kind="stable")
     n_values = [len(np.unique(c[~np.isnan(c)])) if n else 0 for c, n in zip(X.T, nominal)]
     expected = reference.relieff(scale(Columns(X, nominal, None))[order], n_values, y[order], k)
@@ -166,9 +166,9 @@ def test_las_vegas_keeps_the_rate_with_fewer_columns():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (200, 8))
     y = X[:, 2] ^ X[:, 5]
-    model = ConsistencySubsetSelector(search="las-vegas", nominal_features=range(8), random_state=0).fit(X, y)
+    model = ConsistencySubsetSelector(search="las-vegas", categorical_features=range(8), random_state=0).fit(X, y)
     assert model.get_support(indices=True).tolist() == [2, 5]
-    strict = ConsistencySubsetSelector(search="las-vegas", max_rate=0.0, nominal_features=[0])
+    strict = ConsistencySubsetSelector(search="las-vegas", max_rate=0.0, categorical_features=[0])
     with pytest.raises(ValueError, match="raise max_rate"):
         strict.fit(X[:, :1], y)
 
@@ -203,9 +203,9 @@ def test_wrong_input_says_what_to_do(selector):
     with pytest.raises(LabelError, match="only one labeled class"):
         selector().fit(X, [1, 1, -1])
     with pytest.raises(ValueError, match="does not have"):
-        selector(nominal_features=["z"]).fit(X, [0, 1, 1])
-    with pytest.raises(ValueError, match="name it in nominal_features"):
-        selector(nominal_features=["b"]).fit(X, [0, 1, 1])
+        selector(categorical_features=["z"]).fit(X, [0, 1, 1])
+    with pytest.raises(ValueError, match="name it in categorical_features"):
+        selector(categorical_features=["b"]).fit(X, [0, 1, 1])
     with pytest.raises(ValueError, match="infinity"):
         selector().fit(X.assign(b=[1.0, np.inf, 2.0]), [0, 1, 1])
 

@@ -136,7 +136,7 @@ def test_halves_of_a_fit(rows):
     np.testing.assert_array_equal(encoded.codes == 1, y == "a")
     steps = []
     model.fit_encoded(encoded, callback=lambda *step: steps.append(step))
-    assert [step[0] for step in steps] == [1, 2, 3]
+    assert [step[0] for step in steps] == [1, 2, 3, 1, 2, 3]  # one column is suspected to leak the label
     assert {step[1] for step in steps} == {3}
     whole = TableClassifier(auto, positive="a", random_state=0).fit(table, y)
     np.testing.assert_array_equal(whole.predict_proba(table), model.predict_proba(table))
@@ -170,3 +170,18 @@ def test_saved_and_loaded(rows, tmp_path):
     again = fewlabel.load(tmp_path / "model.fewlabel")
     np.testing.assert_array_equal(again.decision_function(table), model.decision_function(table))
     assert again.positive_ == 0
+
+
+def test_a_second_fit_without_suspected_leaks_shows_in_the_progress():
+    rng = np.random.default_rng(0)
+    y = pd.Series(np.where(np.arange(80) % 2, "yes", "no"))
+    table = pd.DataFrame({"leak": (np.arange(80) % 2) + 0.01 * rng.random(80), "x": rng.normal(size=80)})
+    steps = []
+    model = TableClassifier(AutoClassifier(["logistic regression"], n_repeats=1, random_state=0))
+    model.fit(table, y, callback=lambda *step: steps.append(step))
+    assert list(model.leaks_) == ["leak"]
+    assert model.without_leaks_["score"] < model.estimator_.headline_["score"]
+    assert [(done, total, name.startswith("without suspected leaks: ")) for done, total, name in steps] == [
+        *((done, 3, False) for done in (1, 2, 3)),
+        *((done, 3, True) for done in (1, 2, 3)),
+    ]

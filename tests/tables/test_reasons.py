@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fewlabel import AutoClassifier, PNUAUCBoostClassifier, TableClassifier, load, save
-from fewlabel.tables import score_table
-from fewlabel.tables.reasons import explain_by_sampling
+from fewlabel.parts.explanations import explain_by_sampling
+from fewlabel.tables import score_table, table_classifier
 
 
 def make_rows(n=240, seed=0):
@@ -88,14 +88,12 @@ def test_a_column_that_is_as_in_the_reference_row_adds_nothing(linear, rows):
     features = linear.encoder_.transform(X)
     asked = []
 
-    class Counting:
-        classes_ = linear.estimator_.classes_
+    def decide(table):
+        asked.append(len(table))
+        return linear.estimator_.decision_function(table)
 
-        def decision_function(self, table):
-            asked.append(len(table))
-            return linear.estimator_.decision_function(table)
-
-    found = explain_by_sampling(linear.encoder_, Counting(), features, features[:1], max_rounds=4)
+    groups = linear.encoder_.part_.groups
+    found = explain_by_sampling(decide, groups, features, features[:1], max_rounds=4)
     np.testing.assert_array_equal(found.contributions.iloc[0], 0.0)
     same = X["purpose"] == X["purpose"].iloc[0]
     assert 1 < same.sum() < 30
@@ -131,11 +129,17 @@ def test_reasons_name_columns_and_values(booster, rows):
         assert result["reason 1"][row] == f"{name} = {shown} ({parts[name].iloc[row]:+.2f})"
 
 
-def test_a_saved_model_gives_the_same_reasons(linear, rows, tmp_path):
-    X = rows[0].fillna({"income": 0.0})[:10]
-    save(linear, tmp_path / "model.fewlabel")
-    again = load(tmp_path / "model.fewlabel").explain(X)
-    pd.testing.assert_frame_equal(again.contributions, linear.explain(X).contributions)
+@pytest.mark.parametrize("member", ["logistic regression", "RankBoost"])
+def test_a_saved_model_gives_the_same_reasons(rows, member, tmp_path):
+    X, y = rows
+    model = TableClassifier(AutoClassifier([member], n_repeats=1, random_state=0), positive="bad").fit(X, y)
+    save(model, tmp_path / "model.fewlabel")
+    loaded = load(tmp_path / "model.fewlabel")
+    pd.testing.assert_frame_equal(loaded.explain(X[:10]).contributions, model.explain(X[:10]).contributions)
+    again = table_classifier(loaded)
+    pd.testing.assert_frame_equal(again.explain(X[:10]).contributions, model.explain(X[:10]).contributions)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.estimator_.leaderboard_.equals(model.estimator_.leaderboard_)
 
 
 def test_reference_rows_do_not_depend_on_the_order_of_the_rows(rows):

@@ -193,13 +193,13 @@ def support(X, y, method, seed, n_columns=None, **sample):
     """
     text = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])]
     nominal = np.array(text, dtype=object) if text else "auto"
-    options = dict(nominal_features=nominal, random_state=seed, **sample)
+    options = dict(categorical_features=nominal, random_state=seed, **sample)
     if method == "all":
         return np.ones(X.shape[1], dtype=bool)
     if method == "CFS":
-        selector = fewlabel.CorrelationSubsetSelector(rules="weka", nominal_features=nominal)
+        selector = fewlabel.CorrelationSubsetSelector(rules="weka", categorical_features=nominal)
     elif method == "LVF":
-        selector = fewlabel.ConsistencySubsetSelector(nominal_features=nominal)
+        selector = fewlabel.ConsistencySubsetSelector(categorical_features=nominal)
     elif method == "Relief":
         n_columns = support(X, y, "FSCRF", seed, **sample).sum() if n_columns is None else n_columns
         selector = fewlabel.ReliefFSelector(max(int(n_columns), 1), **options)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewlabel.boosting.additive import ShapeFunction
-from fewlabel.parts import FittedModel, Ranks, Steps
+from fewlabel.parts import FittedModel, Ranks, Steps, WeightedSum
+from fewlabel.parts.explanations import additive_steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,15 +21,15 @@ class AdditiveMember:
     calibration_ : ndarray of shape (2,)
         Slope and intercept of the log-odds in its decision function.
     feature_importances_ : ndarray of shape (n_features,)
-    ranks : Ranks
-        From its decision function to the score of the ensemble.
+    ranks : Ranks or None
+        From its decision function to the score of the ensemble; None of a booster that is the whole model.
     """
 
     steps: Steps
     offset_: float
     calibration_: np.ndarray
     feature_importances_: np.ndarray
-    ranks: Ranks
+    ranks: Ranks | None
 
     @property
     def shape_functions_(self) -> list[ShapeFunction]:
@@ -64,10 +65,10 @@ def additive_member(model: FittedModel) -> AdditiveMember | None:
     AdditiveMember or None
     """
     known = model.about.get("additive")
-    if known is None:
+    additive = additive_steps(model.score)
+    if known is None or additive is None:
         return None
-    [member] = model.score.steps[0].terms
-    scorer, ranks = member.steps
-    steps, shift = scorer.steps
-    calibration = np.array(known["calibration"])
-    return AdditiveMember(steps, float(shift.intercept[0]), calibration, np.array(known["importances"]), ranks)
+    steps, offset = additive
+    first = model.score.steps[0]
+    ranks = first.terms[0].steps[1] if isinstance(first, WeightedSum) else None
+    return AdditiveMember(steps, offset, np.array(known["calibration"]), np.array(known["importances"]), ranks)

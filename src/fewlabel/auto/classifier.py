@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import labels
 from fewlabel.auto.attempts import attempt, reasons, warn_failed
-from fewlabel.auto.crossfit import OUT_OF_TIME, Evidence, FittedMember, Training, refit, try_members, usual_repeats
+from fewlabel.auto.crossfit import (
+    OUT_OF_TIME,
+    FittedMember,
+    MemberEvidence,
+    Training,
+    refit,
+    try_members,
+    usual_repeats,
+)
 from fewlabel.auto.effect import UnlabeledEffect, unlabeled_effect
 from fewlabel.auto.experience import Experience, package_experience
 from fewlabel.auto.intervals import interval, prior_is_too_large
@@ -27,8 +35,8 @@ from fewlabel.auto.task import read_task
 from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
 from fewlabel.base import Interval, StrOptions, ValidatesByTags, check_weights, fit_context
 from fewlabel.calibration import Calibration, calibrate, calibrate_pu, prior_shift, sigmoid_from_few
-from fewlabel.parts import Chain, Classes, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
-from fewlabel.parts import Evidence as OutOfFold
+from fewlabel.parts import Chain, Classes, Evidence, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
+from fewlabel.population import Selection, describe_selection
 from fewlabel.positive_unlabeled import check_prior_fits
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
@@ -36,7 +44,7 @@ from fewlabel.types import MatrixLike, Seed
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
 
 
-class Choice(NamedTuple):
+class ChosenMembers(NamedTuple):
     """The members that were chosen, fitted to all rows.
 
     Attributes
@@ -54,6 +62,11 @@ class Choice(NamedTuple):
     weights: dict[str, float]
     weighing: Weighing
     leaderboard: list[dict[str, Any]]
+
+
+def _told(name):
+    """An attribute that the fitted model tells in its `about`."""
+    return property(lambda self: self.model_.about[name])
 
 
 class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
@@ -95,6 +108,11 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     interpretable : bool, default=False
         Choose one additive member, a sum of step functions, instead of an ensemble: the model can then be written as a
         scorecard. The other members are only compared with it, see `additive_choice_`. Not for three classes or more.
+    labels_drawn : {"auto", "random", "by-columns"}, default="auto"
+        How the labeled rows were chosen: at random, or by their columns, such as accepted applicants. "auto" tests
+        whether they differ from the unlabeled rows by more than chance. Where they were chosen, `headline_`, intervals,
+        threshold and probabilities are for the unlabeled rows: labeled rows are weighted to stand for them. Members are
+        fitted without these weights.
     experience : Experience, default=None
         What the members achieved on other tables; None means the experience that comes with the package.
     n_jobs : int, default=None
@@ -118,6 +136,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         cross-fitted: its weights were chosen without the rows they are evaluated on. `status` is "ok", or the reason
         why a member is left out: "failed: ValueError: ...", "skipped: time budget", "not installed: xgboost"; it then
         has no score, and the other rows are as if it were not in the portfolio.
+    selection_ : Selection
+        How labeled and unlabeled rows differ, see :func:`fewlabel.population.describe_selection`.
     headline_ : dict
         `score`, `low` and `high` of the ensemble's row: what to expect on new rows.
     ensemble_weights_ : dict
@@ -199,6 +219,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         "time_budget": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
         "interpretable": ["boolean"],
+        "labels_drawn": [StrOptions({"auto", "random", "by-columns"})],
         "experience": [Experience, None],
         "n_jobs": [numbers.Integral, None],
         "random_state": ["random_state"],
@@ -213,6 +234,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         time_budget: float | None = None,
         prior: float | None = None,
         interpretable: bool = False,
+        labels_drawn: Literal["auto", "random", "by-columns"] = "auto",
         experience: Experience | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -223,6 +245,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         self.time_budget = time_budget
         self.prior = prior
         self.interpretable = interpretable
+        self.labels_drawn = labels_drawn
         self.experience = experience
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -238,6 +261,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
         *,
+        label_probability: ArrayLike | None = None,
         callback: Callable | None = None,
     ) -> Self:
         """Compare the portfolio out of fold, choose weights, and fit the chosen members to all rows.
@@ -258,6 +282,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         time : array-like of shape (n_samples,), default=None
             When each row was recorded: numbers or dates. Members are tested on rows that are later than all that they
             were fitted to, so that scores are those of the future; the earlier half of the labeled rows is not tested.
+        label_probability : array-like of shape (n_samples,), default=None
+            The probability with which each row was chosen to be labeled, if it is known. It takes the place of the
+            estimated one.
         callback : callable, default=None
             Progress: ``callback(done, total, name)`` is called after each step, in the thread that called `fit`.
             `total` decreases if members are skipped because the time budget is spent.
@@ -280,20 +307,39 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
 
         training = Training(rows, task.name, members, seed, task.prior)
         progress.step("features of all rows")
+        selection = self._selection(task, label_probability)
+        if selection.weight is not None and selection.can_tell:
+            training.weigh_tested(selection.weight)
         evidence = self._try(training, members, left_out, start, progress)
         choice = self._choose(training, evidence, left_out, scorer)
+        # Once, by the ensemble: members are fitted without checking the prior.
         if task.prior is not None and self.prior is not None:
             too_large = prior_is_too_large(training.tested_rows, choice.weighing.out_of_fold, self.prior)
             check_prior_fits(self.prior, rows.X, rows.codes == 1, sure=too_large)
         effect = None
+        # The effect costs as much as two members: it is the first to be left out.
         if self.time_budget is None or monotonic() < start + self.time_budget:
             compared = {m: results for m, results in evidence.items() if m not in left_out}
             effect = unlabeled_effect(training, compared, choice.weights, self._n_repeats(training), scorer)
         self.classes_, places = labels.sorted_classes(rows.classes)
+        # The labels name the positive class last; in sorted order it may be the first, as "fraud" before "not fraud".
         self.positive_ = places[1] if len(places) == 2 else None
-        self.model_ = self._model(task, training, choice, effect, scorer)
+        self.model_ = self._model(task, training, choice, effect, scorer, selection)
+        self.selection_ = selection
         progress.finish("the chosen members on all rows")
         return self
+
+    def _selection(self, task, label_probability):
+        """How the labeled rows were chosen; positives alone cannot tell that."""
+        rows = task.rows
+        if task.prior is not None:
+            return Selection.unknown(len(rows.labeled))
+        if label_probability is not None:
+            label_probability = np.asarray(label_probability, dtype=float)[task.positions]
+        names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(rows.X.shape[1])])
+        return describe_selection(
+            rows.X, rows.codes >= 0, names, drawn=self.labels_drawn, label_probability=label_probability
+        )
 
     def _n_repeats(self, training):
         return usual_repeats(len(training.tested)) if self.n_repeats == "auto" else self.n_repeats
@@ -305,7 +351,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         evidence = {}
         outcomes = try_members(training, members, self._n_repeats(training), deadline, self.n_jobs, first)
         for member, outcome in outcomes:
-            if isinstance(outcome, Evidence):
+            if isinstance(outcome, MemberEvidence):
                 evidence[member] = outcome
                 progress.step(member.name)
                 continue
@@ -314,6 +360,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
                 progress.drop()
             else:
                 progress.step(f"{member.name} (failed)")
+        # Members are tried in another order: sums over them must not depend on it.
         return {m: evidence[m] for m in members if m in evidence}
 
     def _choose(self, training, evidence, left_out, scorer):
@@ -330,6 +377,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             ranks = np.array([results.ranks for results in candidates.values()])
             weighing = weigh(training.tested_rows, ranks, scorer, experience, training.seed, among)
             weights = {m: float(weight) for m, weight in zip(candidates, weighing.weights) if weight > 0}
+            # Those of an earlier round are kept: only weights change when another member is left out.
             new = [m for m in weights if m not in fitted]
             outcomes = map_in_threads(lambda m: attempt(refit, training, m, evidence[m]), new, self.n_jobs)
             fitted.update(zip(new, outcomes))
@@ -338,7 +386,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
                 records = leaderboard(training, candidates, left_out, weighing, scorer, experience)
                 warn_failed(left_out)
                 chosen = {m.name: fitted[m] for m in weights}
-                return Choice(chosen, {m.name: weight for m, weight in weights.items()}, weighing, records)
+                return ChosenMembers(chosen, {m.name: weight for m, weight in weights.items()}, weighing, records)
             for member in failed:
                 left_out[member] = fitted[member]
                 del candidates[member]
@@ -346,9 +394,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         kind = "additive method" if self.interpretable else "method"
         raise RuntimeError(f"no {kind} could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
 
-    def _model(self, task, training, choice, effect, scorer):
+    def _model(self, task, training, choice, effect, scorer, selection):
         """The fitted model as parts: the formula of the scores, the threshold, the probabilities, and the estimates."""
-        rows = training.tested_rows
+        rows = training.evaluated_rows
         to_log_odds = LogOdds(training.n_outputs)
         weights = np.array(list(choice.weights.values()))
         total = WeightedSum(weights, [member.formula for member in choice.members.values()])
@@ -358,6 +406,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         if base_rate is None and training.n_outputs == 1:
             base_rate = float(np.average(rows.codes == 1, weights=rows.weight))
         positions = task.positions[training.labeled[training.tested]]
+        # Rows were learned from in an order of their values; users know them by their place in the table.
         order = np.argsort(positions)
         decision = link.decisions(scores)[order]
         out_of_fold = decision if training.n_outputs == 1 else np.exp(decision)
@@ -365,7 +414,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         about = {
             "task": task.name,
             "leaderboard": choice.leaderboard,
-            "headline": headline(choice.leaderboard),
+            "headline": headline(choice.leaderboard, selection, has_unlabeled=len(training.unlabeled) > 0),
+            "selection": selection.to_dict(),
             "weights": choice.weights,
             "score": score,
             "unlabeled_effect": None if effect is None else effect._asdict(),
@@ -384,10 +434,11 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             Classes.of(self.classes_),
             self.positive_,
             names=None if names is None else list(names),
-            evidence=OutOfFold(out_of_fold, positions[order]),
+            evidence=Evidence(out_of_fold, positions[order], None if rows.weight is None else rows.weight[order]),
             prior=task.prior,
             about=about,
         )
+        # With positives only, the prior is part of the threshold and of the probabilities already.
         if self.prior is None or task.prior is not None:
             return model
         return _at_prior(model, training, self.prior)
@@ -476,17 +527,16 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         return self._validate(X, reset=False)
 
-    @property
-    def task_(self) -> str:
-        return self.model_.about["task"]
+    task_ = _told("task")
+    base_rate_ = _told("base_rate")
+    ensemble_weights_ = _told("weights")
+    score_ = _told("score")
+    training_share_ = _told("training_share")
+    n_copies_ = _told("n_copies")
 
     @property
     def prior_(self) -> float | None:
         return self.model_.prior
-
-    @property
-    def base_rate_(self) -> float | None:
-        return self.model_.about["base_rate"]
 
     @property
     def leaderboard_(self) -> pd.DataFrame:
@@ -495,14 +545,6 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     @property
     def headline_(self) -> dict[str, float]:
         return self.model_.headline_
-
-    @property
-    def ensemble_weights_(self) -> dict[str, float]:
-        return self.model_.about["weights"]
-
-    @property
-    def score_(self) -> float:
-        return self.model_.about["score"]
 
     @property
     def additive_choice_(self) -> AdditiveChoice | None:
@@ -521,14 +563,6 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     @property
     def labeled_rows_(self) -> np.ndarray:
         return self.model_.evidence.labeled_rows
-
-    @property
-    def training_share_(self) -> float:
-        return self.model_.about["training_share"]
-
-    @property
-    def n_copies_(self) -> int:
-        return self.model_.about["n_copies"]
 
     @property
     def members_(self) -> dict[str, Formula]:

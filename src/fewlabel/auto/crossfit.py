@@ -48,7 +48,7 @@ def contained():
         yield
 
 
-class Evidence(NamedTuple):
+class MemberEvidence(NamedTuple):
     """Out-of-fold results of one member.
 
     Attributes
@@ -105,6 +105,8 @@ class Training:
         Class of each labeled row.
     tested : ndarray of int
         Positions, among the labeled rows, of those that are scored out of fold: all, but the earliest if there is time.
+    evaluated_rows : Rows
+        The same rows as `tested_rows`, with the weights by which they stand for the population of the estimates.
     tested_rows : Rows
         These rows. Copies of a row are of one group.
     n_copies : int
@@ -126,10 +128,23 @@ class Training:
         self._folds_by = self._keep_copies_together()
         self.tested = np.unique(np.concatenate([fold.test for fold in self.folds(1)]))
         self.tested_rows = self._folds_by.take(self.tested)
+        self.evaluated_rows = self.tested_rows
         self._views = Views(rows.X, self.labeled, seed)
         self.learn_views(members)
 
     @contained()
+    def weigh_tested(self, weight):
+        """Let labeled rows stand for the unlabeled ones in all estimates, but not in the fits.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_labeled,)
+        """
+        weight = weight[self.tested]
+        if self.tested_rows.weight is not None:
+            weight = weight * self.tested_rows.weight
+        self.evaluated_rows = replace(self.tested_rows, weight=weight)
+
     def learn_views(self, members):
         """Learn what these members see of the table."""
         self._views.learn(members)
@@ -145,6 +160,7 @@ class Training:
     def _keep_copies_together(self):
         """What the labeled rows are split by: the user's groups and time, and groups of copies."""
         rows = self.rows.take(self.labeled)
+        # A copy in the training part tells the label of the row that is tested.
         copy_of = copies(self.rows.X, self.labeled)
         if copy_of is None:
             return rows
@@ -174,7 +190,8 @@ class Training:
 
     def folds(self, n_repeats):
         """The folds of each repeat; there is one repeat if rows are ordered by time."""
-        n_splits = int(min(_N_SPLITS, np.bincount(self.y).min()))  # each class has at least one row in each fold
+        # Each class has at least one row in each fold.
+        n_splits = int(min(_N_SPLITS, np.bincount(self.y).min()))
         return stratified_folds(self._folds_by, n_splits, n_repeats, self.seed)
 
     def sample_unlabeled(self, most, fold=None):
@@ -214,6 +231,7 @@ class Training:
             learned[fold.left_out] = False
         positions = self.labeled[learned]
         y = self.y[learned]
+        # Other members learn positives against unlabeled rows, as if these were negative.
         if member.fits_unlabeled and self.task == POSITIVE_UNLABELED:
             y = np.where(y == 1, 1, -1)
         elif member.fits_unlabeled:
@@ -221,11 +239,14 @@ class Training:
             positions = np.r_[positions, hidden]
             y = np.r_[y, np.full(len(hidden), -1)]
         table = self.table(member)[positions]
-        table[:, np.isnan(table).all(axis=0)] = 0.0  # not every booster accepts a column without a value
+        # Not every booster accepts a column without a value.
+        table[:, np.isnan(table).all(axis=0)] = 0.0
+        # A prime far apart: seeds of folds are not those of a neighboring `random_state`.
         seed = (self.seed + 7919 * salt) % _MAX_SEED
         context = Context(seed, n_trees, self.task, len(self.labeled), table.shape[1], self.prior)
         estimator = member.make(context)
-        fit = getattr(estimator, "fit_ranking", estimator.fit)  # the ensemble has its own probabilities
+        # The ensemble has its own probabilities.
+        fit = getattr(estimator, "fit_ranking", estimator.fit)
         if self.rows.weight is not None and has_fit_parameter(estimator, "sample_weight"):
             fit(table, y, sample_weight=self.rows.weight[positions])
         else:
@@ -252,7 +273,8 @@ def try_members(training, members, n_repeats, deadline, n_jobs, first=()):
         Members to try before all others, so that no deadline leaves them out.
     """
     for package in sorted({m.package for m in members}):
-        attempt(importlib.import_module, package)  # in a thread, others would see modules that are not complete yet
+        # In a thread, others would see modules that are not complete yet.
+        attempt(importlib.import_module, package)
     early = [*first, *TRIED_FIRST]
     order = sorted(members, key=lambda m: early.index(m.name) if m.name in early else len(early))
     started = []
@@ -295,7 +317,7 @@ def crossfit(training, member, n_repeats):
 
     Returns
     -------
-    Evidence
+    MemberEvidence
     """
     folds = list(training.folds(n_repeats))
     scores, ranks = np.zeros((2, folds[-1].repeat + 1, len(training.labeled), training.n_outputs))
@@ -305,7 +327,7 @@ def crossfit(training, member, n_repeats):
     tested = training.tested
     of_repeats = [_ranked(training, scores[k, tested], ranks[k, tested]) for k in range(len(scores))]
     seconds = (time.perf_counter() - start) / len(folds)
-    return Evidence(np.mean(of_repeats, axis=0), scores[0, tested], seconds)
+    return MemberEvidence(np.mean(of_repeats, axis=0), scores[0, tested], seconds)
 
 
 @contained()
@@ -339,7 +361,7 @@ def refit(training, member, evidence):
     ----------
     training : Training
     member : Member
-    evidence : Evidence
+    evidence : MemberEvidence
 
     Returns
     -------
@@ -351,7 +373,8 @@ def refit(training, member, evidence):
     scores = evidence.scores[:0]
     if len(reference):
         scores = training.scores(scorer, member, reference)
-    if len(reference) < _LEAST_REFERENCE:  # labeled rows, by models that were not fitted to them
+    # Labeled rows, by models that were not fitted to them.
+    if len(reference) < _LEAST_REFERENCE:
         scores = np.vstack([scores, evidence.scores])
     view = training.view(member)
     steps = [scorer, Ranks.among(scores)]
@@ -373,6 +396,7 @@ def _fold(training, member, fold, salt):
     scorer = formula_of(training.fit(member, _FOLD_TREES, fold, salt), training.n_outputs)
     scored = np.r_[training.labeled[fold.test], training.sample_unlabeled(_REFERENCE)]
     scores = training.scores(scorer, member, scored)
+    # Rows of other folds have been learned from: they are no reference.
     own = scores[: len(fold.test)]
     return own, Ranks.among(scores)(own)
 
@@ -390,6 +414,7 @@ def _dropped(training, left_out, share, salt):
     dropped = [np.zeros(0, dtype=int)]
     for code in range(training.n_classes):
         of_class = rng.permutation(others[training.y[others] == code])
+        # With one row of a class, some members have nothing to compare it with.
         n_kept = max(2, round(share * len(of_class)))
         dropped.append(of_class[n_kept:])
     return np.concatenate(dropped)

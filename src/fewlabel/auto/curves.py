@@ -70,6 +70,7 @@ def learning_curve(model, rows, *, seed=0):
     members = [by_name[name] for name in heaviest_first]
     only_positives = model.prior_ is not None
     if only_positives:
+        # The fit may have left out some of the unlabeled rows.
         positives = (rows.codes == 1).astype(np.int64)
         rows = replace(rows, codes=positives).take(model.labeled_rows_)
     training = Training(rows, model.task_, members, seed, model.prior_)
@@ -91,7 +92,9 @@ def learning_curve(model, rows, *, seed=0):
         sizes.append(round(n_labels * share * training.training_share))
         ensemble = combine(weights / weights.sum(), np.array([of_shares[k] for of_shares in ranks.values()]))
         intervals.append(interval(training.tested_rows, ensemble, scorer, model.prior_, seed))
-    scores, low, high = (list(column) for column in zip(*intervals))
+    scores = [score for score, _, _ in intervals]
+    low = [end for _, end, _ in intervals]
+    high = [end for _, _, end in intervals]
     slope, error = _power_law(np.array(sizes), 1 - np.array(scores), n_labels)
     return LearningCurve(sizes, scores, low, high, slope, error)
 
@@ -102,6 +105,7 @@ def _ranks_by_share(training, member, n_jobs):
     def rank(share):
         return attempt(crossfit_with_fewer, training, member, share)
 
+    # The longest first, so that threads end at about the same time.
     longest_first = list(map_in_threads(rank, _SHARES[::-1], n_jobs))
     if any(isinstance(one, Exception) for one in longest_first):
         return None

@@ -61,6 +61,7 @@ def unlabeled_effect(training, evidence, weights, n_repeats, scorer):
     members = [m for m in evidence if training.uses_unlabeled(m)]
     scores = {m: score_ranks(evidence[m].ranks, rows.codes, scorer, rows.weight) for m in members}
     for member in sorted(members, key=lambda m: (-weights.get(m.name, 0.0), -scores[m]))[:_MOST_TRIED]:
+        # On the same folds, so that the difference is paired.
         without = member.without_unlabeled()
         training.learn_views([without])
         other = attempt(crossfit, training, without, n_repeats)

@@ -97,8 +97,10 @@ class Experience:
             Angles.
         """
         expected = self.mean + self.slope * label_count(n_rarest)
+        # Evidence and experience are weighed by their precision, jointly: what one member shows, its relatives share.
         precision = np.linalg.inv(self.covariance + self.noise / effective_labels(n_rarest))
         surprise = scores - self.bias - expected
+        # How hard the table is, by all members together; its wide prior keeps a single member from dividing by zero.
         level = (precision @ surprise).sum() / (precision.sum() + 1 / _LEVEL)
         prior = level + expected
         return prior, prior + self.covariance @ precision @ (surprise - level)

@@ -14,13 +14,21 @@ _UNSEEN = 0.5  # weight of the largest design effect, where the data weigh (numb
 _CONFIDENCE = 0.95
 _ENDS = [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2]
 _NO_WIDTH = 1e-9
+# Empirical Bayes interval of an AUC, on the scale 2 arcsin(sqrt(AUC)).
+_RARER = (3, 150)  # labels of the rarer class: beyond, the mean over tables is not known to change
+_MIDDLE = 2.481  # mean over tables with 12 labels of the rarer class
+_GROWTH = 0.137
+_SPREAD = 1.25 * 0.364  # deviation over tables, wider for tables unlike those it was learned from
+_NOISE = 0.374
+_DEVIATIONS = 2.1  # for the same reason more than 1.96
 
 
 def interval(rows, ranks, scorer, prior, seed, share=1.0):
     """Score and the ends of its 95% interval, never of width zero.
 
-    The AUC of two classes has a closed form (from positives and unlabeled rows if `prior` is given), which is widened
-    by the design effect of groups and weights; everything else is bootstrapped, by groups if there are any.
+    The AUC of two classes is shrunken to what such models have on other tables, see `_posterior`. From positives and
+    unlabeled rows, which need a `prior`, it has a closed form that is widened by the design effect of groups and
+    weights; everything else is bootstrapped, by groups if there are any.
 
     The interval is for a model of all labels, and the score for models of a `share` of them. Training sets vary as
     test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the factor 1 + n_test/n_train = 1/share
@@ -49,14 +57,47 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0):
         low = max(score - factor * (score - low), 0.0)
         high = min(score + factor * (high - score), 1.0)
         return score, low, _with_more_labels(high, share)
-    effect = design_effect(rows, _placements(rows.codes, ranks[:, 0])) / share
+    effect = design_effect(rows, _placements(rows.codes, ranks[:, 0]))
+    if prior is None:
+        n_negative, n_positive = np.bincount(rows.codes, minlength=2) / effect
+        return _posterior(score, n_positive, n_negative)
+    effect /= share
     plain = auc_confidence_interval(rows.codes, ranks[:, 0], confidence=_widened(effect))
     # With weights the score is another one; the ends keep their distance to it.
     low = max(plain.low + score - plain.auc, 0.0)
     high = _with_more_labels(min(plain.high + score - plain.auc, 1.0), share)
-    if prior is None:
-        return score, low, high
     return _from_positives(score, low, high, prior)
+
+
+def _posterior(score, n_positive, n_negative):
+    r"""Posterior mean of an AUC and a 95% interval, from its out-of-fold value.
+
+    On the scale :math:`a = 2 \arcsin \sqrt{AUC}` the AUC of a fitted model is :math:`N(\mu, \tau^2)` over tables, with
+    :math:`\mu` rising with the logarithm of the labels of the rarer class, and the out-of-fold value is the AUC plus
+    :math:`N(0, c (1 / (P - 1) + 1 / (N - 1)))`. The constants are maximum likelihood estimates from 149 fits on 40
+    tables. Where a table contradicts them, :math:`\tau` is as large as the table says.
+
+    Parameters
+    ----------
+    score : float
+        Out-of-fold AUC.
+    n_positive, n_negative : float
+        Effective numbers of labels.
+
+    Returns
+    -------
+    score, low, high : float
+    """
+    n_rarer = np.clip(min(n_positive, n_negative), *_RARER)
+    expected = _MIDDLE + _GROWTH * np.log(n_rarer / 12)
+    observed = 2 * np.arcsin(np.sqrt(score))
+    noise = _NOISE * (1 / max(n_positive - 1, 1) + 1 / max(n_negative - 1, 1))
+    spread = max(_SPREAD**2, (observed - expected) ** 2 - noise)
+    trust = spread / (spread + noise)
+    middle = (1 - trust) * expected + trust * observed
+    half = _DEVIATIONS * np.sqrt(trust * noise)
+    ends = np.clip([middle, middle - half, middle + half], 0.0, np.pi)
+    return tuple(float(v) for v in np.sin(ends / 2) ** 2)
 
 
 def _with_more_labels(high, share):
@@ -70,7 +111,8 @@ def _from_positives(observed, low, high, prior):
     positives among the unlabeled rows the two AUCs are equal, with some the first is further from 1/2.
     """
     score, new_low, new_high = ((v - prior / 2) / (1 - prior) for v in (observed, low, high))
-    score = float(np.clip(score, 0.0, 1.0))  # the unbiased estimate may fall outside
+    # The unbiased estimate may fall outside.
+    score = float(np.clip(score, 0.0, 1.0))
     if new_low >= 1:
         return score, low, 1.0
     if new_high <= 0:
@@ -214,7 +256,8 @@ def _resamples(y, seed, groups=None):
     order = np.argsort(groups, kind="stable")
     of_group = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
     for _ in range(_N_BOOTSTRAP):
-        draw = order  # if a class is in too few groups
+        # If a class is in too few groups.
+        draw = order
         for _ in range(_MOST_DRAWS):
             some = np.concatenate([of_group[k] for k in rng.randint(len(of_group), size=len(of_group))])
             if len(np.unique(y[some])) == len(classes):

@@ -60,7 +60,7 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
     share = training.training_share
 
     def ends_of(ranks):
-        score, low, high = interval(rows, ranks, scorer, training.prior, training.seed, share)
+        score, low, high = interval(training.evaluated_rows, ranks, scorer, training.prior, training.seed, share)
         return {"score": score, "low": low, "high": high}
 
     ranks = np.array([results.ranks for results in evidence.values()])
@@ -94,6 +94,7 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
             "status": "ok",
         }
     )
+    # Members that were left out have no score to be sorted by, and come last.
     records.sort(key=lambda record: -record["score"])
     for member, reason in left_out.items():
         uses = bool(training.uses_unlabeled(member))
@@ -102,10 +103,26 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
     return records
 
 
-def headline(records):
-    """Score and interval of the ensemble."""
+def headline(records, selection, *, has_unlabeled):
+    """Score and interval of the ensemble, the rows that they are about, and why there is none.
+
+    Parameters
+    ----------
+    records : list of dict
+    selection : Selection
+    has_unlabeled : bool
+
+    Returns
+    -------
+    dict
+        `score`, `low` and `high` are None if the labels cannot tell; `reason` says why.
+    """
     own = next(record for record in records if record["family"] == ENSEMBLE)
-    return {name: own[name] for name in ("score", "low", "high")}
+    estimate = {name: own[name] for name in ("score", "low", "high")}
+    population = "unlabeled rows" if has_unlabeled else "rows like these"
+    if selection.can_tell:
+        return {**estimate, "population": population, "reason": None}
+    return {**dict.fromkeys(estimate), "population": population, "reason": selection.reason}
 
 
 def additive_choice(records):

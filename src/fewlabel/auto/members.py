@@ -177,7 +177,8 @@ _CATBOOST = _new(
     "catboost.CatBoostClassifier",
     # With few labels as good as the defaults of 1000 trees, 254 borders and all columns, and several times as fast.
     iterations=lambda context: min(2 * context.n_trees, 200),
-    border_count=lambda context: context.n_trees // 4,  # 15 in the folds, 50 in the fit to all rows
+    # 15 in the folds, 50 in the fit to all rows.
+    border_count=lambda context: context.n_trees // 4,
     rsm=_column_share,
     auto_class_weights=lambda context: "Balanced" if _balance(context) else None,
     thread_count=1,

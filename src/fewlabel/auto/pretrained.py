@@ -69,7 +69,8 @@ class PretrainedClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        if "_loaded" not in vars(self):  # it comes from a pickle
+        # It comes from a pickle.
+        if "_loaded" not in vars(self):
             self._loaded = self._load()
         return self._loaded.predict_proba(X)
 
@@ -99,7 +100,8 @@ def _tabpfn(n_estimators, seed, X, y):
         raise MissingWeights(_remedy("tabpfn", "TabPFNClassifier"))
     from tabpfn import TabPFNClassifier
 
-    path = str(weights[-1])  # the newest: versions are part of the names
+    # The newest: versions are part of the names.
+    path = str(weights[-1])
     model = TabPFNClassifier(n_estimators=n_estimators, model_path=path, device="cpu", random_state=seed)
     return model.fit(X, y)
 

@@ -18,7 +18,7 @@ _LEAST = 2  # labeled rows of a class: one to learn from, one to validate with
 _MOST_PU = 5000  # unlabeled rows of positive-unlabeled data; more cost time and do not change the choice
 
 
-class Task(NamedTuple):
+class LearningTask(NamedTuple):
     """What a fit is asked to learn.
 
     Attributes
@@ -55,7 +55,7 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
 
     Returns
     -------
-    Task
+    LearningTask
     """
     read = labels.read(y)
     labels.require_labels(read)
@@ -75,15 +75,17 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
         needed = {k: f"labeled row of class {label!r}" for k, label in enumerate(read.classes.tolist())}
         labels.require_weight(read.codes[positions], needed)
         check_counts(read.classes, read.codes[positions])
+    # Members and scores then do not depend on the unit of the weights.
     if weight is not None:
         weight = weight / weight[positions].mean()
     rows = Rows.read(X, read, groups=groups, time=time, weight=weight)
-    return Task(name, rows.take(positions).with_groups_in_order(), positions, prior)
+    return LearningTask(name, rows.take(positions).with_groups_in_order(), positions, prior)
 
 
 def _read_positives(y, read, positions):
     """Labels 1 and 0 of the positives and of the unlabeled rows."""
-    classes, positive = labels.read_pu(y)  # raises if no row is unlabeled
+    # Raises if no row is unlabeled.
+    classes, positive = labels.read_pu(y)
     labels.warn_positive_unlabeled(y, read)
     labels.require_weight(positive[positions], {True: f"labeled row of class {classes[1:].tolist()[0]!r}"})
     labels.require_weight(positive[positions], {False: "unlabeled row"})

@@ -45,7 +45,8 @@ def learn_scale(X):
     deviation = filled.std(axis=0)
     varies = np.isfinite(deviation) & (deviation > _TINY * np.maximum(np.abs(mean), 1.0))
     spread = np.where(varies, deviation, np.inf)
-    mean[~np.isfinite(mean)] = 0.0  # the sum of a column may overflow; an infinite spread makes it 0 anyway
+    # The sum of a column may overflow; an infinite spread makes it 0 anyway.
+    mean[~np.isfinite(mean)] = 0.0
     for _ in range(_PASSES):
         z = compress(filled[:, varies], mean[varies], spread[varies])
         mean[varies] += z.mean(axis=0) * spread[varies]
@@ -117,7 +118,8 @@ def learn_smooth(rows, rng):
     n_functions = min(_N_SPECTRAL + 1, n - 1)
     start = rng.uniform(-1, 1, n)
     values, vectors = eigsh(graph, k=n_functions, which="LA", v0=start, tol=1e-6, maxiter=20 * n)
-    order = np.argsort(-values)[1:]  # the first one is constant
+    # The first one is constant.
+    order = np.argsort(-values)[1:]
     functions = vectors[:, order] * root[:, None]
     functions /= np.maximum(functions.std(axis=0), _TINY)
     # One neighbor more than in the graph: a row of the graph does not count as its own.

@@ -61,10 +61,11 @@ def evidence(rows, ranks, scorer):
     -------
     ndarray of shape (n_members,)
     """
-    angles = to_angle(np.array([score_ranks(r, rows.codes, auc, rows.weight) for r in ranks]))
+    aucs = [score_ranks(of_member, rows.codes, auc, rows.weight) for of_member in ranks]
+    angles = to_angle(np.array(aucs))
     if scorer is auc:
         return angles
-    scores = np.array([score_ranks(r, rows.codes, scorer, rows.weight) for r in ranks])
+    scores = np.array([score_ranks(of_member, rows.codes, scorer, rows.weight) for of_member in ranks])
     spread = scores.std()
     if spread == 0:
         return np.full(len(scores), angles.mean())
@@ -130,6 +131,7 @@ def cross_fitted(rows, ranks, scorer, experience, seed, among=None):
     """
     y = rows.codes
     n_splits = int(min(_N_SPLITS, np.bincount(y).min()))
+    # Ranks are out of fold already, and few rows are tested by time: groups need not be whole then.
     if rows.groups is None or rows.time is not None:
         splitter = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
         tests = [test for _, test in splitter.split(y, y)]
@@ -138,6 +140,7 @@ def cross_fitted(rows, ranks, scorer, experience, seed, among=None):
     combined = np.zeros(ranks.shape[1:])
     for test in tests:
         others = np.setdiff1d(np.arange(len(y)), test)
+        # Weights that had seen the row would favor the members that happen to rank it right.
         weights = choose(rows.take(others), ranks[:, others], scorer, experience, among)
         combined[test] = combine(weights, ranks[:, test])
     return combined

@@ -41,7 +41,6 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
     - ``_next(codes, weight, right, votes, labeled, beta, own)``: labels and weights for the next round.
     """
 
-    _predicts_when_saved = "estimators_"
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],

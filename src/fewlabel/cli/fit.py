@@ -82,6 +82,21 @@ class FitOptions:
             "--weights", metavar="COLUMN", help="How much each row counts, for instance how many it stands for."
         ),
     ] = None
+    labels_drawn: Annotated[
+        str,
+        typer.Option(
+            "--labels-drawn",
+            metavar="HOW",
+            help="How rows were chosen to be labeled: random, by-columns, or auto to test it. If by columns, all "
+            "figures are for the unlabeled rows.",
+        ),
+    ] = "auto"
+    label_probability: Annotated[
+        str | None,
+        typer.Option(
+            "--label-probability", metavar="COLUMN", help="Probability with which each row was chosen to be labeled."
+        ),
+    ] = None
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", metavar="COLUMN", help="Use this column of --groups, --time or --weights as a feature."),

@@ -213,9 +213,10 @@ def fit_all_rows(options: FitOptions) -> None:
 def _read_sample(sample: _Sample) -> dict[str, Any]:
     """What a sample says about the table, as arguments of `fit_table`."""
     from fewlabel.dask.sources import Weights
-    from fewlabel.dask.tables import SAMPLE, Rows, read_codes
+    from fewlabel.dask.tables import CLASSES, SAMPLE, read_codes
     from fewlabel.files import MISSING
     from fewlabel.labels import read_positive
+    from fewlabel.rows import Rows
 
     options, pool, column = sample.options, sample.pool, sample.column
     labels = read_positive(column.labels, column.positive)
@@ -230,7 +231,7 @@ def _read_sample(sample: _Sample) -> dict[str, Any]:
     rows = sample.read(pool.sample(sample.labeled, sample.unlabeled, 0, SAMPLE, SAMPLE))
     X, _ = split_by(options, rows)
     return {
-        "sample": Rows(X, read_codes(rows.target, known), rows.weights),
+        "sample": Rows(X, read_codes(rows.target, known), CLASSES, weight=rows.weights),
         "labels": labels,
         "known": known,
         "counts": [sum(n for value, n in pool.counts.items() if codes[value] == code) for code in (0, 1, -1)],

@@ -122,7 +122,12 @@ def _table_note(rows: TableRows, model: TableClassifier, encoded: Rows) -> list[
 def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The columns to learn from, and those that say how to validate and how much a row counts."""
     X = rows.table
-    columns = {"groups": options.groups, "time": options.time, "weights": options.weights}
+    columns = {
+        "groups": options.groups,
+        "time": options.time,
+        "weights": options.weights,
+        "label-probability": options.label_probability,
+    }
     given = {option: name for option, name in columns.items() if name is not None}
     for option, name in given.items():
         require_column(name, list(X.columns), f"--{option}")
@@ -134,17 +139,19 @@ def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[s
     if "weights" in found:
         written = _read_weights(found.pop("weights"))
         found["sample_weight"] = written if rows.weights is None else rows.weights
+    if "label-probability" in found:
+        found["label_probability"] = _read_weights(found.pop("label-probability"), "--label-probability")
     return X.drop(columns=sorted({*given.values()} - set(options.keep or ()))), found
 
 
-def _read_weights(column: pd.Series) -> pd.Series:
+def _read_weights(column: pd.Series, option: str = "--weights") -> pd.Series:
     weights = pd.to_numeric(column, errors="coerce").astype(float)
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any():
         raise typer.BadParameter(
             f"column {short(str(column.name))!r} has {int(wrong.sum())} values that are not numbers from 0 on, such as "
             f"{short(str(column[wrong].iloc[0]))!r}: replace them",
-            param_hint="--weights",
+            param_hint=option,
         )
     return weights
 
@@ -161,11 +168,15 @@ def _only_file(options: FitOptions) -> Path:
 def _new_estimator(options: FitOptions) -> AutoClassifier:
     if options.scoring not in ("roc_auc", "average_precision"):
         raise typer.BadParameter(f"{options.scoring!r} is not roc_auc or average_precision", param_hint="--scoring")
+    if options.labels_drawn not in ("auto", "random", "by-columns"):
+        wrong = f"{options.labels_drawn!r} is not auto, random or by-columns"
+        raise typer.BadParameter(wrong, param_hint="--labels-drawn")
     return AutoClassifier(
         find_method(options.method),
         scoring=options.scoring,
         prior=options.prior,
         interpretable=options.method == SCORECARD,
+        labels_drawn=options.labels_drawn,
         time_budget=options.time_budget,
         n_jobs=options.jobs,
         random_state=options.seed,
@@ -193,6 +204,8 @@ def _command(options: FitOptions) -> str:
         ("--groups", options.groups, None),
         ("--time", options.time, None),
         ("--weights", options.weights, None),
+        ("--labels-drawn", options.labels_drawn, "auto"),
+        ("--label-probability", options.label_probability, None),
         *(("--keep", name, None) for name in options.keep or ()),
         ("--method", options.method, "auto"),
         ("--prior", options.prior, None),
@@ -241,6 +254,10 @@ def show(summary: dict[str, Any]) -> None:
     title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
     heads = ["method", "learns from", summary["score_name"], "95% interval", "weight", "seconds"]
     print_table(title, heads, rows, left=2)
+    if summary["headline"]["reason"] is not None:
+        print("The scores of the methods are for rows like the labeled ones.")
+    if summary["selection"]["text"]:
+        print(summary["selection"]["text"])
     print(summary["headline"]["text"])
     if summary["task"] == "positive-unlabeled":
         print(summary["unlabeled"]["text"])

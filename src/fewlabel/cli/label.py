@@ -81,8 +81,9 @@ def label(
     )
     store = AnswerStore(out)
     say(f"answers are appended to {out}; Ctrl+C ends the page", quiet)
-    if store.problem:
-        say(f"note: {store.problem}", quiet)
+    restored = store.problem
+    if restored:
+        say(f"note: {restored}", quiet)
     try:
         loop = LabelingLoop(task, store)
         _serve(LabelServer(loop, port), out.parent, browser)
@@ -91,8 +92,9 @@ def label(
         loop.wait()  # compiled code in a thread does not survive the end of the interpreter
     finally:
         store.close()
-        if store.problem:
-            say(f"note: {store.problem}", quiet)
+        if store.problem not in ("", restored):
+            # Answers that are in the recovery file only are worth a line whatever was asked for.
+            say(f"note: {store.problem}", quiet and not store.recovery.exists())
 
 
 def _serve(server: "LabelServer", folder: Path, browser: bool) -> None:

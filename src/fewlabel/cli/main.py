@@ -11,7 +11,6 @@ import fewlabel
 from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.fit import fit
-from fewlabel.cli.imports import spare_imports
 from fewlabel.cli.interrupts import raise_on_signals, signal_that_came
 from fewlabel.cli.label import label
 from fewlabel.cli.methods import methods
@@ -38,7 +37,6 @@ def main() -> None:
     """Run the command line; errors are one line on stderr."""
     raise_on_signals()
     _show_warnings_as_notes()
-    spare_imports()
     code = run(sys.argv[1:])
     if code == INTERRUPTED:  # at once: the interpreter would wait for the methods that are still being fitted
         sys.stdout.flush()

@@ -133,12 +133,12 @@ def new_set(folder: Path, *names: str) -> Iterator[list[Path]]:
         raise
 
 
-def warn_of_another_set(model: Path, metrics: str) -> None:
+def warn_of_another_set(model: Path) -> None:
     """Warn if the metrics beside a model are of another one, as after a `fit` that was killed while it wrote."""
     import json
     import warnings
 
-    beside = model.with_name(metrics)
+    beside = model.with_name("metrics.json")
     try:
         named = json.loads(beside.read_text("utf-8")).get("model_sha256")
     except (OSError, ValueError, AttributeError):  # no metrics, or not those of a fit

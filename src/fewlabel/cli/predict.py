@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from fewlabel.cli.options import Debug, Decimal, Encoding, Quiet, TableFiles
-from fewlabel.cli.paths import check_result_file, drift_file, keep_inputs, require_column, write_json
+from fewlabel.cli.paths import (
+    check_result_file,
+    drift_file,
+    keep_inputs,
+    require_column,
+    warn_of_another_set,
+    write_json,
+)
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
 
@@ -100,8 +107,9 @@ def predict(
 
     fitted = load_model(model)
     check_table(fitted, table, keep or (), encoding, quiet)
-    watch, cut = Drift(fitted.profile_), fitted.cut_
-    with Results(None if cut is None else cut["score"]) as results, keep_filters():
+    watch = Drift(fitted.encoder.profile)
+    cut = fitted.cut
+    with Results(cut) as results, keep_filters():
         with progress(quiet, lines=False) as report:
             for scored in score_file(fitted, table, keep or (), watch, n_reasons=reasons, **form):
                 results.add(scored)
@@ -113,7 +121,7 @@ def predict(
             for rendered in map_ahead(lambda read: render(read()), results.ranked(), n_jobs=-1):
                 write(rendered)
     if cut is not None:
-        where = f"a score above {cut['score']:.6g} ({cut['rule']})"
+        where = f"a score above {cut:.6g} ({fitted.about.get('rule', 'chosen by hand')})"
         say(f"cut: {results.n_flagged} of {results.n_rows} rows have {where}", quiet)
     if out is not None:
         say(f"{results.n_rows} rows: {out}", quiet)
@@ -137,8 +145,8 @@ def check_table(model: Any, table: Path, keep: Sequence[str], encoding: str | No
     names = table_columns(table, encoding=encoding)
     for name in keep:
         require_column(name, names, "--keep")
-    model.encoder_.part_.require_columns(names)
-    known = {*model.encoder_.columns_, *model.encoder_.dropped_, model.target_, *keep}
+    model.encoder.require_columns(names)
+    known = {*model.encoder.names, model.target, *keep}
     unknown = [short(name) for name in names if name not in known]
     if unknown:
         say(f"note: ignored {len(unknown)} column(s) that the model does not know: {', '.join(unknown[:5])}", quiet)
@@ -146,14 +154,14 @@ def check_table(model: Any, table: Path, keep: Sequence[str], encoding: str | No
 
 def _report_drift(watch: "Drift", page: Path | None, title: str, strict: bool, quiet: bool) -> None:
     """Print the findings and write the page; with `strict`, any finding is an error."""
-    from fewlabel import report
-
     findings = watch.findings()
     for name, lines in _by_column(findings).items():
         say(f"note: column {short(name)!r}: {'; '.join(lines)}", quiet)
     if page is not None and page.suffix.lower() == ".json":
         write_json(watch.summary(), page)
     elif page is not None:
+        from fewlabel import report
+
         report.write_drift(watch.summary(), page, title=title)
     if strict and findings:
         names = list(_by_column(findings))
@@ -174,10 +182,11 @@ def _by_column(findings: "list[Finding]") -> dict[str, list[str]]:
 def load_model(path: Path) -> Any:
     """A model that knows its columns by name."""
     from fewlabel import persistence
-    from fewlabel.tables import TableClassifier
+    from fewlabel.parts import FittedModel
 
     model = persistence.load(path)
-    if not isinstance(model, TableClassifier):
+    warn_of_another_set(path)
+    if not isinstance(model, FittedModel) or model.encoder is None:
         raise ValueError(
             f"{path} holds a {type(model).__name__}, which does not know its columns by name: score with it in "
             "Python, or make a model with `fewlabel fit`"
@@ -216,13 +225,13 @@ def score_file(
     The last bit of a score may depend on the other rows of its block. So blocks hold the rows that they hold when the
     model scores the whole table.
     """
-    from fewlabel import auto
     from fewlabel.cli.results import plain_texts
+    from fewlabel.parts.model import BLOCK
     from fewlabel.tables import Drift
     from fewlabel.tables.pieces import read_pieces
     from fewlabel.threads import map_ahead
 
-    encoder = model.encoder_.part_
+    encoder = model.encoder
     # A column may look like numbers in one piece and text in another: the model knows which it is.
     text = ({*encoder.kinds} - encoder.plain_numbers()) | {*keep}
     numbers = {*encoder.kinds} - text
@@ -242,7 +251,7 @@ def score_file(
             watch.merge(found)
             yield piece
 
-    blocks = _whole_blocks(pieces(), auto.BLOCK)
+    blocks = _whole_blocks(pieces(), BLOCK)
     yield from map_ahead(lambda chunk: _score_chunk(model, chunk, n_reasons), blocks, n_jobs)
 
 
@@ -260,13 +269,18 @@ def _whole_blocks(pieces: Iterator[_Piece], rows: int) -> Iterator[_Piece]:
 
 
 def _score_chunk(model: Any, chunk: _Piece, n_reasons: int) -> "pa.Table":
+    import numpy as np
     import pyarrow as pa
 
+    from fewlabel.arrow import from_numpy, from_texts
     from fewlabel.tables import row_reasons, score_columns, score_features
 
     scores = score_features(model, chunk.features)
-    found = row_reasons(model, chunk.features, chunk.cells, n_reasons) if chunk.cells else {}
-    names = pa.array(model.names_of(range(len(model.classes_))).tolist())
-    label = pa.DictionaryArray.from_arrays(pa.array(scores.codes, type=pa.int32()), names)
-    kept = dict(zip(chunk.kept.column_names, chunk.kept.columns))
-    return pa.table({**kept, **score_columns(model, scores), "label": label, **found})
+    reasons = row_reasons(model, chunk.features, chunk.cells, n_reasons) if chunk.cells else {}
+    names = from_texts([str(name) for name in model.classes_])
+    label = pa.DictionaryArray.from_arrays(from_numpy(scores.codes.astype(np.int32)), names)
+    columns = dict(zip(chunk.kept.column_names, chunk.kept.columns))
+    columns |= {name: from_numpy(values) for name, values in score_columns(model, scores).items()}
+    columns["label"] = label
+    columns |= {name: from_texts(texts) for name, texts in reasons.items()}
+    return pa.table(columns)

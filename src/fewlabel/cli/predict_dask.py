@@ -39,7 +39,7 @@ def predict_files(
     fitted = load_model(model)
     check_table(fitted, tables[0], keep, form["encoding"], quiet)
     out.mkdir(exist_ok=True)
-    watch, n_rows = Drift(fitted.profile_), 0
+    watch, n_rows = Drift(fitted.encoder.profile), 0
     with cluster_client(scheduler) as client, progress(quiet) as report:
         if scheduler is not None:  # the cluster of this machine has no dashboard
             say(f"dashboard: {client.dashboard_link}", quiet)
@@ -62,7 +62,7 @@ def _loaded(path: Path, changed: int) -> Any:
 
 def _score(model: Path, table: Path, out: Path, *, keep: Sequence[str], **form: Any) -> tuple[int, Drift]:
     fitted = _loaded(model, model.stat().st_mtime_ns)
-    watch, n_rows = Drift(fitted.profile_), 0
+    watch, n_rows = Drift(fitted.encoder.profile), 0
     with result_writer(out) as (render, write):
         for scored in score_file(fitted, table, keep, watch, n_jobs=1, **form):
             write(render(scored))

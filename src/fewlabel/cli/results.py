@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fewlabel.arrow import as_numpy, from_numpy, from_texts
 from fewlabel.cli.paths import TEXT_SEPARATORS
 from fewlabel.text import without_formula
 
@@ -50,7 +51,7 @@ class Results:
         pickle.dump(chunk, self._file)
         self.n_rows += len(chunk)
         if "score" in chunk.column_names:
-            scores = chunk["score"].to_numpy()
+            scores = as_numpy(chunk["score"].combine_chunks())
             self._scores.append(scores)
             self.n_flagged += 0 if self._cut is None else int((scores > self._cut).sum())
 
@@ -73,11 +74,11 @@ class Results:
 def _with_ranks(chunk: pa.Table, ascending: np.ndarray) -> pa.Table:
     if not len(ascending):
         return chunk
-    scores = chunk["score"].to_numpy()
+    scores = as_numpy(chunk["score"].combine_chunks())
     order = np.argsort(scores)  # neighbors in `ascending` are looked up one after another: no cache misses
     ranks = np.empty(len(scores), dtype=np.int64)
     ranks[order] = len(ascending) - np.searchsorted(ascending, scores[order], side="right") + 1
-    return chunk.add_column(chunk.column_names.index("score"), "rank", pa.array(ranks))
+    return chunk.add_column(chunk.column_names.index("score"), "rank", from_numpy(ranks))
 
 
 def plain_texts(table: pa.Table) -> pa.Table:
@@ -156,10 +157,9 @@ def as_text(chunk: pa.Table, separator: str) -> tuple[bytes, bytes]:
     >>> as_text(pa.table({"a": [0.5, None], "b": ["=1+1", "x, y"]}), ",")[1].decode().splitlines()
     ["0.5,'=1+1", ',"x, y"']
     """
-    names = pa.array(chunk.column_names, type=pa.string())
-    header = separator.join(_safe(names, separator).to_pylist()) + "\n"
+    header = separator.join(_quoted(without_formula(name), separator) for name in chunk.column_names) + "\n"
     cells = [_cells(chunk.column(k).combine_chunks(), separator) for k in range(chunk.num_columns)]
-    between, end, nothing = (pa.scalar(text, pa.large_string()) for text in (separator, "\n", ""))
+    between, end, nothing = from_texts([separator, "\n", ""])
     lines = pc.binary_join_element_wise(pc.binary_join_element_wise(*cells, between), end, nothing)
     # The texts of an array lie one after another in memory: together they are the rows of the file.
     _, offsets, text = lines.buffers()
@@ -173,14 +173,14 @@ def _cells(column: pa.Array, separator: str) -> pa.Array:
     if pa.types.is_dictionary(kind):
         values = _cells(column.dictionary, separator).take(column.indices)
     elif pa.types.is_floating(kind):
-        values = pc.if_else(pc.is_nan(column), None, column).cast(pa.large_string())
+        values = pc.if_else(pc.is_nan(column), pa.nulls(1, kind)[0], column).cast(pa.large_string())
     elif pa.types.is_integer(kind):
         values = column.cast(pa.large_string())
     else:
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             column = _written(column)
         values = _safe(column.cast(pa.large_string()), separator)
-    return values.fill_null("")
+    return pc.fill_null(values, from_texts([""])[0])
 
 
 def _written(column: pa.Array) -> pa.Array:
@@ -188,8 +188,7 @@ def _written(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         column = column.cast(pa.timestamp("us", kind.tz), safe=False)  # Python has no nanoseconds
-    texts = [None if value is None else str(value) for value in column.to_pylist()]
-    return pa.array(texts, type=pa.string())
+    return from_texts([None if value is None else str(value) for value in column.to_pylist()])
 
 
 def _safe(texts: pa.Array, separator: str) -> pa.Array:
@@ -198,7 +197,8 @@ def _safe(texts: pa.Array, separator: str) -> pa.Array:
     if not pc.any(careful).as_py():
         return texts
     fixed = [_quoted(without_formula(text), separator) for text in texts.filter(careful).to_pylist()]
-    return pc.replace_with_mask(texts, careful.fill_null(False), pa.array(fixed, type=texts.type))
+    is_careful = pc.and_kleene(careful, pc.is_valid(careful))  # False for a gap
+    return pc.replace_with_mask(texts, is_careful, from_texts(fixed).cast(texts.type))
 
 
 def _quoted(text: str, separator: str) -> str:

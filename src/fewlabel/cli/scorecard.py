@@ -44,10 +44,10 @@ def scorecard(
     the score, probability and label of `fewlabel predict` on SQLite and DuckDB.
     """
     from fewlabel.files import atomic_write
-    from fewlabel.tables import round_card, rounding_loss, scorecard_sql
+    from fewlabel.tables import round_card, rounding_loss, scorecard_sql, table_scorecard
 
     fitted = load_model(model)
-    card = fitted.scorecard(points=points, base=base)
+    card = table_scorecard(fitted, points=points, base=base)
     if whole:
         card = round_card(card)
         lost = rounding_loss(fitted, points)
@@ -70,5 +70,5 @@ def scorecard(
 def _page(card: Any, fitted: Any, points: float, base: float) -> str:
     from fewlabel import report
 
-    positive = str(fitted.names_of([1])[0])
-    return report.render_scorecard(card, title=fitted.target_, positive=positive, points=points, base=base)
+    positive = str(fitted.classes_[fitted.positive])
+    return report.render_scorecard(card, title=fitted.target, positive=positive, points=points, base=base)

@@ -1,6 +1,7 @@
 """Boosters on every row of files with columns of any kind: encoded by what a sample of the rows shows."""
 
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import dask
@@ -17,12 +18,14 @@ from fewlabel.dask.sources import split_sources
 from fewlabel.exceptions import TableError
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.prior import estimate_class_prior
+from fewlabel.rows import Rows
 from fewlabel.tables import TableClassifier, TableEncoder, suspected_leaks
 
 METHODS = {
     "pnu-aucboost": PNUAUCBoostClassifier,
     "ada-pu": PUAdaBoostClassifier,
 }
+CLASSES = np.array([0, 1])  # codes of the negative and of the positive class
 SAMPLE = 20_000  # labeled rows, and as many unlabeled ones, that the encoder is fitted on
 _HELD_OUT = 0.2  # fraction of the labeled rows that is held out for the score
 
@@ -99,7 +102,7 @@ def fit_table(
     prior = None
     if name == "ada-pu":
         is_positive = np.where(sample.codes == 1, 1, -1)
-        found = estimate_class_prior(encoded, is_positive, sample_weight=sample.weights, random_state=random_state)
+        found = estimate_class_prior(encoded, is_positive, sample_weight=sample.weight, random_state=random_state)
         prior = found.prior
         booster.set_params(prior=prior)
 
@@ -134,18 +137,6 @@ def fit_table(
     return model, metrics
 
 
-class Rows(NamedTuple):
-    """Rows of a table: their columns or features, the code of each row's class (-1 if unlabeled), and weights."""
-
-    X: Any
-    codes: np.ndarray
-    weights: np.ndarray | None = None
-
-    def take(self, rows):
-        """Some of the rows."""
-        return Rows(self.X[rows], self.codes[rows], None if self.weights is None else self.weights[rows])
-
-
 def read_codes(labels, known):
     """Class of each row as a number, -1 if unlabeled."""
     return labels.astype(object).map(known).fillna(-1).to_numpy(dtype=np.int64)
@@ -175,24 +166,26 @@ def _encode(source, how):
         weights = None
         if how.weights is not None:
             weights = how.weights.read(pa.Table.from_pandas(frame[[how.weights.column]]), source.path)
-        found.append(Rows(X, read_codes(frame[how.target], how.known), weights))
+        codes = read_codes(frame[how.target], how.known)
+        found.append(Rows(X, codes, CLASSES, weight=weights))
     if not found:
         nothing = np.zeros(0)
         weights = None if how.weights is None else nothing
-        found = [Rows(np.zeros((0, len(encoder.features_))), nothing.astype(int), weights)]
-    rows = Rows(*(None if column[0] is None else np.concatenate(column) for column in zip(*found)))
-    return rows if rows.weights is None else rows.take(rows.weights > 0)
+        return Rows(np.zeros((0, len(encoder.features_))), nothing.astype(int), CLASSES, weight=weights)
+    rows = Rows.concatenate(found)
+    return rows if rows.weight is None else rows.take(rows.weight > 0)
 
 
 def _fit(booster, blocks, n_features, checkpoint, callback, name, *, weighted):
     """In-memory model of a booster that is fitted on delayed blocks of encoded rows."""
-    shapes, kinds = ((np.nan, n_features), (np.nan,), (np.nan,)), (np.float64, np.int64, np.float64)
-    columns = [
-        da.concatenate(
-            [da.from_delayed(block[k], shapes[k], kinds[k]) for block in blocks], allow_unknown_chunksizes=True
-        )
-        for k in range(3 if weighted else 2)
-    ]
+
+    def joined(name, shape, kind):
+        chunks = [da.from_delayed(getattr(block, name), shape, kind) for block in blocks]
+        return da.concatenate(chunks, allow_unknown_chunksizes=True)
+
+    columns = [joined("X", (np.nan, n_features), np.float64), joined("codes", (np.nan,), np.int64)]
+    if weighted:
+        columns.append(joined("weight", (np.nan,), np.float64))
     progress = None if callback is None else lambda done, total, _: callback(done, total, name)
     return clone(booster).fit(*columns, checkpoint=checkpoint, callback=progress).model_
 
@@ -212,7 +205,7 @@ def _without_held_out(block, seed):
 def _held_out_scores(blocks, model, seed):
     """Scores of the rows that were held out, of all blocks, as features; with their codes and weights."""
     scored = dask.compute(*[delayed(_score_held_out)(block, model, seed) for block in blocks])
-    return Rows(*(None if column[0] is None else np.concatenate(column) for column in zip(*scored)))
+    return Rows.concatenate(scored)
 
 
 def _score_held_out(block, trial, seed):
@@ -220,17 +213,17 @@ def _score_held_out(block, trial, seed):
     rows = _held_out(block, seed)
     rows[np.flatnonzero(block.codes < 0)[: rows.sum() + 100]] = True
     chosen = block.take(rows)
-    return chosen._replace(X=trial.decision_function(chosen.X) if rows.any() else np.zeros(0))
+    return replace(chosen, X=trial.decision_function(chosen.X) if rows.any() else np.zeros(0))
 
 
 def _auc(scored, prior):
     """AUC on the held-out rows and its interval; with a prior, that of positives against unlabeled rows, corrected."""
-    scores, truth, weights = scored.take(scored.codes >= 0 if prior is None else scored.codes != 0)
-    if len(np.unique(truth)) < 2:
+    counted = scored.take(scored.codes >= 0 if prior is None else scored.codes != 0)
+    if len(np.unique(counted.codes)) < 2:
         return None
     pairs = {} if prior is None else {"pairs": "pu", "prior": prior}
-    found = auc_confidence_interval(truth, scores, sample_weight=weights, **pairs)
-    return {"rows": int((truth >= 0).sum()), "auc": found.auc, "low": found.low, "high": found.high}
+    found = auc_confidence_interval(counted.codes, counted.X, sample_weight=counted.weight, **pairs)
+    return {"rows": len(counted.labeled), "auc": found.auc, "low": found.low, "high": found.high}
 
 
 def _importances(booster, encoder, most=20):

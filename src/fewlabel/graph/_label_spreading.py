@@ -73,7 +73,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         Weight of the neighbors against a row's own label, between 0 and 1.
     width : float, default=0.35
         :math:`\sigma` as a multiple of the median length of the edges.
-    balance : {"auto", "rows", "degree"} or None, default="auto"
+    class_balance : {"auto", "rows", "degree"} or None, default="auto"
         Weights of the classes. "rows": the labeled rows of each class have the same total weight, so that a rare class
         does not disappear. "degree": the same total of :math:`\sqrt{D_i}`, so that no class wins because its labeled
         rows happen to be neighbors of many rows, as in tables of many noisy columns. "auto": the one of these two that
@@ -115,7 +115,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         No score :math:`F_{ic}` differs from the exact one by more. The smallest eigenvalue of the system is at least
         :math:`1 - \alpha`, so the residual divided by it bounds the error. Scores that are not well above it, far from
         all labels, are computed by fixed-point steps, and are right to about three digits.
-    balance_ : str or None
+    class_balance_ : str or None
         The rule that weighs the classes.
     n_neighbors_ : int
         The number of neighbors.
@@ -174,7 +174,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         "n_neighbors": [*GraphClassifier._parameter_constraints["n_neighbors"], StrOptions({"auto"})],
         "alpha": [Interval(numbers.Real, 0, 1, closed="neither")],
         "width": [Interval(numbers.Real, 0, None, closed="neither")],
-        "balance": [StrOptions({"auto", "rows", "degree"}), None],
+        "class_balance": [StrOptions({"auto", "rows", "degree"}), None],
         "tol": [Interval(numbers.Real, 0, None, closed="neither")],
         "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
     }
@@ -185,7 +185,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         *,
         alpha: float = 0.99,
         width: float = 0.35,
-        balance: Literal["auto", "rows", "degree"] | None = "auto",
+        class_balance: Literal["auto", "rows", "degree"] | None = "auto",
         scale: Scale = True,
         metric: Metric = "euclidean",
         categorical_features: Any = None,
@@ -198,7 +198,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         self.n_neighbors = n_neighbors
         self.alpha = alpha
         self.width = width
-        self.balance = balance
+        self.class_balance = class_balance
         self.scale = scale
         self.metric = metric
         self.categorical_features = categorical_features
@@ -239,7 +239,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         if len(settings) > 1:
             chosen = _choose(settings, votes, mass)
         self.n_neighbors_ = chosen.n_neighbors
-        self.balance_ = chosen.balance
+        self.class_balance_ = chosen.balance
         self.sigma_ = chosen.sigma
         self._scores = self._solve(chosen.spread, votes * chosen.class_weights(votes), mass)
         # What a vertex gives to a new row: its score over the root of its degree, as often as it has copies.
@@ -251,8 +251,8 @@ class LabelSpreadingClassifier(GraphClassifier):
         counts = [most]
         if self.n_neighbors == "auto" and most == _MANY:
             counts = [_FEW, _MANY]
-        balances = [self.balance] * len(counts)
-        if self.balance == "auto":
+        balances = [self.class_balance] * len(counts)
+        if self.class_balance == "auto":
             counts = [counts[0], counts[-1]]
             balances = ["rows", "degree"]
         neighbors, lengths = self._search.graph()

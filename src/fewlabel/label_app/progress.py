@@ -7,9 +7,9 @@ import numpy as np
 from fewlabel.active import RANDOM, draw_weights
 from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
 from fewlabel.metrics import AUCInterval, auc_confidence_interval
+from fewlabel.parts.explanations import explain_by_sampling, reference_rows
 from fewlabel.rows import Rows
 from fewlabel.tables import TableEncoder
-from fewlabel.tables.reasons import explain_by_sampling, reference_rows
 
 if TYPE_CHECKING:
     from fewlabel.label_app.loop import Task
@@ -78,9 +78,14 @@ class Progress:
         if row not in self._contributions:
             one_row = features[row : row + 1]
             reasons = explain_by_sampling(
-                encoder, self._model, one_row, reference_rows(features), max_rounds=_N_ROUNDS, tol=_ANY_ERROR
+                self._model.decision_function,
+                encoder.part_.groups,
+                one_row,
+                reference_rows(features),
+                max_rounds=_N_ROUNDS,
+                tol=_ANY_ERROR,
             )
-            self._contributions[row] = reasons.contributions.iloc[0].abs().to_dict()
+            self._contributions[row] = dict(zip(reasons.names, np.abs(reasons.values[0]).tolist()))
         return self._contributions[row]
 
 

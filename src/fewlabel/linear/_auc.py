@@ -351,7 +351,8 @@ class LinearAUCClassifier(LinearRanker):
         return Stream(self.solver, self.alpha, squared, self.buffer_size, n_features, n_pairs, self._draw_seed())
 
     def _run_stream(self, F, positive, max_iter, after):
-        n_pairs = np.count_nonzero(positive) * np.count_nonzero(~positive)
+        n_positives = np.count_nonzero(positive)
+        n_pairs = n_positives * (len(positive) - n_positives)
         goes_on = hasattr(self, "_stream")
         stream = self._open_stream(self.expected_pairs or n_pairs, F.shape[1])
         risk = PairRisk(positive, None, stream.squared)

@@ -180,7 +180,8 @@ class Stream:
         n_rows = n_buffered + len(positive)
         rows = X if n_buffered == 0 else _stack(self.buffered, X)
         if self.solver == "msgd":
-            self._descend(rows, np.concatenate([self._buffered_positive(), positive]), n_buffered, rng)
+            all_positive = np.concatenate([self._buffered_positive(), positive])
+            self._descend(rows, all_positive, n_buffered, rng)
             if not keep:
                 self.seen += np.bincount(positive, minlength=2)
                 return
@@ -190,11 +191,13 @@ class Stream:
         buffers[0, :n_negatives] = np.arange(n_negatives)
         buffers[1, :n_positives] = np.arange(n_negatives, n_buffered)
         signs = np.where(positive, np.int8(1), np.int8(-1))
-        arrivals = Arrivals(np.arange(n_buffered, n_rows), signs, rng.random(len(positive)))
+        new_rows = np.arange(n_buffered, n_rows)
+        arrivals = Arrivals(new_rows, signs, rng.random(len(positive)))
         reservoirs = Reservoirs(buffers, self.n_buffered, self.seen)
         if self.solver == "msgd":
             fill_reservoirs(arrivals, reservoirs)
         else:
+            # Tallies of the passes are added, the largest dual variables too: see `dual_point`.
             tally = np.zeros(3)
             gradual = self.solver == "oam-gra"
             online_steps(as_rows(rows), arrivals, reservoirs, self.w, self.scale, gradual, self.squared, tally)
@@ -243,7 +246,8 @@ class Stream:
         if self.squared:
             bend += 0.25 * ratio**2 * self.n_passes * squares / n_pairs
         most = np.inf if self.squared else 1.0 / max(ratio * largest, 1e-300)
-        multiple = min(linear / (2.0 * bend) if bend > 0 else np.inf, most)
+        unbounded = linear / (2.0 * bend) if bend > 0 else np.inf
+        multiple = min(unbounded, most)
         if not np.isfinite(multiple):
             multiple = 0.0
         return DualPoint(multiple * linear - multiple**2 * bend, multiple * self.w)
@@ -268,7 +272,8 @@ def certificate(X, risk, w, alpha, own=None):
         multiple = linear / (2.0 * bend) if bend > 0 else 1.0
         if not risk.squared:
             multiple = min(multiple, 1.0)
-        best = best_dual(best, DualPoint(multiple * linear - multiple**2 * bend, multiple * v), alpha)
+        dual_value = multiple * linear - multiple**2 * bend
+        best = best_dual(best, DualPoint(dual_value, multiple * v), alpha)
     objective = 0.5 * alpha * (w @ w) + value.loss
     return objective, max(objective - max(best.value, 0.0), 0.0)
 

@@ -38,8 +38,9 @@ class Moments(NamedTuple):
         share = other.weight / np.maximum(weight, _TINY)
         shift = other.mean - self.mean
         mean = self.mean + share[:, None] * shift
-        between = (self.weight * share)[:, None] * shift
-        scatter = self.scatter + other.scatter + between[:, :, None] * shift[:, None, :]
+        weighted_shift = (self.weight * share)[:, None] * shift
+        between = weighted_shift[:, :, None] * shift[:, None, :]
+        scatter = self.scatter + other.scatter + between
         return Moments(weight, self.squares + other.squares, mean, scatter)
 
 
@@ -49,16 +50,17 @@ def group_moments(F, signs, weight=None):
     moments = group_means(F, signs, weight)
     scatter = np.zeros((len(SIGNS), F.shape[1], F.shape[1]))
     for group, sign in enumerate(SIGNS):
-        rows = F[signs == sign]
-        row_weight = weight[signs == sign]
+        is_member = signs == sign
+        rows = F[is_member]
+        row_weight = weight[is_member][:, None]
         mean = moments.mean[group]
         if issparse(F):
-            products = (rows.T @ rows.multiply(row_weight[:, None])).toarray()
-            scatter[group] = products - moments.weight[group] * np.outer(mean, mean)
+            products = rows.T @ rows.multiply(row_weight)
+            scatter[group] = products.toarray() - moments.weight[group] * np.outer(mean, mean)
         else:
             # Before the squares, so that no digits cancel.
             centered = rows - mean
-            scatter[group] = centered.T @ (row_weight[:, None] * centered)
+            scatter[group] = centered.T @ (row_weight * centered)
     return moments._replace(scatter=scatter)
 
 
@@ -66,8 +68,10 @@ def group_means(F, signs, weight):
     """As `group_moments`, without the scatter, which is as large as the square of the columns."""
     row_weight = np.array([np.where(signs == sign, weight, 0.0) for sign in SIGNS])
     total = row_weight.sum(axis=1)
-    mean = (F.T @ row_weight.T).T / np.maximum(total, _TINY)[:, None]
-    return Moments(total, (row_weight**2).sum(axis=1), mean, np.empty(0))
+    sums = (F.T @ row_weight.T).T
+    mean = sums / np.maximum(total, _TINY)[:, None]
+    squares = (row_weight**2).sum(axis=1)
+    return Moments(total, squares, mean, np.empty(0))
 
 
 def pair_terms(risk, moments, gamma, prior):
@@ -104,7 +108,9 @@ def pair_terms(risk, moments, gamma, prior):
             shares[[higher, lower]] += weight
             scales.append(weight)
             directions.append(moments.mean[higher] - moments.mean[lower])
-    return shares, np.array(scales), np.array(directions), np.array(scales) @ np.array(directions)
+    scales = np.array(scales)
+    directions = np.array(directions)
+    return shares, scales, directions, scales @ directions
 
 
 def pair_weights(risk, gamma, prior):
@@ -122,7 +128,8 @@ def pair_weights(risk, gamma, prior):
 def quadratic(risk, moments, gamma, prior):
     """The risk as ``w.H.w - 2 h.w``, up to a constant."""
     shares, scales, directions, h = pair_terms(risk, moments, gamma, prior)
-    H = np.tensordot(shares / np.maximum(moments.weight, _TINY), moments.scatter, axes=1)
+    scatter_shares = shares / np.maximum(moments.weight, _TINY)
+    H = np.tensordot(scatter_shares, moments.scatter, axes=1)
     H += directions.T @ (scales[:, None] * directions)
     return H, h
 

@@ -379,8 +379,8 @@ class _Rounds:
         def fit_group(g):
             return self._fit_group(labeled_groups[g], self.free[free_groups[g]], penalties)
 
-        fits = list(map_in_threads(fit_group, range(model.n_groups_), model.n_jobs))
-        n_groups = len(fits)
+        n_groups = model.n_groups_
+        fits = list(map_in_threads(fit_group, range(n_groups), model.n_jobs))
         by_view = zip(*(coefficients for coefficients, _ in fits))
         # One product gives the outputs of all groups.
         side_by_side = [np.hstack(of_groups) for of_groups in by_view]

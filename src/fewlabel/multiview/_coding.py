@@ -15,7 +15,7 @@ def learn_coding(table, categorical):
 
     Numeric columns become z-scores, categorical ones (indicator - p) / sqrt(p) for each level of share p.
     """
-    nominal = choose_nominal(categorical, table, parameter="categorical_features", by_type=_holds_numbers)
+    nominal = choose_nominal(categorical, table, by_type=_holds_numbers)
     codings = []
     for j, is_nominal in enumerate(nominal):
         column = table.iloc[:, j]
@@ -48,7 +48,8 @@ def correlations_of_sample(Z, counts, codings):
     shares = np.where(is_numeric, 1.0, shares)
     n_rows = counts.sum()
     mean = counts @ Z / n_rows
-    covariance = Z.T @ (counts[:, None] * Z) / n_rows - np.outer(mean, mean)
+    second_moments = Z.T @ (counts[:, None] * Z) / n_rows
+    covariance = second_moments - np.outer(mean, mean)
     # The shares of the levels in the sample.
     drawn_shares = shares + np.sqrt(shares) * mean
     variance = np.where(is_numeric, covariance.diagonal(), drawn_shares / shares)
@@ -111,4 +112,4 @@ def _names(column):
 
 
 def _numbers(column):
-    return as_numbers(column, parameter="categorical_features")
+    return as_numbers(column)

@@ -101,7 +101,6 @@ class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
     np.True_
     """
 
-    _predicts_when_saved = "estimators_"
     _drops_weightless = False
 
     def __init__(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewlabel.arrow import as_numpy
 from fewlabel.parts.notations import ISO, PLAIN, as_boolean, as_number, parse_date
 
 NUMBER = "number"
@@ -188,7 +189,9 @@ def _split_categories(column):
         return None, None
     if hasattr(column, "combine_chunks"):
         column = column.combine_chunks()
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = as_numpy(column.indices)
+    if column.indices.null_count:
+        codes = np.where(np.isnan(codes), -1, codes)
     return column.dictionary, codes.astype(np.intp, copy=False)
 
 
@@ -266,16 +269,15 @@ def _read_arrow(column):
         categories, codes = _split_categories(column.dictionary_encode())
         return Cells(TEXT, categories.to_pylist(), codes)
     if pa.types.is_boolean(kind):
-        return Cells(BOOLEAN, column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return Cells(BOOLEAN, as_numpy(column.cast(pa.float64())))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return Cells(NUMBER, _finite(values))
+        return Cells(NUMBER, _finite(as_numpy(column.cast(pa.float64(), safe=False))))
     if pa.types.is_null(kind):
         return Cells(NUMBER, np.full(len(column), np.nan))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return Cells(DATE, _as_dates(column.to_numpy(zero_copy_only=False)))
+        return Cells(DATE, _as_dates(as_numpy(column)))
     if pa.types.is_duration(kind):
-        return Cells(NUMBER, _as_seconds(column.to_numpy(zero_copy_only=False)))
+        return Cells(NUMBER, _as_seconds(as_numpy(column)))
     return _texts_of(column.to_pylist())
 
 

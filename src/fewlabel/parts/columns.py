@@ -400,6 +400,12 @@ class Columns(Encoder):
         """The column that each feature comes from."""
         return [column.name for column in self.columns for _ in range(column.n_outputs)]
 
+    @property
+    def groups(self) -> dict[str, np.ndarray]:
+        """The features of each column in use."""
+        sources = np.array(self.sources, dtype=object)
+        return {name: np.flatnonzero(sources == name) for name in self.by_name}
+
     def plain_numbers(self) -> set[str]:
         """The columns to read as floats from a text file; the others are text, whatever they look like there."""
         return {name for name, kind in self.kinds.items() if kind == NUMBER and name not in self.notations}

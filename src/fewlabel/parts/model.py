@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fewlabel.parts.explanations import Explanation, additive_steps, explain_by_sampling, explain_steps
 from fewlabel.parts.part import Encoder, Floats, Formula, Ints, Json, Part, Table, Texts
 from fewlabel.text import short
 from fewlabel.thread_limits import one_thread
@@ -160,6 +161,8 @@ class Evidence(Part):
         Decision function of rows by models that were not fitted to them.
     labeled_rows : ndarray of int of shape (n_tested,)
         Positions of these rows in the table of the fit.
+    weight : ndarray of shape (n_tested,) or None
+        How much each of them counts in estimates.
     reference : ndarray of shape (n_reference, n_columns) or None
         Encoded rows of the fit that `explain` compares others with.
     """
@@ -167,12 +170,16 @@ class Evidence(Part):
     kind: ClassVar[str] = "evidence"
     out_of_fold: Table | None = None
     labeled_rows: Ints | None = None
+    weight: Floats | None = None
     reference: Table | None = None
 
     def check(self):
         if self.labeled_rows is not None:
             self.require(self.out_of_fold is not None, "rows without scores")
             self.require(len(self.out_of_fold) == len(self.labeled_rows), "there is not one score per labeled row")
+        if self.weight is not None:
+            self.require(self.labeled_rows is not None, "weights without rows")
+            self.require(len(self.weight) == len(self.labeled_rows), "there is not one weight per labeled row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +257,13 @@ class FittedModel(Part):
         return self.score.n_inputs if self.encoder is None else len(self.encoder.names)
 
     @property
-    def headline_(self) -> dict[str, float]:
-        return self.about["headline"]
+    def headline_(self) -> dict[str, Any]:
+        """What to expect; NaN where the labels cannot tell."""
+        headline = dict(self.about["headline"])
+        for name in ("score", "low", "high"):
+            if headline[name] is None:
+                headline[name] = float("nan")
+        return headline
 
     @property
     def leaderboard_(self) -> Any:
@@ -377,6 +389,44 @@ class FittedModel(Part):
         decision = self.decision_function(X)
         towards = decision[:, self.positive] if decision.ndim == 2 else decision * (1 if self.positive else -1)
         return np.argsort(-towards, kind="stable")
+
+    def explain(self, X: Any, *, max_rounds: int = 32, tol: float = 0.3) -> Explanation:
+        """What each column adds to the score of each row.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_columns)
+        max_rounds : int, default=32
+            Rounds of sampling, unless the model is a sum of step functions; see `TableClassifier.explain`.
+        tol : float, default=0.3
+
+        Returns
+        -------
+        Explanation
+        """
+        return self.explain_features(self.features(X), max_rounds=max_rounds, tol=tol)
+
+    def explain_features(self, features: np.ndarray, *, max_rounds: int = 32, tol: float = 0.3) -> Explanation:
+        """As `explain`, of encoded rows."""
+        references = self.evidence.reference
+        groups = self._groups()
+        additive = additive_steps(self.score)
+        if additive is not None:
+            return explain_steps(*additive, groups, features, references)
+        if references is None:
+            raise ValueError("the model has no rows to compare others with: fit it with a TableClassifier")
+        return explain_by_sampling(self.scores_towards, groups, features, references, max_rounds=max_rounds, tol=tol)
+
+    def scores_towards(self, features: np.ndarray) -> np.ndarray:
+        """Score of each encoded row, higher for the positive class; with three classes or more, one per class."""
+        decision = self.decision_of(features)
+        return -decision if self.positive == 0 and decision.ndim == 1 else decision
+
+    def _groups(self):
+        if self.encoder is not None:
+            return self.encoder.groups
+        names = self.names or [f"x{k}" for k in range(self.score.n_inputs)]
+        return {name: np.array([k]) for k, name in enumerate(names)}
 
     def __sklearn_tags__(self):
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

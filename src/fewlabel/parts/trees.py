@@ -1,5 +1,6 @@
 """Sums of trees and of step functions; with NumPy for few rows, with Numba for many, bit for bit the same."""
 
+import functools
 import sys
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,6 +10,7 @@ import numpy as np
 from fewlabel.parts.part import Cube, Flags, FlagTable, Floats, Formula, Ints, IntTable, SmallInts, SmallIntTable, Table
 
 NO_CHILD = -1
+_MOST_PADDING = 100  # times the space of the step functions themselves
 _DEEPEST = 16  # a leaf of a symmetric tree is a 16-bit number in the kernel
 _FEW_ROWS = 2048  # up to here NumPy takes less time than importing Numba and reading compiled code
 
@@ -266,6 +268,20 @@ class Steps(Formula):
     def n_outputs(self):
         return 1
 
+    @functools.cached_property
+    def _padded(self):
+        """Edges, their numbers and values as tables for the kernel; None if one function has most of the edges."""
+        n_edges = np.diff(self.starts)
+        width = int(n_edges.max(initial=0))
+        if len(n_edges) * width > _MOST_PADDING * len(self.values):
+            return None
+        edges = np.full((len(n_edges), width), np.inf)
+        values = np.zeros((len(n_edges), width + 2))
+        values[:, -1] = self.missing
+        for k, n in enumerate(n_edges):
+            edges[k, :n], values[k, : n + 1] = self.function(k)
+        return edges, n_edges, values
+
     def function(self, k):
         """Edges and values of the k-th step function."""
         start = self.starts[k]
@@ -274,10 +290,19 @@ class Steps(Formula):
 
     def values_at(self, X):
         scores = np.zeros(len(X))
+        if _uses_kernels(X) and self._padded is not None:
+            from fewlabel.kernels.step_functions import score
+
+            edges, n_edges, values = self._padded
+            score(X, self.columns, edges, n_edges, values, scores, 0, len(X))
+            return scores[:, None]
         for k, column in enumerate(self.columns):
-            edges, values = self.function(k)
-            x = X[:, column]
-            interval = np.searchsorted(edges, x)
-            interval[np.isnan(x)] = 0
-            scores += np.where(np.isnan(x), self.missing[k], values[interval])
+            scores += self.at(k, X[:, column])
         return scores[:, None]
+
+    def at(self, k, x):
+        """Values of the k-th step function at the values of its column."""
+        edges, values = self.function(k)
+        interval = np.searchsorted(edges, x)
+        interval[np.isnan(x)] = 0
+        return np.where(np.isnan(x), self.missing[k], values[interval])

@@ -1,7 +1,5 @@
 """Models in files: written completely or not at all, and read without running code from the file."""
 
-from fewlabel.persistence._transition import load, save
-from fewlabel.persistence.forests import FrozenClassifier, FrozenTrees
-from fewlabel.persistence.symmetric import FrozenSymmetricTrees
+from fewlabel.persistence._save import load, save
 
-__all__ = ["FrozenClassifier", "FrozenSymmetricTrees", "FrozenTrees", "load", "save"]
+__all__ = ["load", "save"]

@@ -203,39 +203,48 @@ def class_prior(X, positive, random_state, weight=None):
     >>> bool(0.2 < class_prior(X, y == 1, random_state=0) < 0.5)
     True
     """
-    rng = check_random_state(random_state)
+    if weight is None:
+        weight = np.ones(len(positive))
+    groups = _scored_groups(X, positive, weight, check_random_state(random_state))
+    if groups.scores is None:
+        return 0.5
+    counts = (groups.p_weight, groups.u_weight)
+    return 0.5 * (bbe(*groups.scores, *counts) + dedpul(*groups.scores, *counts))
+
+
+class Groups(NamedTuple):
+    """Labeled positives and unlabeled rows, their weights, and their scores; None if a group has a single row."""
+
+    P: MatrixLike
+    U: MatrixLike
+    p_weight: np.ndarray
+    u_weight: np.ndarray
+    scores: tuple | None
+
+
+def _scored_groups(X, positive, weight, rng):
     p_rows = subsample(np.flatnonzero(positive), rng)
     u_rows = subsample(np.flatnonzero(~positive), rng)
-    weights = None if weight is None else (weight[p_rows], weight[u_rows])
-    scores = out_of_fold_scores(X[p_rows], X[u_rows], rng, weights)
+    groups = (X[p_rows], X[u_rows], weight[p_rows], weight[u_rows])
+    scores = out_of_fold_scores(*groups, rng)
     if scores is None:
-        _warn_of_few_rows()
-        return 0.5
-    counts = weights or ()
-    return 0.5 * (bbe(*scores, *counts) + dedpul(*scores, *counts))
-
-
-def _warn_of_few_rows():
-    warnings.warn(
-        "the class prior cannot be estimated from a single labeled positive, or a single unlabeled row: 0.5 is used "
-        "instead, which may be far off. Label more rows, or set the prior yourself",
-        PriorWarning,
-        stacklevel=caller_level(),
-    )
+        warnings.warn(
+            "the class prior cannot be estimated from a single labeled positive, or a single unlabeled row: 0.5 is "
+            "used instead, which may be far off. Label more rows, or set the prior yourself",
+            PriorWarning,
+            stacklevel=caller_level(),
+        )
+    return Groups(*groups, scores)
 
 
 def _answers(X, positive, weight, method, setting, rng):
     """Estimates of the requested methods (and of km2 for "auto"), and the interval."""
-    p_rows = subsample(np.flatnonzero(positive), rng)
-    u_rows = subsample(np.flatnonzero(~positive), rng)
-    P = X[p_rows]
-    U = X[u_rows]
-    weights = (weight[p_rows], weight[u_rows])
-    scores = out_of_fold_scores(P, U, rng, weights)
+    groups = _scored_groups(X, positive, weight, rng)
     names = ("bbe", "dedpul") if method == "auto" else (method,)
-    if scores is None:
-        _warn_of_few_rows()
+    if groups.scores is None:
         return dict.fromkeys(names, 0.5), (0.0, 1.0)
+    scores = groups.scores
+    weights = (groups.p_weight, groups.u_weight)
     answers = {}
     if "bbe" in names:
         answers["bbe"] = bbe(*scores, *weights)
@@ -245,9 +254,9 @@ def _answers(X, positive, weight, method, setting, rng):
         n_p = weight[positive].sum()
         n_u = weight[~positive].sum()
         answers["en"] = elkan_noto(scores[0], weights[0], n_p, n_u, setting)
-    enough = min(len(p_rows), len(u_rows)) >= _N_KM2_ROWS and not has_missing(P, U)
+    enough = min(map(len, weights)) >= _N_KM2_ROWS and not has_missing(groups.P, groups.U)
     if method == "km2" or (method == "auto" and enough):
-        answers["km2"] = km2(P, U, *weights, rng)
+        answers["km2"] = km2(groups.P, groups.U, *weights, rng)
     return answers, _bootstrap_interval(scores, weights, rng)
 
 

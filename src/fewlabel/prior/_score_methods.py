@@ -18,10 +18,8 @@ _LARGEST_RATIO = 50.0
 _MIXTURE_POINTS = 200
 
 
-def bbe(p, u, p_count=None, u_count=None):
+def bbe(p, u, p_count, u_count):
     """Best bin estimation: minimize the ratio of unlabeled to labeled rows above a score, with its error bar."""
-    p_count = np.ones(len(p)) if p_count is None else p_count
-    u_count = np.ones(len(u)) if u_count is None else u_count
     pooled = np.concatenate([p, u])
     order = np.argsort(-pooled, kind="stable")
     of_p = np.pad(p_count, (0, len(u)))[order]
@@ -42,7 +40,7 @@ def bbe(p, u, p_count=None, u_count=None):
     return float(min(1.0, q_u[k] / q_p[k]))
 
 
-def dedpul(p, u, p_count=None, u_count=None):
+def dedpul(p, u, p_count, u_count):
     """Run expectation maximization with the density ratio of positives to unlabeled rows along the score."""
     ratio, share = _density_ratio(p, u, p_count, u_count)
     order = np.argsort(ratio, kind="stable")
@@ -75,7 +73,7 @@ def _density_ratio(p, u, p_count, u_count):
     middle = logit(0.5 * (mean_p + mean_u))
     order = np.argsort(u, kind="stable")
     x = logit(u[order])
-    count = np.ones(len(u)) if u_count is None else u_count[order]
+    count = u_count[order]
     x = x[count > 0]
     count = count[count > 0]
     every = max(1, len(x) // _DEDPUL_POINTS)
@@ -97,7 +95,6 @@ def density(x, count, at, factor):
 
     The bandwidth is `factor` standard deviations.
     """
-    count = np.ones(len(x)) if count is None else count
     mean = np.average(x, weights=count)
     deviation = math.sqrt(np.average((x - mean) ** 2, weights=count))
     width = factor * max(deviation, 1e-6)

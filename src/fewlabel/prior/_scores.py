@@ -18,16 +18,16 @@ _N_TREES_ROWS = 200  # boosted trees need at least this many rows
 _N_BINS = 255
 
 
-def out_of_fold_scores(P, U, rng, weights=None):
+def out_of_fold_scores(P, U, p_weight, u_weight, rng):
     """Return probabilities of being labeled, with balanced groups, by the better of two models.
 
     Parameters
     ----------
     P, U : {ndarray, sparse matrix}
         Labeled positives and unlabeled rows.
+    p_weight, u_weight : ndarray
+        Weights of the rows, all above 0.
     rng : RandomState
-    weights : tuple of two ndarray, default=None
-        Of the positives and of the unlabeled rows, all above 0.
 
     Returns
     -------
@@ -42,8 +42,7 @@ def out_of_fold_scores(P, U, rng, weights=None):
         return None
     X = sp.vstack([P, U], format="csr") if sp.issparse(P) else np.vstack([P, U])
     s = np.repeat([1.0, 0.0], [n_p, n_u])
-    groups = [np.ones(n_p), np.ones(n_u)] if weights is None else weights
-    weight = np.concatenate([group / group.sum() for group in groups])
+    weight = np.concatenate([p_weight / p_weight.sum(), u_weight / u_weight.sum()])
     # Both models get the same folds, so that their losses can be compared row by row.
     seed = rng.randint(np.iinfo(np.int32).max)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, s))

@@ -24,8 +24,10 @@ def good_for(summary: dict[str, Any]) -> str:
     """
     headline = summary["headline"]
     positive = short(summary["data"]["positive"])
-    if headline["score"] is None:
+    if headline["score"] is None and headline["reason"] is None:
         return "Nothing can be said about new rows: every column is suspected to be known only after the label."
+    if headline["score"] is None:
+        return "The ranking may still be good; these labels cannot show it."
     if summary["task"] == "multiclass":
         n_classes = len(summary["data"]["classes"])
         best = "Good for taking the most likely class, with a check of rows where its probability is low."

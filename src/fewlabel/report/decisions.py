@@ -27,7 +27,7 @@ def signed(number: float, digits: int = 3) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def describe(decision: Decision, positive: str) -> dict[str, Any]:
+def describe(decision: Decision, positive: str, unknown: str | None = None) -> dict[str, Any]:
     """Describe a threshold, and the precision among the rows at the top of the ranking.
 
     Parameters
@@ -35,6 +35,8 @@ def describe(decision: Decision, positive: str) -> dict[str, Any]:
     decision : Decision
     positive : str
         Name of the positive class.
+    unknown : str, default=None
+        Why the labels cannot tell what the threshold yields, if they cannot.
 
     Returns
     -------
@@ -58,7 +60,8 @@ def describe(decision: Decision, positive: str) -> dict[str, Any]:
         "costs": None if decision.costs is None else decision.costs._asdict(),
         "estimates": {name: _plain(estimate) for name, estimate in decision.yields.items()},
         "top": top,
-        "text": _text(decision, short(positive)),
+        "unknown": unknown,
+        "text": _text(decision, short(positive), unknown),
     }
 
 
@@ -89,7 +92,7 @@ def _plain(estimate: Estimate) -> dict[str, float]:
     return {name: float(np.round(value, 6)) for name, value in estimate._asdict().items()}
 
 
-def _text(decision: Decision, positive: str) -> str:
+def _text(decision: Decision, positive: str, unknown: str | None) -> str:
     """The threshold and its yields in sentences."""
     found = decision.yields["precision"]
     recall = decision.yields["recall"]
@@ -97,6 +100,8 @@ def _text(decision: Decision, positive: str) -> str:
         f"Threshold by {decision.rule}: {decision.n_flagged} of {decision.n_rows} rows have a score above "
         f"{decision.cut:.4g}."
     )
+    if unknown is not None:
+        return f"{text} How many of them are {positive} these labels cannot tell: {unknown}."
     if decision.n_flagged == 0:
         return f"{text} No row is flagged: at these costs no row is likely enough to be {positive}."
     text += (

@@ -10,10 +10,11 @@ import pandas as pd
 from fewlabel.auto import AutoClassifier
 from fewlabel.files import atomic_write
 from fewlabel.labels import read_positive
+from fewlabel.parts import FittedModel
 from fewlabel.report.render import render, render_card, write
 from fewlabel.report.summarize import metrics, summarize
 from fewlabel.rows import Rows
-from fewlabel.tables import TableClassifier
+from fewlabel.tables import TableClassifier, table_classifier
 
 
 class Report:
@@ -100,6 +101,8 @@ def make_report(
     >>> page.metrics["data"]["labeled"]
     60
     """
+    if isinstance(model, FittedModel) and model.encoder is not None:
+        model = table_classifier(model)
     if not isinstance(model, TableClassifier) or not isinstance(getattr(model, "estimator_", None), AutoClassifier):
         raise TypeError(
             f"model is a {type(model).__name__}: expected a fitted TableClassifier around an AutoClassifier, as in "

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import fewlabel
 from fewlabel.active import Query
-from fewlabel.auto import AutoClassifier
+from fewlabel.auto import AutoClassifier, additive_member
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves, decisions
 from fewlabel.report.additive import described_booster
@@ -19,7 +19,6 @@ from fewlabel.report.forecast import forecast
 from fewlabel.report.notes import notes_of
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, choose_cut, score_table
-from fewlabel.tables.reasons import additive_model
 from fewlabel.text import short
 
 CONFIDENCE = 0.95
@@ -89,6 +88,7 @@ def summarize(
     summary["notes"] = [*(notes or []), *notes_of(model)]
     summary["leaderboard"] = _leaderboard(board)
     summary["left_out"] = board.query("status != 'ok'")[["method", "status"]].to_dict("records")
+    summary["selection"] = model.selection_.to_dict()
     summary["headline"] = _headline(model)
     summary["unlabeled"] = _unlabeled(auto, summary["data"])
     if model.positive_ is None:
@@ -96,7 +96,7 @@ def summarize(
         summary["decision_curve"] = []
     else:
         decision = decision or choose_cut(model, encoded)
-        summary["decisions"] = decisions.describe(decision, held_out.names[-1])
+        summary["decisions"] = decisions.describe(decision, held_out.names[-1], summary["headline"]["reason"])
         summary["decision_curve"] = decisions.curve(decision)
     summary |= _curves_of(held_out, auto, seed)
     summary["learning_curve"] = forecast(auto, encoded, summary["data"]["labeled"], score_name, seed)
@@ -196,26 +196,38 @@ def _leaderboard(board: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _headline(model: TableClassifier) -> dict[str, Any]:
-    """What to expect on new rows: the estimate without suspected leaks, if there are any, and the one with them."""
+    """What to expect: the estimate without suspected leaks, if there are any, and the one with them."""
     name = _score_name(model.estimator_)
-    whole = model.estimator_.headline_
-    without = model.without_leaks_
+    whole = _plain_headline(model.estimator_.headline_)
     leaks = [repr(short(leak)) for leak in model.leaks_]
     if not leaks:
-        return {**whole, "with_leaks": None, "text": f"Expected on new rows: {_estimate(name, whole)}."}
+        return {**whole, "with_leaks": None, "text": _sentence(name, whole)}
     columns = ", ".join(leaks[:3]) + (" and others" if len(leaks) > 3 else "")
     known = f"{'is' if len(leaks) == 1 else 'are'} suspected to be known only after the label"
-    if without is None:
-        text = f"No estimate: {columns} {known}, and there is no other column. With it: {_estimate(name, whole)}."
-        return {"score": None, "low": None, "high": None, "with_leaks": whole, "text": text}
-    text = (
-        f"Expected on new rows: {_estimate(name, without)}, without {columns}, which {known}. With "
-        f"{'it' if len(leaks) == 1 else 'them'}: {_estimate(name, whole)}."
-    )
+    with_them = f"With {'it' if len(leaks) == 1 else 'them'}: {_estimate(name, whole)}."
+    if model.without_leaks_ is None:
+        nothing = dict.fromkeys(("score", "low", "high"))
+        text = f"No estimate: {columns} {known}, and there is no other column. {with_them}"
+        return {**whole, **nothing, "with_leaks": whole, "text": text}
+    without = _plain_headline(model.without_leaks_)
+    text = f"{_sentence(name, without, f', without {columns}, which {known}')} {with_them}"
     return {**without, "with_leaks": whole, "text": text}
 
 
-def _estimate(name: str, headline: dict[str, float]) -> str:
+def _plain_headline(headline: dict[str, Any]) -> dict[str, Any]:
+    """The headline without NaN, which JSON does not know."""
+    return {name: None if isinstance(v, float) and np.isnan(v) else v for name, v in headline.items()}
+
+
+def _sentence(name: str, headline: dict[str, Any], condition: str = "") -> str:
+    if headline["score"] is None:
+        return f"No estimate: {headline['reason']}."
+    return f"Expected on the {headline['population']}: {_estimate(name, headline)}{condition}."
+
+
+def _estimate(name: str, headline: dict[str, Any]) -> str:
+    if headline["score"] is None:
+        return "no estimate"
     return f"{name} {headline['score']:.3f} (95% interval {headline['low']:.3f} to {headline['high']:.3f})"
 
 
@@ -231,9 +243,9 @@ def _unlabeled(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
     if effect is None:
         return {"text": ""}
     text = (
-        f"{effect.method} has {_score_name(auto)} {effect.score:.3f} with the {data['unlabeled']} unlabeled rows and "
-        f"{effect.without:.3f} without them: difference {decisions.signed(effect.difference)}, 95% interval "
-        f"{decisions.signed(effect.low)} to {decisions.signed(effect.high)}."
+        f"Out of fold, the {data['unlabeled']} unlabeled rows change the {_score_name(auto)} of {effect.method} by "
+        f"{decisions.signed(effect.difference)}, 95% interval {decisions.signed(effect.low)} to "
+        f"{decisions.signed(effect.high)}."
     )
     return {"text": text, **effect._asdict()}
 
@@ -294,7 +306,7 @@ def _histograms(held_out: _HeldOut, auto: AutoClassifier, unlabeled: np.ndarray)
 
 def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> dict[str, Any]:
     """Shape functions and a scorecard if the only member is additive, permutation importance otherwise."""
-    booster = additive_model(model.estimator_)
+    booster = additive_member(model.estimator_.model_)
     if booster is None:
         importances = advice.importances(model, features, seed)
         return {"explained": None, "importances": importances, "shape_functions": [], "scorecard": None}

@@ -23,7 +23,7 @@ from fewlabel.warning_filters import caller_level
 
 _N_SHUFFLES = 19  # a test at 5%: the labels themselves are the best of 20
 _TEST_ROWS = 300
-NominalFeatures = ArrayLike | Literal["auto"]
+CategoricalFeatures = ArrayLike | Literal["auto"]
 COUNT = [Interval(numbers.Integral, 1, None, closed="left")]
 COUNT_OR_PART = [*COUNT, Interval(RealNotInt, 0, 1, closed="right"), None]
 
@@ -77,7 +77,7 @@ class TableSelector(SelectorMixin, BaseEstimator):
     _uses_unlabeled = False
 
     _parameter_constraints: dict = {
-        "nominal_features": [StrOptions({"auto"}), "array-like"],
+        "categorical_features": [StrOptions({"auto"}), "array-like"],
         "verbose": ["verbose"],
     }
 
@@ -99,7 +99,7 @@ class TableSelector(SelectorMixin, BaseEstimator):
         """
         require_y(y, self)
         table = read_table(self, X, reset=True)
-        columns = read_columns(table, self.nominal_features, getattr(self, "feature_names_in_", None))
+        columns = read_columns(table, self.categorical_features, getattr(self, "feature_names_in_", None))
         labels = read_classes(y, self)
         check_consistent_length(columns.values, labels.codes)
         self.classes_ = labels.classes

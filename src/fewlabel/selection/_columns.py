@@ -32,12 +32,12 @@ class Columns(NamedTuple):
         return Columns(self.values[rows][:, columns], self.nominal[columns], self.names[columns])
 
 
-def read_columns(table, nominal_features, names=None):
+def read_columns(table, categorical_features, names=None):
     """Convert a data frame to numbers.
 
     With "auto" all columns other than numbers and dates are nominal: text, categories, booleans.
     """
-    nominal = choose_nominal(nominal_features, table, parameter="nominal_features", by_type=_is_number)
+    nominal = choose_nominal(categorical_features, table, by_type=_is_number)
     values = np.empty(table.shape)
     for j, is_nominal in enumerate(nominal):
         column = table.iloc[:, j]
@@ -68,7 +68,7 @@ def _codes(column):
 
 def _numbers(column):
     if not _is_time(column):
-        return as_numbers(column, parameter="nominal_features")
+        return as_numbers(column)
     numbers = column.astype("int64").to_numpy(dtype=np.float64)
     numbers[column.isna().to_numpy()] = np.nan
     return numbers

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.kernels.subsets import count_inconsistent, split_groups
-from fewlabel.selection._base import COUNT, NominalFeatures, TableSelector, choice_of_path
+from fewlabel.selection._base import COUNT, CategoricalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize
 from fewlabel.selection._search import WEKA_TOLERANCE, best_first
 from fewlabel.types import Seed
@@ -40,7 +40,7 @@ class ConsistencySubsetSelector(TableSelector):
         Number of random subsets of a Las Vegas search.
     max_rate : float or None, default=None
         Largest rate that a Las Vegas search accepts; None means the rate of all columns together.
-    nominal_features : "auto" or array-like, default="auto"
+    categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     random_state : int, RandomState instance or None, default=None
@@ -75,7 +75,7 @@ class ConsistencySubsetSelector(TableSelector):
     >>> from fewlabel import ConsistencySubsetSelector
     >>> X = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]] * 5)
     >>> y = [0, 1, 1, 1] * 5
-    >>> ConsistencySubsetSelector(nominal_features=[0, 1, 2]).fit(X, y).get_support()
+    >>> ConsistencySubsetSelector(categorical_features=[0, 1, 2]).fit(X, y).get_support()
     array([ True,  True, False])
     """
 
@@ -95,7 +95,7 @@ class ConsistencySubsetSelector(TableSelector):
         max_stale: int = 5,
         max_tries: int = 10_000,
         max_rate: float | None = None,
-        nominal_features: NominalFeatures = "auto",
+        categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
@@ -103,7 +103,7 @@ class ConsistencySubsetSelector(TableSelector):
         self.max_stale = max_stale
         self.max_tries = max_tries
         self.max_rate = max_rate
-        self.nominal_features = nominal_features
+        self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
 

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from fewlabel.base import StrOptions
-from fewlabel.selection._base import COUNT, NominalFeatures, TableSelector, choice_of_path
+from fewlabel.selection._base import COUNT, CategoricalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize, entropy
 from fewlabel.selection._search import WEKA_TOLERANCE, best_first, ranked
 
@@ -33,7 +33,7 @@ class CorrelationSubsetSelector(TableSelector):
         higher than with any selected column.
     rules : {"plain", "weka"}, default="plain"
         How correlations are counted; see Notes.
-    nominal_features : "auto" or array-like, default="auto"
+    categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     verbose : int, default=0
@@ -90,13 +90,13 @@ class CorrelationSubsetSelector(TableSelector):
         max_stale: int = 5,
         locally_predictive: bool = True,
         rules: Literal["plain", "weka"] = "plain",
-        nominal_features: NominalFeatures = "auto",
+        categorical_features: CategoricalFeatures = "auto",
         verbose: int = 0,
     ) -> None:
         self.max_stale = max_stale
         self.locally_predictive = locally_predictive
         self.rules = rules
-        self.nominal_features = nominal_features
+        self.categorical_features = categorical_features
         self.verbose = verbose
 
     def _choose(self, columns, y, n_classes):

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.neighbors import RowSearch
-from fewlabel.selection._base import COUNT, COUNT_OR_PART, NominalFeatures, TableSelector, choice_of_scores
+from fewlabel.selection._base import COUNT, COUNT_OR_PART, CategoricalFeatures, TableSelector, choice_of_scores
 from fewlabel.selection._columns import coordinates
 
 _LEAST = 1e-12  # a denominator below it, of a constant column, counts as none
@@ -44,7 +44,7 @@ class GraphScoreSelector(TableSelector):
         Neighbors of each row in the graph.
     label_weight : float, default=100.0
         Weight of labels against neighbors in LSDF (:math:`\gamma` in [1]_).
-    nominal_features : "auto" or array-like, default="auto"
+    categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     verbose : int, default=0
@@ -112,14 +112,14 @@ class GraphScoreSelector(TableSelector):
         n_features_to_select: float = 0.5,
         n_neighbors: int = 5,
         label_weight: float = 100.0,
-        nominal_features: NominalFeatures = "auto",
+        categorical_features: CategoricalFeatures = "auto",
         verbose: int = 0,
     ) -> None:
         self.criterion = criterion
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
         self.label_weight = label_weight
-        self.nominal_features = nominal_features
+        self.categorical_features = categorical_features
         self.verbose = verbose
 
     def _choose(self, columns, y, n_classes):

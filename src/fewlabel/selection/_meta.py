@@ -13,7 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
 
 from fewlabel.base import HasMethods, Interval, set_random_states
-from fewlabel.selection._base import NominalFeatures, TableSelector, choice_of_path, choice_of_scores
+from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path, choice_of_scores
 from fewlabel.selection._columns import coordinates
 from fewlabel.selection._correlation import CorrelationSubsetSelector
 from fewlabel.types import Seed
@@ -38,8 +38,8 @@ class MetaSelector(TableSelector):
         """Fit a clone of the selector to the rows, and give the clone."""
         selector = CorrelationSubsetSelector() if self.selector is None else clone(self.selector)
         set_random_states(selector, rng)
-        if "nominal_features" in selector.get_params():
-            selector.set_params(nominal_features=columns.nominal)
+        if "categorical_features" in selector.get_params():
+            selector.set_params(categorical_features=columns.nominal)
         with keep_filters():
             # What concerns the whole table is said by this selector.
             warnings.simplefilter("ignore")
@@ -60,7 +60,7 @@ class PseudoLabelSelector(MetaSelector):
     teacher : classifier, default=None
         Classifier that is fitted to the labeled rows, all columns as numbers, and predicts the others. None means 200
         extremely randomized trees on the columns and 10 principal components of all rows.
-    nominal_features : "auto" or array-like, default="auto"
+    categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     random_state : int, RandomState instance or None, default=None
@@ -111,13 +111,13 @@ class PseudoLabelSelector(MetaSelector):
         selector: Any = None,
         teacher: Any = None,
         *,
-        nominal_features: NominalFeatures = "auto",
+        categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.selector = selector
         self.teacher = teacher
-        self.nominal_features = nominal_features
+        self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
 
@@ -166,7 +166,7 @@ class StabilitySelector(MetaSelector):
         Columns whose interval lies above this share are selected.
     confidence : float, default=0.95
         Coverage of the intervals.
-    nominal_features : "auto" or array-like, default="auto"
+    categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     random_state : int, RandomState instance or None, default=None
@@ -225,7 +225,7 @@ class StabilitySelector(MetaSelector):
         n_draws: int = 50,
         threshold: float = 0.5,
         confidence: float = 0.95,
-        nominal_features: NominalFeatures = "auto",
+        categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
@@ -233,7 +233,7 @@ class StabilitySelector(MetaSelector):
         self.n_draws = n_draws
         self.threshold = threshold
         self.confidence = confidence
-        self.nominal_features = nominal_features
+        self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
 

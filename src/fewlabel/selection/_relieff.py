@@ -6,7 +6,14 @@ import numpy as np
 
 from fewlabel.base import Interval
 from fewlabel.kernels.subsets import relief_weights
-from fewlabel.selection._base import COUNT, COUNT_OR_PART, NominalFeatures, TableSelector, choice_of_scores, draw_sample
+from fewlabel.selection._base import (
+    COUNT,
+    COUNT_OR_PART,
+    CategoricalFeatures,
+    TableSelector,
+    choice_of_scores,
+    draw_sample,
+)
 from fewlabel.threads import map_in_threads
 from fewlabel.types import Seed
 
@@ -41,7 +48,7 @@ class ReliefFSelector(TableSelector):
         Neighbors per class; all rows of a class that has fewer.
     max_samples : int, float or None, default=1000
         Number of query rows, or their share of the labeled rows; None means all of them, in time quadratic in the rows.
-    nominal_features : "auto" or array-like, default="auto"
+    categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     n_jobs : int, default=None
@@ -113,7 +120,7 @@ class ReliefFSelector(TableSelector):
         guard: bool = True,
         n_neighbors: int = 10,
         max_samples: float | None = 1000,
-        nominal_features: NominalFeatures = "auto",
+        categorical_features: CategoricalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -123,7 +130,7 @@ class ReliefFSelector(TableSelector):
         self.guard = guard
         self.n_neighbors = n_neighbors
         self.max_samples = max_samples
-        self.nominal_features = nominal_features
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

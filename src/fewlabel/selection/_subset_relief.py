@@ -11,7 +11,7 @@ from fewlabel.kernels.subsets import add_column, column_scores, subset_scores
 from fewlabel.selection._base import (
     COUNT,
     COUNT_OR_PART,
-    NominalFeatures,
+    CategoricalFeatures,
     TableSelector,
     choice_of_path,
     count,
@@ -67,7 +67,7 @@ class SubsetReliefSelector(TableSelector):
         Number of subsets without improvement after which a best-first search ends.
     tol : float, default=0.0
         Smallest increase of the score for one more column.
-    nominal_features : "auto" or array-like, default="auto"
+    categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
     n_jobs : int, default=None
@@ -158,7 +158,7 @@ class SubsetReliefSelector(TableSelector):
         guard: bool = True,
         max_stale: int = 5,
         tol: float = 0.0,
-        nominal_features: NominalFeatures = "auto",
+        categorical_features: CategoricalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -171,7 +171,7 @@ class SubsetReliefSelector(TableSelector):
         self.guard = guard
         self.max_stale = max_stale
         self.tol = tol
-        self.nominal_features = nominal_features
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -9,14 +9,13 @@ _HOME = {
     "NUMBER": "fewlabel.parts.cells",
     "Decision": "fewlabel.tables.cuts",
     "Drift": "fewlabel.tables.profile",
-    "Explanation": "fewlabel.tables.reasons",
+    "Explanation": "fewlabel.parts.explanations",
     "Finding": "fewlabel.tables.profile",
     "ReadColumns": "fewlabel.tables.kinds",
     "RepeatedRows": "fewlabel.tables.checks",
     "TableCheck": "fewlabel.tables.checks",
     "TableClassifier": "fewlabel.tables.classifier",
     "TableEncoder": "fewlabel.tables.encoder",
-    "additive_model": "fewlabel.tables.reasons",
     "check": "fewlabel.tables.checks",
     "choose_cut": "fewlabel.tables.cuts",
     "compare": "fewlabel.tables.profile",
@@ -33,6 +32,8 @@ _HOME = {
     "scorecard_sql": "fewlabel.tables.sql",
     "suspected_leaks": "fewlabel.tables.leaks",
     "suspicions": "fewlabel.tables.checks",
+    "table_classifier": "fewlabel.tables.classifier",
+    "table_scorecard": "fewlabel.tables.scorecards",
 }
 
 __all__ = list(_HOME)

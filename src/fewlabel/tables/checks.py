@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from fewlabel.labels import LabelColumn, read_column
 from fewlabel.parts.cells import DATE, NUMBER, TEXT, Cells, read_cells
+from fewlabel.population import describe_selection
+from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import ID_NAME, ReadColumns, read_columns
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.text import short
@@ -148,7 +150,7 @@ def check(
     for name, notation in used.notations.items():
         remarks[name].append(f"written as {notation}")
     features, sources = _as_numbers(used)
-    notes = _column_notes(X, features, sources, codes, remarks)
+    notes = [*_selection_note(X, y, dayfirst), *_column_notes(X, features, sources, codes, remarks)]
     rows = repeated_rows(features, codes)
     columns = [
         {
@@ -161,6 +163,16 @@ def check(
         for name in X.columns
     ]
     return TableCheck(y, len(X), columns, rows.repeated, rows.conflicting, [*y.notes, *notes, *rows.notes])
+
+
+def _selection_note(X: pd.DataFrame, labels: LabelColumn, dayfirst: bool | None) -> list[str]:
+    """Whether labels look like a random sample, as a fit would say it; nothing if they cannot say it."""
+    codes = labels.labels.codes
+    if len(np.unique(codes[codes >= 0])) < 2 or (codes >= 0).all():
+        return []
+    encoder = TableEncoder(dayfirst=dayfirst, random_state=0)
+    features = np.asarray(encoder.fit_transform(X))
+    return [describe_selection(features, codes >= 0, encoder.features_).text]
 
 
 class Suspicion(NamedTuple):

@@ -1,6 +1,7 @@
 """TableClassifier: an encoder of tables and a classifier."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,19 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel import labels
 from fewlabel.auto import AutoClassifier, check_counts
-from fewlabel.base import HasMethods, check_weights, fit_context
+from fewlabel.base import HasMethods, RankingClassifier, check_weights, fit_context
 from fewlabel.labels import Labels
+from fewlabel.parts import Classes, Columns, FittedModel, Opaque, Sigmoids, formula_of
+from fewlabel.parts.explanations import Explanation, explain_by_sampling, reference_rows
+from fewlabel.population import Selection
 from fewlabel.rows import Rows
 from fewlabel.tables.encoder import TableEncoder
 from fewlabel.tables.kinds import as_moments
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
-from fewlabel.tables.reasons import Explanation, explain, reference_rows
 from fewlabel.tables.scorecards import table_scorecard
 
 Callback = Callable[[int, int, str], None]
+_NO_LEAKS = "without suspected leaks"  # how the progress calls the steps of the second fit
 
 
 def _if_estimator_has(name: str) -> Any:
@@ -66,6 +70,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         no such columns, or no others.
     target_ : str
         Name of the label column, "label" if it had none.
+    model_ : FittedModel or None
+        The encoder and the classifier as data: formulas of numbers, texts and arrays. It is what
+        :func:`fewlabel.save` writes, and all predictions are its own. None if the estimator is neither an
+        `AutoClassifier` nor a ranker of two classes of this library.
     reference_ : ndarray or None
         Encoded rows of the fit that `explain` compares others with; None after `set_parts`.
     cut_ : dict or None
@@ -133,6 +141,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         groups: Any = None,
         time: Any = None,
         *,
+        label_probability: Any = None,
         callback: Callback | None = None,
     ) -> "TableClassifier":
         """Fit the encoder and the classifier.
@@ -146,14 +155,20 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Weights of the rows, the patient, customer or device of each, and when it was recorded, for an
             `AutoClassifier`, see :meth:`fewlabel.AutoClassifier.fit`. Dates can be written as in a column of `X`. Of
             another estimator `fit` is given the weights only.
+        label_probability : array-like of shape (n_samples,), default=None
+            The probability with which each row was chosen to be labeled, if it is known, for an `AutoClassifier`.
         callback : callable, default=None
-            Progress of an `AutoClassifier`: ``callback(done, total, name)`` is called after each step.
+            Progress of an `AutoClassifier`: ``callback(done, total, name)`` is called after each step. If columns are
+            suspected to leak the label, the chosen methods are fitted a second time without them; `done` then starts
+            again, and each `name` says so.
 
         Returns
         -------
         self : object
         """
-        table = self.encode(X, y, sample_weight=sample_weight, groups=groups, time=time)
+        table = self.encode(
+            X, y, sample_weight=sample_weight, groups=groups, time=time, label_probability=label_probability
+        )
         return self.fit_encoded(table, callback=callback)
 
     def encode(
@@ -165,6 +180,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: Any = None,
         groups: Any = None,
         time: Any = None,
+        label_probability: Any = None,
     ) -> Rows:
         """Read the labels and fit the encoder: the first half of `fit`.
 
@@ -175,7 +191,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             As in `fit`, or labels that were read before.
         target : str, default=None
             Name of the label column, by default that of `y`.
-        sample_weight, groups, time : array-like of shape (n_samples,), default=None
+        sample_weight, groups, time, label_probability : array-like of shape (n_samples,), default=None
             As in `fit`.
 
         Returns
@@ -197,7 +213,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         weight = None if sample_weight is None else check_weights(sample_weight, features)
         if time is not None:
             time = as_moments(time, str(getattr(time, "name", None) or "time"), self.dayfirst)
-        return Rows.read(features, read, groups=groups, time=time, weight=weight)
+        if label_probability is not None:
+            label_probability = np.asarray(label_probability, dtype=float)
+        return Rows.read(features, read, groups=groups, time=time, weight=weight, label_probability=label_probability)
 
     def fit_encoded(self, rows: Rows, *, callback: Callback | None = None) -> "TableClassifier":
         """Fit the classifier to an encoded table: the second half of `fit`.
@@ -218,9 +236,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.reference_ = reference_rows(rows.X)
         if isinstance(self.estimator_, AutoClassifier):
             check_counts(rows.classes, rows.codes)  # here, where the classes have their names
-            y = _numbered(rows.codes)
-            self.estimator_.fit(rows.X, y, rows.weight, rows.groups, rows.time, callback=callback)
-            self.without_leaks_ = self._score_without_leaks(rows)
+            self._fit_auto(self.estimator_, rows.X, rows, callback)
+            # A second fit, of the chosen methods alone: what to expect where suspected leaks are not known yet.
+            self.without_leaks_ = self._score_without_leaks(rows, callback)
+            self.model_ = self._as_data()
             return self
         if rows.groups is not None or rows.time is not None:
             raise ValueError("groups and time are for an AutoClassifier, which validates itself: leave them out")
@@ -228,16 +247,36 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         y = pd.Series(codes, dtype="Int64").mask(codes < 0) if len(rows.unlabeled) else codes
         weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
         self.estimator_.fit(rows.X, y, **weighted)
+        self.model_ = self._as_data()
         return self
 
-    def _score_without_leaks(self, rows: Rows) -> dict[str, float] | None:
+    def _score_without_leaks(self, rows: Rows, callback: Callback | None) -> dict[str, float] | None:
         """The estimate for rows in which suspected leaks are not known."""
         kept = [k for k, source in enumerate(self.encoder_.sources_) if source not in self.leaks_]
         if not self.leaks_ or not kept:
             return None
         other = clone(self.estimator_).set_params(portfolio=list(self.estimator_.ensemble_weights_), time_budget=None)
-        other.fit(rows.X[:, kept], _numbered(rows.codes), rows.weight, rows.groups, rows.time)
+        tell = None if callback is None else lambda done, total, name: callback(done, total, f"{_NO_LEAKS}: {name}")
+        self._fit_auto(other, rows.X[:, kept], rows, tell)
         return other.headline_
+
+    @staticmethod
+    def _fit_auto(auto: AutoClassifier, features: np.ndarray, rows: Rows, callback: Callback | None = None) -> None:
+        auto.fit(
+            features,
+            _numbered(rows.codes),
+            rows.weight,
+            rows.groups,
+            rows.time,
+            label_probability=rows.label_probability,
+            callback=callback,
+        )
+
+    @property
+    def selection_(self) -> Selection:
+        """How labeled and unlabeled rows differ, with an `AutoClassifier`."""
+        names = {f"x{k}": name for k, name in enumerate(self.encoder_.features_)}
+        return self.estimator_.selection_.renamed(names)
 
     def set_parts(
         self,
@@ -267,14 +306,38 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        self.encoder_, self.leaks_, self.target_ = encoder, dict(leaks or {}), str(target or "label")
+        self.encoder_ = encoder
+        self.leaks_ = dict(leaks or {})
+        self.target_ = str(target or "label")
         self.without_leaks_ = None
-        self.cut_, self.reference_ = None, None  # rows of a fit elsewhere are elsewhere
+        self.cut_ = None
+        self.reference_ = None  # rows of a fit elsewhere are elsewhere
         self.classes_, positions = labels.sorted_classes(read.classes)
         self.positive_ = int(positions[1]) if len(positions) == 2 else None
         if estimator is not None:
             self.estimator_ = estimator
+            self.model_ = self._as_data()
         return self
+
+    def _as_data(self) -> FittedModel | None:
+        """The encoder and the classifier as one model."""
+        inner = _model_of_numbers(self.estimator_)
+        if inner is None:
+            return None
+        about = {"leaks": self.leaks_, "without_leaks": self.without_leaks_}
+        if isinstance(self.estimator_, AutoClassifier):
+            about["interpretable"] = self.estimator_.interpretable
+            about["stated_prior"] = self.estimator_.prior
+        return replace(
+            inner,
+            classes=Classes.of(self.classes_),
+            positive=self.positive_,
+            encoder=self.encoder_.part_,
+            names=None,
+            evidence=replace(inner.evidence, reference=self.reference_),
+            target=self.target_,
+            about={**inner.about, **about},
+        )
 
     def set_cut(self, score: float, rule: str = "chosen by hand") -> "TableClassifier":
         """Set the cut of `predict`, see :func:`fewlabel.tables.choose_cut` and :mod:`fewlabel.decisions`.
@@ -294,6 +357,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if self.positive_ is None:
             raise ValueError(f"a cut is for two classes, and there are {len(self.classes_)}: fit with positive=...")
         self.cut_ = {"score": float(score), "rule": rule}
+        if self.model_ is not None:
+            self.model_ = replace(self.model_, cut=float(score), about={**self.model_.about, "rule": rule})
         return self
 
     def scorecard(self, *, points: float = 20, base: float = 600) -> pd.DataFrame:
@@ -332,9 +397,17 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         .. [2] D. Janzing, L. Minorics, P. Bloebaum. Feature relevance quantification in explainable AI: a causal
            problem. AISTATS, 2020. Why values of a reference row replace those of the row, whatever its other columns.
         """
-        return explain(
-            self.encoder_, self.estimator_, self._features(X), self.reference_, max_rounds=max_rounds, tol=tol
-        )
+        features = self._features(X)
+        if self.model_ is not None:
+            return self.model_.explain_features(features, max_rounds=max_rounds, tol=tol)
+        if self.reference_ is None or not hasattr(self.estimator_, "decision_function"):
+            raise ValueError(
+                f"{type(self.estimator_).__name__} cannot be explained: expected an estimator with a "
+                "decision_function, fitted by TableClassifier.fit"
+            )
+        decide = self.estimator_.decision_function
+        groups = self.encoder_.part_.groups
+        return explain_by_sampling(decide, groups, features, self.reference_, max_rounds=max_rounds, tol=tol)
 
     @_if_estimator_has("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
@@ -350,6 +423,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         features = self._features(X)
+        if self.model_ is not None:
+            return self.model_.decision_of(features)
         score = self.estimator_.decision_function(features)
         return -score if self.positive_ == 0 else score
 
@@ -365,9 +440,52 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        features = self._features(X)
+        return self._probabilities(self._features(X))
+
+    def _probabilities(self, features: np.ndarray) -> np.ndarray:
+        if self.model_ is not None:
+            return self.model_.probabilities_at(self.model_.decision_of(features))
         probability = self.estimator_.predict_proba(features)
         return probability[:, ::-1] if self.positive_ == 0 else probability
+
+    @_if_estimator_has("predict_proba")
+    def positive_proba(self, X: Any) -> np.ndarray:
+        """Probability of the positive class, ``classes_[positive_]``.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        self._require_positive()
+        return self.predict_proba(X)[:, self.positive_]
+
+    @_if_estimator_has("decision_function")
+    def rank(self, X: Any) -> np.ndarray:
+        """Positions of the rows, the most likely of the positive class first.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of int of shape (n_samples,)
+        """
+        self._require_positive()
+        decision = self.decision_function(X)
+        return np.argsort(decision if self.positive_ == 0 else -decision, kind="stable")
+
+    def _require_positive(self) -> None:
+        check_is_fitted(self, "estimator_")
+        if self.positive_ is None:
+            raise ValueError(
+                f"there are {len(self.classes_)} classes and none is the positive one: fit with positive=..., or use "
+                "predict_proba"
+            )
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of each row.
@@ -380,22 +498,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.names_of(self.codes_of(self._features(X)))
-
-    def codes_of(self, features: np.ndarray) -> np.ndarray:
-        """Class of each encoded row, by the numbers of `estimator_`.
-
-        Parameters
-        ----------
-        features : ndarray of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of int
-        """
+        features = self._features(X)
+        if self.model_ is not None:
+            return self.model_.classes_at(self.model_.decision_of(features))
         if self.cut_ is None:
-            return self.estimator_.predict(features)
-        return (self.estimator_.decision_function(features) > self.cut_["score"]).astype(np.intp)
+            return self.names_of(self.estimator_.predict(features))
+        return self.names_of(self.estimator_.decision_function(features) > self.cut_["score"])
 
     def names_of(self, codes: Any) -> np.ndarray:
         """Classes by the numbers under which `estimator_` knows them.
@@ -444,3 +552,79 @@ def _numbered(codes: np.ndarray) -> Labels:
     """Labels whose classes are their codes."""
     present = np.unique(codes[codes >= 0])
     return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))
+
+
+def _model_of_numbers(estimator: Any) -> FittedModel | None:
+    """A fitted classifier of numbers as data; None if it has no formula."""
+    if isinstance(estimator, AutoClassifier):
+        return estimator.model_
+    if isinstance(estimator, FittedModel):
+        return estimator
+    if not isinstance(estimator, RankingClassifier):
+        return None
+    formula = formula_of(estimator, 1)
+    if isinstance(formula, Opaque):
+        return None
+    slope, intercept = np.reshape(estimator.calibration_, (2, 1)).astype(np.float64)
+    about = {}
+    if getattr(estimator, "shape_functions_", None):
+        about["additive"] = {
+            "calibration": estimator.calibration_.tolist(),
+            "importances": estimator.feature_importances_.tolist(),
+        }
+    return FittedModel(formula, Sigmoids(np.zeros(1), slope, intercept), Classes([0, 1], "int"), 1, about=about)
+
+
+def table_classifier(model: Any) -> TableClassifier:
+    """A model that was saved and loaded, as the classifier that it was.
+
+    Parameters
+    ----------
+    model : FittedModel or TableClassifier
+
+    Returns
+    -------
+    TableClassifier
+
+    Raises
+    ------
+    TypeError
+        If the model does not know its columns by name.
+    """
+    if isinstance(model, TableClassifier):
+        return model
+    if not isinstance(model, FittedModel) or not isinstance(model.encoder, Columns):
+        raise TypeError(
+            f"model is a {type(model).__name__}: expected a fitted TableClassifier, or what fewlabel.load read of one"
+        )
+    n_classes = len(model.classes_)
+    inner = replace(
+        model,
+        classes=Classes(list(range(n_classes)), "int"),
+        positive=None if model.positive is None else 1,
+        encoder=None,
+        cut=None,
+    )
+    estimator: Any = inner
+    about = model.about
+    if "task" in about:
+        estimator = AutoClassifier(prior=about["stated_prior"], interpretable=about["interpretable"])
+        estimator.model_ = inner
+        estimator.classes_ = inner.classes_
+        estimator.positive_ = inner.positive
+        estimator.n_features_in_ = inner.n_features_in_
+    positive = None if model.positive is None else model.classes_.tolist()[model.positive]
+    table = TableClassifier(estimator, positive=positive)
+    encoder = TableEncoder()
+    encoder.part_ = model.encoder
+    table.encoder_ = encoder
+    table.estimator_ = estimator
+    table.model_ = model
+    table.classes_ = model.classes_
+    table.positive_ = model.positive
+    table.target_ = model.target
+    table.leaks_ = about.get("leaks", {})
+    table.without_leaks_ = about.get("without_leaks")
+    table.reference_ = model.evidence.reference
+    table.cut_ = None if model.cut is None else {"score": model.cut, "rule": about.get("rule", "chosen by hand")}
+    return table

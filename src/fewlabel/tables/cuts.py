@@ -71,7 +71,6 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
         )
     positive = rows.codes[auto.labeled_rows_] == 1
     only = auto.prior_ is not None
-    weight = rows.weight
     decided = rows.unlabeled if len(rows.unlabeled) else np.arange(len(rows))
     return Evidence(
         positive,
@@ -80,7 +79,7 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
         prior=auto.prior_ if only else auto.prior,
         prior_interval=_prior_interval(auto, rows) if only and auto.prior is None else None,
         positives_only=only,
-        sample_weight=None if weight is None else weight[auto.labeled_rows_],
+        sample_weight=auto.model_.evidence.weight,
         training_share=auto.training_share_,
     )
 

@@ -199,7 +199,7 @@ class _Parser:
         from pyarrow import csv
 
         if not len(rows):
-            return pa.table({name: pa.array([], type=pa.string()) for name in self._wanted})
+            return pa.table({name: pa.nulls(0, pa.string()) for name in self._wanted})
         category = pa.dictionary(pa.int32(), pa.string())
         form = csv.ReadOptions(
             column_names=self._names,

@@ -5,33 +5,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from fewlabel import inspection
+from fewlabel.auto import AdditiveMember, additive_member
 from fewlabel.inspection import check_points, contributions, step_intervals
-from fewlabel.parts.cells import BOOLEAN, NUMBER, TEXT
-from fewlabel.tables.encoder import TableEncoder
-from fewlabel.tables.reasons import additive_model
+from fewlabel.parts import CategoryColumn, Columns, FittedModel
+from fewlabel.parts.cells import BOOLEAN, NUMBER
+from fewlabel.parts.columns import Column
+from fewlabel.parts.notations import NULL_TEXTS
 
-# Texts that may be read as a missing value; which are is found out by encoding them.
-_NULLS = (
-    "",
-    " ",
-    "?",
-    "-",
-    "...",
-    "#N/A",
-    "<NA>",
-    "N/A",
-    "NA",
-    "NULL",
-    "NaN",
-    "Null",
-    "None",
-    "n/a",
-    "na",
-    "nan",
-    "null",
-)
-_UNSEEN = "\N{REPLACEMENT CHARACTER}unseen"
-OTHER, MISSING = "other", "missing"
+_NULLS = ("", " ", *sorted(NULL_TEXTS))  # of texts of nothing but spaces, one stands for all
+OTHER = "other"
+MISSING = "missing"
 
 
 class Term(NamedTuple):
@@ -63,83 +47,77 @@ class Term(NamedTuple):
     nulls: tuple[str, ...]
 
 
-def scorecard_terms(model: Any) -> list[Term]:
-    """The step functions of a fitted table classifier, in the order in which they are summed.
+def scorecard_terms(model: FittedModel) -> list[Term]:
+    """The step functions of a fitted table model, in the order in which they are summed.
 
     Parameters
     ----------
-    model : TableClassifier
-        Fitted, with a stump booster as its estimator, or an AutoClassifier whose only member is one.
+    model : FittedModel
+        A stump booster, or an AutoClassifier whose only member is one, with the encoder of a table.
 
     Returns
     -------
     list of Term
     """
-    booster = additive_model(model.estimator_)
+    functions = sorted(_booster_of(model).shape_functions_, key=lambda function: function.column)
+    terms = []
+    for function in functions:
+        source = model.encoder.sources[function.column]
+        terms.append(_term(model.encoder, model.encoder.by_name[source], function))
+    return terms
+
+
+def _booster_of(model: FittedModel) -> AdditiveMember:
+    booster = additive_member(model)
     if booster is None:
         raise TypeError(
             "the model is not a sum of step functions: fit with --method scorecard, or "
             "TableClassifier(AutoClassifier(interpretable=True)) in Python"
         )
-    encoder = model.encoder_
-    used = sorted(booster.shape_functions_, key=lambda function: function.column)
-    probes = _Probes(encoder, booster, [encoder.sources_[f.column] for f in used])
-    return [_term(encoder, function, probes) for function in used]
+    return booster
 
 
-def _term(encoder: TableEncoder, function: Any, probes: "_Probes") -> Term:
-    source, feature = encoder.sources_[function.column], encoder.features_[function.column]
-    kind = encoder.columns_[source]
-    edges, values = np.asarray(function.edges), np.asarray(function.values)
-    if kind in (NUMBER, BOOLEAN):
-        return Term(source, feature, kind, edges, values, float(function.missing), np.nan, {}, ())
-    if kind != TEXT or source not in probes.categories:
-        return Term(source, feature, "derived", edges, values, float(function.missing), np.nan, {}, ())
-    found, missing, other = probes.values(source, function.column)
-    return Term(source, feature, "category", edges, values, missing, other, found, probes.nulls[source])
+def _term(encoder: Columns, column: Column, function: Any) -> Term:
+    edges = np.asarray(function.edges)
+    values = np.asarray(function.values)
+    missing = float(function.missing)
+    feature = encoder.features[function.column]
+    if not isinstance(column, CategoryColumn):
+        kind = column.read_as if column.read_as in (NUMBER, BOOLEAN) else "derived"
+        return Term(column.name, feature, kind, edges, values, missing, np.nan, {}, ())
+    # A feature of a category is 0 or 1: the value of the function at either is that of the category.
+    place = function.column - int(encoder.groups[column.name][0])
+    absent, present = values[np.searchsorted(edges, [0.0, 1.0])].tolist()
+    steps = [present if of_category else absent for of_category in column.encode(column.categories)[:, place]]
+    by_category = dict(zip(column.categories, steps))
+    at_gap = present if column.gap()[place] else absent
+    nulls = _NULLS if column.gap().any() else ()
+    return Term(column.name, feature, "category", edges, values, at_gap, absent, by_category, nulls)
 
 
-class _Probes:
-    """What the categories of text columns are encoded as, found out by encoding them."""
+def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
+    """Points for the values of each column of an additive model, see :func:`fewlabel.inspection.scorecard`.
 
-    def __init__(self, encoder: TableEncoder, booster: Any, sources: list[str]) -> None:
-        names = [name for name in dict.fromkeys(sources) if encoder.columns_[name] == TEXT]
-        self.rows: dict[str, list[Any]] = {
-            name: [None, _UNSEEN, *_NULLS, *_candidates(encoder, name)] for name in names
-        }
-        self.categories: dict[str, list[str]] = {}
-        self.nulls: dict[str, tuple[str, ...]] = {}
-        self.steps: dict[str, np.ndarray] = {}
-        for name in names:
-            self.rows[name] = [None, _UNSEEN, *_NULLS, *_candidates(encoder, name)]
-            table = pd.DataFrame({other: [None] * len(self.rows[name]) for other in encoder.columns_}, dtype=object)
-            table[name] = pd.Series(self.rows[name], dtype=object)
-            features = encoder.transform(table)
-            own = [k for k, source in enumerate(encoder.sources_) if source == name]
-            if not np.isin(features[:, own], (0.0, 1.0)).all():
-                continue  # components of a text
-            missing, unseen = features[0, own], features[1, own]
-            same = [(features[k, own] == missing).all() for k in range(len(features))]
-            n_special = 2 + len(_NULLS)
-            self.categories[name] = [row for row in self.rows[name][n_special:] if row not in _NULLS]
-            differ = not (missing == unseen).all()
-            self.nulls[name] = tuple(text for text, null in zip(_NULLS, same[2:n_special]) if null and differ)
-            self.steps[name] = contributions(booster, features)
+    Parameters
+    ----------
+    model : estimator or FittedModel
+        A fitted stump booster, or a `TableClassifier` or `AutoClassifier` that is one, also as :func:`fewlabel.load`
+        read it.
+    points : float, default=20
+        Number of points that doubles the odds.
+    base : float, default=600
+        Number of points at even odds.
 
-    def values(self, source: str, column: int) -> tuple[dict[str, float], float, float]:
-        """Step values of one feature: by category, for a gap, and for any other category."""
-        steps = self.steps[source][:, column]
-        place = {row: k for k, row in enumerate(self.rows[source])}
-        found = {category: float(steps[place[category]]) for category in self.categories[source]}
-        return found, float(steps[0]), float(steps[1])
-
-
-def _candidates(encoder: TableEncoder, name: str) -> list[str]:
-    """Categories that a column may have had: by the names of its features, and those of its profile."""
-    own = [feature for feature, source in zip(encoder.features_, encoder.sources_) if source == name]
-    named = [feature[len(name) + 1 :] for feature in own]
-    profiled = encoder.profile_[name].get("categories") or {}
-    return sorted({*named, *map(str, profiled)} - set(_NULLS))
+    Returns
+    -------
+    DataFrame
+    """
+    fitted = getattr(model, "model_", model)
+    if not isinstance(fitted, FittedModel):
+        return inspection.scorecard(model, points=points, base=base)
+    if fitted.encoder is None:
+        return inspection.scorecard(_booster_of(fitted), points=points, base=base)
+    return table_scorecard(fitted, points=points, base=base)
 
 
 def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
@@ -147,7 +125,7 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
 
     Parameters
     ----------
-    model : TableClassifier
+    model : TableClassifier or FittedModel
     points, base : float
 
     Returns
@@ -156,13 +134,14 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
         ``interval`` is ``= car`` for a category, ``other`` for categories that the fit did not see, ``missing`` for
         gaps.
     """
-    booster = additive_model(model.estimator_)
+    model = getattr(model, "model_", model)
     terms = scorecard_terms(model)
+    booster = _booster_of(model)
     scale, start = check_points(booster, points, base)
     weight = np.asarray(booster.feature_importances_)
     importance: dict[str, float] = {}
     for function in booster.shape_functions_:
-        name = model.encoder_.sources_[function.column]
+        name = model.encoder.sources[function.column]
         importance[name] = importance.get(name, 0.0) + float(weight[function.column])
     blocks: dict[tuple[str, str], list[Term]] = {}
     for term in terms:
@@ -217,13 +196,15 @@ def rounding_loss(model: Any, points: float) -> float | None:
     float or None
         None if the model has no reference rows.
     """
-    if model.reference_ is None or len(model.reference_) < 2:
+    model = getattr(model, "model_", model)
+    reference = model.evidence.reference
+    if reference is None or len(reference) < 2:
         return None
-    booster = additive_model(model.estimator_)
+    booster = _booster_of(model)
     scale, _ = check_points(booster, points, 0.0)
-    steps = scale * contributions(booster, model.reference_)
-    sources = np.array(model.encoder_.sources_)
-    grouped = np.column_stack([steps[:, sources == name].sum(axis=1) for name in dict.fromkeys(sources)])
-    exact, rounded = grouped.sum(axis=1), np.round(grouped).sum(axis=1)
+    steps = scale * contributions(booster, reference)
+    grouped = np.column_stack([steps[:, group].sum(axis=1) for group in model.encoder.groups.values()])
+    exact = grouped.sum(axis=1)
+    rounded = np.round(grouped).sum(axis=1)
     high, low = np.nonzero(exact[:, None] > exact[None, :] + 1e-9)
     return float(np.mean(rounded[high] <= rounded[low])) if len(high) else 0.0

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewlabel.parts import FittedModel
 from fewlabel.parts.cells import Cells
-from fewlabel.tables.classifier import TableClassifier
+from fewlabel.parts.explanations import reasons
 from fewlabel.tables.profile import Drift
-from fewlabel.tables.reasons import explain, reasons
 
 
 class Scores(NamedTuple):
@@ -16,10 +16,10 @@ class Scores(NamedTuple):
     Attributes
     ----------
     codes : ndarray of int
-        Class of each row, by the numbers of the model's `estimator_`.
+        Class of each row, by its position in the model's `classes_`.
     probability : ndarray of shape (n_samples, n_classes)
     score : ndarray of shape (n_samples,) or None
-        None with more than two classes.
+        Higher for the positive class; None with more than two classes.
     """
 
     codes: np.ndarray
@@ -27,13 +27,12 @@ class Scores(NamedTuple):
     score: np.ndarray | None
 
 
-def score_features(model: TableClassifier, features: np.ndarray) -> Scores:
-    """Score encoded rows, in one pass if the model's estimator allows it.
+def score_features(model: FittedModel, features: np.ndarray) -> Scores:
+    """Score encoded rows.
 
     Parameters
     ----------
-    model : TableClassifier
-        Fitted.
+    model : FittedModel
     features : ndarray of shape (n_samples, n_features)
         What the model's encoder returned.
 
@@ -41,41 +40,41 @@ def score_features(model: TableClassifier, features: np.ndarray) -> Scores:
     -------
     Scores
     """
-    inner, is_binary = model.estimator_, model.positive_ is not None
-    if not hasattr(inner, "probabilities_at"):
-        score = inner.decision_function(features) if is_binary else None
-        return Scores(model.codes_of(features), inner.predict_proba(features), score)
-    decision = inner.decision_function(features)
-    codes = inner.classes_at(decision) if model.cut_ is None else (decision > model.cut_["score"]).astype(np.intp)
-    return Scores(codes, inner.probabilities_at(decision), decision if is_binary else None)
+    decision = model.decision_of(features)
+    probability = model.probabilities_at(decision)
+    if model.positive is None:
+        return Scores(decision.argmax(axis=1), probability, None)
+    score = -decision if model.positive == 0 else decision
+    is_positive = score > (0.0 if model.cut is None else model.cut)
+    return Scores(np.where(is_positive, model.positive, 1 - model.positive), probability, score)
 
 
-def score_columns(model: TableClassifier, scores: Scores) -> dict[str, np.ndarray]:
+def score_columns(model: Any, scores: Scores) -> dict[str, np.ndarray]:
     """Scores under the names of the result: `score`, ``probability of bad``, or one probability per class.
 
     Parameters
     ----------
-    model : TableClassifier
+    model : FittedModel or TableClassifier
     scores : Scores
 
     Returns
     -------
     dict
     """
-    if model.positive_ is None or scores.score is None:
+    if scores.score is None:
         return {f"probability of {name}": scores.probability[:, k] for k, name in enumerate(model.classes_)}
-    positive = model.classes_[model.positive_]
-    return {"score": scores.score, f"probability of {positive}": scores.probability[:, 1]}
+    positive = model.positive_
+    return {"score": scores.score, f"probability of {model.classes_[positive]}": scores.probability[:, positive]}
 
 
 def row_reasons(
-    model: TableClassifier, features: np.ndarray, cells: dict[str, Cells], n_reasons: int
+    model: FittedModel, features: np.ndarray, cells: dict[str, Cells], n_reasons: int
 ) -> dict[str, list[str]]:
     """The columns that move the score of each row most: ``reason 1`` and so on, such as ``purpose = car (+0.42)``.
 
     Parameters
     ----------
-    model : TableClassifier
+    model : FittedModel
     features : ndarray of shape (n_samples, n_features)
     cells : dict of str to Cells
         What the model's encoder read.
@@ -85,18 +84,15 @@ def row_reasons(
     -------
     dict
     """
-    explanation = explain(model.encoder_, model.estimator_, features, model.reference_)
-    return reasons(explanation, cells, n_reasons)
+    return reasons(model.explain_features(features), cells, n_reasons)
 
 
-def score_table(
-    model: TableClassifier, table: Any, *, drift: Drift | None = None, n_reasons: int = 0
-) -> dict[str, Any]:
+def score_table(model: Any, table: Any, *, drift: Drift | None = None, n_reasons: int = 0) -> dict[str, Any]:
     """Score, probabilities and class of each row, and the reasons for the score.
 
     Parameters
     ----------
-    model : TableClassifier
+    model : TableClassifier or FittedModel
         Fitted.
     table : DataFrame
     drift : Drift, default=None
@@ -111,10 +107,31 @@ def score_table(
         "bad" is the positive class (``classes_[positive_]``); `label`. With more classes: ``probability of a`` and so
         on for each class, and `label`. Then ``reason 1`` and so on, such as ``purpose = car (+0.42)``.
     """
+    fitted = getattr(model, "model_", model)
+    if fitted is None:
+        return _score_by_estimator(model, table, drift, n_reasons)
+    cells = fitted.encoder.read(table)
+    if drift is not None:
+        drift.add(cells)
+    features = fitted.encoder.encode(cells)
+    scores = score_features(fitted, features)
+    columns = {**score_columns(fitted, scores), "label": fitted.classes_[scores.codes]}
+    if n_reasons:
+        columns |= row_reasons(fitted, features, cells, n_reasons)
+    return columns
+
+
+def _score_by_estimator(model: Any, table: Any, drift: Drift | None, n_reasons: int) -> dict[str, Any]:
+    """The same of a TableClassifier whose estimator has no formula."""
     cells = model.encoder_.read(table)
     if drift is not None:
         drift.add(cells)
-    features = model.encoder_.part_.encode(cells)
-    scores = score_features(model, features)
-    found = row_reasons(model, features, cells, n_reasons) if n_reasons else {}
-    return {**score_columns(model, scores), "label": model.names_of(scores.codes), **found}
+    probability = model.predict_proba(table)
+    score = None
+    if model.positive_ is not None:
+        decision = model.decision_function(table)
+        score = -decision if model.positive_ == 0 else decision
+    labels = model.predict(table)
+    codes = np.searchsorted(model.classes_, labels)
+    columns = {**score_columns(model, Scores(codes, probability, score)), "label": labels}
+    return {**columns, **reasons(model.explain(table), cells, n_reasons)} if n_reasons else columns

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from fewlabel.auto import AutoClassifier
+from fewlabel.auto import additive_member
 from fewlabel.exceptions import TableError
 from fewlabel.inspection import check_points
-from fewlabel.parts import Ranks
+from fewlabel.parts import FittedModel, Ranks
 from fewlabel.parts.cells import BOOLEAN, DATE
 from fewlabel.parts.notations import FALSE_WORDS, TRUE_WORDS
 from fewlabel.parts.numbers import RANK_EDGE
-from fewlabel.tables.reasons import additive_model
 from fewlabel.tables.scorecards import Term, scorecard_terms
 
 _LARGEST = "1.7976931348623157e308"
@@ -25,7 +24,7 @@ def scorecard_sql(
 
     Parameters
     ----------
-    model : TableClassifier
+    model : TableClassifier or FittedModel
         Fitted, with a stump booster as its estimator, or an AutoClassifier whose only member is one.
     table : str, default="rows"
         Name of the table to score.
@@ -45,19 +44,24 @@ def scorecard_sql(
     TableError
         If the model uses parts of dates or components of text, or numbers that are written as text.
     """
+    model = getattr(model, "model_", model)
     terms = scorecard_terms(model)
     _require_plain(model, terms)
-    booster, estimator = additive_model(model.estimator_), model.estimator_
+    booster = additive_member(model)
     scale, start = check_points(booster, points, base)
-    slope, intercept = (float(value) for value in estimator.calibration_)
-    cut = 0.0 if model.cut_ is None else model.cut_["score"]
-    negative, positive = (_text(name) for name in model.names_of([0, 1]))
+    slope = float(model.link.slope[0])
+    intercept = float(model.link.intercept[0])
+    cut = 0.0 if model.cut is None else model.cut
+    positive = _text(model.classes_[model.positive])
+    negative = _text(model.classes_[1 - model.positive])
     # In the order of the model's own sum, so that the last bit is the same.
     steps = "\n      + ".join(["0.0", *(_case(term) for term in terms), _number(booster.offset_)])
     own = _own_prefix(model)
-    ranks, score, last = "", f"{own}_sum", "summed"
-    if isinstance(estimator, AutoClassifier):
-        ranks, score, last = _rank_steps(estimator, booster.ranks, own)
+    ranks = ""
+    score = f"{own}_sum"
+    last = "summed"
+    if booster.ranks is not None:
+        ranks, score, last = _rank_steps(model, booster.ranks, own)
     total = f"{_number(start - scale * booster.offset_)} + {_number(scale)} * {own}_sum"
     if whole:
         total = _whole_points(terms, scale, start)
@@ -83,19 +87,18 @@ FROM scored;
 """
 
 
-def _own_prefix(model: Any) -> str:
+def _own_prefix(model: FittedModel) -> str:
     """What no column of the table starts with: a table may hold the result of an earlier statement."""
-    encoder = model.encoder_
-    names = [str(name).casefold() for name in (*encoder.columns_, *encoder.dropped_, model.target_)]
+    names = [name.casefold() for name in (*model.encoder.names, model.target)]
     prefix = "fewlabel"
     while any(name.startswith(prefix) for name in names):
         prefix += "_"
     return prefix
 
 
-def _rank_steps(estimator: AutoClassifier, ranks: Ranks, own: str) -> tuple[str, str, str]:
+def _rank_steps(model: FittedModel, ranks: Ranks, own: str) -> tuple[str, str, str]:
     """From the sum to the score of an AutoClassifier: steps of the statement, the score, and where it is found."""
-    [weight] = estimator.ensemble_weights_.values()
+    [weight] = model.score.steps[0].weights
     rank = _rank(ranks.scores, ranks.ranks, f"{own}_sum")
     low, high = _number(RANK_EDGE), _number(1 - RANK_EDGE)
     value = f"{own}_rank"
@@ -104,7 +107,7 @@ def _rank_steps(estimator: AutoClassifier, ranks: Ranks, own: str) -> tuple[str,
         f",\nranked AS MATERIALIZED (\n  SELECT *, {_number(weight)} * ({rank}) AS {value} FROM summed\n),\n"
         f"limited AS MATERIALIZED (\n  SELECT *, {limited} AS {own}_limited FROM ranked\n)"
     )
-    return steps, f"LN({own}_limited / (1.0 - {own}_limited)) + {_number(estimator.offset_)}", "limited"
+    return steps, f"LN({own}_limited / (1.0 - {own}_limited)) + {_number(model.link.offset[0])}", "limited"
 
 
 def _whole_points(terms: Sequence[Term], scale: float, start: float) -> str:
@@ -118,10 +121,10 @@ def _whole_points(terms: Sequence[Term], scale: float, start: float) -> str:
 
 def _require_plain(model: Any, terms: Sequence[Term]) -> None:
     """Refuse what SQLite and DuckDB would have to be told in different ways, or not at all."""
-    kinds = model.encoder_.columns_
+    kinds = model.encoder.kinds
     derived = {term.source for term in terms if term.kind == "derived"}
     dates = {name for name in derived if kinds[name] == DATE}
-    written = {term.source for term in terms} & set(model.encoder_.notations_)
+    written = {term.source for term in terms} & set(model.encoder.notations)
     for names, what, remedy in (
         (dates, "dates", "Put the parts that matter into columns of numbers, such as the year or the age in days"),
         (derived - dates, "free text", "Put the words that matter into columns of their own"),

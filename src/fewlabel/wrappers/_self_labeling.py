@@ -37,7 +37,6 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
     - ``_combine(X)``: return the combined posteriors of the final classifiers `estimators_`.
     """
 
-    _predicts_when_saved = "estimators_"
     _parameter_constraints: dict = {
         "estimator": [
             HasMethods(["fit", "predict", "predict_proba"]),

@@ -1,0 +1,300 @@
+"""Reasons for a score, in the columns of the table: exact for sums of step functions, by sampling for all others."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fewlabel.parts.cells import Cells, shown
+from fewlabel.parts.numbers import Chain, WeightedSum
+from fewlabel.parts.trees import Steps
+from fewlabel.text import short
+from fewlabel.warning_filters import caller_level
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Score = Callable[[np.ndarray], np.ndarray]
+Groups = Mapping[str, np.ndarray]
+_N_REFERENCES = 50
+_ROWS_AT_ONCE = 20_000  # rows that the model scores in one call
+_LEAST_ROUNDS = 4  # fewer give no useful standard error
+
+
+class Explanation(NamedTuple):
+    """What each column adds to the score of a row.
+
+    Attributes
+    ----------
+    names : list of str
+        The columns of the table.
+    values : ndarray of shape (n_rows, n_columns)
+        With `base` the values of a row sum to `score`.
+    base : ndarray of shape (n_rows,)
+        The mean score of the reference rows; without any, the offset of an additive model.
+    score : ndarray of shape (n_rows,)
+        The score that is explained; with more than two classes, the log-probability of the predicted class.
+    errors : ndarray of shape (n_rows, n_columns) or None
+        Standard errors of the values; None if they are exact.
+    converged : bool
+        Whether the standard errors are as small as asked for.
+    """
+
+    names: list[str]
+    values: np.ndarray
+    base: np.ndarray
+    score: np.ndarray
+    errors: np.ndarray | None
+    converged: bool
+
+    @property
+    def contributions(self) -> "pd.DataFrame":
+        """The values as a DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.values, columns=self.names)
+
+    @property
+    def standard_error(self) -> "pd.DataFrame | None":
+        """Their standard errors as a DataFrame; None if they are exact."""
+        import pandas as pd
+
+        return None if self.errors is None else pd.DataFrame(self.errors, columns=self.names)
+
+
+def additive_steps(formula: Any) -> tuple[Steps, float] | None:
+    """The step functions that a score is the sum of, or increases with, and what is added to them; None without any."""
+    if isinstance(formula, Chain) and isinstance(formula.steps[0], WeightedSum):
+        terms = formula.steps[0].terms
+        formula = terms[0].steps[0] if len(terms) == 1 and isinstance(terms[0], Chain) else None
+    if not isinstance(formula, Chain) or not isinstance(formula.steps[0], Steps) or len(formula.steps) != 2:
+        return None
+    steps, shift = formula.steps
+    return (steps, float(shift.intercept[0])) if len(steps.columns) else None
+
+
+def reference_rows(features: np.ndarray) -> np.ndarray:
+    """Rows to compare others with: evenly spaced along a projection, whatever the order of the rows.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_rows, n_features)
+
+    Returns
+    -------
+    ndarray of shape (at most 50, n_features)
+    """
+    filled = np.nan_to_num(features)
+    scale = filled.std(axis=0)
+    weights = np.random.default_rng(0).normal(size=features.shape[1]) / np.where(scale > 0, scale, np.inf)
+    order = np.argsort((filled * weights).sum(axis=1), kind="stable")
+    places = np.linspace(0, len(order) - 1, min(_N_REFERENCES, len(order))).round().astype(int)
+    return features[order[places]]
+
+
+def explain_steps(
+    steps: Steps, offset: float, groups: Groups, features: np.ndarray, references: np.ndarray | None
+) -> Explanation:
+    """Values of step functions, summed over the features of each column, and centered by reference rows.
+
+    These are the Shapley values of the columns: in a sum, the order in which columns are replaced makes no difference.
+
+    Parameters
+    ----------
+    steps : Steps
+    offset : float
+        Added to their sum.
+    groups : dict of str to ndarray of int
+        The features of each column.
+    features : ndarray of shape (n_rows, n_features)
+    references : ndarray of shape (n_references, n_features) or None
+        Rows whose mean values are subtracted; None for the values themselves.
+
+    Returns
+    -------
+    Explanation
+    """
+    place = {feature: k for k, group in enumerate(groups.values()) for feature in group.tolist()}
+    values = np.zeros((len(features), len(groups)))
+    base = offset
+    for k, feature in enumerate(steps.columns.tolist()):
+        middle = 0.0 if references is None else steps.at(k, references[:, feature]).mean()
+        values[:, place[feature]] += steps.at(k, features[:, feature]) - middle
+        base += middle
+    score = steps(features)[:, 0] + offset
+    return Explanation(list(groups), values, np.full(len(features), base), score, None, True)
+
+
+def explain_by_sampling(
+    decide: Score,
+    groups: Groups,
+    features: np.ndarray,
+    references: np.ndarray,
+    *,
+    max_rounds: int = 32,
+    tol: float = 0.3,
+    seed: int = 0,
+) -> Explanation:
+    """Shapley values of the columns by sampling, against reference rows.
+
+    Columns of a reference row are replaced one after the other, in random order, by those of the row to explain; the
+    change of the score at each step is a sample of that column's contribution. Each round uses an order, its reverse
+    and another reference row.
+
+    Parameters
+    ----------
+    decide : callable
+        The score of encoded rows, or one score per class.
+    groups : dict of str to ndarray of int
+        The features of each column.
+    features, references : ndarray of shape (n_rows, n_features)
+    max_rounds : int, default=32
+    tol : float, default=0.3
+        A row needs no more rounds when the norm of its standard errors is this share of that of its contributions.
+    seed : int, default=0
+
+    Returns
+    -------
+    Explanation
+        `base` is the mean score of the reference rows that were used.
+    """
+    columns = list(groups.values())
+    rng = np.random.default_rng(seed)
+    decision = np.asarray(decide(features))
+    # With more than two classes, the score of the predicted one.
+    wanted = decision.argmax(axis=1) if decision.ndim == 2 else None
+    score = decision if wanted is None else decision[np.arange(len(decision)), wanted]
+    samples = _Samples(len(features), len(columns))
+    left = np.arange(len(features))
+    start = rng.permutation(len(references))
+    for n_rounds in range(1, max_rounds + 1):
+        reference = references[start[(n_rounds - 1) % len(references)]]
+        order = rng.permutation(len(columns))
+        walk = _Walk(decide, features[left], score[left], reference, None if wanted is None else wanted[left])
+        sample = np.empty((len(left), len(columns)))
+        sample[:, order] = walk.changes([columns[k] for k in order])
+        sample[:, order] += walk.changes([columns[k] for k in order[::-1]])[:, ::-1]
+        samples.add(left, sample / 2, walk.begin, n_rounds)
+        if n_rounds >= _LEAST_ROUNDS:
+            left = left[samples.error_sizes(left) > tol**2 * samples.sizes(left)]
+        if not len(left):
+            break
+    if len(left):
+        _warn_unfinished(samples, left, max_rounds)
+    return Explanation(list(groups), samples.mean, samples.base, score, samples.error, not len(left))
+
+
+class _Samples:
+    """Running means of the samples of each row and column, and their standard errors."""
+
+    def __init__(self, n_rows, n_columns):
+        self.mean = np.zeros((n_rows, n_columns))
+        self.error = np.zeros((n_rows, n_columns))
+        self.base = np.zeros(n_rows)
+        self._total = np.zeros((n_rows, n_columns))
+        self._squares = np.zeros((n_rows, n_columns))
+        self._begins = np.zeros(n_rows)
+
+    def add(self, rows, sample, begin, n_rounds):
+        self._total[rows] += sample
+        self._squares[rows] += sample**2
+        self._begins[rows] += begin
+        self.mean[rows] = self._total[rows] / n_rounds
+        self.base[rows] = self._begins[rows] / n_rounds
+        spread = np.maximum(self._squares[rows] / n_rounds - self.mean[rows] ** 2, 0.0)
+        self.error[rows] = np.sqrt(spread / max(n_rounds - 1, 1))
+
+    def sizes(self, rows):
+        return (self.mean[rows] ** 2).sum(axis=1)
+
+    def error_sizes(self, rows):
+        return (self.error[rows] ** 2).sum(axis=1)
+
+
+def _warn_unfinished(samples, rows, max_rounds):
+    from sklearn.exceptions import ConvergenceWarning
+
+    ratio = np.sqrt(samples.error_sizes(rows).sum() / max(samples.sizes(rows).sum(), 1e-300))
+    warnings.warn(
+        f"the reasons of {len(rows)} of {len(samples.mean)} rows have not converged after {max_rounds} rounds: their "
+        f"standard error is {ratio:.0%} of their size. Take them as approximate, or raise max_rounds of explain()",
+        ConvergenceWarning,
+        stacklevel=caller_level(),
+    )
+
+
+class _Walk:
+    """From a reference row to each row, column by column; `begin` is the score at the start."""
+
+    def __init__(self, decide, features, score, reference, wanted):
+        self._decide = decide
+        self._features = features
+        self._score = score
+        self._reference = reference
+        self._wanted = wanted
+        begin = np.asarray(decide(reference[None]))
+        self.begin = np.full(len(features), begin[0]) if wanted is None else begin[0, wanted]
+        self._differs = (features != reference) & ~(np.isnan(features) & np.isnan(reference))
+
+    def changes(self, groups):
+        """Change of the score at each step: where nothing of a row changes it is zero, and no model is asked."""
+        changes = np.empty((len(self._features), len(groups)))
+        n_rows = max(_ROWS_AT_ONCE // len(groups), 1)
+        for first in range(0, len(changes), n_rows):
+            some = slice(first, first + n_rows)
+            changes[some] = self._changes_of(groups, some)
+        return changes
+
+    def _changes_of(self, groups, some):
+        features = self._features[some]
+        mixed = np.tile(self._reference, (len(features), 1))
+        changed = [np.flatnonzero(self._differs[some][:, group].any(axis=1)) for group in groups[:-1]]
+        steps = []
+        for group, rows in zip(groups, changed):
+            mixed[:, group] = features[:, group]
+            steps.append(mixed[rows])
+        asked = np.concatenate(changed) if changed else np.empty(0, dtype=int)
+        answers = np.empty(0)
+        if len(asked):
+            decision = np.asarray(self._decide(np.vstack(steps)))
+            answers = decision if self._wanted is None else decision[np.arange(len(asked)), self._wanted[some][asked]]
+        scores = [self.begin[some]]
+        ends = np.cumsum([len(rows) for rows in changed])
+        for rows, answer in zip(changed, np.split(answers, ends[:-1])):
+            after = scores[-1].copy()
+            after[rows] = answer
+            scores.append(after)
+        return np.diff([*scores, self._score[some]], axis=0).T
+
+
+def reasons(explanation: Explanation, cells: Mapping[str, Cells], n: int) -> dict[str, list[str]]:
+    """The largest contributions of each row as text, such as ``purpose = car (+0.42)``.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    cells : dict of str to Cells
+        The same rows as the encoder read them.
+    n : int
+        Reasons per row.
+
+    Returns
+    -------
+    dict of str to list of str
+        ``reason 1``, ``reason 2``, ...: one text per row, empty where nothing else contributes.
+    """
+    names = explanation.names
+    order = np.argsort(-np.abs(explanation.values), axis=1, kind="stable")[:, :n]
+    written = {name: [short(shown(value), 40) for value in cells[name].rows()] for name in names}
+    columns = {}
+    for k in range(n):
+        texts = [""] * len(order)
+        for row in range(len(order)) if k < order.shape[1] else ():
+            place = order[row, k]
+            value = explanation.values[row, place]
+            if value != 0:
+                name = names[place]
+                texts[row] = f"{short(name)} = {written[name][row]} ({value:+.2f})"
+        columns[f"reason {k + 1}"] = texts
+    return columns
