@@ -1,6 +1,5 @@
 """AutoClassifier: rows -> views -> crossfit -> weights -> refit -> estimates -> parts."""
 
-import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
@@ -33,7 +32,16 @@ from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, headline,
 from fewlabel.auto.members import ADDITIVE, select_members
 from fewlabel.auto.task import read_task
 from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
-from fewlabel.base import Interval, StrOptions, ValidatesByTags, check_weights, fit_context
+from fewlabel.base import (
+    Count,
+    Positive,
+    Share,
+    StrOptions,
+    ValidatesByTags,
+    check_weights,
+    constraints_of,
+    fit_context,
+)
 from fewlabel.calibration import Calibration, calibrate, calibrate_pu, prior_shift, sigmoid_from_few
 from fewlabel.parts import Chain, Classes, Evidence, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
 from fewlabel.population import Selection, describe_selection
@@ -212,27 +220,15 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     """
 
     _allow_nan = True
-    _parameter_constraints: dict = {
-        "portfolio": [StrOptions({"auto", "small"}), list, tuple],
-        "scoring": [StrOptions(set(SCORERS)), callable],
-        "n_repeats": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "time_budget": [Interval(numbers.Real, 0, None, closed="neither"), None],
-        "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
-        "interpretable": ["boolean"],
-        "labels_drawn": [StrOptions({"auto", "random", "by-columns"})],
-        "experience": [Experience, None],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-    }
 
     def __init__(
         self,
         portfolio: str | list[str] = "auto",
         *,
         scoring: str | Callable = "roc_auc",
-        n_repeats: int | Literal["auto"] = "auto",
-        time_budget: float | None = None,
-        prior: float | None = None,
+        n_repeats: Count | Literal["auto"] = "auto",
+        time_budget: Positive | None = None,
+        prior: Share | None = None,
         interpretable: bool = False,
         labels_drawn: Literal["auto", "random", "by-columns"] = "auto",
         experience: Experience | None = None,
@@ -250,6 +246,11 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _parameter_constraints: dict = constraints_of(
+        __init__,
+        portfolio=[StrOptions({"auto", "small"}), list, tuple],
+        scoring=[StrOptions(set(SCORERS)), callable],
+    )
     __metadata_request__fit = {"callback": UNUSED}
 
     @fit_context(prefer_skip_nested_validation=True)

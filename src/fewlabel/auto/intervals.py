@@ -110,9 +110,14 @@ def _from_positives(observed, low, high, prior):
     A prior that is too large puts the whole interval outside [0, 1]. Then nothing is assumed about it: without
     positives among the unlabeled rows the two AUCs are equal, with some the first is further from 1/2.
     """
-    score, new_low, new_high = ((v - prior / 2) / (1 - prior) for v in (observed, low, high))
+
+    def against_negatives(auc_against_unlabeled):
+        return (auc_against_unlabeled - prior / 2) / (1 - prior)
+
+    new_low = against_negatives(low)
+    new_high = against_negatives(high)
     # The unbiased estimate may fall outside.
-    score = float(np.clip(score, 0.0, 1.0))
+    score = float(np.clip(against_negatives(observed), 0.0, 1.0))
     if new_low >= 1:
         return score, low, 1.0
     if new_high <= 0:
@@ -141,13 +146,19 @@ def compare(rows, a, b, scorer, seed):
     """Difference of the scores of ranks `a` and `b` on the same rows, the ends of its 95% interval, and a p-value."""
     y = rows.codes
     if scorer is auc and a.shape[1] == 1 and rows.weight is None:
-        effect = design_effect(rows, _placements(y, a[:, 0]) - _placements(y, b[:, 0]))
-        test = paired_auc_test(y, a[:, 0], b[:, 0], confidence=_widened(effect))
-        difference, low, high, pvalue = test.difference, test.low, test.high, test.pvalue
+        gains = _placements(y, a[:, 0]) - _placements(y, b[:, 0])
+        confidence = _widened(design_effect(rows, gains))
+        test = paired_auc_test(y, a[:, 0], b[:, 0], confidence=confidence)
+        difference = test.difference
+        low = test.low
+        high = test.high
+        pvalue = test.pvalue
     else:
         difference = score_ranks(a, y, scorer, rows.weight) - score_ranks(b, y, scorer, rows.weight)
-        draws = list(_resamples(y, seed, rows.groups))
-        drawn = np.array([_score_at(rows, draw, a, scorer) - _score_at(rows, draw, b, scorer) for draw in draws])
+        differences = []
+        for draw in _resamples(y, seed, rows.groups):
+            differences.append(_score_at(rows, draw, a, scorer) - _score_at(rows, draw, b, scorer))
+        drawn = np.array(differences)
         low, high = np.quantile(drawn, _ENDS)
         n_opposite = min((drawn <= 0).sum(), (drawn >= 0).sum())
         pvalue = min(1.0, 2 * (1 + n_opposite) / (1 + len(drawn)))
@@ -156,7 +167,9 @@ def compare(rows, a, b, scorer, seed):
         # Equal ranks of n rows: a row in which they differ may be as frequent as this without having been drawn.
         n_rarest = np.bincount(y)[np.unique(y)].min()
         unseen = 1 - (1 - _CONFIDENCE) ** (1 / n_rarest)
-    return difference, float(min(low, difference) - unseen), float(max(high, difference) + unseen), float(pvalue)
+    low = min(low, difference) - unseen
+    high = max(high, difference) + unseen
+    return difference, float(low), float(high), float(pvalue)
 
 
 def design_effect(rows, values):
@@ -191,17 +204,20 @@ def design_effect(rows, values):
     largest = 1.0
     n_groups = n_rows
     for code in (0, 1):
-        of_class = rows.codes == code
+        of_class = np.flatnonzero(rows.codes == code)
+        n_class = len(of_class)
         share = weight[of_class] / weight[of_class].sum()
         centered = values[of_class] - np.average(values[of_class], weights=share)
         influence[of_class] = share * centered
-        alone += (centered**2).sum() / of_class.sum() ** 2
+        alone += (centered**2).sum() / n_class**2
         by_group = np.bincount(groups[of_class], share)
-        largest = max(largest, of_class.sum() * float((by_group**2).sum()))
+        largest = max(largest, n_class * float((by_group**2).sum()))
         n_groups = min(n_groups, int((by_group > 0).sum()))
     observed = largest
     if alone > 0 and n_groups > 1:
-        observed = float((np.bincount(groups, influence) ** 2).sum()) / alone * n_groups / (n_groups - 1)
+        of_groups = np.bincount(groups, influence)
+        observed = float((of_groups**2).sum()) / alone * n_groups / (n_groups - 1)
+    # Few groups that are ranked wrong say little: an effect that they happen not to show is not ruled out.
     evidence = abs((n_groups * (1 - values.mean())) ** 3) if len(values) else 0.0
     mixed = (_UNSEEN * largest + evidence * observed) / (_UNSEEN + evidence)
     return float(max(mixed, 1.0))

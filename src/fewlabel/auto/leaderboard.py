@@ -97,9 +97,11 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
     # Members that were left out have no score to be sorted by, and come last.
     records.sort(key=lambda record: -record["score"])
     for member, reason in left_out.items():
-        uses = bool(training.uses_unlabeled(member))
-        row = {"method": member.name, "family": member.family, **_NOT_TRIED, "uses_unlabeled": uses}
-        records.append({**row, "weight": 0.0, "status": status_of(reason)})
+        record = {"method": member.name, "family": member.family, **_NOT_TRIED}
+        record["uses_unlabeled"] = bool(training.uses_unlabeled(member))
+        record["weight"] = 0.0
+        record["status"] = status_of(reason)
+        records.append(record)
     return records
 
 
