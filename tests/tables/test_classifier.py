@@ -185,3 +185,22 @@ def test_a_second_fit_without_suspected_leaks_shows_in_the_progress():
         *((done, 3, False) for done in (1, 2, 3)),
         *((done, 3, True) for done in (1, 2, 3)),
     ]
+
+
+@pytest.mark.parametrize("positive", ["bad", "good"])
+def test_positive_proba_and_rank_speak_of_the_named_class(positive):
+    rng = np.random.default_rng(0)
+    truth = np.where(np.arange(120) % 3 == 0, "bad", "good")
+    table = pd.DataFrame({"amount": rng.normal(size=120) + 1.5 * (truth == "bad"), "noise": rng.normal(size=120)})
+    y = pd.Series(truth).where(np.arange(120) < 80)
+    auto = AutoClassifier(["logistic regression"], n_repeats=1, random_state=0)
+    model = TableClassifier(auto, positive=positive, random_state=0).fit(table, y)
+    assert model.classes_.tolist() == ["bad", "good"]
+    assert model.classes_[model.positive_] == positive
+    favors_good = model.decision_function(table) > 0
+    np.testing.assert_array_equal(model.predict(table) == "good", favors_good)
+    for one in (model, model.model_):
+        probability = one.positive_proba(table)
+        np.testing.assert_array_equal(probability, one.predict_proba(table)[:, model.positive_])
+        assert roc_auc_score(truth == positive, probability) > 0.7
+        assert (np.diff(probability[one.rank(table)]) <= 0).all()
