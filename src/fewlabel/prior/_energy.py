@@ -32,7 +32,10 @@ def energy(X, signs, weight, rng):
     pairs = {"pn": (P, N), "pp": (P, P), "nn": (N, N), "un": (U, N), "up": (U, P)}
     distances = {name: pairwise_distances(*pair) for name, pair in pairs.items()}
     weights = [weight[rows] / weight[rows].sum() for rows in groups]
-    draws = [_mixture(distances, *(redraw(w, rng) for w in weights)) for _ in range(N_BOOTSTRAP)]
+    draws = []
+    for _ in range(N_BOOTSTRAP):
+        redrawn = [redraw(group, rng) for group in weights]
+        draws.append(_mixture(distances, *redrawn))
     low, high = np.quantile(draws, [0.05, 0.95]).tolist()
     return _mixture(distances, *weights), low, high
 

@@ -27,8 +27,8 @@ def km2(P, U, p_weight, u_weight, rng):
     deviation = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     images = _images(_best_kernel(X, n_u))
-    u_mean = images[:, :n_u] @ (u_weight[u_rows] / u_weight[u_rows].sum())
-    p_mean = images[:, n_u:] @ (p_weight[p_rows] / p_weight[p_rows].sum())
+    u_mean = np.average(images[:, :n_u], axis=1, weights=u_weight[u_rows])
+    p_mean = np.average(images[:, n_u:], axis=1, weights=p_weight[p_rows])
 
     def distance(extent):
         return distance_to_hull(images, extent * u_mean + (1 - extent) * p_mean)

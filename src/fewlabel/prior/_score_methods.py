@@ -86,7 +86,8 @@ def _density_ratio(p, u, p_count, u_count):
     # Where positives prevail, the ratio can only grow with the score.
     above = points > middle
     ratio[above] = np.maximum.accumulate(ratio[above])
-    ratio = ndimage.median_filter(ratio, 2 * (len(points) // 20) + 1, mode="nearest")
+    size = 2 * (len(points) // 20) + 1
+    ratio = ndimage.median_filter(ratio, size, mode="nearest")
     return ratio, share
 
 
@@ -137,7 +138,8 @@ def gaussian_mixture(p, u, p_counts, u_counts):
     share /= u_counts.sum(axis=1, keepdims=True)
     z = 0.5 * (edges[1:] + edges[:-1])
     # Negatives start at the lower quartile: most unlabeled rows below the middle are negative.
-    mean_n = z[np.argmax(np.cumsum(share, axis=1) >= 0.25, axis=1)]
+    quartile = np.argmax(np.cumsum(share, axis=1) >= 0.25, axis=1)
+    mean_n = z[quartile]
     variance_n = variance_p.copy()
     like_p = _normal(z, mean_p, variance_p)
     result = np.full(len(share), 0.5)
@@ -155,7 +157,8 @@ def gaussian_mixture(p, u, p_counts, u_counts):
         mean_n[active] = mean
         variance_n[active] = spread + 1e-4 * variance_p[active]
         result[active] = (share[active] * of_p).sum(axis=1)
-        active = active[np.abs(result[active] - prior[:, 0]) >= 1e-5]
+        change = np.abs(result[active] - prior[:, 0])
+        active = active[change >= 1e-5]
         if not active.size:
             break
     return result
