@@ -108,3 +108,17 @@ def test_notes_on_the_file(capsys):
     pd.concat([table, table[["mean radius"]]], axis=1).to_csv("rows.csv", index=False)
     assert run(["check", "rows.csv", "--target", "y", "--json"]) == 0
     assert "columns with the same name are numbered: 'mean radius'" in json.loads(capsys.readouterr().out)["notes"]
+
+
+def test_labels_that_were_chosen_are_said_in_the_first_lines(capsys):
+    rng = np.random.default_rng(0)
+    age = rng.normal(50, 10, 600)
+    bad = rng.random(600) < 0.3 + 0.2 * (age > 50)
+    labeled = age + rng.normal(0, 5, 600) > 60  # only older people were looked at
+    table = pd.DataFrame({"age": age, "other": rng.normal(size=600)})
+    table["outcome"] = np.where(labeled, np.where(bad, "bad", "good"), None)
+    table.to_csv("rows.csv", index=False)
+    assert run(["check", "rows.csv", "--target", "outcome"]) == 0
+    said = capsys.readouterr().out
+    assert "Labels were chosen" in said
+    assert "age is higher" in said

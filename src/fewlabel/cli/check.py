@@ -41,5 +41,9 @@ def check(
         ],
         left=2,
     )
-    for line in [column.describe(), *(f"note: {note}" for note in [*notes, *found.notes])]:
+    for line in [
+        column.describe(),
+        *filter(None, [found.selection]),
+        *(f"note: {note}" for note in [*notes, *found.notes]),
+    ]:
         print(one_line(line))

@@ -46,6 +46,8 @@ class TableCheck:
         Labeled rows that have the same values as a row of another class.
     notes : list of str
         What a person should know before a fit.
+    selection : str
+        Whether labels look like a random sample of the rows; empty if that cannot be said.
     """
 
     labels: LabelColumn
@@ -54,6 +56,7 @@ class TableCheck:
     duplicate_rows: int
     conflicting_rows: int
     notes: list[str]
+    selection: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as a dict that can be written as JSON."""
@@ -68,11 +71,14 @@ class TableCheck:
             "duplicate_rows": self.duplicate_rows,
             "conflicting_rows": self.conflicting_rows,
             "notes": self.notes,
+            "selection": self.selection,
         }
 
     def __str__(self) -> str:
         rows = [f"{c['name']}: {c['kind'] or 'dropped'}{_remark(c)}" for c in self.columns]
-        return "\n".join([self.labels.describe(), *rows, *(f"note: {note}" for note in self.notes)])
+        return "\n".join(
+            [self.labels.describe(), *filter(None, [self.selection]), *rows, *(f"note: {note}" for note in self.notes)]
+        )
 
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{head}</th>" for head in ("column", "kind", "missing", "distinct", "remark"))
@@ -82,7 +88,8 @@ class TableCheck:
             for c in self.columns
         )
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        return f"<p>{html.escape(self.labels.describe())}</p><table><tr>{heads}</tr>{rows}</table><ul>{notes}</ul>"
+        labels = html.escape(f"{self.labels.describe()} {self.selection}")
+        return f"<p>{labels}</p><table><tr>{heads}</tr>{rows}</table><ul>{notes}</ul>"
 
 
 def check(
@@ -150,7 +157,7 @@ def check(
     for name, notation in used.notations.items():
         remarks[name].append(f"written as {notation}")
     features, sources = _as_numbers(used)
-    notes = [*_selection_note(X, y, dayfirst), *_column_notes(X, features, sources, codes, remarks)]
+    notes = _column_notes(X, features, sources, codes, remarks)
     rows = repeated_rows(features, codes)
     columns = [
         {
@@ -162,17 +169,19 @@ def check(
         }
         for name in X.columns
     ]
-    return TableCheck(y, len(X), columns, rows.repeated, rows.conflicting, [*y.notes, *notes, *rows.notes])
+    return TableCheck(
+        y, len(X), columns, rows.repeated, rows.conflicting, [*y.notes, *notes, *rows.notes], _selection(X, y, dayfirst)
+    )
 
 
-def _selection_note(X: pd.DataFrame, labels: LabelColumn, dayfirst: bool | None) -> list[str]:
-    """Whether labels look like a random sample, as a fit would say it; nothing if they cannot say it."""
+def _selection(X: pd.DataFrame, labels: LabelColumn, dayfirst: bool | None) -> str:
+    """Whether labels look like a random sample, as a fit would say it."""
     codes = labels.labels.codes
     if len(np.unique(codes[codes >= 0])) < 2 or (codes >= 0).all():
-        return []
+        return ""
     encoder = TableEncoder(dayfirst=dayfirst, random_state=0)
     features = np.asarray(encoder.fit_transform(X))
-    return [describe_selection(features, codes >= 0, encoder.features_).text]
+    return describe_selection(features, codes >= 0, encoder.features_).text
 
 
 class Suspicion(NamedTuple):
