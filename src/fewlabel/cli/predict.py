@@ -259,11 +259,17 @@ def _whole_blocks(pieces: Iterator[_Piece], rows: int) -> Iterator[_Piece]:
     """The same rows in chunks that hold a multiple of `rows` rows, but the last one."""
     rest = None
     for piece in pieces:
-        joined = piece if rest is None else rest.join(piece)
-        n_whole = len(joined.features) // rows * rows
+        start = 0
+        if rest is not None and len(rest.features):
+            start = min(rows - len(rest.features), len(piece.features))
+            rest = rest.join(piece.cut(0, start))
+            if len(rest.features) < rows:
+                continue
+            yield rest
+        n_whole = (len(piece.features) - start) // rows * rows
         if n_whole:
-            yield joined.cut(0, n_whole)
-        rest = joined.cut(n_whole, len(joined.features))
+            yield piece.cut(start, start + n_whole)
+        rest = piece.cut(start + n_whole, len(piece.features))
     if rest is not None and len(rest.features):
         yield rest
 

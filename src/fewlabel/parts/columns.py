@@ -28,6 +28,7 @@ _MANY = 8  # names that an error lists
 _MOST_KEPT = 50_000  # texts of a column whose features a memo keeps
 _LONGEST_KEPT = 1000  # characters of such a text
 _GRAMS_AT_ONCE = 2**17
+_ROWS_AT_ONCE = 2**11
 CALENDAR = ("year", "month", "day", "hour", "total_seconds")
 
 
@@ -59,11 +60,9 @@ class Column(Part):
         return np.full(self.n_outputs, np.nan)
 
     def features(self, cells: Cells, memo: dict[str, np.ndarray]) -> np.ndarray:
-        """Features of converted cells; distinct values are encoded once."""
-        if cells.codes is None:
-            return self.encode(cells.values)
-        distinct = self.encode(cells.values)
-        return np.vstack([distinct, self.gap()])[cells.codes]  # -1 is the last row
+        """Features of the values of converted cells; with codes, the last row is that of a gap."""
+        encoded = self.encode(cells.values)
+        return encoded if cells.codes is None else np.vstack([encoded, self.gap()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +240,7 @@ class TextColumn(Column):
         encoded = [found[text] if text in found else memo[text] for text in cells.values]
         if len(memo) + len(found) <= _MOST_KEPT:
             memo.update((text, row) for text, row in found.items() if len(text) <= _LONGEST_KEPT)
-        return np.vstack([*encoded, self.gap()])[cells.codes]
+        return np.vstack([*encoded, self.gap()])
 
     def gap(self):
         return np.zeros(self.n_outputs)
@@ -455,11 +454,14 @@ class Columns(Encoder):
         memo = {} if memo is None else memo
         n_rows = next(iter(cells.values())).n_rows
         features = np.empty((n_rows, self.n_outputs))
-        stop = 0
-        for column in self.columns:
-            start = stop
-            stop += column.n_outputs
-            features[:, start:stop] = column.features(cells[column.name], memo.setdefault(column.name, {}))
+        values = [column.features(cells[column.name], memo.setdefault(column.name, {})) for column in self.columns]
+        ends = np.cumsum([column.n_outputs for column in self.columns])
+        # Some rows at a time, which stay in the cache while their columns are written.
+        for first in range(0, n_rows, _ROWS_AT_ONCE):
+            rows = slice(first, first + _ROWS_AT_ONCE)
+            for column, of_column, end in zip(self.columns, values, ends):
+                codes = cells[column.name].codes
+                features[rows, end - column.n_outputs : end] = of_column[rows if codes is None else codes[rows]]
         return features
 
     def __call__(self, table: Any) -> np.ndarray:

@@ -269,19 +269,21 @@ class _Tally:
         if not present.all():
             numbers = numbers[present]
             counts = None if counts is None else counts[present]
-        cuts = np.array(self.column["cuts"], dtype=np.float64)
         low = self.column["low"]
         high = self.column["high"]
-        weights = np.ones(len(numbers)) if counts is None else counts.astype(np.float64)
-        intervals = np.bincount(np.searchsorted(cuts, numbers), weights, minlength=len(cuts) + 1)
-        self.counts += intervals.astype(np.int64)
-        self.far += int(weights[(numbers < 2 * low - high) | (numbers > 2 * high - low)].sum())
-        with np.errstate(divide="ignore"):
-            sizes = np.log2(np.abs(numbers))
+        # Comparisons with each cut, and sums of arrays, are several times as fast as searchsorted and weighted sums.
+        below = [_total(numbers <= cut, counts) for cut in self.column["cuts"]]
+        n_numbers = len(numbers) if counts is None else int(counts.sum())
+        self.counts += np.diff([0, *below, n_numbers])
+        self.far += _total(numbers < 2 * low - high, counts) + _total(numbers > 2 * high - low, counts)
         has_size = numbers != 0
-        sizes = sizes[has_size]
-        weights = weights[has_size]
-        self.logs += [weights.sum(), weights @ sizes, weights @ sizes**2]
+        if not has_size.all():
+            numbers = numbers[has_size]
+            counts = None if counts is None else counts[has_size]
+        sizes = np.log2(np.abs(numbers))
+        weighted = sizes if counts is None else sizes * counts
+        n_sizes = len(sizes) if counts is None else counts.sum()
+        self.logs += [n_sizes, weighted.sum(), weighted @ sizes]
 
     def merge(self, other: "_Tally") -> None:
         """Add the counts of rows that come later."""
@@ -389,6 +391,11 @@ class _Tally:
 
     def _examples(self) -> str:
         return ", ".join(map(repr, self.examples))
+
+
+def _total(chosen: np.ndarray, counts: np.ndarray | None) -> int:
+    """Number of cells whose value is chosen."""
+    return int(np.count_nonzero(chosen) if counts is None else counts[chosen].sum())
 
 
 def _stability_index(expected: np.ndarray, found: np.ndarray) -> float:
