@@ -1,29 +1,23 @@
 """Finished cells: what a record holds, whether it is the cell that was asked for, and how a folder of them is read."""
 
-import contextlib
 import json
-import platform
 import re
-import subprocess
 from collections import Counter
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-import fewlabel
 from benchmarks.harness.experiment import Cell, Experiment, Suite
+from benchmarks.harness.provenance import code_hash, data_hash
 from fewlabel.files import atomic_write
-
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "xgboost", "xgboost-cpu", "lightgbm", "torch")
 
 
 def identity(suite: str, experiment: Experiment, cell: Cell) -> dict[str, Any]:
-    """What makes a record this cell: its key, the parameters of its setting, and the version of fewlabel."""
+    """What makes a record this cell: its key, the parameters of its setting, its data and the code behind it."""
     parameters = experiment.parameters(experiment.setting(cell.setting), cell.method)
-    return {"suite": suite, **cell._asdict(), "parameters": parameters, "fewlabel": fewlabel.__version__}
+    key = {"suite": suite, **cell._asdict(), "parameters": parameters}
+    return key | {"data": data_hash(cell.dataset), "code": code_hash(type(experiment).__module__)}
 
 
 def write_cell(path: Path, record: dict[str, Any]) -> None:
@@ -47,8 +41,9 @@ def why_foreign(record: Any, wanted: dict[str, Any]) -> str | None:
     """Why a record is not the wanted cell, or None."""
     if not isinstance(record, dict) or not any(record.get(key) is not None for key in ("score", "grid", "error")):
         return "without a result"
-    if record.get("fewlabel") != wanted["fewlabel"]:
-        return f"of fewlabel {record.get('fewlabel', 'of unknown version')}"
+    for what in ("code", "data"):
+        if record.get(what) != wanted[what]:
+            return f"of other {what}"
     if any(record.get(key) != value for key, value in wanted.items()):
         return "with other settings"
     return None
@@ -107,24 +102,3 @@ def why_other_settings(suite: Suite, frame: pd.DataFrame) -> pd.Series:
 def file_name(cell: Cell) -> str:
     """File of a cell: readable, and safe on every file system."""
     return "__".join(re.sub(r"[^\w.+-]+", "-", str(part)).strip("-") or "all" for part in cell) + ".json"
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
-    for package in _PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found
-
-
-@cache
-def commit() -> str:
-    """The commit of a checkout; empty elsewhere."""
-    command = ["git", "-C", str(Path(__file__).parent), "log", "-1", "--format=%h"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return found.stdout.strip()

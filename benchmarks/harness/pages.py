@@ -52,7 +52,7 @@ def read_run(suite: Suite, folder: Path) -> tuple[pd.DataFrame, Counter[str]]:
     frame : DataFrame
         One row per cell, with what was chosen over the repeats filled in.
     refused : Counter
-        How many cells are of another version or have other settings, by reason; they are not in the frame.
+        How many cells are of other code or data or have other settings, by reason; they are not in the frame.
     """
     frame, refused = read_cells(suite, folder)
     if frame.empty:

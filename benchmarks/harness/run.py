@@ -13,8 +13,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness.cells import commit, file_name, identity, versions, why_not_done, write_cell
+from benchmarks.harness.cells import file_name, identity, why_not_done, write_cell
 from benchmarks.harness.experiment import Cell, Experiment, Suite
+from benchmarks.harness.provenance import commit, versions
 from benchmarks.harness.workers import TaskError, run_tasks
 from fewlabel.datasets import list_datasets
 
@@ -77,7 +78,7 @@ def to_run(
 ) -> tuple[list[Cell], Counter[str]]:
     """The cells that a folder does not have, and how many of its files do not count as theirs, by reason.
 
-    A file counts if it has a result, the settings of the cell, and this version of fewlabel.
+    A file counts if it has a result, and the settings, the data and the code of the cell.
     """
     todo, refused = [], Counter[str]()
     for cell in cells:
@@ -128,7 +129,7 @@ def run_cells(
     Returns
     -------
     Counter
-        How many stored cells were run again because they are of another version, have other settings, no result, or
+        How many stored cells were run again because they are of other code or data, have other settings, no result, or
         (if `retry_failed`) an error; by reason.
     """
     (folder / "cells").mkdir(parents=True, exist_ok=True)
@@ -171,7 +172,8 @@ def run_cell(suite: str, experiment: Experiment, cell: Cell, path: Path, data_ho
 
 
 def _circumstances() -> dict[str, Any]:
-    return {"date": datetime.now(UTC).strftime("%Y-%m-%d"), "commit": commit(), "versions": versions()}
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    return {"date": date, "commit": commit(), "fewlabel": versions()["fewlabel"], "versions": versions()}
 
 
 def _there(what: str, names: list[str], left_out: dict[str, str]) -> set[str]:

@@ -80,6 +80,18 @@ class Table2(Experiment):
         return tuple(row[columns.index(column)]) if row and column in columns else None
 
 
+class Readings(Table2):
+    """Rivals of Table 2 in other readings of the paper: AdaBoost with its printed weights, least squares of columns.
+
+    The paper describes a linear basis, and does not say whether columns are scaled.
+    """
+
+    name = "Table 2, other readings"
+    methods = ("PNUAB, as printed", *methods_of.READINGS)
+    compared = ()
+    marked_against = ""
+
+
 class Table3(Experiment):
     """Seconds of a fit with a weight for every pair, and with sums over rows."""
 
@@ -194,7 +206,7 @@ class AllLabels(Experiment):
         return {"score": roc_auc_score(problem.y[problem.test], outcome)}
 
 
-SUITE = Suite("pnu-auc", "PNU-AUCBoost", (Table2(), Table3(), Figure2(), Gammas(), AllLabels()), __file__)
+SUITE = Suite("pnu-auc", "PNU-AUCBoost", (Table2(), Readings(), Table3(), Figure2(), Gammas(), AllLabels()), __file__)
 
 
 def _accelerated(X, few):

@@ -22,16 +22,26 @@ SAMULT_GAMMAS = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 1.0)
 PNU_GAMMAS = (-1.0, -0.8, -0.5, -0.2, 0.0, 0.2, 0.5, 0.8, 1.0)  # 0: labeled rows only; above 0: PU, below: NU
 ALPHAS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 N_COMPONENTS = 200
+
+
+def _pnuab_as_printed(**parameters: Any) -> fewlabel.PNUAdaBoostClassifier:
+    """The weights of positives against unlabeled rows, and of these against negatives; whole steps, all columns."""
+    return fewlabel.PNUAdaBoostClassifier(scheme="pu-un", learning_rate=1.0, max_features=1.0, **parameters)
+
+
 LEAST_SQUARES: dict[str, tuple[str, tuple]] = {  # risk, gammas
     "PNUAUC": ("pnu", PNU_GAMMAS),
     "Samult": ("samult", SAMULT_GAMMAS),
     "LSAUC": ("pn", (1.0,)),
 }
+LINEAR, RAW = "linear", "raw columns"  # other readings of least squares: a linear basis of scaled, or of raw columns
+READINGS = tuple(f"{method}, {basis}" for method in LEAST_SQUARES for basis in (LINEAR, RAW))
 _OURS = fewlabel.PNUAUCBoostClassifier
 BOOSTERS: dict[str, tuple[Any, tuple, dict]] = {  # how to make one, rounds, and the values of other parameters
     "PNU-AUCBoost": (_OURS.paper, ROUNDS, {"gamma": GAMMAS, "rho": RHOS}),
     "RBAUC": (_OURS.paper, ROUNDS, {"gamma": (1.0,), "rho": (0.0,)}),
     "PNUAB": (fewlabel.PNUAdaBoostClassifier, ROUNDS, {"gamma": ADA_GAMMAS}),
+    "PNUAB, as printed": (_pnuab_as_printed, ROUNDS, {"gamma": ADA_GAMMAS}),
     "PNU-AUCBoost, our step": (_OURS, SMALL_STEPS, {"gamma": OUR_GAMMAS, "rho": OUR_RHOS}),
     "RBAUC, our step": (_OURS, SMALL_STEPS, {"gamma": (1.0,), "rho": OUR_RHOS}),
 }
@@ -40,7 +50,8 @@ BOOSTERS: dict[str, tuple[Any, tuple, dict]] = {  # how to make one, rounds, and
 def grids() -> dict[str, dict[str, tuple]]:
     """The values of the parameters of each tuned method."""
     boosters = {method: {"rounds": rounds, **grid} for method, (_, rounds, grid) in BOOSTERS.items()}
-    return boosters | {m: {"gamma": gammas, "alpha": ALPHAS} for m, (_, gammas) in LEAST_SQUARES.items()}
+    least_squares = {m: {"gamma": gammas, "alpha": ALPHAS} for m, (_, gammas) in LEAST_SQUARES.items()}
+    return boosters | least_squares | {reading: least_squares[reading.split(", ")[0]] for reading in READINGS}
 
 
 def all_scores(
@@ -63,8 +74,8 @@ def all_scores(
     (str, ndarray)
         The choice, such as "gamma 0.5, alpha 0.1", and the scores.
     """
-    if method in LEAST_SQUARES:
-        yield from _least_squares(*LEAST_SQUARES[method], rows, few, new, prior, seed)
+    if method.split(", ")[0] in LEAST_SQUARES:
+        yield from _least_squares(method, rows, few, new, prior, seed)
     elif method in BOOSTERS:
         yield from _boosters(*BOOSTERS[method], rows, few, new, seed)
     else:
@@ -82,18 +93,23 @@ def _boosters(make: Any, tried: tuple, grid: dict[str, tuple], rows: Any, few: A
             yield f"{chosen}rounds {rounds}", stages[min(rounds, len(stages)) - 1]
 
 
-def _least_squares(risk: str, gammas: tuple, rows: Any, few: Any, new: Any, prior: float, seed: int) -> Iterator:
+def _least_squares(method: str, rows: Any, few: Any, new: Any, prior: float, seed: int) -> Iterator:
     """`LeastSquaresAUCClassifier` with Gaussian functions of scaled columns; their moments serve all parameters."""
-    scaler = StandardScaler().fit(rows)
-    rows, new = scaler.transform(rows), scaler.transform(new)
-    basis = Nystroem(gamma=_median_gamma(rows, seed), n_components=min(N_COMPONENTS, len(rows)), random_state=seed)
-    F = basis.fit_transform(rows)
-    moments, tests = group_moments(F, np.select([few == 1, few == 0], [1, -1])), basis.transform(new)
+    name, _, reading = method.partition(", ")
+    risk, gammas = LEAST_SQUARES[name]
+    if reading != RAW:
+        scaler = StandardScaler().fit(rows)
+        rows, new = scaler.transform(rows), scaler.transform(new)
+    if not reading:
+        n_components = min(N_COMPONENTS, len(rows))
+        basis = Nystroem(gamma=_median_gamma(rows, seed), n_components=n_components, random_state=seed).fit(rows)
+        rows, new = basis.transform(rows), basis.transform(new)
+    moments = group_moments(rows, np.select([few == 1, few == 0], [1, -1]))
     for gamma in gammas:
         coefs, _ = solve(risk, moments, gamma, prior, ALPHAS)
         chosen = f"gamma {gamma:g}, " if len(gammas) > 1 else ""
         for alpha, coef in zip(ALPHAS, coefs):
-            yield f"{chosen}alpha {alpha:g}", tests @ coef
+            yield f"{chosen}alpha {alpha:g}", new @ coef
 
 
 def _median_gamma(rows: np.ndarray, seed: int) -> Any:
