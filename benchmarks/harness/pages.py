@@ -258,7 +258,7 @@ def _origin(frame: pd.DataFrame) -> list[str]:
     for key, part in frame.fillna(dict.fromkeys(columns, "")).groupby(columns, sort=False):
         told = dict(zip(columns, key))
         parts = [f"fewlabel {told.get('fewlabel') or 'of unknown version'}"]
-        parts += [f"commit {told['commit']}"] if told.get("commit") else []
+        parts.append(f"commit {told['commit']}" if told.get("commit") else "of a commit that is not in the history")
         parts += [told["date"]] if told.get("date") else []
         packages: dict[str, str] = next((v for v in part.get("versions", []) if v), {})
         listed = ", ".join(f"{name} {version}" for name, version in packages.items())

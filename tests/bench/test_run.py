@@ -61,7 +61,8 @@ def test_what_is_there_is_not_run_again_unless_it_failed(run):
     [
         (lambda record: {}, "without a result"),
         (lambda record: {**record, "score": None}, "without a result"),
-        (lambda record: {**record, "fewlabel": "0.0.1"}, "of fewlabel 0.0.1"),
+        (lambda record: {**record, "code": "0123456789ab"}, "of other code"),
+        (lambda record: {**record, "data": "0123456789ab"}, "of other data"),
         (lambda record: {**record, "parameters": {"rounds": 1}}, "with other settings"),
         (lambda record: {**record, "dataset": "other"}, "with other settings"),
     ],
@@ -80,15 +81,15 @@ def test_foreign_and_damaged_cells_are_run_again(folder):
     cells = cells_of(TOY, ["mean"], 3)
     before = records(folder)
     old, damaged = (folder / "cells" / file_name(cell) for cell in cells[:2])
-    old.write_text(json.dumps({**before[old.name], "fewlabel": "0.0.1", "score": 0.1}))
+    old.write_text(json.dumps({**before[old.name], "code": "0123456789ab", "score": 0.1}))
     damaged.write_text("{")
     with pytest.raises(ValueError, match=r"json is damaged"):
         read_run(TOY, folder)
-    assert run_cells(TOY, cells, folder) == {"of fewlabel 0.0.1": 1, "damaged": 1}
+    assert run_cells(TOY, cells, folder) == {"of other code": 1, "damaged": 1}
     after = records(folder)
     assert after.keys() == before.keys()
     for name, record in before.items():
-        for key in ("score", "parameters", "fewlabel", "dataset"):
+        for key in ("score", "parameters", "code", "dataset"):
             assert after[name].get(key) == record.get(key)
 
 

@@ -1,0 +1,59 @@
+"""Where stored results come from."""
+
+import ast
+import subprocess
+
+import pandas as pd
+import pytest
+
+from benchmarks.harness import SUITES, get_suite, provenance
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """Modules of a made-up repository: `one` imports `two`, which imports `three`; `other` imports nothing."""
+    texts = {
+        "benchmarks.one": "from benchmarks.two import f\n",
+        "benchmarks.two": '"""Text."""\nimport benchmarks.three\n\ndef f(x=1):\n    return x\n',
+        "benchmarks.three": "LIMIT = 3\n",
+        "benchmarks.other": "x = 1\n",
+    }
+    monkeypatch.setattr(provenance, "_parse", lambda name: ast.parse(texts[name]))
+    monkeypatch.setattr(provenance, "_module_of", lambda package, name: package)
+    provenance.code_hash.cache_clear()
+    yield texts
+    provenance.code_hash.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new", "same"),
+    [
+        ("benchmarks.two", "Text.", "Other text.", True),
+        ("benchmarks.two", "\n\ndef", "\n\n\n# why\ndef", True),
+        ("benchmarks.two", "x=1", "x=2", False),  # a default
+        ("benchmarks.three", "3", "4", False),  # two imports away
+        ("benchmarks.other", "1", "2", True),
+    ],
+)
+def test_the_hash_changes_with_the_code_that_is_used(sources, module, old, new, same):
+    before = provenance.code_hash("benchmarks.one")
+    sources[module] = sources[module].replace(old, new)
+    provenance.code_hash.cache_clear()
+    assert (provenance.code_hash("benchmarks.one") == before) == same
+
+
+def test_a_suite_depends_on_its_estimators_and_not_on_others():
+    modules = provenance._closure("benchmarks.papers.ssmab.experiment")
+    assert {"fewlabel.boosting._multiclass", "fewlabel.base", "benchmarks.papers.weka"} <= modules
+    assert not {name for name in modules if name.startswith(("fewlabel.multiview", "fewlabel.cli"))}
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_cited_commit_exists(name, pytestconfig):
+    git = ["git", "-C", str(pytestconfig.rootpath)]
+    shallow = subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True)
+    if shallow.stdout.strip() != "false":
+        pytest.skip("no checkout with its whole history")
+    cited = set(pd.read_parquet(get_suite(name).stored)["commit"].dropna()) - {""}
+    found = subprocess.run([*git, "cat-file", "--batch-check"], input="\n".join(cited), capture_output=True, text=True)
+    assert not [line for line in found.stdout.splitlines() if line.split()[1] != "commit"]
