@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fewlabel
 from fewlabel.boosting import AssembleClassifier, SemiSupervisedAdaBoostClassifier
 from fewlabel.exceptions import LabelError
-from reference import samme
+from reference import assemble, samme
 
 BOTH = [SemiSupervisedAdaBoostClassifier, AssembleClassifier]
 STUMP = DecisionTreeClassifier(max_depth=1, random_state=0)
@@ -150,6 +150,18 @@ def test_assemble_follows_the_margins():
         others[np.arange(len(X)), codes] = -np.inf
         D = np.exp(-(votes[np.arange(len(X)), codes] - others.max(axis=1)))
         np.testing.assert_allclose(weight / weight.sum(), D / D.sum())
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 4))
+def test_assemble_equals_the_loop_over_rows(seed, n_classes):
+    X, _, few = draw(seed, n_classes=n_classes, labeled=0.3)
+    model = AssembleClassifier(GaussianNB(), n_estimators=6).fit(X, few)
+    betas, votes = assemble.fit(X, few, GaussianNB(), 6, n_classes)
+    np.testing.assert_allclose(model.estimator_weights_[: len(betas)], betas, rtol=1e-6, atol=1e-9)
+    if len(betas) == model.n_iter_:  # not ended by a round without errors, whose weight has no bound
+        expected = votes[:, 1] - votes[:, 0] if n_classes == 2 else votes
+        np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("Booster", BOTH)
