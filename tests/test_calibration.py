@@ -18,6 +18,7 @@ from fewlabel.calibration import (
     score_folds,
     sigmoid_from_few,
     slope_shrinkage,
+    softmax_from_few,
     softmax_slope,
 )
 
@@ -348,3 +349,24 @@ def test_the_sigmoid_of_few_rows_depends_neither_on_their_order_nor_on_the_scale
     known = sigmoid_from_few(scores, positive, weight)
     assert sigmoid_from_few(scores[order], positive[order], weight[order]) == known
     np.testing.assert_allclose(sigmoid_from_few(scores, positive, 1024 * weight), known)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_softmax_of_few_rows_has_the_best_slope_of_a_grid(weighted):
+    rng = np.random.default_rng(0)
+    codes = rng.choice(3, 40, p=[0.6, 0.3, 0.1])
+    scores = rng.normal(size=(40, 3)) + 1.5 * np.eye(3)[codes]
+    weight = np.where(np.arange(40) % 2, 1.0, 3.0) if weighted else np.ones(40)
+    slope, intercepts = softmax_from_few(scores, codes, weight if weighted else None)
+    effective = weight * (weight.sum() ** 2 / (weight**2).sum() / weight.sum())
+    counts = np.array([effective[codes == k].sum() + 1 for k in range(3)])
+    np.testing.assert_allclose(np.exp(intercepts), counts / counts.sum())
+    grid = np.linspace(-4, 4, 8001)
+    losses = []
+    for log_slope in grid:
+        chance = log_softmax(np.exp(log_slope) * scores + intercepts, axis=1)
+        losses.append(0.5 * log_slope**2 - effective @ chance[np.arange(40), codes])
+    assert np.log(slope) == pytest.approx(grid[np.argmin(losses)], abs=1e-3)
+    order = rng.permutation(40)
+    again, _ = softmax_from_few(scores[order], codes[order], weight[order] if weighted else None)
+    assert again == slope

@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, log_softmax, logit
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "score_folds",
     "sigmoid_from_few",
     "slope_shrinkage",
+    "softmax_from_few",
     "softmax_slope",
 ]
 
@@ -38,6 +39,7 @@ _SPREAD = 0.91
 _FEWEST = 2
 _MOST = 300
 _N_SLOPES = 33
+_MOST_LOG_SLOPE = 4.0  # standard deviations of the prior of the slope for three classes or more
 _LEAST_LOG_POSTERIOR = -12.0  # relative to the largest: slopes below it do not count
 _STEEPEST = 1e6  # slope at which a search ends, where scores are scaled to [-1, 1]
 _LEAST_SHRINKAGE = 0.05
@@ -59,7 +61,7 @@ class Calibration(NamedTuple):
     log_odds: np.ndarray
 
 
-def calibrate(scores, positive, weight=None, *, shrink=False):
+def calibrate(scores, positive, weight=None):
     """Threshold and probabilities from labeled rows of both classes.
 
     The threshold has the best balanced accuracy. There the likelihood ratio of the classes is taken to be 1, and away
@@ -70,8 +72,6 @@ def calibrate(scores, positive, weight=None, *, shrink=False):
     scores : ndarray of shape (n_rows,)
     positive : ndarray of bool of shape (n_rows,)
     weight : ndarray of shape (n_rows,), default=None
-    shrink : bool, default=False
-        Multiply the slope by `slope_shrinkage`, for scores of rows that the scoring model was not fitted to.
 
     Returns
     -------
@@ -87,8 +87,6 @@ def calibrate(scores, positive, weight=None, *, shrink=False):
     scores, positive, weight = _merged(_tied(scores), positive, weight)
     cut = balanced_cut(scores, positive, weight)
     slope = likelihood_slope(scores - cut, positive, weight)
-    if shrink:
-        slope *= slope_shrinkage(slope, scores - cut, positive, weight)
     return Calibration(-cut, np.array([slope, logit(np.average(positive, weights=weight))]))
 
 
@@ -156,6 +154,51 @@ def sigmoid_from_few(scores, positive, weight=None):
     flattest = lowest - 4.0
     slope = math.exp(flattest if gradient(flattest) >= 0 else brentq(gradient, flattest, highest + 1.0, xtol=1e-10))
     return slope, _intercept(slope * scores, share, weight)
+
+
+def softmax_from_few(scores, codes, weight=None):
+    r"""Slope and intercepts of the logits in scores of three classes or more, one score per class.
+
+    The probabilities are the softmax of :math:`a s_k + \log \pi_k`, with :math:`\pi_k` the share of class k among the
+    rows, one row more of each. The slope maximizes their likelihood with a standard normal prior of its logarithm.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+        Log-odds of ranks, of rows that the scoring model was not fitted to.
+    codes : ndarray of int of shape (n_rows,)
+    weight : ndarray of shape (n_rows,), default=None
+
+    Returns
+    -------
+    slope : float
+    intercepts : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.calibration import softmax_from_few
+    >>> slope, intercepts = softmax_from_few(np.eye(3)[[0, 1, 2, 0]], np.array([0, 1, 2, 0]))
+    >>> bool(slope > 1), np.exp(intercepts).round(3).tolist()
+    (True, [0.429, 0.286, 0.286])
+    """
+    weight = np.ones(len(codes)) if weight is None else weight
+    weight = weight * (_n_rows(weight) / weight.sum())
+    counts = np.bincount(codes, weight, minlength=scores.shape[1]) + 1.0
+    intercepts = np.log(counts / counts.sum())
+    # Sums then do not depend on the order of the rows.
+    order = np.lexsort((weight, codes, *scores.T))
+    scores = scores[order]
+    weight = weight[order]
+    own = (np.arange(len(order)), codes[order])
+
+    def loss(log_slope):
+        logits = math.exp(log_slope) * scores + intercepts
+        log_likelihood = (weight * log_softmax(logits, axis=1)[own]).sum()
+        return 0.5 * log_slope**2 - log_likelihood
+
+    best = minimize_scalar(loss, bounds=(-_MOST_LOG_SLOPE, _MOST_LOG_SLOPE), method="bounded", options={"xatol": 1e-9})
+    return math.exp(best.x), intercepts
 
 
 def _intercept(margin, share, weight):

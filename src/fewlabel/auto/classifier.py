@@ -42,8 +42,19 @@ from fewlabel.base import (
     constraints_of,
     fit_context,
 )
-from fewlabel.calibration import Calibration, calibrate, calibrate_pu, prior_shift, sigmoid_from_few
-from fewlabel.parts import Chain, Classes, Evidence, FittedModel, Formula, LogOdds, Sigmoids, WeightedSum
+from fewlabel.calibration import calibrate, calibrate_pu, prior_shift, sigmoid_from_few, softmax_from_few
+from fewlabel.parts import (
+    Chain,
+    Classes,
+    Evidence,
+    FittedModel,
+    Formula,
+    Linear,
+    LogOdds,
+    Sigmoids,
+    Softmax,
+    WeightedSum,
+)
 from fewlabel.population import Selection, describe_selection
 from fewlabel.positive_unlabeled import check_prior_fits
 from fewlabel.threads import map_in_threads
@@ -175,9 +186,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     members_ : dict
         The formulas of the chosen members by name: what each sees of the table, its scores, and their ranks.
     offset_ : float
-        Added to the score, so that 0 is the threshold of `predict`.
-    calibration_ : ndarray
-        Slope and intercept of the log-odds in the decision function.
+        Added to the score, so that 0 is the threshold of `predict`. With two classes only.
+    calibration_ : ndarray of shape (2,)
+        Slope and intercept of the log-odds in the decision function. With two classes only.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -185,9 +196,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     -----
     A ranking has no threshold. With two classes `predict` uses the one with the best balanced accuracy on the
     out-of-fold scores of the labeled rows, and `predict_proba` a sigmoid fitted to them, with a prior of its slope that
-    comes from other tables: it is flatter the fewer labels there are, and never flat. With more classes each has its
-    own sigmoid, and the probabilities are normalized. Probabilities refer to the share of positives among the labeled
-    rows. If these were not drawn at random, such as the same number of each class, give `prior`.
+    comes from other tables: it is flatter the fewer labels there are, and never flat. With more classes it is a softmax
+    of the classes' log-odds, with one slope for all and the share of each class among the labels as its intercept.
+    Probabilities refer to the shares among the labeled rows. If these were not drawn at random, such as the same number
+    of each of two classes, give `prior`.
 
     Missing values (NaN) are replaced by medians and flagged in extra columns, or left as they are for members that
     accept them. Columns are scaled by the labeled rows for members that use only these; components and graph features
@@ -402,7 +414,16 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         weights = np.array(list(choice.weights.values()))
         total = WeightedSum(weights, [member.formula for member in choice.members.values()])
         scores = to_log_odds(choice.weighing.out_of_fold)
-        link = _link(scores, rows, task.prior)
+        steps = [total, to_log_odds]
+        if training.n_outputs == 1:
+            link = _sigmoid(scores[:, 0], rows, task.prior)
+        else:
+            # Ranks of a class say nothing of how frequent it is: its share among the labels is the intercept.
+            slope, intercepts = softmax_from_few(scores, rows.codes, rows.weight)
+            to_logits = Linear(slope * np.eye(len(intercepts)), intercepts)
+            steps.append(to_logits)
+            scores = to_logits(scores)
+            link = Softmax(1.0, len(intercepts))
         base_rate = task.prior
         if base_rate is None and training.n_outputs == 1:
             base_rate = float(np.average(rows.codes == 1, weights=rows.weight))
@@ -410,7 +431,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         # Rows were learned from in an order of their values; users know them by their place in the table.
         order = np.argsort(positions)
         decision = link.decisions(scores)[order]
-        out_of_fold = decision if training.n_outputs == 1 else np.exp(decision)
+        out_of_fold = decision if training.n_outputs == 1 else link.probabilities(decision)
         score = interval(rows, choice.weighing.ranks, scorer, task.prior, training.seed)[0]
         about = {
             "task": task.name,
@@ -430,7 +451,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             about["additive"] = only.additive
         names = getattr(self, "feature_names_in_", None)
         model = FittedModel(
-            Chain([total, to_log_odds]),
+            Chain(steps),
             link,
             Classes.of(self.classes_),
             self.positive_,
@@ -454,8 +475,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes positive where `predict` gives ``classes_[1]``. With more, the logarithm of the probability
-            of each class.
+            With two classes positive where `predict` gives ``classes_[1]``. With more, one score per class, whose
+            softmax are the probabilities.
         """
         X = self._checked(X)
         return self.model_.decision_function(X)
@@ -571,29 +592,26 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         return dict(zip(self.ensemble_weights_, total.terms))
 
     @property
-    def offset_(self) -> float | np.ndarray:
-        offset = self.model_.link.offset
-        return float(offset[0]) if len(offset) == 1 else offset
+    def offset_(self) -> float:
+        return float(self.model_.link.offset[0])
 
     @property
     def calibration_(self) -> np.ndarray:
         link = self.model_.link
-        return np.squeeze(np.column_stack([link.slope, link.intercept]))
+        return np.array([link.slope[0], link.intercept[0]])
 
 
-def _link(scores, rows, prior):
-    """Threshold and sigmoid of each output, by out-of-fold scores."""
+def _sigmoid(scores, rows, prior):
+    """Threshold and sigmoid of two classes, by out-of-fold scores."""
+    is_positive = rows.codes == 1
     if prior is not None:
-        of_outputs = [calibrate_pu(scores[:, 0], rows.codes == 1, prior, rows.weight)]
-    elif scores.shape[1] == 1:
-        offset = calibrate(scores[:, 0], rows.codes == 1, rows.weight).offset
-        slope, intercept = sigmoid_from_few(scores[:, 0], rows.codes == 1, rows.weight)
-        of_outputs = [Calibration(offset, np.array([slope, intercept - slope * offset]))]
+        offset, (slope, intercept) = calibrate_pu(scores, is_positive, prior, rows.weight)
     else:
-        outputs = range(scores.shape[1])
-        of_outputs = [calibrate(scores[:, k], rows.codes == k, rows.weight, shrink=True) for k in outputs]
-    log_odds = np.array([one.log_odds for one in of_outputs])
-    return Sigmoids(np.array([one.offset for one in of_outputs]), log_odds[:, 0], log_odds[:, 1])
+        offset = calibrate(scores, is_positive, rows.weight).offset
+        slope, intercept = sigmoid_from_few(scores, is_positive, rows.weight)
+        # The sigmoid is one of the score, and the model asks for that of the decision function, score + offset.
+        intercept -= slope * offset
+    return Sigmoids(np.array([offset]), np.array([slope]), np.array([intercept]))
 
 
 def _at_prior(model, training, prior):
