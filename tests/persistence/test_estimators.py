@@ -195,3 +195,37 @@ def test_names_that_are_not_ours(files, tmp_path):
     for _ in range(100):
         nested = {"tuple": [nested]}
     refused(lambda model: model["fitted"].update(deep_=nested))
+
+
+def table_models():
+    X, _, few = models.numbers(n=120)
+    yield fewlabel.AutoClassifier(["naive Bayes", "extra trees"], n_repeats=1, random_state=0), X, few
+    table, target = models.columns(n=120)
+    for estimator in (
+        fewlabel.AutoClassifier(["naive Bayes"], n_repeats=1, random_state=0),
+        fewlabel.PNUAUCBoostClassifier(5, random_state=0),
+        fewlabel.LabelSpreadingClassifier(),  # on scaled columns it has no formula
+    ):
+        yield fewlabel.TableClassifier(estimator, random_state=0), table, target
+
+
+@pytest.mark.parametrize(("model", "rows", "labels"), table_models(), ids=str)
+def test_classifiers_of_tables_load_and_predict_the_same(model, rows, labels, tmp_path):
+    model.fit(rows, labels)
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    again = fewlabel.load(tmp_path / "model.fewlabel")
+    np.testing.assert_array_equal(again.decision_function(rows), model.decision_function(rows))
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    found = again.predict(rows)
+    expected = model.predict(rows)
+    assert found.dtype == expected.dtype
+    assert found.tolist() == expected.tolist()
+
+
+def test_an_encoder_loads_and_encodes_the_same(tmp_path):
+    table, _ = models.columns(n=120)
+    encoder = fewlabel.TableEncoder(random_state=0).fit(table)
+    fewlabel.save(encoder, tmp_path / "encoder.fewlabel")
+    again = fewlabel.load(tmp_path / "encoder.fewlabel")
+    np.testing.assert_array_equal(again.transform(table), encoder.transform(table))
+    assert again.columns_ == encoder.columns_
