@@ -184,7 +184,7 @@ def test_swapped_cut_and_repeated_members(files, refused):
     refused(rewritten([*members.items()][1:]), "not there")
     refused(rewritten([*members.items()][:-1]), "not those that the document names")
     refused(rewritten([*members.items(), ("arrays/7777.npy", b"x")]), "not those that the document names")
-    refused(rewritten([*members.items(), ("../evil.py", b"x")]), "not a member")
+    refused(rewritten([*members.items(), ("../evil.py", b"x")]), "not those that the document names")
     refused(rewritten(members.items(), compression=zipfile.ZIP_DEFLATED), "compressed")
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice = rewritten([*members.items(), *members.items()])

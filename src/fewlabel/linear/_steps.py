@@ -129,6 +129,10 @@ class Stream:
         if isinstance(rows, dict):
             arrays = (rows["data"], rows["indices"], rows["indptr"])
             stream.buffered = sparse.csr_array(arrays, shape=tuple(rows["shape"]))
+        # Of other types the kernels would be compiled again.
+        stream.alpha = float(stream.alpha)
+        stream.scale = float(stream.scale)
+        stream.squared = bool(stream.squared)
         stream.check(n_features)
         return stream
 
@@ -140,6 +144,7 @@ class Stream:
         sound = (
             all(count.dtype == np.int64 and count.shape == (2,) and (count >= 0).all() for count in counts)
             and rows.shape == (n_buffered, n_features)
+            and rows.dtype in (np.float32, np.float64)
             and (self.solver == "oam-inf" or self.n_buffered.max() <= self.buffer_size)
             and self.w.dtype == self.tally.dtype == np.float64
             and self.w.shape == (n_features,)
@@ -185,7 +190,7 @@ class Stream:
             if not keep:
                 self.seen += np.bincount(positive, minlength=2)
                 return
-        capacity = n_rows if self.solver == "oam-inf" else self.buffer_size
+        capacity = n_rows if self.solver == "oam-inf" else min(self.buffer_size, n_rows)
         buffers = np.zeros((2, capacity), dtype=np.int64)
         n_negatives, n_positives = self.n_buffered
         buffers[0, :n_negatives] = np.arange(n_negatives)

@@ -1,6 +1,5 @@
 """Writing and reading model files."""
 
-import hashlib
 import hmac
 import os
 from typing import Any
@@ -14,6 +13,7 @@ from fewlabel.persistence.archive import Arrays, OldFormatError, pack, unpack
 from fewlabel.persistence.records import read_part, write_part
 
 _SIGNED = b"fewlabel HMAC-SHA256"
+_SIGNATURE_BYTES = len(_SIGNED) + 32
 _SHORTEST_KEY = 16
 
 
@@ -167,8 +167,8 @@ def _signature(content, key):
 
 
 def _without_signature(content):
-    end = len(content) - hashlib.sha256().digest_size - len(_SIGNED)
-    return content[:end] if end >= 0 and content.startswith(_SIGNED, end) else content
+    end = max(len(content) - _SIGNATURE_BYTES, 0)
+    return content[:end] if content.startswith(_SIGNED, end) else content
 
 
 def _verified(content, key, path):
