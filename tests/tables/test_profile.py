@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.stats import chi2
 
 from fewlabel import TableEncoder
 from fewlabel.tables import Drift, compare
+from fewlabel.tables.profile import _chi_square_quantile
 
 
 def make_rows(n=400, seed=0):
@@ -107,3 +109,8 @@ def test_a_profile_is_small_and_plain(profile):
     assert len(json.dumps(profile)) < 5000
     many = TableEncoder().fit(pd.DataFrame({"word": [f"long word {k % 500}" for k in range(2000)]})).profile_
     assert "categories" not in many["word"]
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 7, 9, 30, 99])
+def test_the_limit_of_the_index_is_a_quantile_of_the_chi_square_distribution(degrees):
+    assert _chi_square_quantile(0.001, degrees) == pytest.approx(chi2.isf(0.001, degrees), rel=1e-9)

@@ -51,13 +51,15 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
     >>> suspected_leaks(np.column_stack([rng.normal(size=100), 3.0 * y, agrees]), y, ["noise", "refund", "verdict"])
     {'refund': 'alone separates the classes', 'verdict': 'alone nearly separates the classes (AUC 0.990)'}
     """
-    separates, gaps = "alone separates the classes", "is filled for one class only"
+    separates = "alone separates the classes"
+    gaps = "is filled for one class only"
     n_classes = len(np.unique(codes[codes >= 0]))
     if n_classes == 0:
         return {}
     if n_classes == 1:
         codes = (codes >= 0).astype(np.int64)
-        separates, gaps = "alone separates labeled from unlabeled rows", FILLED_IF_LABELED
+        separates = "alone separates labeled from unlabeled rows"
+        gaps = FILLED_IF_LABELED
     rows = np.concatenate([np.flatnonzero(codes == k)[:_SAMPLE] for k in np.unique(codes[codes >= 0])])
     y = np.unique(codes[rows], return_inverse=True)[1]
     counts = np.bincount(y)
@@ -85,17 +87,19 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
 
 def filled_if_labeled(X: pd.DataFrame, labeled: np.ndarray) -> list[str]:
     """Columns without a value in any unlabeled row, where chance is no explanation."""
-    n, n_labeled = len(X), int(labeled.sum())
-    found = []
-    for name in X.columns if n_labeled < n else ():
+    n_labeled = int(labeled.sum())
+    limit = math.log(_FALSE_ALARM) - math.log(max(X.shape[1], 1))
+    names = []
+    for name in X.columns if n_labeled < len(X) else ():
         filled = X[name].notna().to_numpy()
-        k = int(filled.sum())
-        if k == 0 or k > n_labeled or (filled & ~labeled).any():
+        n_filled = int(filled.sum())
+        if n_filled == 0 or (filled & ~labeled).any():
             continue
-        log_chance = _log_choose(n_labeled, k) - _log_choose(n, k)
-        if log_chance + math.log(X.shape[1]) < math.log(_FALSE_ALARM):
-            found.append(name)
-    return found
+        # The chance that so many cells, drawn at random, are all of labeled rows.
+        log_chance = _log_choose(n_labeled, n_filled) - _log_choose(len(X), n_filled)
+        if log_chance < limit:
+            names.append(name)
+    return names
 
 
 def _log_choose(n: int, k: int) -> float:
@@ -104,19 +108,23 @@ def _log_choose(n: int, k: int) -> float:
 
 def _log_chance(counts: np.ndarray, n_features: int) -> float:
     """Logarithm of the chance that a random order of the rows separates the classes, for one of the features."""
-    orders = math.lgamma(len(counts) + 1) + sum(math.lgamma(c + 1) for c in counts) - math.lgamma(counts.sum() + 1)
-    return orders + math.log(max(n_features, 1))
+    log_chance = math.lgamma(len(counts) + 1) - math.lgamma(counts.sum() + 1)
+    for count in counts:
+        log_chance += math.lgamma(count + 1)
+    return log_chance + math.log(max(n_features, 1))
 
 
 def _nearly(columns: dict[str, np.ndarray], y: np.ndarray, n_features: int) -> dict[str, float]:
     """AUC of the columns that nearly separate two classes, and are far better than all others."""
     n_low, n_high = np.bincount(y)
     # An AUC beyond this is no chance, by the normal approximation of Mann and Whitney's test.
-    error = norm.isf(_FALSE_ALARM / 2 / max(n_features, 1)) * math.sqrt((len(y) + 1) / (12 * n_low * n_high))
+    deviation = math.sqrt((len(y) + 1) / (12 * n_low * n_high))
+    error = norm.isf(_FALSE_ALARM / 2 / max(n_features, 1)) * deviation
+    limit = max(_NEARLY, 0.5 + error)
     aucs = {name: _best_auc(column, y) for name, column in columns.items()}
-    near = {name: auc for name, auc in aucs.items() if auc >= max(_NEARLY, 0.5 + error)}
-    rest = min((1 - auc for name, auc in aucs.items() if name not in near), default=0.5)
-    return {name: auc for name, auc in near.items() if 1 - auc <= _STANDS_OUT * rest}
+    second = max((auc for auc in aucs.values() if auc < limit), default=0.5)
+    limit = max(limit, 1 - _STANDS_OUT * (1 - second))
+    return {name: auc for name, auc in aucs.items() if auc >= limit}
 
 
 def _best_auc(values: np.ndarray, y: np.ndarray) -> float:
@@ -124,21 +132,30 @@ def _best_auc(values: np.ndarray, y: np.ndarray) -> float:
     missing = np.isnan(values)
     candidates = [values]
     if missing.any():  # gaps below all values, above them, and by themselves
-        candidates = [np.where(missing, end, values) for end in (-np.inf, np.inf)] + [missing.astype(float)]
-    found = [max(a, 1 - a) for table in candidates for a in (_auc(column, y) for column in table.T)]
+        lowest = np.where(missing, -np.inf, values)
+        highest = np.where(missing, np.inf, values)
+        candidates = [lowest, highest, missing.astype(float)]
+    found = []
+    for table in candidates:
+        for column in table.T:
+            auc = _auc(column, y)
+            found.append(max(auc, 1 - auc))
     if values.shape[1] > 1:
         groups = np.unique(np.nan_to_num(values), axis=0, return_inverse=True)[1].ravel()
         sizes = np.bincount(groups)
         if len(sizes) <= len(y) / _GROUP_SIZE:
             # The share of positives among the other rows of the category: a row does not speak for itself.
-            share = (np.bincount(groups, y)[groups] - y) / np.maximum(sizes[groups] - 1, 1)
-            found.append(_auc(share, y))
+            n_others = np.maximum(sizes[groups] - 1, 1)
+            positive_others = np.bincount(groups, y)[groups] - y
+            found.append(_auc(positive_others / n_others, y))
     return max(found)
 
 
 def _auc(score: np.ndarray, y: np.ndarray) -> float:
     n_low, n_high = np.bincount(y)
-    return float((rankdata(score)[y == 1].sum() - n_high * (n_high + 1) / 2) / (n_low * n_high))
+    rank_sum = rankdata(score)[y == 1].sum()
+    n_pairs_below = rank_sum - n_high * (n_high + 1) / 2
+    return float(n_pairs_below / (n_low * n_high))
 
 
 def _separates(values: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
@@ -154,13 +171,16 @@ def _separates(values: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
 
 def _orders(column: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
     groups = np.unique(column, return_inverse=True)[1]
-    order = np.argsort(groups, kind="stable")
-    return _pure(groups, y) and int((np.diff(y[order]) != 0).sum()) == n_classes - 1
+    ordered = y[np.argsort(groups, kind="stable")]
+    n_changes = int((np.diff(ordered) != 0).sum())
+    return n_changes == n_classes - 1 and _pure(groups, y)
 
 
 def _pure(groups: np.ndarray, y: np.ndarray) -> bool:
     """Whether each group holds rows of one class."""
-    largest, smallest = np.full(groups.max() + 1, -1), np.full(groups.max() + 1, y.max() + 1)
+    n_groups = groups.max() + 1
+    largest = np.full(n_groups, -1)
+    smallest = np.full(n_groups, y.max() + 1)
     np.maximum.at(largest, groups, y)
     np.minimum.at(smallest, groups, y)
     return bool((largest == smallest).all())

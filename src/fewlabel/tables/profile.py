@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.parts.cells import DATE, TEXT, Cells, columns_of, no_cells, read_as
+from fewlabel.parts.cells import BOOLEAN, DATE, NUMBER, TEXT, Cells, columns_of, no_cells, read_as
 from fewlabel.tables.kinds import ReadColumns
 from fewlabel.text import short
 
@@ -18,11 +18,13 @@ _EXAMPLES = 3
 _LARGE_PSI = 0.25  # a large shift by convention (Siddiqi, 2006)
 _PSI_ROWS = 30
 _CHANCE = 0.001  # share of columns that did not change for which the index may exceed its limit
-_GAP_ROWS, _GAP_CHANGE = 10, 0.1
+_GAP_ROWS = 10
+_GAP_CHANGE = 0.1
 _Z = 3.3  # standard errors; two-sided chance of .001
 _SCALE = math.log2(100)  # a change of units is at least this
 _FAR_DATES = 0.01
 _MICROSECONDS_PER_DAY = 86_400e6
+_PLURALS = {NUMBER: "numbers", BOOLEAN: "booleans", DATE: "dates"}
 
 
 class Finding(NamedTuple):
@@ -235,11 +237,15 @@ class _Tally:
 
     def __init__(self, column: dict[str, Any]) -> None:
         self.column = column
-        self.rows = self.missing = self.unparseable = self.far = 0
+        self.rows = 0
+        self.missing = 0
+        self.unparseable = 0
+        self.far = 0
         self.examples: dict[str, None] = {}  # of unparseable values or unseen categories, in the order of the rows
         self.categories = {name: k for k, name in enumerate(column.get("categories", ()))}
+        bounds = column["categories"] if "categories" in column else column["cuts"]
         # The last count is that of the unseen categories.
-        self.counts = np.zeros(len(column.get("categories", column.get("cuts", ()))) + 1, dtype=np.int64)
+        self.counts = np.zeros(len(bounds) + 1, dtype=np.int64)
         self.logs = np.zeros(3)  # number, sum and sum of squares of log2|x|
 
     def add(self, cells: Cells) -> None:
@@ -302,18 +308,22 @@ class _Tally:
 
     def result(self) -> dict[str, Any]:
         """Figures of the rows so far."""
+        n_rows = max(self.rows, 1)
+        n_present = max(int(self.counts.sum()), 1)
         n_logs, total, squares = self.logs.tolist()
         mean = total / n_logs if n_logs else 0.0
-        rows, present = max(self.rows, 1), max(int(self.counts.sum()), 1)
+        variance = squares / n_logs - mean**2 if n_logs else 0.0
+        spread = math.sqrt(max(variance, 0.0))
+        shares = self.counts / n_present
         return {
             "rows": self.rows,
-            "missing": self.missing / rows,
-            "unparseable": self.unparseable / rows,
-            "shares": (self.counts / present).tolist(),
-            "far": self.far / present,
+            "missing": self.missing / n_rows,
+            "unparseable": self.unparseable / n_rows,
+            "shares": shares.tolist(),
+            "far": self.far / n_present,
             # Rounded: the order of the sums depends on the chunks.
             "mean_log2": round(mean, 6),
-            "std_log2": round(math.sqrt(max(squares / n_logs - mean**2, 0.0)), 6) if n_logs else 0.0,
+            "std_log2": round(spread, 6),
             "examples": list(self.examples),
         }
 
@@ -322,72 +332,94 @@ class _Tally:
         if self.rows == 0:
             return []
         new = self.result()
-        checks = [self._unparseable(new), self._missing(new), self._unseen(new), self._scale(new), self._far(new)]
-        if checks[3] is None:
-            checks.append(self._distribution())
-        return [Finding(name, *found) for found in checks if found is not None]
+        scale = self._scale(name, new)
+        found = [self._unparseable(name, new), self._missing(name, new), self._unseen(name, new), scale]
+        found.append(self._far(name, new))
+        # Another scale is another distribution, too: one of them is enough.
+        if scale is None:
+            found.append(self._distribution(name))
+        return [finding for finding in found if finding is not None]
 
-    def _unparseable(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
-        share, before = new["unparseable"], self.column["unparseable"]
+    def _unparseable(self, name: str, new: dict[str, Any]) -> Finding | None:
+        share = new["unparseable"]
+        before = self.column["unparseable"]
         if share == 0 or not _exceeds(share, before, self.rows):
             return None
-        kind = {"number": "numbers", "boolean": "booleans"}.get(self.column["kind"], "dates")
-        written = f" written like {self.column['notation']}" if self.column["notation"] else ""
+        kind = _PLURALS[self.column["kind"]]
+        notation = self.column["notation"]
+        written = f" written like {notation}" if notation else ""
         text = f"{_percent(share)} of the values are not {kind}{written}, such as {self._examples()}"
-        return "unparseable", share, before, f"{text} ({_percent(before)} at fit); they count as missing"
+        text += f" ({_percent(before)} at fit); they count as missing"
+        return Finding(name, "unparseable", share, before, text)
 
-    def _missing(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
-        share, before = new["missing"], self.column["missing"]
-        if self.rows < _GAP_ROWS or abs(share - before) <= _GAP_CHANGE:
+    def _missing(self, name: str, new: dict[str, Any]) -> Finding | None:
+        share = new["missing"]
+        before = self.column["missing"]
+        change = abs(share - before)
+        if self.rows < _GAP_ROWS or change <= _GAP_CHANGE:
             return None
-        pooled = (share * self.rows + before * self.column["rows"]) / (self.rows + self.column["rows"])
-        error = math.sqrt(pooled * (1 - pooled) * (1 / self.rows + 1 / self.column["rows"]))
-        if abs(share - before) <= _Z * error:
+        n_fit = self.column["rows"]
+        pooled = (share * self.rows + before * n_fit) / (self.rows + n_fit)
+        error = math.sqrt(pooled * (1 - pooled) * (1 / self.rows + 1 / n_fit))
+        if change <= _Z * error:
             return None
-        return "missing", share, before, f"{_percent(share)} of the values are missing ({_percent(before)} at fit)"
+        text = f"{_percent(share)} of the values are missing ({_percent(before)} at fit)"
+        return Finding(name, "missing", share, before, text)
 
-    def _unseen(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
+    def _unseen(self, name: str, new: dict[str, Any]) -> Finding | None:
         if "categories" not in self.column:
             return None
-        share, n = new["shares"][-1], int(self.counts.sum())
-        before = self.column["singletons"] / self.column["rows"]  # Good and Turing's estimate of what fit did not see
-        if share == 0 or not _exceeds(share, max(before, 1 / self.column["rows"]), n):
+        share = new["shares"][-1]
+        n_fit = self.column["rows"]
+        before = self.column["singletons"] / n_fit  # Good and Turing's estimate of what fit did not see
+        if share == 0 or not _exceeds(share, max(before, 1 / n_fit), int(self.counts.sum())):
             return None
         text = f"{_percent(share)} of the values are categories that were not seen at fit, such as {self._examples()}"
-        return "unseen categories", share, before, text
+        return Finding(name, "unseen categories", share, before, text)
 
-    def _scale(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
-        if self.column["kind"] != "number" or not self.logs[0] or not self.column["std_log2"]:
+    def _scale(self, name: str, new: dict[str, Any]) -> Finding | None:
+        spread = self.column["std_log2"]
+        n_sizes = self.logs[0]
+        if self.column["kind"] != NUMBER or not n_sizes or not spread:
             return None
         change = new["mean_log2"] - self.column["mean_log2"]
-        if abs(change) <= max(_SCALE, _Z * self.column["std_log2"] / math.sqrt(self.logs[0])):
+        if abs(change) <= max(_SCALE, _Z * spread / math.sqrt(n_sizes)):
             return None
         factor = float(f"{2 ** abs(change):.2g}")
-        text = f"the values are about {factor:,.0f} times {'larger' if change > 0 else 'smaller'} than at fit"
-        return "scale", 2**change, 1.0, text
+        direction = "larger" if change > 0 else "smaller"
+        text = f"the values are about {factor:,.0f} times {direction} than at fit"
+        return Finding(name, "scale", 2**change, 1.0, text)
 
-    def _far(self, new: dict[str, Any]) -> tuple[str, float, float, str] | None:
-        if self.column["kind"] != DATE or new["far"] <= _FAR_DATES:
+    def _far(self, name: str, new: dict[str, Any]) -> Finding | None:
+        share = new["far"]
+        if self.column["kind"] != DATE or share <= _FAR_DATES:
             return None
         low = _day(self.column["low"])
         high = _day(self.column["high"])
-        return "date range", new["far"], 0.0, f"{_percent(new['far'])} of the dates are far outside {low} to {high}"
+        text = f"{_percent(share)} of the dates are far outside {low} to {high}"
+        return Finding(name, "date range", share, 0.0, text)
 
-    def _distribution(self) -> tuple[str, float, float, str] | None:
-        if self.column["kind"] == DATE:  # new rows are later: no fault
+    def _distribution(self, name: str) -> Finding | None:
+        kind = self.column["kind"]
+        if kind == DATE:  # new rows are later: no fault
             return None
-        last = -1 if "categories" in self.column else None
-        found = self.counts[:last]
+        counts = self.counts
+        shares = np.array(self.column["shares"])
+        what = "lengths of the texts" if kind == TEXT else "values"
+        if "categories" in self.column:  # the unseen ones have a finding of their own
+            counts = counts[:-1]
+            shares = shares[:-1]
+            what = "values"
+        n_new = counts.sum()
         n_fit = self.column["rows"] * (1 - self.column["missing"] - self.column["unparseable"])
-        if found.sum() < _PSI_ROWS or n_fit < _PSI_ROWS or len(found) < 2:
+        if min(n_new, n_fit) < _PSI_ROWS or len(counts) < 2:
             return None
-        index = _stability_index(np.array(self.column["shares"][:last]) * n_fit, found)
-        chance = _chi_square_quantile(_CHANCE, len(found) - 1) * (1 / n_fit + 1 / found.sum())
-        if index <= max(_LARGE_PSI, chance):
+        index = _stability_index(shares * n_fit, counts)
+        by_chance = _chi_square_quantile(_CHANCE, len(counts) - 1) * (1 / n_fit + 1 / n_new)
+        if index <= max(_LARGE_PSI, by_chance):
             return None
-        what = "lengths of the texts" if self.column["kind"] == TEXT and last is None else "values"
         text = f"the {what} are distributed differently: population stability index {index:.2f} (0.25 is large)"
-        return "distribution", index, 0.0, text
+        return Finding(name, "distribution", index, 0.0, text)
 
     def _examples(self) -> str:
         return ", ".join(map(repr, self.examples))
@@ -400,8 +432,11 @@ def _total(chosen: np.ndarray, counts: np.ndarray | None) -> int:
 
 def _stability_index(expected: np.ndarray, found: np.ndarray) -> float:
     """Population stability index of two lists of counts; half a row is added to each, so that no share is zero."""
-    p, q = ((counts + 0.5) / (counts + 0.5).sum() for counts in (expected, found))
-    return float(((q - p) * np.log(q / p)).sum())
+    expected = expected + 0.5
+    found = found + 0.5
+    before = expected / expected.sum()
+    after = found / found.sum()
+    return float(((after - before) * np.log(after / before)).sum())
 
 
 def _chi_square_quantile(chance: float, degrees: int) -> float:
@@ -421,12 +456,15 @@ def _chi_square_tail(x: float, degrees: int) -> float:
     """Chance of a chi-square variable above x: a finite sum, from 2 degrees of freedom or 1 in steps of 2."""
     tail = math.exp(-x / 2) if degrees % 2 == 0 else math.erfc(math.sqrt(x / 2))
     for fewer in range(2 - degrees % 2, degrees, 2):
-        tail += math.exp(fewer / 2 * math.log(x / 2) - x / 2 - math.lgamma(fewer / 2 + 1))
+        power = fewer / 2
+        log_term = power * math.log(x / 2) - x / 2 - math.lgamma(power + 1)
+        tail += math.exp(log_term)
     return tail
 
 
 def _day(days: float) -> str:
-    return str((datetime.datetime(1970, 1, 1) + datetime.timedelta(days=days)).date())
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=days)
+    return str(moment.date())
 
 
 def _exceeds(share: float, before: float, n: int) -> bool:
@@ -435,4 +473,6 @@ def _exceeds(share: float, before: float, n: int) -> bool:
 
 
 def _percent(share: float) -> str:
-    return "none" if share == 0 else f"{100 * share:.1f}%" if share >= 0.001 else "less than 0.1%"
+    if share == 0:
+        return "none"
+    return f"{100 * share:.1f}%" if share >= 0.001 else "less than 0.1%"
