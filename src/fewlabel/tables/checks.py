@@ -75,21 +75,27 @@ class TableCheck:
         }
 
     def __str__(self) -> str:
-        rows = [f"{c['name']}: {c['kind'] or 'dropped'}{_remark(c)}" for c in self.columns]
-        return "\n".join(
-            [self.labels.describe(), *filter(None, [self.selection]), *rows, *(f"note: {note}" for note in self.notes)]
-        )
+        lines = [self.labels.describe()]
+        if self.selection:
+            lines.append(self.selection)
+        for column in self.columns:
+            kind = column["kind"] or "dropped"
+            lines.append(f"{column['name']}: {kind}{_remark(column)}")
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{head}</th>" for head in ("column", "kind", "missing", "distinct", "remark"))
-        rows = "".join(
-            f"<tr><td>{html.escape(short(c['name']))}</td><td>{c['kind']}</td><td>{c['missing']:.0%}</td>"
-            f"<td>{c['distinct']}</td><td>{html.escape(c['remark'])}</td></tr>"
-            for c in self.columns
-        )
+        rows = ["<th>column</th><th>kind</th><th>missing</th><th>distinct</th><th>remark</th>"]
+        for column in self.columns:
+            name = html.escape(short(column["name"]))
+            remark = html.escape(column["remark"])
+            missing = f"{column['missing']:.0%}"
+            cells = (name, column["kind"], missing, column["distinct"], remark)
+            rows.append("".join(f"<td>{cell}</td>" for cell in cells))
+        table = "".join(f"<tr>{row}</tr>" for row in rows)
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         labels = html.escape(f"{self.labels.describe()} {self.selection}")
-        return f"<p>{labels}</p><table><tr>{heads}</tr>{rows}</table><ul>{notes}</ul>"
+        return f"<p>{labels}</p><table>{table}</table><ul>{notes}</ul>"
 
 
 def check(
@@ -159,19 +165,17 @@ def check(
     features, sources = _as_numbers(used)
     notes = _column_notes(X, features, sources, codes, remarks)
     rows = repeated_rows(features, codes)
-    columns = [
-        {
-            "name": name,
-            "kind": used.kinds.get(name, ""),
-            "missing": float(X[name].isna().mean()),
-            "distinct": len(read_cells(X[name]).distinct().values),
-            "remark": "; ".join(remarks[name]),
-        }
-        for name in X.columns
-    ]
-    return TableCheck(
-        y, len(X), columns, rows.repeated, rows.conflicting, [*y.notes, *notes, *rows.notes], _selection(X, y, dayfirst)
-    )
+    columns = []
+    for name in X.columns:
+        cells = read_cells(X[name]).distinct()
+        column = {"name": name, "kind": used.kinds.get(name, "")}
+        column["missing"] = float(np.mean(cells.codes < 0))
+        column["distinct"] = len(cells.values)
+        column["remark"] = "; ".join(remarks[name])
+        columns.append(column)
+    notes = [*y.notes, *notes, *rows.notes]
+    selection = _selection(X, y, dayfirst)
+    return TableCheck(y, len(X), columns, rows.repeated, rows.conflicting, notes, selection)
 
 
 def _selection(X: pd.DataFrame, labels: LabelColumn, dayfirst: bool | None) -> str:
@@ -271,11 +275,13 @@ def _column_notes(
 ) -> list[str]:
     """Notes on the columns; a short form of each goes to `remarks`."""
     found = suspicions(X, codes)
-    for leak in (_leak(*pair) for pair in suspected_leaks(features, codes, sources).items()):
+    for name, reason in suspected_leaks(features, codes, sources).items():
+        leak = _leak(name, reason)
         if leak not in found:
             found.append(leak)
+    suspected = {suspicion.column for suspicion in found}
     for name, reason in _separating_labeled(features, codes, sources).items():
-        if name not in {suspicion.column for suspicion in found}:
+        if name not in suspected:
             note = f"column {short(name)!r} {reason}: these differ, or it is filled in after the label is known"
             found.append(Suspicion(name, reason.removeprefix("alone "), note))
     for suspicion in found:
@@ -287,7 +293,10 @@ def _column_notes(
 
 def _separating_labeled(features: np.ndarray, codes: np.ndarray, sources: list[str]) -> dict[str, str]:
     """Columns that separate labeled from unlabeled rows, perfectly or nearly."""
-    return suspected_leaks(features, np.where(codes >= 0, 1, -1), sources) if (codes < 0).any() else {}
+    if (codes >= 0).all():
+        return {}
+    is_labeled = np.where(codes >= 0, 1, -1)  # one class against rows without any
+    return suspected_leaks(features, is_labeled, sources)
 
 
 def _groups(X: pd.DataFrame) -> dict[str, float]:
@@ -296,12 +305,17 @@ def _groups(X: pd.DataFrame) -> dict[str, float]:
     for name in X.columns:
         cells = read_cells(X[name]).distinct()
         counts = cells.counts()
-        size = counts.mean() if len(counts) else 0.0
-        if len(counts) < _LEAST_GROUPS or not 1.5 <= size <= _MOST_PER_GROUP or not _are_codes(cells):
+        if len(counts) < _LEAST_GROUPS:
             continue
-        named = bool(ID_NAME.search(name) or _ENTITY.search(name))
-        if named or (np.median(counts) >= 2 and (counts == np.median(counts)).mean() > 0.9):
-            found[name] = float(size)
+        size = float(counts.mean())
+        if not 1.5 <= size <= _MOST_PER_GROUP or not _are_codes(cells):
+            continue
+        is_named = ID_NAME.search(name) or _ENTITY.search(name)
+        usual = np.median(counts)
+        # As many rows for almost every value: measurements of the same things, at the same times.
+        is_regular = usual >= 2 and (counts == usual).mean() > 0.9
+        if is_named or is_regular:
+            found[name] = size
     return found
 
 
@@ -329,21 +343,25 @@ def _as_numbers(used: ReadColumns) -> tuple[np.ndarray, list[str]]:
 
 def _same_columns(features: np.ndarray, sources: list[str]) -> dict[str, str]:
     """Columns that hold the same information as an earlier one, which is named."""
+    names = list(dict.fromkeys(sources))[:_MOST_COMPARED]
+    first = [sources.index(name) for name in names]
     step = max(1, len(features) // _SAMPLE)
-    first = [k for k, name in enumerate(sources) if k == 0 or sources[k - 1] != name][:_MOST_COMPARED]
     rows = features[::step, first]
-    z = np.nan_to_num(rows - np.nanmean(np.where(np.isnan(rows).all(axis=0), 0, rows), axis=0))
-    length = np.linalg.norm(z, axis=0)
-    z = np.where(length > 0, z / np.where(length > 0, length, 1), 0)
-    alike = np.triu(np.abs(z.T @ z) > _SAME, 1)
     gaps = np.isnan(rows)
-    found: dict[str, str] = {}
-    for other, k in np.argwhere(alike):
-        if (gaps[:, other] == gaps[:, k]).all():
-            found.setdefault(sources[first[k]], sources[first[other]])
-    return found
+    n_present = np.maximum((~gaps).sum(axis=0), 1)
+    centered = np.where(gaps, 0.0, rows - np.nansum(rows, axis=0) / n_present)
+    length = np.linalg.norm(centered, axis=0)
+    unit = centered / np.where(length > 0, length, 1.0)
+    alike = np.triu(np.abs(unit.T @ unit) > _SAME, 1)
+    same: dict[str, str] = {}
+    for other, column in np.argwhere(alike):
+        if (gaps[:, other] == gaps[:, column]).all():
+            same.setdefault(names[column], names[other])
+    return same
 
 
 def _remark(column: dict[str, Any]) -> str:
-    missing = f", {column['missing']:.0%} missing" if column["missing"] else ""
-    return missing + (f" ({column['remark']})" if column["remark"] else "")
+    text = f", {column['missing']:.0%} missing" if column["missing"] else ""
+    if column["remark"]:
+        text += f" ({column['remark']})"
+    return text

@@ -138,34 +138,37 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
     terms = scorecard_terms(model)
     booster = _booster_of(model)
     scale, start = check_points(booster, points, base)
-    weight = np.asarray(booster.feature_importances_)
-    importance: dict[str, float] = {}
-    for function in booster.shape_functions_:
-        name = model.encoder.sources[function.column]
-        importance[name] = importance.get(name, 0.0) + float(weight[function.column])
+    weights = np.asarray(booster.feature_importances_)
+    importance = {name: float(weights[group].sum()) for name, group in model.encoder.groups.items()}
     blocks: dict[tuple[str, str], list[Term]] = {}
     for term in terms:
-        blocks.setdefault((term.source, term.feature if term.kind == "derived" else term.source), []).append(term)
-    rows: list[tuple] = [("(base)", "", np.nan, np.nan, start)]
-    for (_, name), block in sorted(blocks.items(), key=lambda item: -importance[item[0][0]]):
-        rows += [(name, text, low, high, scale * value) for text, low, high, value in _block_rows(block)]
+        # Features of a category are rows of one block; each part of a date is a block of its own. The source is part of
+        # the key: a column may be called as a part of another.
+        name = term.feature if term.kind == "derived" else term.source
+        blocks.setdefault((term.source, name), []).append(term)
+    rows = [("(base)", "", np.nan, np.nan, start)]
+    for source, name in sorted(blocks, key=lambda key: -importance[key[0]]):
+        for text, low, high, value in _block_rows(blocks[source, name]):
+            rows.append((name, text, low, high, scale * value))
     return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
 
 
 def _block_rows(block: list[Term]) -> list[tuple[str, float, float, float]]:
     """Text, bounds and value of each row of a column; the features of a category are summed."""
     first = block[0]
+    values: dict[str, float] = {}
     if first.kind == "category":
-        names = list(first.categories)
-        rows = [(f"= {name}", np.nan, np.nan, sum(term.categories[name] for term in block)) for name in names]
-        rows.append((OTHER, np.nan, np.nan, sum(term.other for term in block)))
-        return [*rows, (MISSING, np.nan, np.nan, sum(term.missing for term in block))]
-    if first.kind == BOOLEAN:
-        steps = first.values[np.searchsorted(first.edges, [0.0, 1.0])]
-        rows = [("= no", np.nan, np.nan, float(steps[0])), ("= yes", np.nan, np.nan, float(steps[1]))]
-        return [*rows, (MISSING, np.nan, np.nan, first.missing)]
-    found = step_intervals(first.edges, first.values, first.missing)
-    return [(text, low, high, value) for low, high, text, value in found]
+        for name in first.categories:
+            values[f"= {name}"] = sum(term.categories[name] for term in block)
+        values[OTHER] = sum(term.other for term in block)
+        values[MISSING] = sum(term.missing for term in block)
+    elif first.kind == BOOLEAN:
+        no, yes = first.values[np.searchsorted(first.edges, [0.0, 1.0])].tolist()
+        values = {"= no": no, "= yes": yes, MISSING: first.missing}
+    else:
+        intervals = step_intervals(first.edges, first.values, first.missing)
+        return [(text, low, high, value) for low, high, text, value in intervals]
+    return [(text, np.nan, np.nan, value) for text, value in values.items()]
 
 
 def round_card(card: pd.DataFrame) -> pd.DataFrame:
@@ -207,4 +210,6 @@ def rounding_loss(model: Any, points: float) -> float | None:
     exact = grouped.sum(axis=1)
     rounded = np.round(grouped).sum(axis=1)
     high, low = np.nonzero(exact[:, None] > exact[None, :] + 1e-9)
-    return float(np.mean(rounded[high] <= rounded[low])) if len(high) else 0.0
+    if not len(high):
+        return 0.0
+    return float(np.mean(rounded[high] <= rounded[low]))

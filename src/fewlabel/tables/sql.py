@@ -115,8 +115,11 @@ def _whole_points(terms: Sequence[Term], scale: float, start: float) -> str:
     blocks: dict[str, list[str]] = {}
     for term in terms:
         blocks.setdefault(term.source, []).append(_case(term, "scored"))
-    rounded = [f"CAST(ROUND({_number(scale)} * ({' + '.join(block)})) AS INTEGER)" for block in blocks.values()]
-    return " + ".join([str(round(start)), *rounded])
+    summands = [str(round(start))]
+    for block in blocks.values():
+        steps = " + ".join(block)
+        summands.append(f"CAST(ROUND({_number(scale)} * ({steps})) AS INTEGER)")
+    return " + ".join(summands)
 
 
 def _require_plain(model: Any, terms: Sequence[Term]) -> None:
@@ -141,41 +144,60 @@ def _require_plain(model: Any, terms: Sequence[Term]) -> None:
 def _case(term: Term, table: str = "t") -> str:
     column = f"{table}.{_name(term.source)}"
     if term.kind == "category":
-        arms = [f"WHEN {column} IS NULL THEN {_number(term.missing)}"]
-        values: dict[float, list[str]] = {}
-        for text, value in [*((null, term.missing) for null in term.nulls), *term.categories.items()]:
-            if value != term.other:
-                values.setdefault(value, []).append(_text(text))
-        arms += [f"WHEN {column} IN ({', '.join(texts)}) THEN {_number(value)}" for value, texts in values.items()]
-        return f"CASE {' '.join(arms)} ELSE {_number(term.other)} END"
+        return _category_case(term, column)
     if term.kind == BOOLEAN:
-        steps = term.values[np.searchsorted(term.edges, [0.0, 1.0])]
+        no, yes = term.values[np.searchsorted(term.edges, [0.0, 1.0])]
         word = f"LOWER(TRIM(CAST({column} AS VARCHAR)))"
-        arms = [
-            f"WHEN {word} IN ({', '.join(map(_text, sorted(words)))}) THEN {_number(value)}"
-            for words, value in ((FALSE_WORDS, steps[0]), (TRUE_WORDS, steps[1]))
-        ]
-        return f"CASE {' '.join(arms)} ELSE {_number(term.missing)} END"
+        arms = [_among(word, sorted(FALSE_WORDS), no), _among(word, sorted(TRUE_WORDS), yes)]
+        return _joined(arms, term.missing)
+    # A comparison with NaN is no value in one database and false in another: NOT ... <= holds in both.
     arms = [f"WHEN {column} IS NULL OR NOT ABS({column}) <= {_LARGEST} THEN {_number(term.missing)}"]
-    arms += [f"WHEN {column} <= {_number(edge)} THEN {_number(value)}" for edge, value in zip(term.edges, term.values)]
-    return f"CASE {' '.join(arms)} ELSE {_number(term.values[len(term.edges)])} END"
+    for edge, value in zip(term.edges, term.values):
+        arms.append(f"WHEN {column} <= {_number(edge)} THEN {_number(value)}")
+    return _joined(arms, term.values[-1])
+
+
+def _category_case(term: Term, column: str) -> str:
+    texts: dict[float, list[str]] = {}
+    values = {**dict.fromkeys(term.nulls, term.missing), **term.categories}
+    for text, value in values.items():
+        if value != term.other:
+            texts.setdefault(value, []).append(text)
+    arms = [f"WHEN {column} IS NULL THEN {_number(term.missing)}"]
+    arms += [_among(column, of_value, value) for value, of_value in texts.items()]
+    return _joined(arms, term.other)
+
+
+def _among(column: str, texts: Sequence[str], value: float) -> str:
+    listed = ", ".join(map(_text, texts))
+    return f"WHEN {column} IN ({listed}) THEN {_number(value)}"
+
+
+def _joined(arms: list[str], otherwise: float) -> str:
+    return f"CASE {' '.join(arms)} ELSE {_number(otherwise)} END"
 
 
 def _rank(values: np.ndarray, ranks: np.ndarray, total: str) -> str:
     """The rank of the column `total` among the reference scores, interpolated, as a tree of comparisons."""
-    first, last, width = _number(values[0]), _number(values[-1]), _number(values[-1] - values[0] + 1e-300)
-    above, below = f"({total} - {last})", f"({first} - {total})"
+    first = _number(values[0])
+    last = _number(values[-1])
+    width = _number(values[-1] - values[0] + 1e-300)  # not 0, as in the model's own formula
+    above = f"({total} - {last})"
+    below = f"({first} - {total})"
+    lowest = _number(ranks[0])
     high = f"{_number(ranks[-1])} + {_number(1 - ranks[-1])} * ({above} / ({width} + {above}))"
-    low = f"{_number(ranks[0])} - {_number(ranks[0])} * ({below} / ({width} + {below}))"
-    inside = _number(ranks[0]) if len(values) == 1 else _tree(values, ranks, total, 1, len(values) - 1)
+    low = f"{lowest} - {lowest} * ({below} / ({width} + {below}))"
+    inside = lowest if len(values) == 1 else _tree(values, ranks, total, 1, len(values) - 1)
     return f"CASE WHEN {total} < {first} THEN {low} WHEN {total} > {last} THEN {high} ELSE {inside} END"
 
 
 def _tree(values: np.ndarray, ranks: np.ndarray, total: str, low: int, high: int) -> str:
     """Interpolation on the pieces that end at `values[low]` to `values[high]`."""
     if low == high:
-        start, width = _number(values[low - 1]), _number(values[low] - values[low - 1])
-        return f"{_number(ranks[low - 1])} + ({total} - {start}) / {width} * {_number(ranks[low] - ranks[low - 1])}"
+        before = low - 1
+        width = _number(values[low] - values[before])
+        rise = _number(ranks[low] - ranks[before])
+        return f"{_number(ranks[before])} + ({total} - {_number(values[before])}) / {width} * {rise}"
     middle = (low + high) // 2
     left = _tree(values, ranks, total, low, middle)
     right = _tree(values, ranks, total, middle + 1, high)
