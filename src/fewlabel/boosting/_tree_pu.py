@@ -41,6 +41,7 @@ class PURisk:
         """
         _, as_negatives, copies = self._known or self._sums()
         self._known = None
+        # The copies have negative weight, so that the risk of the negatives can fall to zero: the rest is noise.
         if as_negatives - copies <= self._least_negative_risk:
             return False
         self._rows.tell(_set_slopes, self._prior, self._copies_weight, self._size)

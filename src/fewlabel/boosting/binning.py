@@ -94,7 +94,7 @@ class Binning:
     def encode(self, X, rows, threads):
         """Codes of the given rows, feature-major, uint8."""
         codes = np.empty((X.shape[1], len(rows)), dtype=np.uint8)
-        cuts = bins.round_down(self.cuts, X.dtype)
+        cuts = bins.round_down(self.cuts, X.dtype)  # comparisons in the type of the table, with the same results
         missing = self.n_codes - 1
         threads.over_rows(
             lambda start, stop: bins.encode(X, rows, cuts, self.n_cuts, missing, codes, start, stop),

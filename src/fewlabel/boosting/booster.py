@@ -110,7 +110,7 @@ class Booster(RankingClassifier):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column in the gains of all splits; the shares sum to one."""
         check_is_fitted(self)
-        gains = self.splits_["gain"].ravel().clip(min=0.0)
+        gains = self.splits_["gain"].ravel().clip(min=0.0)  # noise can choose a split that gains nothing
         total = np.bincount(self.splits_["column"].ravel(), gains, self.n_features_in_)
         return total / total.sum() if total.any() else total
 
@@ -159,6 +159,7 @@ class Booster(RankingClassifier):
         held_out = self._held_out(X, signs)
         order, bounds = group_rows(signs, held_out, self._uses_unlabeled())
         weights, totals = unit_weights(order, bounds, weight)
+        # A warm start goes on from the scores of the trees so far; the bins may be others.
         scores = previous.score(X, self.n_jobs) if len(previous.splits) else np.zeros(len(X))
         with RowThreads(self.n_jobs) as threads:
             binned = np.arange(len(X)) if self._bins_all_rows else order
@@ -272,12 +273,14 @@ class Booster(RankingClassifier):
         if n_positive + n_negative < FEW_LABELS or min(n_positive, n_negative) < N_FOLDS:
             return FEW_LABELS_ROUNDS
         n_rows = len(rows.scores)
+        # A hash of the row's own codes deals it out, so that the order of the rows does not matter.
         variates = rows.variates(self._seed)
         folds = np.full(n_rows, -1)
         for group in (rows.groups[0], rows.groups[2]):
             folds[group] = deal_out(variates[group], rows.weights[group], N_FOLDS)
         learners = []
         for fold in range(N_FOLDS):
+            # Held-out rows stay, with weight 0: their scores are needed after every round.
             of_fold = rows.with_weights(rows.weights * (folds != fold))
             shares = of_fold.sums(_weights_by_group)
             for group, share in zip(rows.groups, shares):
@@ -290,6 +293,7 @@ class Booster(RankingClassifier):
     def _previous_rounds(self):
         """The trees to continue from; none unless `warm_start`."""
         if not (self.warm_start and hasattr(self, "splits_")):
+            # One number per fit: every round has a generator of its own, so that a continued fit draws the same.
             self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             shape = (0, 1 << self.max_depth)
             return Ensemble(np.empty((0, self.max_depth), dtype=SPLIT), np.empty(shape), np.empty(0))
@@ -317,6 +321,7 @@ class Booster(RankingClassifier):
                 "early_stopping=True holds out labeled rows of each class, and there are too few of them: set "
                 "early_stopping=False or label more rows"
             )
+        # Sorted by their values, so that the order of the rows does not choose the held-out ones.
         labeled = labeled[np.lexsort((*X[labeled].T, signs[labeled]))]
         _, held_out = train_test_split(labeled, test_size=n_held_out, stratify=signs[labeled], random_state=self._seed)
         return np.sort(held_out)

@@ -79,7 +79,7 @@ class StumpLearner:
         self._n_rounds = n_rounds
         self._cuts = stumps.Cuts(binning.n_cuts, binning.has_missing, binning.goes_above)
         self._whole = rows.in_one_piece(n_drawn)
-        self._ahead = deque()
+        self._ahead = deque()  # rounds that have been run, and not been asked for
         self._has_ended = False
         n_features = binning.n_features
         self._state = stumps.State(
@@ -105,6 +105,7 @@ class StumpLearner:
         """Compute the weights from the scores, so that they sum to one in each kind and group."""
         rows = self._rows
         state = self._state
+        # Less the largest exponent of each kind and group, so that no power of e overflows.
         largest = rows.ask(call, "weigh", state.uses, state.table, merge=np.maximum)
         rows.tell(call, "exponentiate", largest)
         sums = np.reshape(rows.sums(call, "weights_by_group"), (2, 3))
@@ -146,6 +147,7 @@ class StumpLearner:
         trees = map(Tree, found.splits[:, None], gains[:, None], found.values)
         self._ahead.extend(zip(trees, np.exp(log_objectives).tolist(), found.log_mass))
         self._log_objective = self._state.log_objective[0]
+        # Rounds can end early for two reasons: weights that are due to be computed again, or nothing left to learn.
         if self._state.moved[0] > REFRESH:
             self._set_weights()
         else:
@@ -169,6 +171,7 @@ class StumpLearner:
             values = (1 - part) * binning.lowest[:, None] + part * binning.highest[:, None]
             for e in np.flatnonzero(binning.n_cuts):
                 last = binning.n_cuts[e] - 1
+                # Between two cuts all thresholds split the rows alike.
                 position = np.searchsorted(binning.cuts[e, : last + 1], values[e])
                 cuts[t - start, e] = np.minimum(position, last)
         return cuts
@@ -248,6 +251,7 @@ class TreeLearner:
         rng = np.random.default_rng([self._seed, t])
         tries_one = self._splitter == "random" or (self._splitter == "mixed" and t % 2 == 1)
         columns = self._draw_columns(rng)
+        # A column without gaps has n cuts; with gaps there is one more candidate, the test for missing values.
         cuts = rng.integers(0, self._n_candidates[columns]) if tries_one else columns[:, :0]
         noise = 0.0 if tries_one else self._noise * (1.0 - t / self._fading)
         round_key = np.uint64(symmetric_trees.round_key_of(self._seed, t))

@@ -89,7 +89,7 @@ class Rows:
 
     def with_weights(self, weights):
         """The same rows with other weights, and scores of 0."""
-        again = copy(self)
+        again = copy(self)  # shares the codes and the leaves, which a round writes before it reads them
         again.weights = weights
         again.scores = np.zeros(len(self.scores))
         return again
@@ -154,6 +154,7 @@ class Rows:
             return hist
 
         hist = self.threads.over_rows(add_rows, len(self.scores), len(columns))
+        # Only now: every range of rows takes the step that waits.
         self._weighted.waiting_column[0] = -1
         return hist
 

@@ -46,7 +46,7 @@ class ValidationStop:
         self._scores = self._scores + tree.values[leaf]
         self._rounds += 1
         auc = self._auc()
-        if auc > self._best:
+        if auc > self._best:  # of equally good rounds the first one is kept
             self._best = auc
             self.kept = self._rounds
         return self._rounds - self.kept >= self._patience

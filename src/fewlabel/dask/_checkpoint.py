@@ -94,7 +94,7 @@ class Checkpoint:
     def add(self, n_rounds, so_far, seed):
         """Write the trees that ``so_far()`` gives, if it is time after so many rounds."""
         if n_rounds % self._every:
-            return
+            return  # the trees are put together only when they are written
         ensemble = so_far()
         content = io.BytesIO()
         np.savez(

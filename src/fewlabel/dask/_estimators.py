@@ -297,6 +297,7 @@ class _DaskBooster(DaskModel):
                 callback(done, n_rounds, f"round {done}")
 
         with RowThreads(self.n_jobs) as threads:
+            # Bins may come from all rows, but only groups that are used are boosted.
             rows, totals = self._code(blocks, read, binning, sizes * used, totals * used, previous, threads)
             choose_by = None
             if self.n_estimators == "auto" and isinstance(rows, SpreadRows):

@@ -45,6 +45,7 @@ class SpreadRows:
     def sums(self, terms, *values):
         """As `Rows.sums`, to the last bit: the parts agree on a unit, and then add integers."""
         sizes, largest = self.ask(_size_up, terms, *values, merge=_merge_sizes)
+        # One unit for all parts: integers then add up to the same sum in any parts.
         units = [sum_unit(n, most) if most > 0 else 0.0 for n, most in zip(sizes.tolist(), largest.tolist())]
         whole = self.ask(_add_up, units, terms, *values, merge=np.add)
         return [total / unit if unit else 0.0 for total, unit in zip(whole.tolist(), units)]

@@ -173,6 +173,7 @@ def encode(X, rows, cuts, n_cuts, missing, codes, start, stop):
             for i in range(n):
                 x[i] = X[rows[lo + i], e]
             coarse[:] = 0
+            # Every sixteenth cut first, then the sixteen in between.
             for k in range(15, n_cuts[e], 16):
                 cut = column_cuts[k]
                 for i in range(_BLOCK):

@@ -31,6 +31,7 @@ def pair_sums(inverse, direct, better_weights, worse_weights, better, worse):
         slope = 0.0
         curvature = 0.0
         for b in range(direct.size):
+            # One division for the probability of a wrong order, and none for that of a right one times it.
             x = factor * direct[b]
             wrong = x / (1.0 + x)
             right_wrong = wrong / (1.0 + x)

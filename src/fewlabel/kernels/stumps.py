@@ -160,14 +160,6 @@ def set_waiting(rows, column, fires, jump):
 
 
 @njit(cache=True, nogil=True)
-def _reweight_block(rows, group, lo, hi, fired):
-    _look_up(rows.codes[rows.waiting_column[0], lo:hi], rows.waiting_fires, fired)
-    for kind in range(2):
-        if rows.uses[kind, group]:
-            _multiply(rows.weights[kind, lo:hi], fired, rows.waiting_factors[kind])
-
-
-@njit(cache=True, nogil=True)
 def _look_up(code, fires, fired):
     """Write whether the stump fires on each row: a loop of its own, so that those over weights become vector code."""
     for i in range(code.size):
@@ -198,16 +190,29 @@ def add_signed(rows, bounds, coefficients, columns, hist):
     """
     signed = np.empty(_BLOCK, dtype=np.int64)
     fired = np.empty(_BLOCK, dtype=np.uint8)
+    # Each read of a field counts a reference, which takes longer than the work on a few rows.
+    codes = rows.codes
+    up_weights = rows.weights[0]
+    down_weights = rows.weights[1]
+    uses = rows.uses
+    waiting_column = rows.waiting_column[0]
+    waiting_fires = rows.waiting_fires
+    up_factor = rows.waiting_factors[0]
+    down_factor = rows.waiting_factors[1]
     for g in range(3):
         up = coefficients[0, g]
         down = coefficients[1, g]
         for lo in range(bounds[g], bounds[g + 1], _BLOCK):
             hi = min(lo + _BLOCK, bounds[g + 1])
-            if rows.waiting_column[0] >= 0:
-                _reweight_block(rows, g, lo, hi, fired)
+            if waiting_column >= 0:
+                _look_up(codes[waiting_column, lo:hi], waiting_fires, fired)
+                if uses[0, g]:
+                    _multiply(up_weights[lo:hi], fired, up_factor)
+                if uses[1, g]:
+                    _multiply(down_weights[lo:hi], fired, down_factor)
             if up != 0.0 or down != 0.0:
-                _sign(rows.weights[0, lo:hi], rows.weights[1, lo:hi], up, down, signed)
-                _add_block(rows.codes, columns, signed, lo, hi, hist)
+                _sign(up_weights[lo:hi], down_weights[lo:hi], up, down, signed)
+                _add_block(codes, columns, signed, lo, hi, hist)
 
 
 @njit(cache=True, nogil=True)
@@ -264,13 +269,16 @@ def add_sides(rows, bounds, column, fires, scales, sides):
         Indexed by kind, group, and side (silent, fires). Changed in place.
     """
     fired = np.empty(_BLOCK, dtype=np.uint8)
+    code = rows.codes[column]
+    weights = rows.weights
+    uses = rows.uses
     for g in range(3):
         for lo in range(bounds[g], bounds[g + 1], _BLOCK):
             hi = min(lo + _BLOCK, bounds[g + 1])
-            _look_up(rows.codes[column, lo:hi], fires, fired)
+            _look_up(code[lo:hi], fires, fired)
             for kind in range(2):
-                if rows.uses[kind, g]:
-                    _add_fired(rows.weights[kind, lo:hi], fired, scales[kind, g], sides[kind, g])
+                if uses[kind, g]:
+                    _add_fired(weights[kind, lo:hi], fired, scales[kind, g], sides[kind, g])
 
 
 @njit(cache=True, nogil=True)

@@ -146,6 +146,7 @@ def histogram(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
     -------
     ndarray of shape (len(columns), n_leaves, n_codes), int64
     """
+    # One addition for two columns pays if its table stays in the cache, and rows are many for its cells.
     joint = n_leaves * n_codes * n_codes
     if joint > _MOST_JOINT or stop - start < 8 * joint:
         hist = _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop)
@@ -164,6 +165,7 @@ def _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
         n = min(lo + _BLOCK, stop) - lo
         for i in range(n):
             base[i] = np.uint16(leaf[lo + i]) * np.uint16(n_codes)
+        # Four columns per pass: their additions do not wait for each other.
         for j in range(0, columns.size, 4):
             n_columns = min(4, columns.size - j)
             for k in range(n_columns):
@@ -343,7 +345,7 @@ def _score_split(below, n_cuts, has_missing, cut, missing_up, l2):
     for leaf in range(below.shape[0]):
         missing = below[leaf, last] if has_missing else 0
         total = below[leaf, n_cuts] + missing
-        if total != 0:
+        if total != 0:  # a leaf without rows adds nothing
             down = below[leaf, cut] + (0 if missing_up else missing)
             score += _gain(down, l2) + _gain(total - down, l2)
     return np.sqrt(score)
@@ -573,7 +575,7 @@ def grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
     if draws_rows:
         bootstrap(rows, round_key)
     gradients, hessians, squares = derivative_totals(rows, noise > 0.0)
-    if min(gradients, hessians) < TINY:
+    if min(gradients, hessians) < TINY:  # units of zero would divide by zero
         return splits[:0], scores[:0], scores[:0]
     units = (gradients / PACKED_TOTAL, hessians / PACKED_TOTAL)
     plant(rows, units)
