@@ -13,13 +13,13 @@ from fewlabel.columns import choose_columns
 from fewlabel.graph._space import learn_space, place
 from fewlabel.graph._vertices import merge_copies
 from fewlabel.neighbors import RowSearch
+from fewlabel.parts.nearest import with_lead
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
 
 Scale = bool | Literal["robust", "range"]
 Metric = Literal["euclidean", "manhattan", "cosine"]
 Algorithm = Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"]
-_LEAD = 1e-12  # of the chosen class in a tie
 _FEW = 0.5  # a warning follows if a smaller share of the rows is reached
 
 
@@ -154,19 +154,11 @@ class GraphClassifier(LabeledClassifier):
 
     def _complete(self, logs, codes, rows):
         """Rows that are not reached: the class of the nearest labeled row, with as little certainty as there can be."""
-        logs = logs.copy()
         codes = codes.copy()
         far = np.flatnonzero(codes < 0)
         if far.size:
             codes[far] = self._source_codes[self._nearest_source(rows[far])]
-            logs[far] = -np.log(len(self.classes_))
-        # Weights that only differ beyond double precision are tied: give the class of the row a small lead.
-        own = np.arange(len(codes))
-        others = logs.copy()
-        others[own, codes] = -np.inf
-        least = others.max(axis=1) + _LEAD
-        logs[own, codes] = np.maximum(logs[own, codes], least)
-        return logs, codes
+        return with_lead(logs, codes, far), codes
 
     def _nearest_source(self, rows):
         """Position in `_sources` of the labeled vertex nearest to each row."""

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, diags_array
 
 from fewlabel.base import Interval, StrOptions, fit_context
 from fewlabel.graph._base import Algorithm, GraphClassifier, Metric, Scale
+from fewlabel.parts.nearest import log_shares, spread_to
 from fewlabel.types import MatrixLike, Seed
 
 _SURE = 1e3  # scores are taken from the conjugate gradients if they are this many times the bound of their error
@@ -245,7 +246,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         # What a vertex gives to a new row: its score over the root of its degree, as often as it has copies.
         factor = mass * np.sqrt(mass) / chosen.root
         self._gives = self._scores * factor[:, None]
-        return _log_shares(self._scores)
+        return log_shares(self._scores)
 
     def _settings(self, mass):
         most = self._n_searched(len(mass))
@@ -293,27 +294,11 @@ class LabelSpreadingClassifier(GraphClassifier):
     def _extend(self, neighbors, lengths):
         neighbors = neighbors[:, : self.n_neighbors_]
         lengths = lengths[:, : self.n_neighbors_]
-        gives = self._gives[neighbors]
-        reached = gives.any(axis=2)
-        squares = np.where(reached, (lengths / self.sigma_) ** 2 / 2, np.inf)
-        # Only the ratios of the weights matter: the nearest row has weight 1, however far it is.
-        nearest = squares.min(axis=1, keepdims=True)
-        weight = np.exp(np.where(np.isfinite(nearest), nearest, 0.0) - squares)
-        scores = np.einsum("ij,ijc->ic", weight, gives)
+        scores = spread_to(neighbors, lengths, self._gives, self.sigma_)
         # Copies of rows of the fit get their scores; neighbors are sorted by distance.
         copies = lengths[:, 0] == 0
         scores[copies] = self._scores[neighbors[copies, 0]]
-        return _log_shares(scores)
-
-
-def _log_shares(scores):
-    """Logarithms of the shares of the classes, and the class of each row; -1 if no label reaches it."""
-    total = scores.sum(axis=1, keepdims=True)
-    # Rows that no label reaches are completed by the caller.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(scores / total)
-    reached = total[:, 0] > 0
-    return logs, np.where(reached, scores.argmax(axis=1), -1)
+        return log_shares(scores)
 
 
 def _conjugate_gradients(spread, target, tol, max_iter):

@@ -8,10 +8,10 @@ import numpy as np
 from fewlabel.base import Interval, StrOptions
 from fewlabel.graph._base import Algorithm, GraphClassifier, Metric, Scale
 from fewlabel.kernels import paths
+from fewlabel.parts.nearest import LONGEST, path_weights
 from fewlabel.types import Seed
 
 _TIE = 1e-9  # costs that differ by less are compared edge by edge
-_LONGEST = 1e300  # largest edge in units of delta, to avoid overflow
 
 
 class PathNeighborsClassifier(GraphClassifier):
@@ -203,7 +203,7 @@ class PathNeighborsClassifier(GraphClassifier):
         self._costs = np.column_stack([cost, class_costs])
         origin_codes = votes.argmax(axis=1)[self._origins]
         self._vertex_codes = np.where(self._origins >= 0, origin_codes, -1)
-        return _log_weights(class_costs, self._exponential), self._vertex_codes
+        return path_weights(class_costs, self._exponential), self._vertex_codes
 
     def _describe_rows(self, codes, vertex, logs, vertex_codes):
         super()._describe_rows(codes, vertex, logs, vertex_codes)
@@ -238,11 +238,11 @@ class PathNeighborsClassifier(GraphClassifier):
 
     def _extend(self, neighbors, lengths):
         if self._exponential:
-            lengths = np.minimum(lengths / self.delta_, _LONGEST)
+            lengths = np.minimum(lengths / self.delta_, LONGEST)
         costs, through = paths.extend(neighbors, lengths, self._costs, self._exponential)
         next_vertex = through[:, 0]
         codes = np.where(next_vertex >= 0, self._vertex_codes[next_vertex], -1)
-        return _log_weights(costs[:, 1:], self._exponential), codes
+        return path_weights(costs[:, 1:], self._exponential), codes
 
     @property
     def _exponential(self):
@@ -256,7 +256,7 @@ def _delta(lengths, delta):
         return 1.0
     value = positive.min() if delta == "min" else delta * np.median(positive)
     # Bounded, so that no edge overflows in units of it.
-    return float(max(value, positive.max() / _LONGEST))
+    return float(max(value, positive.max() / LONGEST))
 
 
 def _one_step(neighbors, lengths, directed, delta, votes):
@@ -294,15 +294,3 @@ def _two_steps(neighbors, lengths, directed, delta, votes):
     origin = np.where(reached, labeled[tree], -1)
     successor = np.where(reached, successors[tree, np.arange(n)], -1)
     return best, origin, successor, class_costs
-
-
-def _log_weights(costs, exponential):
-    """Logarithms of the weights of the classes, 1 / cost, normalized; classes of cost 0 share the weight."""
-    with np.errstate(divide="ignore"):
-        log_cost = costs if exponential else np.log(costs)
-    least = log_cost.min(axis=1, keepdims=True)
-    at_label = np.where(np.isneginf(log_cost), 0.0, -np.inf)
-    # Rows without a path: their weights are set by the caller.
-    with np.errstate(invalid="ignore"):
-        weights = np.where(np.isneginf(least), at_label, least - log_cost)
-        return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))

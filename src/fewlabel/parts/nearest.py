@@ -9,7 +9,7 @@ from fewlabel.parts.part import Formula, Ints, Table
 
 _TOGETHER = 512  # rows that are searched at once
 _ROUNDING = 1e-7  # relative error of squared distances, which are expanded for the search
-LEAD = 1e-12  # of the chosen class in a tie
+_LEAD = 1e-12  # of the chosen class in a tie
 LONGEST = 1e300  # largest step in units of delta, to avoid overflow
 _LOWEST_LOG = -np.finfo(np.float64).max / 4
 
@@ -63,9 +63,9 @@ def _closest(rows, X, candidates, k):
         difference = x[:, None] - column[candidates]
         squares += difference * difference
     order = np.lexsort((candidates, squares), axis=1)
-    kept = order[:, :k]
-    farthest = np.take_along_axis(squares, order[:, -1:], axis=1)[:, 0]
-    return np.take_along_axis(candidates, kept, axis=1), np.take_along_axis(squares, kept, axis=1), farthest
+    candidates = np.take_along_axis(candidates, order, axis=1)
+    squares = np.take_along_axis(squares, order, axis=1)
+    return candidates[:, :k], squares[:, :k], squares[:, -1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,8 @@ def with_lead(logs, codes, far):
     others = logs.copy()
     others[own, codes] = -np.inf
     # Weights that only differ beyond double precision are tied.
-    logs[own, codes] = np.maximum(logs[own, codes], others.max(axis=1) + LEAD)
+    least = others.max(axis=1) + _LEAD
+    logs[own, codes] = np.maximum(logs[own, codes], least)
     return logs
 
 
@@ -259,9 +260,10 @@ def path_weights(costs, exponential):
     with np.errstate(divide="ignore"):
         log_cost = costs if exponential else np.log(costs)
     least = log_cost.min(axis=1, keepdims=True)
-    known = np.isneginf(least)
-    with np.errstate(invalid="ignore"):  # rows without a path: their weights are set by the caller
-        weights = np.where(known, np.where(np.isneginf(log_cost), 0.0, -np.inf), least - log_cost)
+    at_label = np.where(np.isneginf(log_cost), 0.0, -np.inf)
+    # Rows without a path: their weights are set by the caller.
+    with np.errstate(invalid="ignore"):
+        weights = np.where(np.isneginf(least), at_label, least - log_cost)
         return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))
 
 
@@ -308,14 +310,17 @@ def spread_to(found, lengths, gives, sigma):
     given = gives[found]
     reached = given.any(axis=2)
     squares = np.where(reached, (lengths / sigma) ** 2 / 2, np.inf)
+    # Only the ratios of the weights matter: the nearest row has weight 1, however far it is.
     nearest = squares.min(axis=1, keepdims=True)
-    weight = np.exp(np.where(np.isfinite(nearest), nearest, 0.0) - squares)  # only their ratios matter
+    weight = np.exp(np.where(np.isfinite(nearest), nearest, 0.0) - squares)
     return np.einsum("ij,ijc->ic", weight, given)
 
 
 def log_shares(scores):
     """Logarithms of the shares of the classes, and the class of each row; -1 where all scores are 0."""
     total = scores.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):  # rows that no label reaches are completed by the caller
+    # Rows that no label reaches are completed by the caller.
+    with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(scores / total)
-    return logs, np.where(total[:, 0] > 0, scores.argmax(axis=1), -1)
+    reached = total[:, 0] > 0
+    return logs, np.where(reached, scores.argmax(axis=1), -1)
