@@ -63,7 +63,8 @@ def formula_of(estimator, n_outputs):
     formula = _formula(estimator)
     if formula is None:
         return Opaque(estimator, int(estimator.n_features_in_), n_outputs)
-    if n_outputs == 1 and formula.n_outputs == 2:  # probabilities of both classes
+    # Probabilities of both classes.
+    if n_outputs == 1 and formula.n_outputs == 2:
         return Chain([formula, Select(np.array([1]), 2)])
     return formula
 
@@ -86,7 +87,8 @@ def model_of(estimator):
     classes = Classes.of(estimator.classes_)
     n_classes = len(classes.names)
     if name in _SHARES:
-        if formula.n_outputs == 1:  # a forest adds up both classes, and their sum need not be 1
+        # A forest adds up both classes, and their sum need not be 1.
+        if formula.n_outputs == 1:
             formula = _forest(estimator, all_classes=True)
         return FittedModel(formula, Shares(n_classes), classes, None)
     if n_classes > 2:
@@ -124,7 +126,8 @@ def _neighbors(model):
 
 def _support_vectors(model):
     rows = _floats(model.support_vectors_)
-    gamma = float(model._gamma)  # the number that "scale" and "auto" stand for
+    # The number that "scale" and "auto" stand for.
+    gamma = float(model._gamma)
     if model.kernel == "rbf":
         kernel = GaussianKernel(rows, gamma)
     elif model.kernel == "poly":
@@ -185,14 +188,11 @@ def _hist_boosting(model):
         for k, predictor in enumerate(stage):
             nodes = predictor.nodes
             is_leaf = nodes["is_leaf"].astype(bool)
-            tree = dict(
-                feature=nodes["feature_idx"],
-                threshold=nodes["num_threshold"],
-                left=np.where(is_leaf, NO_CHILD, nodes["left"].astype(np.int64)),
-                right=np.where(is_leaf, NO_CHILD, nodes["right"].astype(np.int64)),
-                missing_left=nodes["missing_go_to_left"].astype(bool),
-                value=_in_column(np.where(is_leaf, nodes["value"], 0.0), k, len(start)),
-            )
+            tree = {"feature": nodes["feature_idx"], "threshold": nodes["num_threshold"]}
+            for side in ("left", "right"):
+                tree[side] = np.where(is_leaf, NO_CHILD, nodes[side].astype(np.int64))
+            tree["missing_left"] = nodes["missing_go_to_left"].astype(bool)
+            tree["value"] = _in_column(np.where(is_leaf, nodes["value"], 0.0), k, len(start))
             trees.append(tree)
     return Trees.join(trees, model.n_features_in_, start)
 
@@ -210,7 +210,8 @@ def _n_outputs(model):
 
 def _xgboost(model):
     booster = model.get_booster()
-    table = booster.trees_to_dataframe().astype({"Tree": int, "Split": float, "Gain": float})  # nullable since 3.4
+    # The columns of the table are nullable since XGBoost 3.4.
+    table = booster.trees_to_dataframe().astype({"Tree": int, "Split": float, "Gain": float})
     table = table.astype(dict.fromkeys(("ID", "Yes", "No", "Missing"), object))
     n_outputs = _n_outputs(model)
     trees = []
@@ -218,18 +219,23 @@ def _xgboost(model):
         place = {name: k for k, name in enumerate(nodes["ID"])}
         is_leaf = (nodes["Feature"] == "Leaf").to_numpy()
         split = nodes["Split"].fillna(0.0).to_numpy(dtype=np.float32)
-        tree = dict(
-            feature=np.array([0 if f == "Leaf" else int(f[1:]) for f in nodes["Feature"]]),
-            # XGBoost goes left below the split, not at it.
-            threshold=np.nextafter(split, np.float32(-np.inf)),
-            left=np.array([place.get(name, NO_CHILD) for name in nodes["Yes"]]),
-            right=np.array([place.get(name, NO_CHILD) for name in nodes["No"]]),
-            missing_left=(nodes["Missing"] == nodes["Yes"]).fillna(False).to_numpy(dtype=bool),
-            value=_in_column(np.where(is_leaf, nodes["Gain"], 0.0), number % n_outputs, n_outputs),
-        )
+        to_left = nodes["Missing"] == nodes["Yes"]
+        leaf_value = np.where(is_leaf, nodes["Gain"], 0.0)
+        tree = {"left": _places(nodes["Yes"], place), "right": _places(nodes["No"], place)}
+        tree["feature"] = np.array([0 if name == "Leaf" else int(name[1:]) for name in nodes["Feature"]])
+        # XGBoost goes left below the split, not at it.
+        tree["threshold"] = np.nextafter(split, np.float32(-np.inf))
+        tree["missing_left"] = to_left.fillna(False).to_numpy(dtype=bool)
+        # The trees of the classes take turns.
+        tree["value"] = _in_column(leaf_value, number % n_outputs, n_outputs)
         trees.append(tree)
     start = _xgboost_start(booster, n_outputs)
     return Trees.join(trees, model.n_features_in_, start, single_values=True, single_sums=True)
+
+
+def _places(names, place):
+    """Positions of nodes by their names, -1 where there is none."""
+    return np.array([place.get(name, NO_CHILD) for name in names])
 
 
 def _xgboost_start(booster, n_outputs):
@@ -253,20 +259,19 @@ def _lightgbm(model):
         # LightGBM reads a missing value as 0 in a column where training had none.
         marked = (nodes["missing_type"] == "NaN").to_numpy()
         to_left = (nodes["missing_direction"] == "left").to_numpy()
-        tree = dict(
-            feature=np.array([columns.get(f, 0) for f in nodes["split_feature"]]),
-            threshold=threshold,
-            left=np.array([place.get(name, NO_CHILD) for name in nodes["left_child"]]),
-            right=np.array([place.get(name, NO_CHILD) for name in nodes["right_child"]]),
-            missing_left=np.where(marked, to_left, threshold >= 0.0),
-            value=_in_column(np.where(is_leaf, nodes["value"], 0.0), number % n_outputs, n_outputs),
-        )
+        leaf_value = np.where(is_leaf, nodes["value"], 0.0)
+        tree = {"left": _places(nodes["left_child"], place), "right": _places(nodes["right_child"], place)}
+        tree["feature"] = np.array([columns.get(name, 0) for name in nodes["split_feature"]])
+        tree["threshold"] = threshold
+        tree["missing_left"] = np.where(marked, to_left, threshold >= 0.0)
+        tree["value"] = _in_column(leaf_value, number % n_outputs, n_outputs)
         trees.append(tree)
     return Trees.join(trees, model.n_features_in_, np.zeros(n_outputs))
 
 
 def _catboost(model):
-    with tempfile.TemporaryDirectory() as folder:  # CatBoost writes its trees to files only
+    # CatBoost writes its trees to files only.
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
         written = json.loads(path.read_text("utf-8"))
@@ -280,15 +285,17 @@ def _catboost(model):
     columns = {one["feature_index"]: one for one in written["features_info"]["float_features"]}
     # Shallower trees begin with levels at which every row goes down.
     depth = max(map(len, splits))
-    shape = (len(trees), depth)
+    n_trees = len(trees)
+    shape = (n_trees, depth)
     feature = np.zeros(shape, dtype=np.int64)
     threshold = np.full(shape, np.inf)
     missing_up = np.zeros(shape, dtype=bool)
-    values = np.zeros((len(start), len(trees), 2**depth))
+    values = np.zeros((len(start), n_trees, 2**depth))
     for t, tree in enumerate(trees):
         leaves = np.reshape(tree["leaf_values"], (-1, len(start))).T
         values[:, t, : leaves.shape[1]] = scale * leaves
-        for k, split in enumerate(splits[t]):  # the first split of the list decides the last bit
+        # The first split of the list decides the last bit.
+        for k, split in enumerate(splits[t]):
             column = columns[split["float_feature_index"]]
             level = depth - 1 - k
             feature[t, level] = column["flat_feature_index"]
@@ -312,7 +319,8 @@ def _kernel_ranker(model):
     coef = _floats(model.coef_)
     if getattr(model, "basis", "linear") == "linear":
         return _linear_ranker(model)
-    if not isinstance(model.components_, np.ndarray):  # sparse
+    # Sparse centers have no formula here.
+    if not isinstance(model.components_, np.ndarray):
         return None
     steps = [GaussianKernel(_floats(model.components_), 0.5 / model.length_scale_**2)]
     if model.basis == "nystroem":
@@ -347,7 +355,8 @@ def steps_of(functions, n_inputs):
 
 
 def _tree_booster(model):
-    if model.max_depth == 1:  # the sums of a stump booster, in the same order
+    # The sums of a stump booster, in the same order.
+    if model.max_depth == 1:
         return _stumps(model)
     splits = model.splits_
     formula = SymmetricTrees(

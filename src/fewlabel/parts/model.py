@@ -10,7 +10,8 @@ from fewlabel.parts.part import Encoder, Floats, Formula, Ints, Json, Part, Tabl
 from fewlabel.text import short
 from fewlabel.thread_limits import one_thread
 
-BLOCK = 4096  # rows that are scored together; matrix products of other sizes may differ in the last bit
+# Rows that are scored together; matrix products of other sizes may differ in the last bit.
+BLOCK = 4096
 _CLASS_TYPES = {
     "object": object,
     "str": np.str_,
@@ -144,7 +145,8 @@ class Classes(Part):
         self.require(isinstance(self.names, list) and len(self.names) > 1, "there are fewer than two")
         for name in self.names:
             self.require(isinstance(name, (str, int, float)), f"a {type(name).__name__} is not a class")
-        self.array()  # NumPy refuses names that are not of the type
+        # NumPy refuses names that are not of the type.
+        self.array()
 
     def array(self):
         """The classes as an array."""
@@ -288,7 +290,8 @@ class FittedModel(Part):
     def scores_of(self, features: np.ndarray) -> np.ndarray:
         """Score of each encoded row, one column per output, before the offset; in blocks, each with one thread."""
         starts = range(0, max(len(features), 1), BLOCK)
-        with one_thread():  # sums then have one order
+        # Sums then have one order.
+        with one_thread():
             blocks = [self.score(features[start : start + BLOCK]) for start in starts]
         return np.vstack(blocks)
 

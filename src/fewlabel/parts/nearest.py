@@ -7,10 +7,14 @@ import numpy as np
 
 from fewlabel.parts.part import Formula, Ints, Table
 
-_TOGETHER = 512  # rows that are searched at once
-_ROUNDING = 1e-7  # relative error of squared distances, which are expanded for the search
-_LEAD = 1e-12  # of the chosen class in a tie
-LONGEST = 1e300  # largest step in units of delta, to avoid overflow
+# Rows that are searched at once.
+_TOGETHER = 512
+# Relative error of squared distances, which are expanded for the search.
+_ROUNDING = 1e-7
+# Lead of the chosen class in a tie.
+_LEAD = 1e-12
+# Largest step in units of delta, to avoid overflow.
+LONGEST = 1e300
 _LOWEST_LOG = -np.finfo(np.float64).max / 4
 
 
@@ -59,7 +63,8 @@ def _search(rows, norms, X, k):
 def _closest(rows, X, candidates, k):
     """The k nearest candidates, their squared distances, and that of the farthest candidate."""
     squares = np.zeros(candidates.shape)
-    for x, column in zip(X.T, rows.T):  # summed column by column, in the order of a plain loop
+    # Summed column by column, in the order of a plain loop.
+    for x, column in zip(X.T, rows.T):
         difference = x[:, None] - column[candidates]
         squares += difference * difference
     order = np.lexsort((candidates, squares), axis=1)
@@ -104,7 +109,8 @@ class Neighbors(Formula):
         with np.errstate(divide="ignore"):
             weight = 1.0 / lengths
         known = same.any(axis=1)
-        weight[known] = same[known]  # equal rows alone decide
+        # Equal rows alone decide.
+        weight[known] = same[known]
         shares = np.zeros((len(X), self.n_outputs))
         own = np.arange(len(X))
         for k in range(self.n_neighbors):
@@ -232,7 +238,8 @@ class Paths(_OnGraph):
         """Costs of new rows, whose first step leads to a neighbor; and that neighbor, for a path to any label."""
         lowest = np.full((len(found), self.costs.shape[1]), np.inf)
         through = np.full(len(found), -1, dtype=np.intp)
-        known = (lengths == 0).any(axis=1)  # equal to a row of the graph: no step is taken
+        # Equal to a row of the graph: no step is taken.
+        known = (lengths == 0).any(axis=1)
         for neighbor, length in zip(found.T, lengths.T):
             costs = self.costs[neighbor]
             stepped = _log_add(length[:, None], costs) if self.exponential else length[:, None] + costs
@@ -300,7 +307,8 @@ class Spreading(_OnGraph):
     def log_weights(self, found, lengths):
         """Logarithms of the shares of the classes, and the class of each row, -1 for none."""
         scores = spread_to(found, lengths, self.gives, self.sigma)
-        known = lengths[:, 0] == 0  # neighbors are sorted by distance
+        # Neighbors are sorted by distance.
+        known = lengths[:, 0] == 0
         scores[known] = self.scores[found[known, 0]]
         return log_shares(scores)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from fewlabel.parts.part import Floats, Formula, Ints, Table
 
-RANK_EDGE = 1e-6  # ranks are kept this far from 0 and 1, where log-odds are infinite
+# Ranks are kept this far from 0 and 1, where log-odds are infinite.
+RANK_EDGE = 1e-6
 _HUGE = 1e300
 _MOST_LEVELS = 1000
 
@@ -186,7 +187,8 @@ class Ranks(Formula):
         self.require(self.starts[0] == 0 and self.starts[-1] == n_levels, "its outputs do not cover its levels")
         self.require((np.diff(self.starts) > 0).all(), "an output has no levels")
         rises = np.diff(self.scores) > 0
-        rises[self.starts[1:-1] - 1] = True  # from one output to the next
+        # From one output to the next.
+        rises[self.starts[1:-1] - 1] = True
         self.require(rises.all(), "its levels do not ascend")
 
     @property
@@ -213,7 +215,8 @@ def _rank(column, levels, ranks):
     # Beyond the reference rows the order still counts: scores share what is left of (0, 1) on either side.
     above = np.maximum(column - levels[-1], 0.0)
     below = np.maximum(levels[0] - column, 0.0)
-    width = levels[-1] - levels[0] + 1e-300  # not 0 where all reference scores are equal
+    # Not 0 where all reference scores are equal.
+    width = levels[-1] - levels[0] + 1e-300
     return inside + (1 - ranks[-1]) * (above / (width + above)) - ranks[0] * (below / (width + below))
 
 

@@ -41,7 +41,8 @@ SmallIntTable = Annotated[np.ndarray, ArrayOf("int32", 2)]
 Flags = Annotated[np.ndarray, ArrayOf("bool", 1)]
 FlagTable = Annotated[np.ndarray, ArrayOf("bool", 2)]
 Texts = list[str]
-Json = Annotated[Any, _PlainJson]  # never an index, nor a name to look up
+# Never an index, nor a name to look up.
+Json = Annotated[Any, _PlainJson]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +188,8 @@ _SCALARS = {bool: (bool, np.bool_), int: numbers.Integral, float: numbers.Real, 
 
 
 def _read_scalar(value, wanted, name):
-    is_flag = isinstance(value, (bool, np.bool_))  # a bool is an int to Python
+    # A bool is an int to Python.
+    is_flag = isinstance(value, (bool, np.bool_))
     if not isinstance(value, _SCALARS[wanted]) or (is_flag and wanted is not bool):
         raise ValueError(f"{name} is a {type(value).__name__}, expected {wanted.__name__}")
     return wanted(value)

@@ -10,9 +10,12 @@ import numpy as np
 from fewlabel.parts.part import Cube, Flags, FlagTable, Floats, Formula, Ints, IntTable, SmallInts, SmallIntTable, Table
 
 NO_CHILD = -1
-_MOST_PADDING = 100  # times the space of the step functions themselves
-_DEEPEST = 16  # a leaf of a symmetric tree is a 16-bit number in the kernel
-_FEW_ROWS = 2048  # up to here NumPy takes less time than importing Numba and reading compiled code
+# Padding is at most this many times the space of the step functions themselves.
+_MOST_PADDING = 100
+# A leaf of a symmetric tree is a 16-bit number in the kernel.
+_DEEPEST = 16
+# Up to here NumPy takes less time than importing Numba and reading compiled code.
+_FEW_ROWS = 2048
 
 
 def _uses_kernels(X):
@@ -89,7 +92,8 @@ class Trees(Formula):
             own = np.array([tree["left"], tree["right"]]) + root
             children.append(np.where(tree["left"] < 0, NO_CHILD, own))
         joined["children"] = np.concatenate(children, axis=1).astype(np.int32)
-        joined["feature"][joined["children"][0] == NO_CHILD] = 0  # some libraries mark leaves there
+        # Some libraries mark leaves there.
+        joined["feature"][joined["children"][0] == NO_CHILD] = 0
         start = np.array(start, dtype=np.float64)
         return cls(roots=roots, n_inputs=int(n_inputs), start=start, **joined, **settings)
 
@@ -132,7 +136,8 @@ class Trees(Formula):
     def _leaves(self, X):
         """The leaf of each row in each tree."""
         n_trees = len(self.roots)
-        first = np.repeat(np.arange(len(X)) * self.n_inputs, n_trees)  # where each row begins in the flat table
+        # Where each row begins in the flat table.
+        first = np.repeat(np.arange(len(X)) * self.n_inputs, n_trees)
         node = np.tile(self.roots, len(X))
         walking = np.flatnonzero(self.children[0][node] != NO_CHILD)
         flat = X.ravel()
@@ -261,7 +266,8 @@ class Steps(Formula):
         self.require((np.diff(self.starts) >= 0).all(), "its starts do not ascend")
         rises = np.ones(len(self.edges), dtype=bool)
         rises[1:] = np.diff(self.edges) > 0
-        rises[self.starts[:-1][self.starts[:-1] < len(self.edges)]] = True  # from one function to the next
+        # From one function to the next.
+        rises[self.starts[:-1][self.starts[:-1] < len(self.edges)]] = True
         self.require(rises.all() and not np.isnan(self.edges).any(), "the edges of a function do not ascend")
 
     @property

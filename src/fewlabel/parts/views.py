@@ -8,9 +8,11 @@ import numpy as np
 from fewlabel.parts.nearest import nearest_rows
 from fewlabel.parts.part import Floats, Formula, Ints, Table
 
-SOFT_LIMIT = 4.0  # standard deviations; larger values are compressed, so that outliers have little leverage
+# Standard deviations; larger values are compressed, so that outliers have little leverage.
+SOFT_LIMIT = 4.0
 _MOST_COLUMNS = 100_000
-LEAST_WEIGHT = 1e-12  # of a neighbor, so that the weights of a row do not sum to 0
+# Of a neighbor, so that the weights of a row do not sum to 0.
+LEAST_WEIGHT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +167,7 @@ class Smooth(Formula):
     def values_at(self, X):
         found, lengths = nearest_rows(self.rows, X, self.n_neighbors)
         weight = np.exp(-((lengths / self.width[found]) ** 2)) + LEAST_WEIGHT
-        weight[lengths == 0] = LEAST_WEIGHT  # a reference row does not count as its own neighbor
+        # A reference row does not count as its own neighbor.
+        weight[lengths == 0] = LEAST_WEIGHT
         weight /= weight.sum(axis=1, keepdims=True)
         return (weight[:, :, None] * self.functions[found]).sum(axis=1)

@@ -16,7 +16,8 @@ import numpy as np
 DOCUMENT = "model.json"
 FORMAT = "fewlabel"
 VERSION = 1
-_OLD_DOCUMENT = "schema.json"  # of fewlabel 0.1
+# The document of a file of fewlabel 0.1.
+_OLD_DOCUMENT = "schema.json"
 _TYPES = {"|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"}
 # Magic, version 1.0, length of what follows, and a dict with three keys that is padded with spaces.
 _HEADER = re.compile(
@@ -31,7 +32,8 @@ class Arrays:
     """Arrays to write."""
 
     def __init__(self):
-        self.members = {}  # what is known of each, and its bytes
+        # What is known of each, and its bytes.
+        self.members = {}
         self._shared = {}
 
     def add(self, array: np.ndarray, *, shared: bool = True) -> str:
@@ -156,6 +158,7 @@ def _read_array(name, content, about):
     data = content[header.end() :]
     if math.prod(shape, start=np.dtype(dtype).itemsize) != len(data):
         raise ValueError(f"{name} is not as long as its header says")
-    if dtype == "|b1" and max(data, default=0) > 1:  # compiled code counts on it
+    # Compiled code counts on it.
+    if dtype == "|b1" and max(data, default=0) > 1:
         raise ValueError(f"{name} has a truth value that is neither 0 nor 1")
     return np.frombuffer(data, dtype=dtype).reshape(shape).astype(np.dtype(dtype).newbyteorder("="))

@@ -71,7 +71,8 @@ def _write_array(array, arrays, place):
         return {"record": {name: arrays.add(array[name], shared=False) for name in array.dtype.names}}
     if kind == "O":
         return {"objects": _write(array.tolist(), arrays, place)}
-    if kind == "U":  # code points, so that a long text among many short ones takes no more space than in the file
+    # Code points, so that a long text among many short ones takes no more space than in the file.
+    if kind == "U":
         points = np.ascontiguousarray(array)[..., None].view(np.uint32)
         return {"texts": arrays.add(points, shared=False)}
     # Matrix products have other last bits in C order.
@@ -115,7 +116,8 @@ def read_estimator(value: dict[str, Any], arrays: dict[str, np.ndarray], depth: 
     model.__setstate__(parameters | fitted)
     if fitted:
         _check_columns(**fitted)
-        formula_of(model, 1)  # parts check the arrays that compiled code uses
+        # Parts check the arrays that compiled code uses.
+        formula_of(model, 1)
         getattr(model, "_check_loaded", lambda: None)()
     return model
 
@@ -169,7 +171,8 @@ def _as_texts(points):
 
 
 def _as_objects(values):
-    return np.array([*values, None], dtype=object)[:-1]  # of one dimension, as None is no list
+    # Of one dimension, as None is no list.
+    return np.array([*values, None], dtype=object)[:-1]
 
 
 _CONTAINERS = {"dict": dict, "objects": _as_objects, "tuple": tuple}
