@@ -127,11 +127,9 @@ def agree(folder, n, n_judged):
     labeled = [pq.read_table(path, filters=pc.field("y").is_valid()) for path in sorted(folder.glob("*.parquet"))]
     unlabeled, other = (pq.read_table(folder / f"part00{k}.parquet")[:m] for k, m in ((0, n), (1, n_judged)))
     rows = pa.concat_tables([*labeled, unlabeled.filter(pc.field("y").is_null())]).to_pandas()
-    inner = model.estimator_
-    again = fewlabel.TableClassifier(
-        type(inner)(**inner.get_params()).set_params(portfolio=list(inner.ensemble_weights_), time_budget=None),
-        random_state=0,
-    ).fit(rows.drop(columns="y"), rows["y"])
+    weights = model.about["weights"]
+    inner = fewlabel.AutoClassifier(list(weights), random_state=0)
+    again = fewlabel.TableClassifier(inner, random_state=0).fit(rows.drop(columns="y"), rows["y"])
     new = other.to_pandas().drop(columns="y")
     scores = [fitted.decision_function(new) for fitted in (model, again)]
     print(
@@ -139,7 +137,7 @@ def agree(folder, n, n_judged):
             {
                 "rows": len(rows),
                 "judged": len(new),
-                "methods": inner.ensemble_weights_,
+                "methods": weights,
                 "spearman": spearmanr(*scores)[0],
             }
         )

@@ -204,3 +204,29 @@ def test_positive_proba_and_rank_speak_of_the_named_class(positive):
         np.testing.assert_array_equal(probability, one.predict_proba(table)[:, model.positive_])
         assert roc_auc_score(truth == positive, probability) > 0.7
         assert (np.diff(probability[one.rank(table)]) <= 0).all()
+
+
+@pytest.mark.parametrize("positive", ["a", "b"])
+def test_what_is_saved_is_what_predicts(rows, positive, tmp_path):
+    """Also where the class to find is the first one, and the threshold was moved."""
+    table, y = rows
+    model = TableClassifier(AutoClassifier(["logistic regression"], n_repeats=1, random_state=0), positive=positive)
+    model.fit(table, y).set_cut(0.3, "chosen by hand")
+    chance = model.positive_proba(table)
+    np.testing.assert_array_equal(chance, model.predict_proba(table)[:, model.positive_])
+    assert (np.diff(chance[model.rank(table)]) <= 0).all()
+    scores = score_table(model, table)
+    np.testing.assert_array_equal(model.predict(table) == positive, scores["score"] > 0.3)
+    fewlabel.save(model, tmp_path / "model.fewlabel")
+    again = fewlabel.load(tmp_path / "model.fewlabel")
+    for method in ("predict", "predict_proba", "decision_function", "positive_proba", "rank"):
+        np.testing.assert_array_equal(getattr(again, method)(table), getattr(model, method)(table))
+    for name, column in score_table(again, table).items():
+        np.testing.assert_array_equal(column, scores[name])
+
+
+def test_an_estimator_of_another_library_is_not_saved(rows, tmp_path):
+    model = TableClassifier(Supervised()).fit(*rows)
+    assert model.model_ is None
+    with pytest.raises(TypeError, match="joblib"):
+        fewlabel.save(model, tmp_path / "model.fewlabel")

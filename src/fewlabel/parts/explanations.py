@@ -65,13 +65,20 @@ class Explanation(NamedTuple):
 
 def additive_steps(formula: Any) -> tuple[Steps, float] | None:
     """The step functions that a score is the sum of, or increases with, and what is added to them; None without any."""
-    if isinstance(formula, Chain) and isinstance(formula.steps[0], WeightedSum):
-        terms = formula.steps[0].terms
-        formula = terms[0].steps[0] if len(terms) == 1 and isinstance(terms[0], Chain) else None
-    if not isinstance(formula, Chain) or not isinstance(formula.steps[0], Steps) or len(formula.steps) != 2:
+    first = _first_step(formula)
+    if isinstance(first, WeightedSum):
+        # An ensemble of one member, whose ranks increase with its scores.
+        member = first.terms[0] if len(first.terms) == 1 else None
+        formula = _first_step(member)
+        first = _first_step(formula)
+    if not isinstance(first, Steps) or len(formula.steps) != 2 or not len(first.columns):
         return None
-    steps, shift = formula.steps
-    return (steps, float(shift.intercept[0])) if len(steps.columns) else None
+    shift = formula.steps[1]
+    return first, float(shift.intercept[0])
+
+
+def _first_step(formula):
+    return formula.steps[0] if isinstance(formula, Chain) else None
 
 
 def reference_rows(features: np.ndarray) -> np.ndarray:
@@ -87,9 +94,12 @@ def reference_rows(features: np.ndarray) -> np.ndarray:
     """
     filled = np.nan_to_num(features)
     scale = filled.std(axis=0)
-    weights = np.random.default_rng(0).normal(size=features.shape[1]) / np.where(scale > 0, scale, np.inf)
-    order = np.argsort((filled * weights).sum(axis=1), kind="stable")
-    places = np.linspace(0, len(order) - 1, min(_N_REFERENCES, len(order))).round().astype(int)
+    scale[scale == 0] = np.inf  # a constant has no say
+    weights = np.random.default_rng(0).normal(size=features.shape[1]) / scale
+    projection = (filled * weights).sum(axis=1)
+    order = np.argsort(projection, kind="stable")
+    n_references = min(_N_REFERENCES, len(order))
+    places = np.linspace(0, len(order) - 1, n_references).round().astype(int)
     return features[order[places]]
 
 
@@ -171,11 +181,15 @@ def explain_by_sampling(
     for n_rounds in range(1, max_rounds + 1):
         reference = references[start[(n_rounds - 1) % len(references)]]
         order = rng.permutation(len(columns))
-        walk = _Walk(decide, features[left], score[left], reference, None if wanted is None else wanted[left])
+        in_order = [columns[k] for k in order]
+        wanted_left = None if wanted is None else wanted[left]
+        walk = _Walk(decide, features[left], score[left], reference, wanted_left)
+        # What comes early in one order is late in its reverse: errors of the two cancel in part.
+        forward = walk.changes(in_order)
+        backward = walk.changes(in_order[::-1])[:, ::-1]
         sample = np.empty((len(left), len(columns)))
-        sample[:, order] = walk.changes([columns[k] for k in order])
-        sample[:, order] += walk.changes([columns[k] for k in order[::-1]])[:, ::-1]
-        samples.add(left, sample / 2, walk.begin, n_rounds)
+        sample[:, order] = (forward + backward) / 2
+        samples.add(left, sample, walk.begin, n_rounds)
         if n_rounds >= _LEAST_ROUNDS:
             left = left[samples.error_sizes(left) > tol**2 * samples.sizes(left)]
         if not len(left):

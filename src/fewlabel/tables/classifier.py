@@ -252,6 +252,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def _score_without_leaks(self, rows: Rows, callback: Callback | None) -> dict[str, float] | None:
         """The estimate for rows in which suspected leaks are not known."""
+        # The same members, so that the difference is that of the columns.
         kept = [k for k, source in enumerate(self.encoder_.sources_) if source not in self.leaks_]
         if not self.leaks_ or not kept:
             return None
@@ -324,6 +325,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         inner = _model_of_numbers(self.estimator_)
         if inner is None:
             return None
+        # What a report on the loaded model says, beside what the estimator itself knows.
         about = {"leaks": self.leaks_, "without_leaks": self.without_leaks_}
         if isinstance(self.estimator_, AutoClassifier):
             about["interpretable"] = self.estimator_.interpretable
@@ -598,6 +600,7 @@ def table_classifier(model: Any) -> TableClassifier:
             f"model is a {type(model).__name__}: expected a fitted TableClassifier, or what fewlabel.load read of one"
         )
     n_classes = len(model.classes_)
+    # The estimator of a TableClassifier knows the classes by numbers, and 1 is the positive one.
     inner = replace(
         model,
         classes=Classes(list(range(n_classes)), "int"),
@@ -607,6 +610,7 @@ def table_classifier(model: Any) -> TableClassifier:
     )
     estimator: Any = inner
     about = model.about
+    # Only an AutoClassifier has a task; the others are boosters, which a FittedModel can stand for.
     if "task" in about:
         estimator = AutoClassifier(prior=about["stated_prior"], interpretable=about["interpretable"])
         estimator.model_ = inner

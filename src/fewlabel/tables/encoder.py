@@ -241,6 +241,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _learn(self, X: Any) -> dict[str, Cells]:
         """Learn the part; returns the columns in use, converted to their kinds."""
+        # An array has no names, and its columns are matched by position.
         named = hasattr(X, "columns")
         table = self._as_frame(X, reset=True)
         if len(table) < 2:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ID_NAME = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|rowid|row_number)$|^unnamed: ?\d+$", re.IGNORECASE)
-_LEAST_ID_ROWS = 20
+_LEAST_ID_ROWS = 20  # in fewer rows, values may all differ by chance
 IDENTIFIER = "looks like an identifier"
 # Booleans in words; with 1 and 0 alone a column holds numbers.
 _WORDS = (TRUE_WORDS | FALSE_WORDS) - {"1", "1.0", "0", "0.0"}
@@ -89,6 +89,7 @@ def read_columns(X: Any, *, dayfirst: bool | None = None) -> ReadColumns:
             found.dropped[name] = f"holds {nested}"
             continue
         cells = read_cells(column)
+        # A part of a table may have categories that none of its rows has.
         if cells.kind == TEXT:
             cells = cells.distinct()
         kind, notation = kind_and_notation(cells, dayfirst, name)
@@ -111,6 +112,7 @@ def read_columns(X: Any, *, dayfirst: bool | None = None) -> ReadColumns:
 
 def _nested(column: Any) -> str | None:
     """What a column holds that is neither a number nor a date nor a text, by its first value; None if it is one."""
+    # Other types than objects cannot hold them.
     if column.dtype != object:
         return None
     present = column.dropna()
@@ -129,6 +131,7 @@ def kind_and_notation(cells: Cells, dayfirst: bool | None = None, name: str = ""
     """
     if cells.kind != TEXT:
         return cells.kind, ""
+    # A column without a value is dropped, whatever its kind.
     if not cells.values:
         return NUMBER, ""
     texts = [text.strip() for text in cells.values]
@@ -174,6 +177,7 @@ def why_dropped(name: str, cells: Cells) -> str | None:
     if n_present == 0:
         return "empty"
     n_distinct = len(cells.values) if cells.kind == TEXT else len(np.unique(cells.values[~cells.missing_values()]))
+    # One value and gaps stay: where it is missing may be informative.
     if n_distinct == 1 and n_present == n_rows:
         return "constant"
     if n_rows < _LEAST_ID_ROWS or n_distinct < n_rows:

@@ -60,6 +60,7 @@ def learn_column(name: str, cells: Cells, notation: str, random_state: Any) -> L
     texts = [text for text in cells.values if not is_null(text)]
     if not texts:
         return LearnedColumn(CategoryColumn(name, [], missing=False, drop_first=False), [], True)
+    # In the order of skrub: a format of dates is tried before numbers.
     date_format = _date_format(cells)
     if date_format is not None:
         moments = np.array([parse_date(text, date_format) for text in texts], dtype="datetime64[us]")
@@ -83,6 +84,7 @@ def _calendar_names(name: str, hours: bool) -> list[str]:
 
 
 def _learn_categories(name: str, cells: Cells, categories: list[str]) -> LearnedColumn:
+    # Texts that stand for a gap are not among the categories.
     missing = bool((cells.codes < 0).any()) or len(categories) < len(cells.values)
     drop_first = len(categories) + missing == 2
     names = [f"{name}_{short(category)}" for category in categories]
@@ -95,6 +97,7 @@ def _learn_categories(name: str, cells: Cells, categories: list[str]) -> Learned
 def _learn_text(name: str, cells: Cells, random_state: Any) -> LearnedColumn:
     from skrub import StringEncoder
 
+    # There are fewer components than rows; with more, the encoder would keep n-grams instead.
     n_components = min(_TEXT_COMPONENTS, max(2, cells.n_rows - 1))
     encoder = StringEncoder(n_components, random_state=random_state)
     with warnings.catch_warnings():
@@ -128,5 +131,6 @@ def _date_format(cells: Cells) -> str | None:
         return None
     if reader.format_ is None or not is_format(reader.format_):
         return None
+    # pandas, by which skrub reads them, knows some formats that Python does not.
     readable = all(parse_date(text, reader.format_) is not None for text in cells.values if not is_null(text))
     return reader.format_ if readable else None

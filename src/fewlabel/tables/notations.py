@@ -53,9 +53,11 @@ def find_date_notation(texts: list[str], name: str = "", dayfirst: bool | None =
     TableError
         If more than one order of day, month and year fits every date, and `dayfirst` does not decide.
     """
+    # Most text columns end here, before they are looked at from end to end.
     if not all(_DATE_LIKE.search(text) for text in texts[:_FIRST]):
         return None
     fitting = [notation for notation in DATE_NOTATIONS if all(fits_order(text, notation) for text in texts)]
+    # Whether months are named is seen by reading them.
     if not fitting:
         fitting = [NAMED_MONTH]
     if len(fitting) > 1 and len(texts) > 1:

@@ -110,6 +110,7 @@ def _blocks(path: Path, encoding: str | None, separator: str) -> Iterator[_Block
     with files.readable_errors(path), files.open_utf8(path, encoding) as file:
         files.read_header(file)
         rest = b""
+        # A row that goes on in the next block waits for it.
         while read := file.read(_BYTES):
             block = rest + read
             is_quoted = b'"' in block
@@ -192,6 +193,7 @@ class _Parser:
             try:
                 return self._read(rows, block.is_quoted, self._texts)
             except pa.ArrowInvalid:
+                # Arrow does not say which column failed, so that all are read as texts first.
                 return self._read_texts(rows, block.is_quoted)
 
     def _read(self, rows: memoryview | bytes, is_quoted: bool, texts: Collection[str]) -> "pa.Table":
@@ -226,6 +228,7 @@ class _Parser:
         try:
             table = self._read(rows, is_quoted, self._wanted)
         except pa.ArrowInvalid:
+            # Texts always parse: a row has another length, and this names its line.
             files.check_lengths(self._path, self.separator, self._encoding)
             raise
         for place, name in enumerate(table.column_names):

@@ -251,6 +251,7 @@ class _Tally:
     def add(self, cells: Cells) -> None:
         """Count the cells of a chunk."""
         self.rows += cells.n_rows
+        # Stored numbers and dates are missing or there; only what was written as text can fail to be one.
         if cells.codes is None:
             self._add_numbers(_as_numbers(cells), None)
             self.missing += int(np.count_nonzero(cells.missing_values()))
@@ -282,6 +283,7 @@ class _Tally:
         n_numbers = len(numbers) if counts is None else int(counts.sum())
         self.counts += np.diff([0, *below, n_numbers])
         self.far += _total(numbers < 2 * low - high, counts) + _total(numbers > 2 * high - low, counts)
+        # Zeros have no logarithm, and are of every scale.
         has_size = numbers != 0
         if not has_size.all():
             numbers = numbers[has_size]
@@ -309,7 +311,7 @@ class _Tally:
     def result(self) -> dict[str, Any]:
         """Figures of the rows so far."""
         n_rows = max(self.rows, 1)
-        n_present = max(int(self.counts.sum()), 1)
+        n_present = max(int(self.counts.sum()), 1)  # none may be there
         n_logs, total, squares = self.logs.tolist()
         mean = total / n_logs if n_logs else 0.0
         variance = squares / n_logs - mean**2 if n_logs else 0.0
@@ -442,7 +444,7 @@ def _stability_index(expected: np.ndarray, found: np.ndarray) -> float:
 def _chi_square_quantile(chance: float, degrees: int) -> float:
     """The value that a chi-square variable exceeds with a given chance, by bisection."""
     low = 0.0
-    high = 20.0 * (degrees + 10)
+    high = 20.0 * (degrees + 10)  # beyond any chance that is asked for
     for _ in range(60):
         middle = (low + high) / 2
         if _chi_square_tail(middle, degrees) > chance:
