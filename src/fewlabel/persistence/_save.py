@@ -9,7 +9,7 @@ import numpy as np
 import fewlabel
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.parts import FittedModel
-from fewlabel.persistence.archive import Arrays, OldFormatError, pack, unpack
+from fewlabel.persistence.archive import Arrays, pack, unpack
 from fewlabel.persistence.records import read_part, write_part
 
 _SIGNED = b"fewlabel HMAC-SHA256"
@@ -115,15 +115,20 @@ def load(path: str | os.PathLike, *, key: bytes | None = None) -> Any:
     FileNotFoundError: ...
     """
     _check_key(key)
-    document, arrays = _read(path, key)
+    content = _read(path)
+    content = _without_signature(content) if key is None else _verified(content, key, path)
     try:
-        return _model(document.get("model"), arrays)
+        document, arrays = unpack(content)
+        return _model(document["model"], arrays)
     except Exception as error:
-        raise UntrustedFileError(_damaged(path, error)) from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UntrustedFileError(
+            f"{path} cannot be read as a model ({reason}): expected a file of fewlabel.save, as it was written"
+        ) from error
 
 
 def _model(written, arrays):
-    if isinstance(written, dict) and "estimator" in written:
+    if "estimator" in written:
         from fewlabel.persistence.estimators import read_estimator
 
         return read_estimator(written, arrays)
@@ -133,23 +138,14 @@ def _model(written, arrays):
     return model
 
 
-def _read(path, key):
-    """The document and the arrays of a file."""
+def _read(path):
     if os.path.isdir(path):
         raise UntrustedFileError(f"{path} is a folder, not a model file")
     with open(path, "rb") as file:
         content = file.read()
     if not content:
         raise UntrustedFileError(f"{path} is empty: it is not a model file, or writing it was interrupted")
-    content = _without_signature(content) if key is None else _verified(content, key, path)
-    try:
-        return unpack(content)
-    except OldFormatError as error:
-        raise UntrustedFileError(
-            f"{path} was written by fewlabel 0.1, whose files are not read any more: fit the model again and save it"
-        ) from error
-    except Exception as error:
-        raise UntrustedFileError(_damaged(path, error)) from error
+    return content
 
 
 def _check_key(key):
@@ -180,8 +176,3 @@ def _verified(content, key, path):
             f"{path} is signed with another key, or was changed after it was signed: do not use it"
         )
     return signed
-
-
-def _damaged(path, error):
-    reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    return f"{path} cannot be read as a model: it was not written by fewlabel.save, or is damaged ({reason})"

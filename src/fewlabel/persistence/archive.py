@@ -118,17 +118,13 @@ def _read_members(archive, size):
     infos = archive.infolist()
     names = [info.filename for info in infos]
     if _OLD_DOCUMENT in names:
-        raise OldFormatError
+        raise ValueError("fewlabel 0.1 wrote it, whose files are not read any more: fit the model again and save it")
     if DOCUMENT not in names or len(set(names)) != len(names):
         raise ValueError(f"a member is there twice, or {DOCUMENT} is not there")
     # Stored members are together no larger than the file, unless they overlap.
     if any(info.compress_type != zipfile.ZIP_STORED for info in infos) or sum(info.file_size for info in infos) > size:
         raise ValueError("members are compressed, or overlap")
     return {name: archive.read(name) for name in names}
-
-
-class OldFormatError(ValueError):
-    """The file was written by fewlabel 0.1."""
 
 
 def _unique(pairs):
