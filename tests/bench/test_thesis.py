@@ -119,3 +119,14 @@ def test_the_largest_expression_is_the_most_probable_class(monkeypatch):
     values = table[["itching", "scaling"]].astype(float)
     model = LogisticRegression(l1_ratio=1.0, solver="saga", max_iter=10_000).fit(values, y)
     np.testing.assert_array_equal(likely, model.predict(values))
+
+
+def test_a_longer_path_may_cost_less_up_to_the_bound_of_corollary_6_1():
+    """One edge of length b costs exp(b), k equal edges of total length a cost k exp(a / k): least where they are 1."""
+    for short in (1.5, 2.0, 3.0):
+        limit = np.exp(short - 1)
+        for share, cheaper in ((0.0, True), (0.5, True), (1.0, True), (1.02, False)):
+            length = short + share * (limit - short)
+            steps = np.linspace(0.2, 3 * length, 4000)  # number of edges, as if it were continuous
+            least = (steps * np.exp(length / steps)).min()
+            assert (least <= np.exp(short) * (1 + 1e-6)) == cheaper

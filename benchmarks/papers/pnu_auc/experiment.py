@@ -206,7 +206,7 @@ class AllLabels(Experiment):
         return {"score": roc_auc_score(problem.y[problem.test], outcome)}
 
 
-SUITE = Suite("pnu-auc", "PNU-AUCBoost", (Table2(), Table3(), Figure2(), Gammas(), AllLabels()), __file__)
+SUITE = Suite("pnu-auc", "PNU-AUCBoost", (Table2(), Readings(), Table3(), Figure2(), Gammas(), AllLabels()), __file__)
 
 
 def _accelerated(X, few):
