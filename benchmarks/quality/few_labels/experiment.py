@@ -75,7 +75,7 @@ class AllMethods(Ranking):
     )
     settings = tuple(Labeled(percent) for percent in (1, 5, 15))
     methods: Sequence[str] = (
-        *(_PNU, "RankBoost", "PNUAB", "linear AUC", "LS-AUC (SAMULT)", "SSMAB", "ASSEMBLE", "path neighbors"),
+        *(_PNU, "PNUAB", "linear AUC", "LS-AUC (SAMULT)", "SSMAB", "ASSEMBLE", "path neighbors"),
         *("cross-training", "tri-training", "logistic regression", "random forest", "extra trees"),
         *("histogram boosting", "XGBoost", "LightGBM", "CatBoost", "self-training", "label spreading"),
         *(_COMPONENTS, _TREES, _AUTO, _LEFT_OUT),
@@ -83,7 +83,7 @@ class AllMethods(Ranking):
     figures: Sequence[Figure] = (Figure("Learning curves", "labels kept, percent", "percent", mean=True, log=True),)
     compared: Sequence[tuple[str, str]] = (
         *((one, other) for one in (_AUTO, _LEFT_OUT) for other in ("CatBoost", "extra trees", _COMPONENTS, _TREES)),
-        *((_TREES, "CatBoost"), (_TREES, "extra trees"), (_TREES, _PNU), (_PNU, "extra trees"), (_PNU, "RankBoost")),
+        *((_TREES, "CatBoost"), (_TREES, "extra trees"), (_TREES, _PNU), (_PNU, "extra trees")),
     )
     repeats = 5
     constants = {"most_rows": _MOST_ROWS, "least_labels": _LEAST, "test_share": 0.3}
@@ -124,7 +124,6 @@ def make(method, seed):
     scaled = lambda model: make_pipeline(StandardScaler(), model)  # noqa: E731
     ours = {
         "PNU-AUCBoost": lambda: fewlabel.PNUAUCBoostClassifier(random_state=seed),
-        "RankBoost": lambda: fewlabel.PNUAUCBoostClassifier(random_state=seed),
         "PNUAB": lambda: fewlabel.PNUAdaBoostClassifier(random_state=seed),
         "linear AUC": lambda: scaled(fewlabel.LinearAUCClassifierCV(random_state=seed)),
         "LS-AUC (SAMULT)": lambda: scaled(fewlabel.LeastSquaresAUCClassifier("samult", basis="rbf", random_state=seed)),
