@@ -261,7 +261,7 @@ def _origin(frame: pd.DataFrame) -> list[str]:
         parts.append(f"commit {told['commit']}" if told.get("commit") else "of a commit that is not in the history")
         parts += [told["date"]] if told.get("date") else []
         packages: dict[str, str] = next((v for v in part.get("versions", []) if v), {})
-        listed = ", ".join(f"{name} {version}" for name, version in packages.items())
+        listed = ", ".join(f"{name} {version}" for name, version in packages.items() if name != "fewlabel")
         lines.append(f"{len(part)} cells of {', '.join(parts)}" + (f" ({listed})" if listed else ""))
     return lines
 
