@@ -4,6 +4,8 @@ What predicts in memory is what is saved: `AutoClassifier` and `TableClassifier`
 and a file holds the same parts. Their formulas need NumPy, and Numba only where there are many trees or steps.
 """
 
+from typing import Any
+
 from fewlabel.parts.columns import (
     BooleanColumn,
     CategoryColumn,
@@ -24,7 +26,7 @@ from fewlabel.parts.trees import Steps, SymmetricTrees, Trees
 from fewlabel.parts.views import Beside, Components, FillAndScale, Smooth
 
 # The closed list of what a file may hold; its names are looked up nowhere else.
-KINDS = {
+KINDS: dict[str, Any] = {
     part.kind: part
     for part in (
         *(Columns, NumberColumn, BooleanColumn, DateColumn, CategoryColumn),

@@ -37,7 +37,7 @@ class Cells(NamedTuple):
 
     kind: str
     values: Any
-    codes: np.ndarray | None = None
+    codes: Any = None
     written: list[str] | None = None
 
     @property
@@ -73,18 +73,17 @@ class Cells(NamedTuple):
         """The same cells with each value once, and none that no cell has, as the categories of other rows."""
         if self.codes is None:
             gaps = self.missing_values()
-            values, codes = np.unique(self.values[~gaps], return_inverse=True)
+            found, codes = np.unique(self.values[~gaps], return_inverse=True)
             all_codes = np.full(len(gaps), -1)
             all_codes[~gaps] = codes
-            return self._replace(values=values, codes=all_codes)
+            return self._replace(values=found, codes=all_codes)
         is_used = self.counts() > 0
         if is_used.all():
             return self
-        values = [value for value, used in zip(self.values, is_used) if used]
+        left = [value for value, used in zip(self.values, is_used) if used]
         places = np.append(np.cumsum(is_used) - 1, -1)
-        return self._replace(
-            values=values if self.kind == TEXT else np.array(values, dtype=self.values.dtype), codes=places[self.codes]
-        )
+        values = left if self.kind == TEXT else np.array(left, dtype=self.values.dtype)
+        return self._replace(values=values, codes=places[self.codes])
 
     def texts(self) -> "Cells":
         """The same cells, with values as texts."""

@@ -359,7 +359,8 @@ class FittedModel(Part):
         if self.cut is None:
             return classes[(decision > 0).astype(np.intp)]
         is_positive = (-decision if self.positive == 0 else decision) > self.cut
-        return classes[np.where(is_positive, self.positive, 1 - self.positive)]
+        codes = is_positive if self.positive == 1 else ~is_positive
+        return classes[codes.astype(np.intp)]
 
     def positive_proba(self, X: Any) -> np.ndarray:
         """Probability of the positive class.

@@ -36,8 +36,8 @@ def write_estimator(model: Any, arrays: Arrays) -> dict[str, Any]:
     name = type(model).__name__
     if not is_ours(model):
         raise TypeError(f"{name} is not an estimator of fewlabel: {_INSTEAD}")
-    parameters = {}
-    fitted = {}
+    parameters: dict[str, Any] = {}
+    fitted: dict[str, Any] = {}
     own = model.get_params(deep=False)
     for key, value in model.__getstate__().items():
         group = parameters if key in own else fitted
