@@ -326,7 +326,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if inner is None:
             return None
         # What a report on the loaded model says, beside what the estimator itself knows.
-        about = {"leaks": self.leaks_, "without_leaks": self.without_leaks_}
+        about: dict[str, Any] = {"leaks": self.leaks_, "without_leaks": self.without_leaks_}
         if isinstance(self.estimator_, AutoClassifier):
             about["interpretable"] = self.estimator_.interpretable
             about["stated_prior"] = self.estimator_.prior

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.auto import AutoClassifier
 from fewlabel.calibration import prior_cut
 from fewlabel.decisions import Costs, Estimate, Evidence, capacity_cut
 from fewlabel.exceptions import PriorWarning
@@ -84,7 +83,7 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
     )
 
 
-def _prior_interval(auto: AutoClassifier, rows: Rows) -> tuple[float, float]:
+def _prior_interval(auto: Any, rows: Rows) -> tuple[float, float]:
     """A 90% interval of the prior that was estimated from positives only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorWarning)  # that methods disagree shows in the interval

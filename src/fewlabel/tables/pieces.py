@@ -144,7 +144,7 @@ def end_of_rows(text: bytes, separator: str) -> int:
     before = characters[quotes[::2] - 1]
     may_open = np.isin(before, [ord(separator), ord("\n"), ord("\r"), _QUOTE]) | (quotes[::2] == 0)
     if not may_open.all():
-        quotes = _quotes_of_fields(text, quotes.tolist(), separator.encode())
+        quotes = np.array(_quotes_of_fields(text, quotes.tolist(), separator.encode()), dtype=np.int64)
     ends = np.flatnonzero(characters == ord("\n"))
     outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
     return int(outside[-1]) + 1 if len(outside) else 0
@@ -187,7 +187,7 @@ class _Parser:
         import pyarrow as pa
 
         with files.readable_errors(self._path):
-            rows = block.rows
+            rows: memoryview | bytes = block.rows
             if len(self._names) == 1 and not block.is_quoted:
                 rows = _BLANK_LINE.sub(b"", rows)  # to Arrow, spaces are a row of one column
             try:

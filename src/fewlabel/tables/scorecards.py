@@ -47,7 +47,7 @@ class Term(NamedTuple):
     nulls: tuple[str, ...]
 
 
-def scorecard_terms(model: FittedModel) -> list[Term]:
+def scorecard_terms(model: Any) -> list[Term]:
     """The step functions of a fitted table model, in the order in which they are summed.
 
     Parameters

@@ -8,7 +8,7 @@ import numpy as np
 from fewlabel.auto import additive_member
 from fewlabel.exceptions import TableError
 from fewlabel.inspection import check_points
-from fewlabel.parts import FittedModel, Ranks
+from fewlabel.parts import Ranks
 from fewlabel.parts.cells import BOOLEAN, DATE
 from fewlabel.parts.notations import FALSE_WORDS, TRUE_WORDS
 from fewlabel.parts.numbers import RANK_EDGE
@@ -47,7 +47,7 @@ def scorecard_sql(
     model = getattr(model, "model_", model)
     terms = scorecard_terms(model)
     _require_plain(model, terms)
-    booster = additive_member(model)
+    booster: Any = additive_member(model)
     scale, start = check_points(booster, points, base)
     slope = float(model.link.slope[0])
     intercept = float(model.link.intercept[0])
@@ -87,7 +87,7 @@ FROM scored;
 """
 
 
-def _own_prefix(model: FittedModel) -> str:
+def _own_prefix(model: Any) -> str:
     """What no column of the table starts with: a table may hold the result of an earlier statement."""
     names = [name.casefold() for name in (*model.encoder.names, model.target)]
     prefix = "fewlabel"
@@ -96,7 +96,7 @@ def _own_prefix(model: FittedModel) -> str:
     return prefix
 
 
-def _rank_steps(model: FittedModel, ranks: Ranks, own: str) -> tuple[str, str, str]:
+def _rank_steps(model: Any, ranks: Ranks, own: str) -> tuple[str, str, str]:
     """From the sum to the score of an AutoClassifier: steps of the statement, the score, and where it is found."""
     [weight] = model.score.steps[0].weights
     rank = _rank(ranks.scores, ranks.ranks, f"{own}_sum")
