@@ -26,7 +26,7 @@ def write_part(part: Part, arrays: Arrays) -> dict[str, Any]:
         held = type(getattr(part, "estimator", part)).__name__
         raise TypeError(f"the model holds a {held}, which has no formula and cannot be written: use joblib.dump")
     written = {"kind": part.kind}
-    for name in field_types(type(part)):
+    for name in field_types(KINDS[part.kind]):
         written[name] = _write(getattr(part, name), arrays)
     return written
 
