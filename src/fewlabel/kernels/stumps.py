@@ -154,7 +154,9 @@ def _whole_reweight(rows, column, fires, jump):
 def set_waiting(rows, column, fires, jump):
     """Let a step wait for the next histogram. None waits already: a search made one."""
     rows.waiting_column[0] = column
-    rows.waiting_fires[:] = fires
+    waiting_fires = rows.waiting_fires
+    for code in range(fires.size):  # an assignment of slices would first compare their shapes
+        waiting_fires[code] = fires[code]
     rows.waiting_factors[0] = math.exp(-jump)
     rows.waiting_factors[1] = math.exp(jump)
 
