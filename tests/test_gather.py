@@ -170,7 +170,7 @@ def test_statistics_of_files_tell_how_many_rows_to_keep(tmp_path):
     assert len(found.rows(["bad"])) == 100
     plain = gather(sources, lambda source: source.batches(["row", "y"]), "y", most=1000, seed=5)
     assert found.rows([None], 0, 1000)["row"].to_pylist() == plain.rows([None], 0, 1000)["row"].to_pylist()
-    kept = sum(len(keys) for keys, _ in found._kept[None])
+    kept = sum(len(keys) for keys, _ in found._drawn[None])
     assert 1000 <= kept < 1500
     for k in range(2):
         pq.write_table(rows[k * 20_000 : (k + 1) * 20_000], tmp_path / f"{k}.parquet", write_statistics=False)

@@ -241,7 +241,7 @@ def test_an_old_terminal_can_print_everything(quick, monkeypatch):
     assert run(["demo"]) == 0
     out, err = (s.buffer.getvalue().decode() for s in streams)
     assert "logistic regression" in out
-    sentences = ("interval", "AUC", "Cut by")
+    sentences = ("interval", "AUC", "Threshold by")
     table = [line for line in out.splitlines() if " to " in line and not any(word in line for word in sentences)]
     assert all(len(re.sub(r"\x1b\[[\d;]*m", "", line)) <= 80 for line in table)
     assert "1/5" not in [line.split()[0] for line in err.splitlines() if line.split()]  # the bar instead of lines

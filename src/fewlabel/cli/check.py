@@ -21,29 +21,23 @@ def check(
     X, column, notes = read_labeled(table, reading)
     from fewlabel.tables import check as check_table
 
-    found = check_table(X, column, dayfirst=reading.day_first)
-    notes = [note for note in notes if note not in (column.describe(), *found.notes)]
+    checked = check_table(X, column, dayfirst=reading.day_first)
+    # How the labels are read has a line of its own, and the check repeats some of the notes of reading.
+    said = (column.describe(), *checked.notes)
+    notes = [note for note in notes if note not in said]
+    notes += checked.notes
     if as_json:
-        print_json({**found.to_dict(), "notes": [*notes, *found.notes]})
+        print_json({**checked.to_dict(), "notes": notes})
         return
-    print_table(
-        f"{short(one_line(table.name))}: {found.n_rows} rows, {len(found.columns)} columns",
-        ["column", "kind", "missing", "distinct", "remark"],
-        [
-            [
-                short(one_line(c["name"]), 40),
-                c["kind"],
-                f"{c['missing']:.0%}" if c["missing"] else "",
-                str(c["distinct"]),
-                one_line(c["remark"]),
-            ]
-            for c in found.columns
-        ],
-        left=2,
-    )
-    for line in [
-        column.describe(),
-        *filter(None, [found.selection]),
-        *(f"note: {note}" for note in [*notes, *found.notes]),
-    ]:
-        print(one_line(line))
+    rows = []
+    for about in checked.columns:
+        name = short(one_line(about["name"]), 40)
+        missing = f"{about['missing']:.0%}" if about["missing"] else ""
+        rows.append([name, about["kind"], missing, str(about["distinct"]), one_line(about["remark"])])
+    title = f"{short(one_line(table.name))}: {checked.n_rows} rows, {len(checked.columns)} columns"
+    print_table(title, ["column", "kind", "missing", "distinct", "remark"], rows, left=2)
+    print(one_line(column.describe()))
+    if checked.selection:
+        print(one_line(checked.selection))
+    for note in notes:
+        print(one_line(f"note: {note}"))

@@ -56,7 +56,8 @@ def demo(
         table = breast_cancer(labeled, seed)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--labeled") from error
-    model = TableClassifier(AutoClassifier(n_repeats=2, n_jobs=-1, random_state=seed), random_state=seed)
+    auto = AutoClassifier(n_repeats=2, n_jobs=-1, random_state=seed)
+    model = TableClassifier(auto, random_state=seed)
     with progress(quiet) as tell:
         encoded = model.encode(table.X_train, table.y_train)
         model.fit_encoded(encoded, callback=tell)
@@ -79,15 +80,15 @@ def demo(
         print_json(summary)
     elif not quiet:
         show(summary)
-        found = summary["test"]
-        print(
-            f"On {found['rows']} held-out test rows: AUC {found['auc']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
-        )
+        test = summary["test"]
+        print(f"On {test['rows']} held-out test rows: AUC {test['auc']:.3f} ({test['low']:.3f} to {test['high']:.3f})")
         print(f"\nReport: {out}")
         if model_out is not None:
             print(f"Model:  {model_out}")
 
 
 def _command(out: Path, model_out: Path | None, labeled: float, seed: int) -> str:
-    parts = ["fewlabel", "demo", "--labeled", f"{labeled:g}", "--seed", str(seed), "--out", str(out)]
-    return shlex.join(parts if model_out is None else [*parts, "--model-out", str(model_out)])
+    words = ["fewlabel", "demo", "--labeled", f"{labeled:g}", "--seed", str(seed), "--out", str(out)]
+    if model_out is not None:
+        words += ["--model-out", str(model_out)]
+    return shlex.join(words)

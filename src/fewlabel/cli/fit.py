@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, Time, unfold
+from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, TableFiles, Time, require_choice, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
-MODEL, REPORT, METRICS, NEXT = "model.fewlabel", "report.html", "metrics.json", "label_next.csv"
+MODEL = "model.fewlabel"
+REPORT = "report.html"
+METRICS = "metrics.json"
+NEXT = "label_next.csv"
 FILES = (MODEL, REPORT, METRICS, "model_card.md", NEXT)
 
 
@@ -43,23 +46,15 @@ class CutOptions:
 
     def given(self) -> list[str]:
         """The options that were given."""
-        named = {"--review": self.review, "--cost-miss": self.cost_miss, "--at-precision": self.at_precision}
-        return [name for name, value in named.items() if value is not None]
+        values = {"--review": self.review, "--cost-miss": self.cost_miss, "--at-precision": self.at_precision}
+        return [option for option, value in values.items() if value is not None]
 
 
 @dataclass(frozen=True)
 class FitOptions:
     """The options of `fewlabel fit`."""
 
-    tables: Annotated[
-        list[Path],
-        typer.Argument(
-            exists=True,
-            metavar="TABLE",
-            help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; with --engine dask several files, or a "
-            "folder of them.",
-        ),
-    ]
+    tables: TableFiles
     reading: Reading
     cut: CutOptions
     method: Annotated[
@@ -83,7 +78,7 @@ class FitOptions:
         ),
     ] = None
     labels_drawn: Annotated[
-        str,
+        Literal["auto", "random", "by-columns"],
         typer.Option(
             "--labels-drawn",
             metavar="HOW",
@@ -151,12 +146,15 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     --all-rows, one booster (pnu-aucboost or ada-pu) learns from every row, block by block, and only
     model.fewlabel and metrics.json are written; to continue it after an interruption, run the same command again.
     """
-    for name in FILES if options.out.exists() else ():
-        writable_file(options.out / name)
-    read = [file for path in options.tables for file in (path.iterdir() if path.is_dir() else [path])]
-    keep_inputs([options.out / name for name in FILES], [*read, *(options.reading.answers or ())])
-    if options.engine not in ("memory", "dask"):
-        raise typer.BadParameter(f"{options.engine!r} is not memory or dask", param_hint="--engine")
+    written = [options.out / name for name in FILES]
+    if options.out.exists():
+        for file in written:
+            writable_file(file)
+    read = list(options.reading.answers or ())
+    for path in options.tables:
+        read += path.iterdir() if path.is_dir() else [path]
+    keep_inputs(written, read)
+    require_choice(options.engine, ("memory", "dask"), "--engine")
     if options.all_rows and options.engine != "dask":
         raise typer.BadParameter("in memory, every row is used: it is for --engine dask", param_hint="--all-rows")
     if options.all_rows:

@@ -1,9 +1,9 @@
 """``fewlabel fit`` on a table in memory: read, encode, fit, report; each once."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,21 @@ from fewlabel.active.answers import answer_sheet
 from fewlabel.auto import AutoClassifier
 from fewlabel.cli.fit import FILES, METRICS, MODEL, NEXT, REPORT, FitOptions
 from fewlabel.cli.methods import SCORECARD, find_method
+from fewlabel.cli.options import command_words, require_choice
 from fewlabel.cli.paths import keep_answers, new_set, require_column, sha256, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
-from fewlabel.cli.terminal import print_json, print_table, progress, say
+from fewlabel.cli.terminal import print_json, print_table, progress, say, say_notes
 from fewlabel.decisions import Costs
 from fewlabel.label_app import auc_of_table
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, choose_cut, repeated_rows, suspicions
 from fewlabel.text import short
+
+if TYPE_CHECKING:
+    from fewlabel.labels import Labels
+
+# Options that do not change the result, and so are not part of the command that gives the same one.
+_WITHOUT_EFFECT = ("jobs", "scheduler", "as_json", "quiet")
 
 
 def fit_memory(options: FitOptions) -> None:
@@ -50,31 +57,25 @@ def fit_rows(
         written, and the result is False.
     """
     estimator = _new_estimator(options)
-    _, column, notes = label_rows(rows, options.reading)
-    _say_notes(notes, options.quiet)  # the first line, before dates and texts are encoded
+    column, label_notes = label_rows(rows, options.reading)
+    # Said before dates and texts are encoded: how the labels are read is the first thing to know.
+    say_notes(label_notes, options.quiet)
     X, sampled_by = split_by(options, rows)
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
     encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
-    n_said = len(notes)
-    if options.weights is not None:
-        notes.append(
-            f"rows count by column {short(options.weights)!r} in the fit of the methods that take weights, in the "
-            "scores and in the cut; curves and histograms count rows"
-        )
-    notes += [found.note for found in suspicions(X, column.labels.codes) if found.column not in model.leaks_]
-    notes += repeated_rows(encoded.X, column.labels.codes).notes
-    _say_notes([*notes[n_said:], *report.table_notes(model)], options.quiet)
-    n_said = len(notes)
+    table_notes = _notes_on_table(options, X, column.labels, model, encoded)
+    say_notes([*table_notes, *report.table_notes(model)], options.quiet)
     with progress(options.quiet) as tell:
         model.fit_encoded(encoded, callback=tell)
+    fit_notes = []
     if check is not None:
-        checked = check(model)
-        if checked is None:
+        verdict = check(model)
+        if verdict is None:
             return False
-        notes.append(checked)
-    notes += _table_note(rows, model, encoded)
-    _say_notes([*notes[n_said:], *report.method_notes(model)], options.quiet)
+        fit_notes.append(verdict)
+    fit_notes += _note_on_random_answers(rows, model, encoded)
+    say_notes([*fit_notes, *report.method_notes(model)], options.quiet)
     decision = _choose_cut(options, model, encoded)
     say("writing the report", options.quiet)
     query = report.rows_to_label(model, encoded, seed=options.seed)
@@ -83,9 +84,9 @@ def fit_rows(
         X,
         encoded,
         title=title,
-        command=_command(options),
+        command=shlex.join(["fewlabel", "fit", *command_words(options, omit=_WITHOUT_EFFECT)]),
         seed=options.seed,
-        notes=notes,
+        notes=[*label_notes, *table_notes, *fit_notes],
         decision=decision,
         model_file=str(options.out / MODEL),
         query=query,
@@ -99,78 +100,97 @@ def fit_rows(
     return True
 
 
-def _say_notes(notes: list[str], quiet: bool) -> None:
-    for note in notes:
-        say(f"note: {note}", quiet)
+def _notes_on_table(
+    options: FitOptions, X: pd.DataFrame, labels: "Labels", model: TableClassifier, encoded: Rows
+) -> list[str]:
+    notes = []
+    if options.weights is not None:
+        notes.append(
+            f"rows count by column {short(options.weights)!r} in the fit of the methods that take weights, in the "
+            "scores and in the cut; curves and histograms count rows"
+        )
+    for suspicion in suspicions(X, labels.codes):
+        if suspicion.column not in model.leaks_:  # the report has a note of its own on leaks
+            notes.append(suspicion.note)
+    return notes + repeated_rows(encoded.X, labels.codes).notes
 
 
-def _table_note(rows: TableRows, model: TableClassifier, encoded: Rows) -> list[str]:
+def _note_on_random_answers(rows: TableRows, model: TableClassifier, encoded: Rows) -> list[str]:
     """The AUC that the choice of the answered rows does not bias, if enough of them were drawn at random."""
-    if rows.merged is None:
-        return []
     merged = rows.merged
-    found = auc_of_table(model.estimator_, encoded.codes, merged.order, merged.random, merged.probability)
-    if found is None:
+    if merged is None:
         return []
+    estimate = auc_of_table(model.estimator_, encoded.codes, merged.order, merged.random, merged.probability)
+    if estimate is None:
+        return []
+    n_random = int(merged.random.sum())
     return [
-        f"AUC {found.auc:.3f} ({found.low:.3f} to {found.high:.3f}) for all rows of the table, by the "
-        f"{int(merged.random.sum())} answers that were drawn at random; the other figures are for the labeled rows, "
-        "most of which were chosen to be hard"
+        f"AUC {estimate.auc:.3f} ({estimate.low:.3f} to {estimate.high:.3f}) for all rows of the table, by the "
+        f"{n_random} answers that were drawn at random; the other figures are for the labeled rows, most of which "
+        "were chosen to be hard"
     ]
+
+
+def role_columns(options: FitOptions, columns: Iterable[str]) -> dict[str, str]:
+    """The columns with a role, by the option that names each; wrong use if one is not there."""
+    names = {
+        "--groups": options.groups,
+        "--time": options.time,
+        "--weights": options.weights,
+        "--label-probability": options.label_probability,
+    }
+    given = {option: name for option, name in names.items() if name is not None}
+    for option, name in given.items():
+        require_column(name, list(columns), option)
+    for name in options.keep or ():
+        if name not in given.values():
+            wrong = f"{short(name)!r} is not the column of --groups, --time or --weights"
+            raise typer.BadParameter(wrong, param_hint="--keep")
+    return given
 
 
 def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The columns to learn from, and those that say how to validate and how much a row counts."""
     X = rows.table
-    columns = {
-        "groups": options.groups,
-        "time": options.time,
-        "weights": options.weights,
-        "label-probability": options.label_probability,
-    }
-    given = {option: name for option, name in columns.items() if name is not None}
-    for option, name in given.items():
-        require_column(name, list(X.columns), f"--{option}")
-    for name in options.keep or ():
-        if name not in given.values():
-            wrong = f"{short(name)!r} is not the column of --groups, --time or --weights"
-            raise typer.BadParameter(wrong, param_hint="--keep")
-    found = {option: X[name] for option, name in given.items()}
-    if "weights" in found:
-        written = _read_weights(found.pop("weights"))
-        found["sample_weight"] = written if rows.weights is None else rows.weights
-    if "label-probability" in found:
-        found["label_probability"] = _read_weights(found.pop("label-probability"), "--label-probability")
-    return X.drop(columns=sorted({*given.values()} - set(options.keep or ()))), found
+    roles = role_columns(options, X.columns)
+    sampled_by: dict[str, Any] = {}
+    for option, name in roles.items():
+        column = X[name]
+        if option == "--weights":
+            weights = _read_numbers(column, option)
+            # Rows that were drawn by their weights count by other ones.
+            sampled_by["sample_weight"] = weights if rows.weights is None else rows.weights
+        elif option == "--label-probability":
+            sampled_by["label_probability"] = _read_numbers(column, option)
+        else:
+            sampled_by[option.removeprefix("--")] = column
+    left_out = set(roles.values()) - set(options.keep or ())
+    return X.drop(columns=list(left_out)), sampled_by
 
 
-def _read_weights(column: pd.Series, option: str = "--weights") -> pd.Series:
-    weights = pd.to_numeric(column, errors="coerce").astype(float)
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
+def _read_numbers(column: pd.Series, option: str) -> pd.Series:
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    is_wrong = ~(np.isfinite(numbers) & (numbers >= 0))
+    if is_wrong.any():
+        example = short(str(column[is_wrong].iloc[0]))
         raise typer.BadParameter(
-            f"column {short(str(column.name))!r} has {int(wrong.sum())} values that are not numbers from 0 on, such as "
-            f"{short(str(column[wrong].iloc[0]))!r}: replace them",
+            f"column {short(str(column.name))!r} has {int(is_wrong.sum())} values that are not numbers from 0 on, such "
+            f"as {example!r}: replace them",
             param_hint=option,
         )
-    return weights
+    return numbers
 
 
 def _only_file(options: FitOptions) -> Path:
     first, *others = options.tables
     if others or first.is_dir():
-        raise typer.BadParameter(
-            f"{others[0] if others else first}: only --engine dask reads several files or a folder; name one file"
-        )
+        unread = others[0] if others else first
+        raise typer.BadParameter(f"{unread}: only --engine dask reads several files or a folder; name one file")
     return first
 
 
 def _new_estimator(options: FitOptions) -> AutoClassifier:
-    if options.scoring not in ("roc_auc", "average_precision"):
-        raise typer.BadParameter(f"{options.scoring!r} is not roc_auc or average_precision", param_hint="--scoring")
-    if options.labels_drawn not in ("auto", "random", "by-columns"):
-        wrong = f"{options.labels_drawn!r} is not auto, random or by-columns"
-        raise typer.BadParameter(wrong, param_hint="--labels-drawn")
+    require_choice(options.scoring, ("roc_auc", "average_precision"), "--scoring")
     return AutoClassifier(
         find_method(options.method),
         scoring=options.scoring,
@@ -186,42 +206,16 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
 def _choose_cut(options: FitOptions, model: TableClassifier, encoded: Rows) -> Decision | None:
     """The cut that the options ask for, now stored in the model; None with more than two classes."""
     cut = options.cut
+    given = cut.given()
     if model.positive_ is None:
-        if cut.given():
-            raise typer.BadParameter(
-                "it is for two classes: name the one to find with --positive", param_hint=cut.given()[0]
-            )
+        if given:
+            raise typer.BadParameter("it is for two classes: name the one to find with --positive", param_hint=given[0])
         return None
-    costs = None if cut.cost_miss is None or cut.cost_alarm is None else Costs(cut.cost_miss, cut.cost_alarm)
-    at_prior = options.prior is not None and not cut.given()
+    costs = None
+    if cut.cost_miss is not None and cut.cost_alarm is not None:
+        costs = Costs(cut.cost_miss, cut.cost_alarm)
+    at_prior = options.prior is not None and not given
     return choose_cut(model, encoded, review=cut.review, costs=costs, precision=cut.at_precision, at_prior=at_prior)
-
-
-def _command(options: FitOptions) -> str:
-    """The command that gives the same result."""
-    parts = ["fewlabel", "fit", *map(str, options.tables), *options.reading.arguments()]
-    for option, value, default in (
-        ("--groups", options.groups, None),
-        ("--time", options.time, None),
-        ("--weights", options.weights, None),
-        ("--labels-drawn", options.labels_drawn, "auto"),
-        ("--label-probability", options.label_probability, None),
-        *(("--keep", name, None) for name in options.keep or ()),
-        ("--method", options.method, "auto"),
-        ("--prior", options.prior, None),
-        ("--review", options.cut.review, None),
-        ("--cost-miss", options.cut.cost_miss, None),
-        ("--cost-alarm", options.cut.cost_alarm, None),
-        ("--at-precision", options.cut.at_precision, None),
-        ("--scoring", options.scoring, "roc_auc"),
-        ("--time-budget", options.time_budget, None),
-        ("--engine", options.engine, "memory"),
-        ("--seed", options.seed, 0),
-        ("--out", str(options.out), "."),
-    ):
-        if value != default:
-            parts += [option, f"{value:g}" if isinstance(value, float) else str(value)]
-    return shlex.join(parts)
 
 
 def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any], sheet: pd.DataFrame) -> None:
@@ -237,28 +231,25 @@ def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any], sheet
 
 def show(summary: dict[str, Any]) -> None:
     """Print the leaderboard, the headline and the threshold."""
-    data = summary["data"]
     rows = []
     for row in summary["leaderboard"]:
+        name = short(row["method"], 40)
+        learns_from = "all rows" if row["uses_unlabeled"] else "labeled"
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
+        # The ensemble has no weight in itself.
         has_weight = row["weight"] and row["family"] != "ensemble"
-        rows.append(
-            [
-                short(row["method"], 40),
-                "all rows" if row["uses_unlabeled"] else "labeled",
-                f"{row['score']:.3f}",
-                f"{row['low']:.3f} to {row['high']:.3f}",
-                f"{row['weight']:.2f}" if has_weight else "",
-                f"{row['fit_seconds']:.2f}",
-            ]
-        )
+        weight = f"{row['weight']:.2f}" if has_weight else ""
+        rows.append([name, learns_from, f"{row['score']:.3f}", interval, weight, f"{row['fit_seconds']:.2f}"])
+    data = summary["data"]
     title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
-    heads = ["method", "learns from", summary["score_name"], "95% interval", "weight", "seconds"]
-    print_table(title, heads, rows, left=2)
-    if summary["headline"]["reason"] is not None:
+    headings = ["method", "learns from", summary["score_name"], "95% interval", "weight", "seconds"]
+    print_table(title, headings, rows, left=2)
+    headline = summary["headline"]
+    if headline["reason"] is not None:
         print("The scores of the methods are for rows like the labeled ones.")
     if summary["selection"]["text"]:
         print(summary["selection"]["text"])
-    print(summary["headline"]["text"])
+    print(headline["text"])
     if summary["task"] == "positive-unlabeled":
         print(summary["unlabeled"]["text"])
     if summary["decisions"] is not None:

@@ -3,7 +3,8 @@
 import signal
 from typing import Any
 
-_came: list[int] = []  # signals, in order; they are a matter of the whole process
+# Signals that came, in order; not in an object, as signals belong to the whole process.
+_came: list[int] = []
 
 
 def raise_on_signals() -> None:
@@ -12,8 +13,10 @@ def raise_on_signals() -> None:
     A second SIGTERM or SIGHUP ends the process at once.
     """
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+        number = getattr(signal, name, None)
+        if number is None:  # Windows has no SIGHUP
+            continue
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
 
 

@@ -21,7 +21,11 @@ from fewlabel.cli.scorecard import scorecard
 from fewlabel.cli.select import select
 from fewlabel.cli.terminal import one_line
 
-DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+# Exit codes; 130 is what shells give to a command that Ctrl-C ended: 128 and the number of SIGINT.
+DONE = 0
+FAILED = 1
+WRONG_USE = 2
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="fewlabel",
@@ -38,7 +42,8 @@ def main() -> None:
     raise_on_signals()
     _show_warnings_as_notes()
     code = run(sys.argv[1:])
-    if code == INTERRUPTED:  # at once: the interpreter would wait for the methods that are still being fitted
+    if code == INTERRUPTED:
+        # At once: the interpreter would wait for the methods that are still being fitted.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(128 + signal_that_came())
@@ -95,8 +100,9 @@ def _say_error(text: str) -> None:
 
 
 def _help_command(error: Any) -> str:
-    context = getattr(error, "ctx", None)
-    return f"{context.command_path if context else 'fewlabel'} --help"
+    context = getattr(error, "ctx", None)  # None before a command is known
+    command = context.command_path if context else "fewlabel"
+    return f"{command} --help"
 
 
 def _message(error: Exception) -> str:

@@ -1,6 +1,7 @@
 """``fewlabel methods``: the values of `--method`."""
 
 import difflib
+import re
 
 import typer
 
@@ -12,7 +13,8 @@ _KINDS = {"binary": "two classes", "multiclass": "many classes", "positive-unlab
 
 
 def _slug(name: str) -> str:
-    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+    words = re.findall(r"[^\W_]+", name.lower())
+    return "-".join(words)
 
 
 def find_method(name: str) -> str | list[str]:
@@ -25,47 +27,33 @@ def find_method(name: str) -> str | list[str]:
         return "auto"
     slugs = {_slug(m.name): m for m in portfolio()}
     wanted = _slug(name)
-    if wanted in slugs:
-        member = slugs[wanted]
-        if not member.installed:
-            message = f"{member.name} needs a package that is not installed; type: pip install {member.package}"
-            raise typer.BadParameter(message, param_hint="--method")
-        return [member.name]
-    near = difflib.get_close_matches(wanted, [*slugs, "auto", "small", SCORECARD], n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else "see `fewlabel methods`"
-    raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint="--method")
+    if wanted not in slugs:
+        near = difflib.get_close_matches(wanted, [*slugs, "auto", "small", SCORECARD], n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else "see `fewlabel methods`"
+        raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint="--method")
+    member = slugs[wanted]
+    if not member.installed:
+        message = f"{member.name} needs a package that is not installed; type: pip install {member.package}"
+        raise typer.BadParameter(message, param_hint="--method")
+    return [member.name]
 
 
 def methods(as_json: AsJson = False, debug: Debug = False) -> None:
     """List the methods for `fewlabel fit --method`."""
     from fewlabel.auto import portfolio
 
-    rows = [
-        {
-            "name": _slug(m.name),
-            "method": m.name,
-            "family": m.family,
-            "uses_unlabeled": m.learns == "all",
-            "labels": [_KINDS[task] for task in m.tasks],
-            "installed": m.installed,
-        }
-        for m in portfolio()
-    ]
+    listed = []
+    rows = []
+    for member in portfolio():
+        labels = [_KINDS[task] for task in member.tasks]
+        uses_unlabeled = member.learns == "all"
+        about = {"name": _slug(member.name), "method": member.name, "family": member.family}
+        listed.append({**about, "uses_unlabeled": uses_unlabeled, "labels": labels, "installed": member.installed})
+        learns_from = "all rows" if uses_unlabeled else "labeled rows"
+        installed = "yes" if member.installed else "no"
+        rows.append([about["name"], member.family, learns_from, ", ".join(labels), installed])
     if as_json:
-        print_json(rows)
+        print_json(listed)
         return
-    print_table(
-        "auto tries all of these that are installed and suit the labels; small tries a few quick ones.",
-        ["--method", "family", "learns from", "for labels of", "installed"],
-        [
-            [
-                str(r["name"]),
-                str(r["family"]),
-                "all rows" if r["uses_unlabeled"] else "labeled rows",
-                ", ".join(r["labels"]),  # type: ignore[arg-type]
-                "yes" if r["installed"] else "no",
-            ]
-            for r in rows
-        ],
-        left=5,
-    )
+    title = "auto tries all of these that are installed and suit the labels; small tries a few quick ones."
+    print_table(title, ["--method", "family", "learns from", "for labels of", "installed"], rows, left=5)

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -122,16 +122,22 @@ def unfold(omit: Container[str] = ()) -> Callable[[Callable[..., None]], Callabl
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True).parameters
-        folded = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
+        folded: dict[str, Any] = {}
         shown: list[inspect.Parameter] = []
-        for name, parameter in own.items():
-            inner = _parameters(folded[name]) if name in folded else [parameter]
-            shown += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in inner if p.name not in omit]
+        for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+            options: Iterable[inspect.Parameter] = [parameter]
+            if is_dataclass(parameter.annotation):
+                folded[name] = parameter.annotation
+                options = _parameters(parameter.annotation)
+            for option in options:
+                if option.name not in omit:
+                    # A field with a default may stand before one without: only keywords allow that.
+                    shown.append(option.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
         @functools.wraps(command)
         def unfolded(**values: Any) -> None:
-            command(**{name: _take(cls, values) for name, cls in folded.items()}, **values)
+            instances = {name: _take(cls, values) for name, cls in folded.items()}
+            command(**instances, **values)
 
         # Typer reads the options from both.
         unfolded.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -145,22 +151,71 @@ def _parameters(cls: Any) -> Iterator[inspect.Parameter]:
     """The fields of a dataclass, and of the dataclasses in it, as parameters of a function."""
     hints = get_type_hints(cls, include_extras=True)
     for field in fields(cls):
-        if is_dataclass(hints[field.name]):
-            yield from _parameters(hints[field.name])
-        else:
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            yield inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
-            )
+        hint = hints[field.name]
+        if is_dataclass(hint):
+            yield from _parameters(hint)
+            continue
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _take(cls: Any, values: dict[str, Any]) -> Any:
     """An instance of the dataclass; its fields are taken out of `values`."""
     hints = get_type_hints(cls)
-    found = {}
+    arguments = {}
     for field in fields(cls):
         if is_dataclass(hints[field.name]):
-            found[field.name] = _take(hints[field.name], values)
+            arguments[field.name] = _take(hints[field.name], values)
         elif field.name in values:
-            found[field.name] = values.pop(field.name)
-    return cls(**found)
+            arguments[field.name] = values.pop(field.name)
+    return cls(**arguments)
+
+
+def command_words(options: Any, omit: Container[str] = ()) -> list[str]:
+    """Arguments of a command line that give these values; options with their defaults are left out.
+
+    Parameters
+    ----------
+    options : dataclass
+        As a command takes it that is decorated with `unfold`.
+    omit : container of str
+        Fields to leave out.
+
+    Examples
+    --------
+    >>> from fewlabel.cli.options import command_words
+    >>> from fewlabel.cli.reading import Reading
+    >>> command_words(Reading("y", positive="bad", unlabeled=["-1"], day_first=False))
+    ['--target', 'y', '--positive', 'bad', '--unlabeled=-1', '--month-first']
+    """
+    hints = get_type_hints(type(options), include_extras=True)
+    words: list[str] = []
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if field.name in omit or value == field.default:
+            continue
+        if is_dataclass(value):
+            words += command_words(value, omit)
+            continue
+        # In an annotation, Typer takes the first name of an option for its default; an argument has none.
+        name = hints[field.name].__metadata__[0].default
+        words += map(str, value) if name is ... else _option_words(name, value)
+    return words
+
+
+def _option_words(name: str, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        yes, _, no = name.partition("/")
+        return [yes if value else no]
+    words = []
+    for text in map(str, value if isinstance(value, list) else [value]):
+        # A value that starts with a hyphen would look like another option.
+        words += [f"{name}={text}"] if text.startswith("-") else [name, text]
+    return words
+
+
+def require_choice(value: str, choices: Iterable[str], option: str) -> None:
+    """Wrong use if the value of an option is not one of those it can have."""
+    *first, last = choices
+    if value not in (*first, last):
+        raise typer.BadParameter(f"{value!r} is not {', '.join(first)} or {last}", param_hint=option)

@@ -28,6 +28,7 @@ def writable_folder(path: Path) -> Path:
     """Check that files can be written to a folder, which may not exist yet."""
     if path.exists() and not path.is_dir():
         raise typer.BadParameter(f"{path} is a file: name a folder")
+    # Only the last folder of the path is made: the one above has to be there.
     nearest = path if path.exists() else path.absolute().parent
     _require_writable(nearest, nearest)
     return path
@@ -35,16 +36,24 @@ def writable_folder(path: Path) -> Path:
 
 def check_result_file(path: Path | None) -> None:
     """Check that a table of results can be written."""
-    if path is not None and path.suffix.lower() not in (*TEXT_SEPARATORS, ".parquet"):
-        raise typer.BadParameter(f"{path}: results are written as .csv, .tsv or .parquet", param_hint="--out")
+    if path is not None:
+        require_suffix(path, *TEXT_SEPARATORS, ".parquet", option="--out")
     writable_file(path)
 
 
 def drift_file(path: Path | None) -> Path | None:
     """Check that a page on the columns can be written."""
-    if path is not None and path.suffix.lower() not in (".html", ".json"):
-        raise typer.BadParameter(f"{path}: the page is written as .html or .json")
+    if path is not None:
+        require_suffix(path, ".html", ".json")
     return writable_file(path)
+
+
+def require_suffix(path: Path, *suffixes: str, option: str | None = None) -> None:
+    """Wrong use if the name of a file does not end in one of these; a callback of Typer names the option itself."""
+    if path.suffix.lower() not in suffixes:
+        *first, last = suffixes
+        message = f"{path}: name a file that ends in {', '.join(first)} or {last}, as it is written in this format"
+        raise typer.BadParameter(message, param_hint=option)
 
 
 def _require_writable(path: Path, folder: Path) -> None:
@@ -78,7 +87,8 @@ def keep_answers(path: Path) -> None:
             "it, or name another place",
             param_hint="--out",
         )
-    n_answers = len(read_answers(path)) if has_rows(path) else 0  # none if every row of the table had a label
+    # The sheet has no rows if every row of the table had a label.
+    n_answers = len(read_answers(path)) if has_rows(path) else 0
     if n_answers:
         raise typer.BadParameter(
             f"{path} has {n_answers} answers, which would be lost: rename it, and pass it with --labels",
@@ -98,12 +108,14 @@ def require_column(name: str, columns: list[str], option: str) -> None:
     if name in columns:
         return
     near = did_you_mean(name, columns)
-    hint = f"did you mean {short(near)!r}?" if near is not None else f"the columns are {_listed(columns)}"
+    if near is not None:
+        hint = f"did you mean {short(near)!r}?"
+    else:
+        listed = [repr(short(column)) for column in columns[:6]]
+        if len(columns) > 6:
+            listed.append("...")
+        hint = f"the columns are {', '.join(listed)}"
     raise typer.BadParameter(f"there is no column {short(name)!r}; {hint}", param_hint=option)
-
-
-def _listed(columns: list[str]) -> str:
-    return ", ".join(repr(short(c)) for c in columns[:6]) + (", ..." if len(columns) > 6 else "")
 
 
 def write_json(value: Any, path: Path) -> None:
@@ -112,8 +124,9 @@ def write_json(value: Any, path: Path) -> None:
 
     from fewlabel.files import atomic_write
 
+    text = json.dumps(value, indent=2, allow_nan=False)
     with atomic_write(path) as file:
-        file.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
+        file.write(f"{text}\n".encode())
 
 
 @contextlib.contextmanager
@@ -128,7 +141,8 @@ def new_set(folder: Path, *names: str) -> Iterator[list[Path]]:
             yield drafts
     except BaseException:
         if is_new:
-            with contextlib.suppress(OSError):  # some of the files are in place
+            # It is not empty if some of the files are in place already: then it stays.
+            with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
 
@@ -138,14 +152,14 @@ def warn_of_another_set(model: Path) -> None:
     import json
     import warnings
 
-    beside = model.with_name("metrics.json")
+    metrics_file = model.with_name("metrics.json")
     try:
-        named = json.loads(beside.read_text("utf-8")).get("model_sha256")
+        named = json.loads(metrics_file.read_text("utf-8")).get("model_sha256")
     except (OSError, ValueError, AttributeError):  # no metrics, or not those of a fit
         return
     if named is not None and named != sha256(model):
         warnings.warn(
-            f"{beside} is of another model than {model}: was `fewlabel fit` interrupted? Fit again to replace both",
+            f"{metrics_file} is of another model than {model}: was `fewlabel fit` interrupted? Fit again",
             stacklevel=2,
         )
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, TableFile, unfold
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, TableFile, require_choice, unfold
 from fewlabel.cli.reading import Reading, read_labeled
-from fewlabel.cli.terminal import print_json, say
+from fewlabel.cli.terminal import print_json, say_notes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,28 +33,29 @@ def prior(
 
     Labeled rows of other classes count as unlabeled, except with --method energy, which uses them.
     """
-    if method not in _METHODS:
-        raise typer.BadParameter(f"{method!r} is not one of {', '.join(_METHODS)}", param_hint="--method")
+    require_choice(method, _METHODS, "--method")
     import numpy as np
 
     from fewlabel.labels import read_positive
     from fewlabel.tables import TableEncoder
 
     X, column, notes = read_labeled(table, reading)
-    for note in notes:
-        say(f"note: {note}", quiet)
+    say_notes(notes, quiet)
     classes, codes, _ = read_positive(column.labels, column.positive)
-    features = np.asarray(TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(X))
-    found, doubts = _estimate(features, codes, method, seed)
+    encoder = TableEncoder(dayfirst=reading.day_first, random_state=seed)
+    features = np.asarray(encoder.fit_transform(X))
+    estimate, doubts = _estimate(features, codes, method, seed)
     if as_json:
-        print_json(
-            {"prior": found.prior, "low": found.low, "high": found.high, "methods": found.methods, "doubts": doubts}
-        )
+        interval = {"low": estimate.low, "high": estimate.high}
+        print_json({"prior": estimate.prior, **interval, "methods": estimate.methods, "doubts": doubts})
         return
-    name = classes[1]
-    print(f"{found.prior:.3f} of the unlabeled rows are {name!r} (90% interval {found.low:.3f} to {found.high:.3f})")
+    print(
+        f"{estimate.prior:.3f} of the unlabeled rows are {classes[1]!r} "
+        f"(90% interval {estimate.low:.3f} to {estimate.high:.3f})"
+    )
     if not quiet:
-        print("by method: " + ", ".join(f"{m} {value:.3f}" for m, value in found.methods.items()))
+        by_method = [f"{name} {value:.3f}" for name, value in estimate.methods.items()]
+        print("by method: " + ", ".join(by_method))
         for doubt in doubts:
             print(f"note: {doubt}")
 
@@ -68,11 +69,14 @@ def _estimate(features: "np.ndarray", codes: "np.ndarray", method: str, seed: in
     from fewlabel.exceptions import PriorWarning
     from fewlabel.prior import estimate_class_prior
 
-    if method != "energy":
+    if method == "energy":
+        # Distances between rows take no missing values; a column without any value says nothing, so any number does.
+        medians = np.nan_to_num(np.nanmedian(features, axis=0))
+        features = np.where(np.isnan(features), medians, features)
+    else:
         codes = np.where(codes == 1, 1, -1)
-    else:  # which takes no missing values
-        features = np.where(np.isnan(features), np.nan_to_num(np.nanmedian(features, axis=0)), features)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", PriorWarning)
-        found = estimate_class_prior(features, codes, method, random_state=seed)
-    return found, [str(w.message) for w in raised if issubclass(w.category, PriorWarning)]
+        estimate = estimate_class_prior(features, codes, method, random_state=seed)
+    doubts = [str(warning.message) for warning in raised if issubclass(warning.category, PriorWarning)]
+    return estimate, doubts

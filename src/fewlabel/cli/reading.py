@@ -1,6 +1,7 @@
 """How a command reads its table: the columns, the labels, and what to say about them."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,28 +65,6 @@ class Reading:
         except LabelError as error:
             raise typer.BadParameter(str(error), param_hint="--target") from error
 
-    def arguments(self) -> list[str]:
-        """The options that give the same reading."""
-        found = ["--target", self.target]
-        if self.positive is not None:
-            found += ["--positive", self.positive]
-        found += [f"--unlabeled={value}" for value in self.unlabeled or ()]
-        if self.negatives_unknown:
-            found.append("--negatives-unknown")
-        if self.merge_spellings is not None:
-            found.append(as_options(merge_spellings=self.merge_spellings))
-        if self.encoding is not None:
-            found += ["--encoding", self.encoding]
-        if self.decimal != ".":
-            found += ["--decimal", self.decimal]
-        if self.day_first is not None:
-            found.append("--day-first" if self.day_first else "--month-first")
-        for file in self.answers or ():
-            found += ["--labels", str(file)]
-        for name in self.drop or ():
-            found += ["--drop", name]
-        return found
-
 
 def as_options(unlabeled: Iterable[Any] | None = None, merge_spellings: bool | None = None) -> str:
     """Parameters of `read_column` as options of a command.
@@ -98,7 +77,9 @@ def as_options(unlabeled: Iterable[Any] | None = None, merge_spellings: bool | N
     """
     if merge_spellings is not None:
         return "--merge-spellings" if merge_spellings else "--keep-spellings"
-    return " ".join(f"--unlabeled={shlex.quote(str(value))}" for value in unlabeled or ()) or "--unlabeled ''"
+    if not unlabeled:
+        return "--unlabeled ''"  # no value marks unlabeled rows
+    return " ".join(f"--unlabeled={shlex.quote(str(value))}" for value in unlabeled)
 
 
 class TableRows(NamedTuple):
@@ -132,42 +113,58 @@ class TableRows(NamedTuple):
 
 def read_labeled(path: Path, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
     """Read the columns and the labels of a table, and make notes on them; wrong use if a column is not there."""
-    return label_rows(read_rows(path, reading, new_target=bool(reading.answers)), reading)
+    rows = read_rows(path, reading, new_target=bool(reading.answers))
+    column, notes = label_rows(rows, reading)
+    return rows.table, column, notes
 
 
-def label_rows(rows: TableRows, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
+def label_rows(rows: TableRows, reading: Reading) -> "tuple[LabelColumn, list[str]]":
     """Read the labels of a table, and make notes on them."""
     column = reading.labels(rows.target, text_file=rows.written)
-    return rows.table, column, [*rows.notes, column.describe(), *column.notes]
+    return column, [*rows.notes, column.describe(), *column.notes]
 
 
 def read_rows(path: Path, reading: Reading, *, new_target: bool, with_keys: bool = False) -> TableRows:
     """Read a table and write the answers into its label column; with `new_target`, that column may be missing."""
     from fewlabel.active.answers import merge_answers, row_keys
-    from fewlabel.files import column_names, is_text_file, read_table
+    from fewlabel.files import is_text_file, read_table
 
     if len(reading.decimal) != 1:
         raise typer.BadParameter(f"{reading.decimal!r} is not one character, such as , or .", param_hint="--decimal")
     target = reading.target
     table = read_table(path, encoding=reading.encoding, decimal=reading.decimal, verbatim=[target])
-    notes = []
-    names = [str(n) for n in column_names(path, encoding=reading.encoding)]
-    repeated = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
-    if target in repeated:
-        raise typer.BadParameter(
-            f"{path} has {names.count(target)} columns called {short(target)!r}: rename all but one",
-            param_hint="--target",
-        )
-    if repeated:
-        notes.append(f"columns with the same name are numbered: {', '.join(repr(short(n)) for n in repeated[:5])}")
+    notes = _note_repeated_names(path, reading)
+    # A name close to that of a column is a typing error rather than a new column.
     if new_target and target not in table and did_you_mean(target, table.columns) is None:
         notes.append(f"the table has no column {short(target)!r}: all its rows are unlabeled")
         table[target] = ""
     check_columns(list(table.columns), target, reading.drop)
     column = table.pop(target)
+    # Before columns are dropped: answers are found by the values of the whole row.
     keys = row_keys(table) if new_target or with_keys else []
-    merged = merge_answers(column, keys, reading.answers) if reading.answers else None
-    if merged is not None:
-        column, notes = merged.column, [*notes, *merged.notes]
+    written = is_text_file(path)
+    merged = None
+    if reading.answers:
+        merged = merge_answers(column, keys, reading.answers)
+        column = merged.column
+        notes += merged.notes
+        written = True  # answers are text
     table = table.drop(columns=list(reading.drop or ()))
-    return TableRows(table, column, merged is not None or is_text_file(path), keys, merged, notes)
+    return TableRows(table, column, written, keys, merged, notes)
+
+
+def _note_repeated_names(path: Path, reading: Reading) -> list[str]:
+    """A note on columns of the same name; wrong use if the label column is one of them."""
+    from fewlabel.files import column_names
+
+    counts = Counter(str(name) for name in column_names(path, encoding=reading.encoding))
+    repeated = sorted(name for name, count in counts.items() if count > 1)
+    if reading.target in repeated:
+        raise typer.BadParameter(
+            f"{path} has {counts[reading.target]} columns called {short(reading.target)!r}: rename all but one",
+            param_hint="--target",
+        )
+    if not repeated:
+        return []
+    listed = ", ".join(repr(short(name)) for name in repeated[:5])
+    return [f"columns with the same name are numbered: {listed}"]

@@ -6,16 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from fewlabel.cli.options import Debug, Quiet
-from fewlabel.cli.paths import writable_file
+from fewlabel.cli.paths import require_suffix, writable_file
 from fewlabel.cli.predict import load_model
 from fewlabel.cli.terminal import say
 
-_KINDS = (".csv", ".sql", ".html")
-
 
 def _card_file(path: Path) -> Path:
-    if path.suffix.lower() not in _KINDS:
-        raise typer.BadParameter(f"{path}: a scorecard is written as {', '.join(_KINDS)}")
+    require_suffix(path, ".csv", ".sql", ".html")
     writable_file(path)
     return path
 
@@ -64,7 +61,8 @@ def scorecard(
         content = _page(card, fitted, points, base)
     with atomic_write(out) as file:
         file.write(content.encode())
-    say(f"{card['column'].nunique() - 1} columns: {out}", quiet)
+    n_columns = card["column"].nunique() - 1  # the first row is the points that every row of the table starts with
+    say(f"{n_columns} columns: {out}", quiet)
 
 
 def _page(card: Any, fitted: Any, points: float, base: float) -> str:

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, TableFile, unfold
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, TableFile, require_choice, unfold
 from fewlabel.cli.reading import Reading, read_labeled
-from fewlabel.cli.terminal import one_line, print_json, say
+from fewlabel.cli.terminal import one_line, print_json, say_notes
 from fewlabel.text import short
 
 _SELECTORS = {
@@ -33,21 +33,18 @@ def select(
     debug: Debug = False,
 ) -> None:
     """Print the columns to keep, one per line; pseudo-labels and lsdf also use the rows without a label."""
-    if method not in _SELECTORS:
-        raise typer.BadParameter(f"{method!r} is not one of {', '.join(_SELECTORS)}", param_hint="--method")
+    require_choice(method, _SELECTORS, "--method")
     import fewlabel
     from fewlabel.tables import read_columns
 
     X, column, notes = read_labeled(table, reading)
-    for note in notes:
-        say(f"note: {note}", quiet)
+    say_notes(notes, quiet)
     columns = read_columns(X, dayfirst=reading.day_first)
     selector = getattr(fewlabel, _SELECTORS[method])()
     if "random_state" in selector.get_params():
         selector.set_params(random_state=seed)
-    chosen = [
-        str(name) for name in columns.table.columns[selector.fit(columns.table, column.labels.codes).get_support()]
-    ]
+    selector.fit(columns.table, column.labels.codes)
+    chosen = columns.table.columns[selector.get_support()].map(str).tolist()
     if as_json:
         print_json({"columns": chosen, "of": list(columns.kinds), "left_out": columns.dropped})
         return

@@ -1,7 +1,7 @@
 """What the commands print: results on stdout; notes and progress on stderr."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,12 @@ def say(text: str, quiet: bool) -> None:
     """Print one line about the work to stderr."""
     if not quiet:
         print(one_line(text), file=sys.stderr, flush=True)
+
+
+def say_notes(notes: Iterable[str], quiet: bool) -> None:
+    """Print what is worth knowing about a table or a model to stderr, one line each."""
+    for note in notes:
+        say(f"note: {note}", quiet)
 
 
 @contextmanager
@@ -55,16 +61,22 @@ def _reporter(quiet: bool, lines: bool) -> Iterator[Reporter]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
     columns: list[ProgressColumn] = [BarColumn(), MofNCompleteColumn()]
-    if console.width >= 60:
+    if console.width >= 60:  # narrower, the name and the time would leave no room for the bar
         columns = [TextColumn("{task.description}", markup=False), *columns, TimeRemainingColumn()]
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("reading the columns", total=None)
-        yield lambda done, total, name: bar.update(task, completed=done, total=total, description=short(name, 30))
+
+        def report(done: int, total: int | None, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=short(name, 30))
+
+        yield report
 
 
 def _line_reporter(silent: bool) -> Reporter:
     def report(done: int, total: int | None, name: str) -> None:
-        every = 1 if total is None or total <= _MOST_LINES else total // 20
+        every = 1
+        if total is not None and total > _MOST_LINES:
+            every = total // 20
         if done % every == 0 or done == total:
             say(f"{done}/{total} {name}", silent)
 
@@ -86,7 +98,8 @@ def print_table(title: str | None, headings: list[str], rows: list[list[str]], l
 
     console = Console(markup=False, highlight=False)
     if not console.is_terminal:
-        console.width = 120  # a pipe has no width
+        # A pipe has no width: 80 columns, which Rich takes, would fold names of columns.
+        console.width = 120
     if title:
         console.print(printable(title))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -34,19 +34,15 @@ class Blocks:
         self.weighted = weight is not None
         if self.weighted:
             weights = _delayed_blocks(X, weight, "sample_weight")
-            self._blocks = [(X, delayed(_pair)(y, w)) for (X, y), (_, w) in zip(self._blocks, weights)]
+            self._blocks = [(rows, delayed(_pair)(labels, w)) for (rows, labels), (_, w) in zip(self._blocks, weights)]
         self._client = client
 
     def fold(self, work, merge, *args):
         """Results of ``work(X, y, *args)`` for all blocks, merged in pairs by ``merge(a, b)`` where the blocks are."""
-        results = self._tasks(work, args)
-        # In pairs, so that no worker holds more than two results at a time.
-        while len(results) > 1:
-            pairs = [delayed(merge, pure=False)(a, b) for a, b in zip(results[::2], results[1::2], strict=False)]
-            results = pairs + results[2 * len(pairs) :]
+        merged = merged_in_pairs(self._tasks(work, args), merge)
         if self._client is None:
-            return dask.compute(results[0], scheduler="threads")[0]
-        return self._client.compute(results[0]).result()
+            return dask.compute(merged, scheduler="threads")[0]
+        return self._client.compute(merged).result()
 
     def keep(self, make, *args):
         """Objects ``make(X, y, *args)`` of all blocks, kept where they are made.
@@ -65,22 +61,29 @@ class Blocks:
         places = self._client.who_has(made)
         by_worker = {}
         for part in made:
-            if not places[part.key]:
+            addresses = places[part.key]
+            if not addresses:
                 part.result()  # raises the error of the task
-            by_worker.setdefault(places[part.key][0], []).append(part)
+            by_worker.setdefault(addresses[0], []).append(part)
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        return RemoteParts(
-            self._client,
-            [
-                self._client.submit(Parts, parts, workers[name]["nthreads"], workers=[name], actor=True, pure=False)
-                for name, parts in by_worker.items()
-            ],
-            list(by_worker),
-        )
+        actors = []
+        for address, parts in by_worker.items():
+            n_threads = workers[address]["nthreads"]
+            actor = self._client.submit(Parts, parts, n_threads, workers=[address], actor=True, pure=False)
+            actors.append(actor)
+        return RemoteParts(self._client, actors, list(by_worker))
 
     def _tasks(self, work, args):
         shared = [delayed(value, traverse=False, pure=False) for value in args]  # once in the graph, not per task
         return [delayed(work, pure=False)(X, y, *shared) for X, y in self._blocks]
+
+
+def merged_in_pairs(results, merge):
+    """One delayed result of all: ``merge(a, b)`` of two at a time, so that no worker holds more than two of them."""
+    while len(results) > 1:
+        pairs = [delayed(merge, pure=False)(a, b) for a, b in zip(results[::2], results[1::2], strict=False)]
+        results = pairs + results[2 * len(pairs) :]  # the last one of an odd number waits for the next round
+    return results[0]
 
 
 class Parts:
@@ -151,24 +154,27 @@ class RemoteParts:
     def call(self, work, *values, merge=None):
         """As `Parts.call`, with the parts of all workers."""
         message = pickle.dumps((work, values, merge))
-        way = self._client.direct_to_workers
+        was_direct = self._client.direct_to_workers
         self._client.direct_to_workers = self._direct
         try:
+            # All are asked before the first answer is awaited.
             asked = [actor.answer(message) for actor in self._actors]
-            return _join([], [pickle.loads(answer.result()) for answer in asked], merge)
+            answers = [pickle.loads(answer.result()) for answer in asked]
+            return _join([], answers, merge)
         except Exception as error:
             raise RuntimeError(
                 f"a worker was lost or failed while fitting ({type(error).__name__}: {error}): its rows are gone, so "
                 "the fit cannot continue. Run it again; with checkpoint= it continues from the last checkpoint"
             ) from error
         finally:
-            self._client.direct_to_workers = way
+            self._client.direct_to_workers = was_direct
 
 
 async def _reaches(client, addresses):
     """Whether the client can connect to these workers."""
+    answers = [client.rpc(address).identity() for address in addresses]
     try:
-        await asyncio.wait_for(asyncio.gather(*(client.rpc(address).identity() for address in addresses)), _PATIENCE)
+        await asyncio.wait_for(asyncio.gather(*answers), _PATIENCE)
     except (OSError, TimeoutError):
         return False
     return True
@@ -187,7 +193,10 @@ def _join(results, answers, merge):
     """The results of single parts and the answers for several of them as one answer."""
     if merge is not None:
         return reduce(merge, results + answers)
-    return results + [result for results_of_others in answers for result in results_of_others]
+    joined = list(results)
+    for results_of_others in answers:
+        joined += results_of_others
+    return joined
 
 
 def _pair(labels, weight):
@@ -198,9 +207,10 @@ def _delayed_blocks(X, y, name_of_y):
     """Pairs of a block of rows, with all columns, and its labels or weights."""
     if hasattr(X, "rechunk"):
         X = X.rechunk({1: -1})
-        if hasattr(y, "rechunk") and not any(np.isnan(n) for n in (*X.chunks[0], *y.chunks[0])):
-            if sum(X.chunks[0]) != sum(y.chunks[0]):
-                raise ValueError(f"X has {sum(X.chunks[0])} rows and {name_of_y} has {sum(y.chunks[0])}")
+        # The sizes are NaN in arrays that were made of DataFrames, whose partitions have to match as they are.
+        if hasattr(y, "rechunk") and not np.isnan([X.shape[0], y.shape[0]]).any():
+            if X.shape[0] != y.shape[0]:
+                raise ValueError(f"X has {X.shape[0]} rows and {name_of_y} has {y.shape[0]}")
             y = y.rechunk({0: X.chunks[0]})
     for name, value in (("X", X), (name_of_y, y)):
         if not hasattr(value, "to_delayed"):

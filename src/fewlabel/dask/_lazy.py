@@ -9,18 +9,17 @@ from dask import delayed
 
 def lazily(method, X, dtype, columns=None):
     """``method(X)``, or a lazy array of it, block by block; `columns` is the width of the result, None for a vector."""
-    if hasattr(X, "to_delayed"):
-        method = partial(_of_block, method, np.empty(0 if columns is None else (0, columns), dtype))
-    if hasattr(X, "map_blocks"):
-        X = X.rechunk({1: -1})
-        if columns is None:
-            return X.map_blocks(method, drop_axis=1, meta=np.empty(0, dtype))
-        return X.map_blocks(method, chunks=(X.chunks[0], (columns,)), meta=np.empty((0, 0), dtype))
-    if hasattr(X, "to_delayed"):
-        shape = (np.nan,) if columns is None else (np.nan, columns)
-        parts = [da.from_delayed(delayed(method)(part), shape, dtype) for part in X.to_delayed()]
+    if not hasattr(X, "to_delayed"):
+        return method(X)
+    width = () if columns is None else (columns,)
+    method = partial(_of_block, method, np.empty((0, *width), dtype))
+    if not hasattr(X, "map_blocks"):  # a DataFrame: Dask does not know how many rows a partition has
+        parts = [da.from_delayed(delayed(method)(part), (np.nan, *width), dtype) for part in X.to_delayed()]
         return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
-    return method(X)
+    X = X.rechunk({1: -1})  # a row belongs to one block
+    if columns is None:
+        return X.map_blocks(method, drop_axis=1, meta=np.empty(0, dtype))
+    return X.map_blocks(method, chunks=(X.chunks[0], width), meta=np.empty((0, 0), dtype))
 
 
 def _of_block(method, empty, X):

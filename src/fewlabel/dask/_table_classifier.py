@@ -11,7 +11,7 @@ from fewlabel import labels, tables
 from fewlabel.base import Interval
 from fewlabel.dask import other_samples
 from fewlabel.dask._lazy import lazily
-from fewlabel.dask.gather import MOST, gather_frame
+from fewlabel.dask.gather import MOST, gather_frame, unused_name
 
 
 class TableClassifier(tables.TableClassifier):
@@ -95,61 +95,55 @@ class TableClassifier(tables.TableClassifier):
         -------
         self : object
         """
-        for name, value in (("X", X), ("y", y), ("sample_weight", sample_weight)):
-            if not hasattr(value, "to_delayed") and not (name == "sample_weight" and value is None):
+        given = {"X": X, "y": y}
+        if sample_weight is not None:
+            given["sample_weight"] = sample_weight
+        for name, value in given.items():
+            if not hasattr(value, "to_delayed"):
                 raise TypeError(
                     f"{name} is a {type(value).__name__} and must be a Dask DataFrame or Series: for a table in memory "
                     "use fewlabel.TableClassifier"
                 )
         target = str(y.name or "label")
         column = target if target not in X.columns else f"{target} (label)"
-        weight = "weight"
-        while weight in (*X.columns, column):
-            weight += "_"
+        weight = unused_name("weight", (*X.columns, column))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         pool = gather_frame(X, y, column, sample_weight=sample_weight, weight=weight, seed=seed)
         values = pd.Series(list(pool.counts), dtype=object).infer_objects()
-        known = labels.read_positive(values, self.positive).codes >= 0
-        labeled, others = ([v for v, k in zip(pool.counts, known) if k == kind] for kind in (True, False))
-        counted = [sum(pool.counts[v] for v in kind) for kind in (labeled, others)]
+        codes = labels.read_positive(values, self.positive).codes
+        labeled = [value for value, code in zip(pool.counts, codes) if code >= 0]
+        unlabeled = [value for value, code in zip(pool.counts, codes) if code < 0]
+        n_labeled = sum(pool.counts[value] for value in labeled)
+        n_unlabeled = sum(pool.counts[value] for value in unlabeled)
 
-        def sample(start, stop):
-            """The labeled rows and some unlabeled ones: columns, labels and weights, and the number of the latter."""
-            parts = pool.sample(labeled, others, start, stop)
+        def read(parts):
+            """Rows of the pool as arguments of `fit`: columns, labels and weights."""
             rows = pa.concat_tables(parts, promote_options="permissive").to_pandas()
-            X, y = rows.drop(columns=[column, weight], errors="ignore"), rows[column].rename(target)
-            return X, y, None if sample_weight is None else rows[weight].to_numpy(), len(parts[1])
+            y = rows.pop(column).rename(target)
+            weights = None if sample_weight is None else rows.pop(weight).to_numpy()
+            return rows, y, weights
 
         n = self.n_unlabeled
         while True:
-            *rows, n_drawn = sample(0, n)
-            super().fit(*rows, callback=callback)
-            further = pool.rows(others, 2 * n, 2 * n + other_samples.JUDGED).to_pandas()
-            further = further.drop(columns=[column, weight], errors="ignore")
+            parts = pool.sample(labeled, unlabeled, 0, n)
+            super().fit(*read(parts), callback=callback)
             self.agreement_ = None
+            further = pool.rows(unlabeled, 2 * n, 2 * n + other_samples.JUDGED)
             if self.check_sample and len(further) >= other_samples.LEAST_JUDGED:
-                self.agreement_ = self._agreement(*sample(n, 2 * n)[:3], further)
-            is_same = self.agreement_ is None or self.agreement_ >= other_samples.AGREE
-            if is_same or 2 * n > min(other_samples.LARGEST, counted[1]):
+                judged, _, _ = read([further])
+                others, y_others, weights = read(pool.sample(labeled, unlabeled, n, 2 * n))
+                self.agreement_ = other_samples.agreement(self, others, y_others, judged, sample_weight=weights)
+            if not other_samples.take_more(self.agreement_, n, n_unlabeled):
                 break
             n *= 2
-        self.n_rows_ = {"labeled": counted[0], "unlabeled": counted[1], "drawn": n_drawn}
+        self.n_rows_ = {"labeled": n_labeled, "unlabeled": n_unlabeled, "drawn": len(parts[1])}
         return self
-
-    def _agreement(self, X, y, sample_weight, further):
-        """How alike this model and one fitted to other rows rank further ones."""
-        again = tables.TableClassifier(
-            other_samples.same_methods(self.estimator_),
-            positive=self.positive,
-            dayfirst=self.dayfirst,
-            random_state=self.random_state,
-        )
-        again.fit(X, y, sample_weight)
-        return other_samples.rank_agreement(super().decision_function(further), again.decision_function(further))
 
     def decision_function(self, X):
         """As in memory; lazy if `X` is a Dask DataFrame."""
-        return lazily(super().decision_function, X, float, self._n_columns)
+        n_classes = len(self.classes_)
+        # Two classes have one score per row.
+        return lazily(super().decision_function, X, float, None if n_classes == 2 else n_classes)
 
     def predict_proba(self, X):
         """As in memory; lazy if `X` is a Dask DataFrame."""
@@ -158,7 +152,3 @@ class TableClassifier(tables.TableClassifier):
     def predict(self, X):
         """As in memory; lazy if `X` is a Dask DataFrame."""
         return lazily(super().predict, X, np.asarray(self.classes_).dtype)
-
-    @property
-    def _n_columns(self):
-        return None if len(self.classes_) == 2 else len(self.classes_)

@@ -1,8 +1,10 @@
 """All labeled rows of a table of any size, and a random sample of the others, in one pass over its parts."""
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from typing import Any, NamedTuple
 
 import dask
 import numpy as np
@@ -10,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from dask import delayed
 
+from fewlabel.dask._blocks import merged_in_pairs
 from fewlabel.exceptions import TableError
 
 MOST = 100_000  # rows that are kept of each label, and of the rows without one
@@ -42,27 +45,33 @@ class Pool:
     """
 
     def __init__(self, target: str, most: int = MOST, share: float = math.inf, weight: str | None = None) -> None:
-        self.target, self.most, self.weight = target, most, weight
-        self.counts: dict[Any, int] = {}
-        self._kept: dict[Any, list[tuple[np.ndarray, pa.Table]]] = {}
-        self._limits: dict[Any, float] = {None: share}  # keys of this size are not kept any more
+        self.target = target
+        self.most = most
+        self.weight = weight
+        self.counts: Counter[Any] = Counter()
+        self._drawn: defaultdict[Any, list[_Drawn]] = defaultdict(list)
+        # Rows with a key of this size, or a larger one, are not kept any more.
+        self._limits: dict[Any, float] = {None: share}
 
     def add(self, rows: pa.Table, rng: np.random.Generator) -> None:
         """Draw from new rows."""
         keys = rng.random(len(rows))
         if self.weight is not None:
             weights = _read_weights(rows[self.weight])
-            rows, keys = rows.filter(pa.array(weights > 0)), -np.log1p(-keys[weights > 0]) / weights[weights > 0]
+            counts_at_all = weights > 0
+            rows = rows.filter(pa.array(counts_at_all))
+            # Minus the logarithm of a uniform number is exponential of rate 1.
+            keys = -np.log1p(-keys[counts_at_all]) / weights[counts_at_all]
         codes, values = _factorize(rows[self.target])
-        limits = np.array([self._limits.get(value, math.inf) for value in values])
+        limits = np.array([self._limit(value) for value in values])
         chosen = np.flatnonzero(keys < limits[codes])
-        taken = rows.take(pa.array(chosen))
+        # Most rows end here: only the few that are left are sorted by their values.
+        candidates = _Drawn(keys[chosen], rows.take(pa.array(chosen)))
         counts = np.bincount(codes, minlength=len(values))
-        for k in np.flatnonzero(counts):
-            value = values[k]
-            self.counts[value] = self.counts.get(value, 0) + int(counts[k])
-            of_value = codes[chosen] == k
-            self._keep(value, keys[chosen][of_value], taken.filter(pa.array(of_value)))
+        for code in np.flatnonzero(counts):
+            value = values[code]
+            self.counts[value] += int(counts[code])
+            self._add(value, candidates.where(codes[chosen] == code))
         if len(self.counts) > _MOST_LABELS:
             raise TableError(
                 f"column {self.target!r} has more than {_MOST_LABELS} different values: name a column of classes"
@@ -71,30 +80,30 @@ class Pool:
     def merge(self, other: "Pool") -> "Pool":
         """Add the rows of another pool; returns this one."""
         for value, limit in other._limits.items():
-            self._limits[value] = min(self._limits.get(value, math.inf), limit)
-        for value, count in other.counts.items():
-            self.counts[value] = self.counts.get(value, 0) + count
-            for keys, rows in other._kept.get(value, ()):
-                below = keys < self._limits.get(value, math.inf)
-                self._keep(value, keys[below], rows.filter(pa.array(below)))
+            self._limits[value] = min(self._limit(value), limit)
+        self.counts.update(other.counts)
+        for value, parts in other._drawn.items():
+            for drawn in parts:
+                self._add(value, drawn.where(drawn.keys < self._limit(value)))
         return self
 
-    def _keep(self, value: Any, keys: np.ndarray, rows: pa.Table) -> None:
-        kept = self._kept.setdefault(value, [])
-        kept.append((keys, rows))
-        if sum(len(of_part) for of_part, _ in kept) > 2 * self.most:
-            self._kept[value] = [self._smallest(value, self.most)]
+    def _limit(self, value: Any) -> float:
+        return self._limits.get(value, math.inf)
 
-    def _smallest(self, value: Any, n: int) -> tuple[np.ndarray, pa.Table]:
-        """Keys and rows of a value, those with the `n` smallest keys; the limit moves to the largest of them."""
-        limit = self._limits.get(value, math.inf)
-        keys = np.concatenate([of_part for of_part, _ in self._kept[value]])
-        rows = pa.concat_tables([table for _, table in self._kept[value]], promote_options="permissive")
-        order = np.flatnonzero(keys < limit)
-        if len(order) > n:
-            self._limits[value] = limit = float(np.partition(keys[order], n)[n])
-            order = np.flatnonzero(keys < limit)
-        return keys[order], rows.take(pa.array(order))
+    def _add(self, value: Any, drawn: "_Drawn") -> None:
+        parts = self._drawn[value]
+        parts.append(drawn)
+        # Not at every part: to find the smallest keys takes as long for twice as many rows.
+        if sum(len(part.keys) for part in parts) > 2 * self.most:
+            self._drawn[value] = [self._smallest(value)]
+
+    def _smallest(self, value: Any) -> "_Drawn":
+        """The rows of a value with the smallest keys; the limit moves to the first key that is left out."""
+        drawn = _Drawn.concatenate(self._drawn[value])
+        below = drawn.keys[drawn.keys < self._limit(value)]
+        if len(below) > self.most:
+            self._limits[value] = float(np.partition(below, self.most)[self.most])
+        return drawn.where(drawn.keys < self._limit(value))
 
     def rows(self, values: Iterable[Any], start: int = 0, stop: int | None = None) -> pa.Table:
         """A sample, without replacement, of all rows with one of these labels, in the order of their keys.
@@ -114,23 +123,25 @@ class Pool:
         -------
         pyarrow.Table
         """
-        found = [self._smallest(value, self.most) for value in values if value in self._kept]
-        if not found:
-            return next(iter(self._kept.values()))[0][1][:0]
-        limit = min(self._limits.get(value, math.inf) for value in values)  # below it, no row of any value was lost
-        keys = np.concatenate([of_value for of_value, _ in found])
-        order = np.argsort(keys, kind="stable")
-        order = order[keys[order] < limit]
-        chosen = order[start:stop]
-        rows = pa.concat_tables([table for _, table in found], promote_options="permissive").take(pa.array(chosen))
+        present = [value for value in values if value in self._drawn]
+        if not present:
+            some_part = next(iter(self._drawn.values()))[0]
+            return some_part.rows[:0]
+        drawn = _Drawn.concatenate([self._smallest(value) for value in present])
+        # Below the lowest limit, no row of any of the values was lost.
+        limit = min(self._limit(value) for value in values)
+        order = np.argsort(drawn.keys, kind="stable")
+        order = order[drawn.keys[order] < limit]
+        rows = drawn.rows.take(pa.array(order[start:stop]))
         if self.weight is None:
             return rows
+        keys = drawn.keys[order]
         # What an exponential key is above that of the last row before is exponential again, of the same rate.
-        before = keys[order[start - 1]] if 0 < start <= len(order) else 0.0
-        behind = keys[order[stop]] if stop is not None and stop < len(order) else limit
+        before = keys[start - 1] if 0 < start <= len(keys) else 0.0
+        behind = keys[stop] if stop is not None and stop < len(keys) else limit
         weights = _read_weights(rows[self.weight])
-        weights = weights / -np.expm1(-weights * (behind - before))
-        return _with_weights(rows, self.weight, weights)
+        probability = -np.expm1(-weights * (behind - before))
+        return _with_weights(rows, self.weight, weights / probability)
 
     def sample(
         self, labeled: list[Any], others: list[Any], start: int, stop: int, most_labeled: int | None = None
@@ -140,15 +151,41 @@ class Pool:
         With weights, those of either are scaled to the mean weight of the rows they were drawn from: a sample counts as
         much as its number of rows, as without weights.
         """
-        found = self.rows(labeled, 0, most_labeled), self.rows(others, start, stop)
+        labeled_rows = self.rows(labeled, 0, most_labeled)
+        other_rows = self.rows(others, start, stop)
         if self.weight is None:
-            return found
-        n_labeled, n_others = (sum(self.counts[value] for value in values) for values in (labeled, others))
-        one, other = (
-            _with_weights(part, self.weight, part[self.weight].to_numpy() * (len(part) / max(n, 1)))
-            for part, n in zip(found, (n_labeled, n_others - start))
-        )
-        return one, other
+            return labeled_rows, other_rows
+        n_labeled = sum(self.counts[value] for value in labeled)
+        n_others = sum(self.counts[value] for value in others) - start
+        return self._scaled(labeled_rows, n_labeled), self._scaled(other_rows, n_others)
+
+    def _scaled(self, rows: pa.Table, n_all: int) -> pa.Table:
+        """Rows that were drawn from `n_all`, with weights that sum to less in the proportion of the numbers of rows."""
+        assert self.weight is not None
+        weights = rows[self.weight].to_numpy() * (len(rows) / max(n_all, 1))
+        return _with_weights(rows, self.weight, weights)
+
+
+class _Drawn(NamedTuple):
+    """Rows and their random keys."""
+
+    keys: np.ndarray
+    rows: pa.Table
+
+    @classmethod
+    def concatenate(cls, parts: "Iterable[_Drawn]") -> "_Drawn":
+        keys, tables = zip(*parts)
+        return cls(np.concatenate(keys), pa.concat_tables(tables, promote_options="permissive"))
+
+    def where(self, mask: np.ndarray) -> "_Drawn":
+        return _Drawn(self.keys[mask], self.rows.filter(pa.array(mask)))
+
+
+def unused_name(name: str, names: Collection[str]) -> str:
+    """The name of a further column, beside these."""
+    while name in names:
+        name += "_"
+    return name
 
 
 def _factorize(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
@@ -158,10 +195,12 @@ def _factorize(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
     """
     encoded = column.combine_chunks().dictionary_encode()
     values = [None if pd.isna(value) else value for value in encoded.dictionary.to_pandas().tolist()]
-    places = {value: k for k, value in enumerate(dict.fromkeys([*values, None]))}
-    codes = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-    codes = np.array([places[value] for value in [*values, None]])[codes]
-    return codes, list(places)
+    # NaN is a value to Arrow, and is missing here, as a null is: both get the place of None.
+    values.append(None)
+    place_of = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    places = np.array([place_of[value] for value in values])
+    indices = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+    return places[indices], list(place_of)
 
 
 def _with_weights(rows: pa.Table, name: str, weights: np.ndarray) -> pa.Table:
@@ -203,15 +242,11 @@ def gather(
     -------
     Pool
     """
-    pools = [
-        delayed(_pool_of)(part, read, Pool(target, most, share, weight), (seed, k)) for k, part in enumerate(parts)
-    ]
+    new_pool = partial(Pool, target, most, share, weight)
+    pools = [delayed(_pool_of)(part, read, new_pool, (seed, k)) for k, part in enumerate(parts)]
     if not pools:
         raise TableError("the table has no rows")
-    while len(pools) > 1:
-        pairs = [delayed(_merged)(a, b) for a, b in zip(pools[::2], pools[1::2], strict=False)]
-        pools = pairs + pools[2 * len(pairs) :]
-    return dask.compute(pools[0])[0]
+    return dask.compute(merged_in_pairs(pools, _merged))[0]
 
 
 def _merged(one: Pool, other: Pool) -> Pool:
@@ -219,8 +254,8 @@ def _merged(one: Pool, other: Pool) -> Pool:
     return Pool(one.target, one.most, weight=one.weight).merge(one).merge(other)
 
 
-def _pool_of(part: Any, read: Callable, empty: Pool, seed: tuple[int, int]) -> Pool:
-    pool = Pool(empty.target, empty.most, weight=empty.weight).merge(empty)
+def _pool_of(part: Any, read: Callable, new_pool: Callable[[], Pool], seed: tuple[int, int]) -> Pool:
+    pool = new_pool()
     for k, rows in enumerate(read(part)):
         pool.add(rows, np.random.default_rng([*seed, k, _STREAM]))
     return pool
@@ -240,24 +275,29 @@ def gather_frame(
 
     `target` and `weight` are what their columns are called in the pool.
     """
-    columns = {target: y} if sample_weight is None else {target: y, weight: sample_weight}
-    rows = X.to_delayed(optimize_graph=False)
-    beside = {name: column.to_delayed(optimize_graph=False) for name, column in columns.items()}
-    for what, found in zip(("y", "sample_weight"), beside.values()):
-        if len(rows) != len(found):
-            raise ValueError(f"X has {len(rows)} partitions and {what} has {len(found)}: repartition one of them")
-    parts = [
-        delayed(_with_columns)(part, {name: found[k] for name, found in beside.items()}) for k, part in enumerate(rows)
-    ]
-    weight = None if sample_weight is None else weight
+    parts = X.to_delayed(optimize_graph=False)
+    parts = _with_column(parts, y, target, "y")
+    if sample_weight is None:
+        weight = None
+    else:
+        assert weight is not None
+        parts = _with_column(parts, sample_weight, weight, "sample_weight")
     return gather(parts, _as_batches, target, most=most, weight=weight, seed=seed)
 
 
-def _with_columns(X: pd.DataFrame, columns: dict[str, pd.Series]) -> pd.DataFrame:
-    for what, column in zip(("y", "sample_weight"), columns.values()):
-        if len(X) != len(column):
-            raise ValueError(f"a partition of X has {len(X)} rows and that of {what} has {len(column)}")
-    return X.set_axis(X.columns.map(str), axis=1).assign(**{k: c.to_numpy() for k, c in columns.items()})
+def _with_column(parts: list[Any], column: Any, name: str, parameter: str) -> list[Any]:
+    """Partitions with a further column."""
+    columns = column.to_delayed(optimize_graph=False)
+    if len(parts) != len(columns):
+        raise ValueError(f"X has {len(parts)} partitions and {parameter} has {len(columns)}: repartition one of them")
+    return [delayed(_assign)(part, values, name, parameter) for part, values in zip(parts, columns)]
+
+
+def _assign(X: pd.DataFrame, column: pd.Series, name: str, parameter: str) -> pd.DataFrame:
+    if len(X) != len(column):
+        raise ValueError(f"a partition of X has {len(X)} rows and that of {parameter} has {len(column)}")
+    # An array, as the rows of Dask's partitions belong together by position, not by index.
+    return X.set_axis(X.columns.map(str), axis=1).assign(**{name: column.to_numpy()})
 
 
 def _as_batches(frame: pd.DataFrame) -> list[pa.Table]:

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from fewlabel import files
-from fewlabel.dask.gather import MOST, Pool, gather
+from fewlabel.dask.gather import MOST, Pool, gather, unused_name
 from fewlabel.exceptions import TableError
 from fewlabel.tables.pieces import read_pieces
 from fewlabel.text import short
@@ -35,7 +35,7 @@ class Weights(NamedTuple):
             if self.decimal != "." and pa.types.is_string(column.type):
                 column = pa.compute.replace_substring(column, self.decimal, ".")
             weights = column.cast(pa.float64()).to_numpy()
-        except pa.ArrowInvalid:
+        except pa.ArrowInvalid:  # not numbers
             weights = np.array([np.nan])
         if not (np.isfinite(weights) & (weights >= 0)).all():
             raise TableError(
@@ -101,37 +101,42 @@ def find_sources(paths: Iterable[Path]) -> list[Source]:
     """
     import pyarrow.parquet as pq
 
-    found = []
+    sources = []
     for path in itertools.chain.from_iterable(map(files.files_of, paths)):
         if files.is_text_file(path):
-            found.append(Source(path, None))
+            sources.append(Source(path, None))
             continue
         with files.readable_errors(path):
-            n_groups = pq.read_metadata(path).num_row_groups
-        found += [Source(path, tuple(range(k, min(k + _GROUPS, n_groups)))) for k in range(0, n_groups, _GROUPS)]
-    kinds = {source.groups is None: source.path for source in found}
-    if len(kinds) > 1:
+            groups = range(pq.read_metadata(path).num_row_groups)
+        for start in range(0, len(groups), _GROUPS):
+            sources.append(Source(path, tuple(groups[start : start + _GROUPS])))
+    texts = [source.path for source in sources if source.groups is None]
+    others = [source.path for source in sources if source.groups is not None]
+    if texts and others:
         raise TableError(
-            f"{kinds[True]} is a text file and {kinds[False]} is not: name files of one kind, as the types of columns "
+            f"{texts[-1]} is a text file and {others[-1]} is not: name files of one kind, as the types of columns "
             "are read from text, and stored in Parquet files"
         )
-    return found
+    return sources
 
 
 def split_sources(sources: list[Source]) -> list[Source]:
     """The same rows in parts that are small enough to be encoded at once: whole text files, or fewer row groups."""
     import pyarrow.parquet as pq
 
-    found = []
+    parts = []
     for source in sources:
         if source.groups is None:
-            found.append(source)
+            parts.append(source)
             continue
         metadata = pq.read_metadata(source.path)
-        ends = np.cumsum([metadata.row_group(k).num_rows for k in source.groups])
-        parts = (ends - 1) // _ENCODED_ROWS  # the part that the last row of a group is in
-        found += [Source(source.path, tuple(np.array(source.groups)[parts == k].tolist())) for k in np.unique(parts)]
-    return found
+        sizes = [metadata.row_group(group).num_rows for group in source.groups]
+        # A group goes to the part that its last row is in.
+        places = (np.cumsum(sizes) - 1) // _ENCODED_ROWS
+        groups = np.array(source.groups)
+        for place in np.unique(places):
+            parts.append(Source(source.path, tuple(groups[places == place].tolist())))
+    return parts
 
 
 def gather_files(
@@ -147,9 +152,7 @@ def gather_files(
     if weights is None:
         share = _share_to_keep(sources, target, most)
         return gather(sources, partial(Source.batches, names=names), target, most=most, share=share, seed=seed)
-    name = "weight"
-    while name in names:
-        name += "_"
+    name = unused_name("weight", names)
     read = partial(Source.weighted, names=names, weights=weights, name=name)
     return gather(sources, read, target, most=most, weight=name, seed=seed)
 
@@ -163,12 +166,14 @@ def _share_to_keep(sources: list[Source], target: str, most: int) -> float:
         if files.is_text_file(path):
             return math.inf
         with files.readable_errors(path):
-            found = pq.read_metadata(path)
-        if target not in found.schema.names:
+            metadata = pq.read_metadata(path)
+        if target not in metadata.schema.names:
             return math.inf
-        at = found.schema.names.index(target)
-        for k in range(found.num_row_groups):
-            counted = found.row_group(k).column(at).statistics
-            n_missing += counted.null_count if counted is not None and counted.has_null_count else 0
+        place = metadata.schema.names.index(target)
+        for group in range(metadata.num_row_groups):
+            statistics = metadata.row_group(group).column(place).statistics
+            if statistics is not None and statistics.has_null_count:
+                n_missing += statistics.null_count
     # The number of keys below the share varies by chance: it is five standard deviations larger than needed.
-    return min(1.0, (most + 5 * most**0.5) / max(n_missing, 1))
+    n_safe = most + 5 * most**0.5
+    return min(1.0, n_safe / max(n_missing, 1))
