@@ -77,4 +77,4 @@ def test_the_page_is_inert(folder):
 
 def test_wrong_use(folder, capsys):
     assert run(["scorecard", str(folder / "model.fewlabel"), "--out", "card.txt"]) == 2
-    assert "written as .csv, .sql, .html" in capsys.readouterr().err
+    assert ".csv, .sql or .html" in capsys.readouterr().err

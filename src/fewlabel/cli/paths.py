@@ -52,7 +52,7 @@ def require_suffix(path: Path, *suffixes: str, option: str | None = None) -> Non
     """Wrong use if the name of a file does not end in one of these; a callback of Typer names the option itself."""
     if path.suffix.lower() not in suffixes:
         *first, last = suffixes
-        message = f"{path}: name a file that ends in {', '.join(first)} or {last}, as it is written in this format"
+        message = f"{path}: choose a name that ends in {', '.join(first)} or {last}"
         raise typer.BadParameter(message, param_hint=option)
 
 
