@@ -31,19 +31,25 @@ def described_booster(booster: Any, table: pd.DataFrame) -> dict[str, Any]:
     """
     importances = np.asarray(booster.feature_importances_)
     functions = sorted(booster.shape_functions_, key=lambda f: (-importances[f.column], f.column))
-    shapes = [_shape(one, table, float(importances[one.column])) for one in functions[:_MOST_SHAPES]]
+    shapes = []
+    for function in functions[:_MOST_SHAPES]:
+        importance = float(importances[function.column])
+        shapes.append(_shape(function, table, importance))
     return {"shape_functions": shapes, "scorecard": _card(booster, table)}
 
 
 def _shape(function: Any, table: pd.DataFrame, importance: float) -> dict[str, Any]:
     column = table.iloc[:, function.column]
     n_edges = int(np.isfinite(function.edges).sum())
+    edges = np.asarray(function.edges)[:n_edges]
+    values = np.asarray(function.values)[: n_edges + 1]
+    quantiles = column.quantile(list(_QUANTILES)).dropna()
     return {
         "name": str(column.name),
         "importance": importance,
-        "quantiles": column.quantile(list(_QUANTILES)).dropna().tolist(),
-        "edges": np.asarray(function.edges)[:n_edges].tolist(),
-        "values": np.asarray(function.values)[: n_edges + 1].tolist(),
+        "quantiles": quantiles.tolist(),
+        "edges": edges.tolist(),
+        "values": values.tolist(),
         # Without missing values in training, the effect of one was not learned.
         "missing": float(function.missing) if column.isna().any() else None,
     }
@@ -60,11 +66,12 @@ def _card(booster: Any, table: pd.DataFrame) -> dict[str, Any]:
         block = blocks.setdefault(name, [])
         if row.interval != "missing" or name in with_gaps:
             block.append({"interval": str(row.interval), "points": float(row.points)})
-    shown = [{"name": name, "rows": rows} for name, rows in list(blocks.items())[:_MOST_BLOCKS]]
+    columns = [{"name": name, "rows": rows} for name, rows in blocks.items()]
+    shown = columns[:_MOST_BLOCKS]
     return {
         "points": _POINTS,
         "base": _BASE,
         "start": float(card["points"].iloc[0]),
         "columns": shown,
-        "columns_left_out": len(blocks) - len(shown),
+        "columns_left_out": len(columns) - len(shown),
     }

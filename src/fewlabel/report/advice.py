@@ -35,16 +35,19 @@ def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12)
         Column and importance (a share of all rows), the largest first.
     """
     rng = np.random.default_rng(seed)
-    rows = features[rng.permutation(len(features))[:_MOST_ROWS]]
+    sampled = rng.permutation(len(features))[:_MOST_ROWS]
+    rows = features[sampled]
     before = _ranks(model.estimator_, rows)
     sources = np.array(model.encoder_.sources_, dtype=object)
     moves: list[dict[str, Any]] = []
     for name in _promising(rows, before, sources):
+        # All features of a column together: the model could read one off the others.
         own = np.flatnonzero(sources == name)
         other_rows = rng.permutation(len(rows))
         shuffled = rows.copy()
         shuffled[:, own] = rows[other_rows][:, own]
-        moved = np.abs(_ranks(model.estimator_, shuffled) - before)
+        after = _ranks(model.estimator_, shuffled)
+        moved = np.abs(after - before)
         moves.append({"column": str(name), "importance": float(moved.mean())})
     moves.sort(key=lambda row: -row["importance"])
     return moves[:most]
@@ -55,13 +58,15 @@ def _promising(rows: np.ndarray, ranks: np.ndarray, sources: np.ndarray) -> list
     names = list(dict.fromkeys(sources))
     if len(names) <= _MOST_COLUMNS:
         return names
+    # Not in place: pandas hands out arrays that cannot be written to.
     order = pd.DataFrame(np.nan_to_num(rows)).rank().to_numpy()
-    order -= order.mean(axis=0)
-    order /= np.maximum(order.std(axis=0), 1e-12)
-    correlation = order.T @ (ranks - ranks.mean(axis=0))
+    centered = order - order.mean(axis=0)
+    scaled = centered / np.maximum(centered.std(axis=0), 1e-12)  # a constant column has no correlation
+    correlation = scaled.T @ (ranks - ranks.mean(axis=0))
     strength = np.abs(correlation).max(axis=1)
     best = pd.Series(strength).groupby(pd.Series(sources.astype(str))).max()
-    return list(best.sort_values(ascending=False).index[:_MOST_COLUMNS])
+    best = best.sort_values(ascending=False)
+    return list(best.index[:_MOST_COLUMNS])
 
 
 def _ranks(estimator: Any, rows: np.ndarray) -> np.ndarray:
@@ -93,7 +98,8 @@ def rows_to_label(
     elif probability is None:
         probability = model.estimator_.predict_proba(encoded.X)
     positive = None if model.positive_ is None else model.classes_[model.positive_]
-    return BatchQuery(positive=positive, random_state=seed).query(encoded.X, encoded.labels, n, probability=probability)
+    batch = BatchQuery(positive=positive, random_state=seed)
+    return batch.query(encoded.X, encoded.labels, n, probability=probability)
 
 
 def described(
@@ -119,8 +125,12 @@ def described(
     described_rows = []
     for row, how in zip(query.rows.tolist(), query.how):
         chances = probability[row]
+        # Of two classes that of the positive one, also if it is the less likely.
         likely = chances[1] if len(chances) == 2 else chances.max()
-        values = [{"column": name, "value": short(_plain(table[name].iloc[row]), 24)} for name in shown]
+        values = []
+        for name in shown:
+            text = _plain(table[name].iloc[row])
+            values.append({"column": name, "value": short(text, 24)})
         described_rows.append(
             {
                 "row": row + 1,  # counted from 1

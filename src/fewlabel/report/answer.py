@@ -43,11 +43,13 @@ def good_for(summary: dict[str, Any]) -> str:
 
 def _use(headline: dict[str, Any], best: str) -> str:
     """What the lower end of the interval allows."""
-    if headline["low"] <= 0.55:
+    # Not by the estimate: with few labels, a high one can be luck.
+    low = headline["low"]
+    if low <= 0.55:
         return "This may be little better than a random order: label more rows before you use it."
-    if headline["low"] < 0.75:
+    if low < 0.75:
         return "Good for looking at the most likely rows first; too uncertain to decide about single rows."
-    if headline["low"] < 0.9:
+    if low < 0.9:
         return "Good for sorting a list for review; look at single rows before you act on them."
     return best
 
@@ -72,7 +74,8 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> dic
         return None
     counts = np.zeros((len(names), len(names)), dtype=int)
     np.add.at(counts, (codes, predicted), 1)
-    largest = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:_MOST_CLASSES])
+    by_size = np.argsort(-counts.sum(axis=1), kind="stable")
+    largest = np.sort(by_size[:_MOST_CLASSES])
     n_right = np.trace(counts)
     return {
         "names": [names[k] for k in largest],
@@ -90,6 +93,7 @@ def _mistakes(counts: np.ndarray, names: list[str]) -> list[dict[str, Any]]:
     pairs = []
     for place in np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]:
         true, predicted = divmod(int(place), len(names))
-        if wrong[true, predicted]:
-            pairs.append({"true": names[true], "predicted": names[predicted], "rows": int(wrong[true, predicted])})
+        n_rows = int(wrong[true, predicted])
+        if n_rows:
+            pairs.append({"true": names[true], "predicted": names[predicted], "rows": n_rows})
     return pairs

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 from fewlabel.inspection import plot_range
 
+_SHARES = (0.0, 1.0)  # the range of shares and probabilities
+_COLORS = 6  # curves of different colors in the template
+
 
 class Scale(NamedTuple):
     """A linear map from values to pixels."""
@@ -29,9 +32,11 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     >>> ticks(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
-    raw = (high - low) / about
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
+    wanted = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(wanted))
+    steps = [multiple * power for multiple in (1, 2, 2.5, 5, 10)]
+    # A little less than wanted will do: 0.2 is not exactly the fifth part of 1.
+    step = next(step for step in steps if step >= wanted * 0.999)
     # Rounding must not lose a tick at either end.
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
@@ -49,18 +54,27 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     >>> tick_texts([0.0, 0.25, 0.5])
     ['0.00', '0.25', '0.50']
     """
-    largest = max((abs(v) for v in values), default=0.0)
+    largest = max(map(abs, values), default=0.0)
     if largest and not 1e-3 <= largest < 1e6:
-        return [f"{v:g}".replace("-", "\N{MINUS SIGN}") for v in values]
+        texts = [f"{value:g}" for value in values]
+    else:
+        decimals = max(map(_n_decimals, values), default=0)
+        texts = [f"{value:.{decimals}f}" for value in values]
+    return [text.replace("-", "\N{MINUS SIGN}") for text in texts]
+
+
+def _n_decimals(value: float) -> int:
+    """The smallest number of decimals that shows a value, up to the rounding of floats, exactly."""
+    tolerance = 1e-9 * max(abs(value), 1e-3)
     decimals = 0
-    while decimals < 9 and any(abs(round(v, decimals) - v) > 1e-9 * max(abs(v), 1e-3) for v in values):
+    while decimals < 9 and abs(round(value, decimals) - value) > tolerance:
         decimals += 1
-    return [f"{v:.{decimals}f}".replace("-", "\N{MINUS SIGN}") for v in values]
+    return decimals
 
 
 def _marks(scale: Scale, about: int) -> list[dict[str, Any]]:
     values = ticks(scale.low, scale.high, about)
-    return [{"at": scale(v), "text": text} for v, text in zip(values, tick_texts(values))]
+    return [{"at": scale(value), "text": text} for value, text in zip(values, tick_texts(values))]
 
 
 class Panel:
@@ -74,8 +88,6 @@ class Panel:
         Titles of the axes.
     width, height : float
         Size of the area inside the axes.
-    x_values : sequence of float, default=None
-        Ticks of the horizontal axis; round numbers by default.
     """
 
     def __init__(
@@ -85,7 +97,6 @@ class Panel:
         labels: tuple[str, str],
         width: float = 300.0,
         height: float = 300.0,
-        x_values: Sequence[float] | None = None,
     ) -> None:
         longest = max(len(text) for text in tick_texts(ticks(*y)))
         self.left = max(54.0, 30.0 + 7.0 * longest)  # room for the texts of the vertical axis
@@ -97,12 +108,9 @@ class Panel:
         self.x = Scale(*x, self.left, self.left + width)
         self.y = Scale(*y, self.top + height, self.top)
         self.x_label, self.y_label = labels
-        self.x_ticks = _marks(self.x, 5) if x_values is None else self._marks_at(x_values)
+        self.x_ticks = _marks(self.x, 5)
         self.y_ticks = _marks(self.y, 5)
         self.marks: list[dict[str, Any]] = []
-
-    def _marks_at(self, values: Sequence[float]) -> list[dict[str, Any]]:
-        return [{"at": self.x(v), "text": text} for v, text in zip(values, tick_texts(values))]
 
     def _path(self, kind: str, path: str) -> "Panel":
         self.marks.append({"shape": "path", "kind": kind, "path": path})
@@ -114,6 +122,10 @@ class Panel:
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> "Panel":
         """Add a line through points."""
         return self._path(kind, f"M{self._points(xs, ys)}")
+
+    def diagonal(self) -> "Panel":
+        """Add the line of equal shares: what a random order gives, or exact probabilities."""
+        return self.line(_SHARES, _SHARES, "chance")
 
     def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str = "band") -> "Panel":
         """Add the area between two lines."""
@@ -146,24 +158,26 @@ class Panel:
 
 def roc_panel(curves: Sequence[dict[str, Any]]) -> Panel:
     """ROC curves; a single one with its confidence band."""
-    panel = Panel((0.0, 1.0), (0.0, 1.0), ("false positive rate", "true positive rate (recall)"))
-    panel.line([0.0, 1.0], [0.0, 1.0], "chance")
+    panel = Panel(_SHARES, _SHARES, ("false positive rate", "true positive rate (recall)"))
+    panel.diagonal()
     return _curves(panel, curves)
 
 
 def precision_panel(curves: Sequence[dict[str, Any]]) -> Panel:
     """Precision-recall curves; a single one with its confidence band."""
-    panel = Panel((0.0, 1.0), (0.0, 1.0), ("recall", "precision"))
+    panel = Panel(_SHARES, _SHARES, ("recall", "precision"))
     if len(curves) == 1:
-        panel.line([0.0, 1.0], [curves[0]["chance"]] * 2, "chance")
+        chance = curves[0]["chance"]
+        panel.line(_SHARES, [chance, chance], "chance")
     return _curves(panel, curves)
 
 
 def _curves(panel: Panel, curves: Sequence[dict[str, Any]]) -> Panel:
-    if len(curves) == 1:
-        panel.band(curves[0]["x"], curves[0]["low"], curves[0]["high"])
+    if len(curves) == 1:  # several bands would cover each other
+        curve = curves[0]
+        panel.band(curve["x"], curve["low"], curve["high"])
     for number, curve in enumerate(curves):
-        panel.line(curve["x"], curve["y"], f"curve c{number % 6}")
+        panel.line(curve["x"], curve["y"], f"curve c{number % _COLORS}")
     return panel
 
 
@@ -176,37 +190,37 @@ def decision_panel(curve: Sequence[dict[str, Any]], name: str, label: str, share
     top = 1.0
     if name == "cost":
         top = 1.05 * max(high) or 1.0
-    panel = Panel((0.0, 1.0), (0.0, top), ("share of rows flagged", label))
+    panel = Panel(_SHARES, (0.0, top), ("share of rows flagged", label))
     if name == "recall":
-        panel.line([0.0, 1.0], [0.0, 1.0], "chance")
+        panel.diagonal()
     panel.band(xs, low, high).line(xs, values, "curve c0")
     return panel.whisker(share, 0.0, top, "cut")
 
 
 def learning_panel(curve: dict[str, Any]) -> Panel:
     """Score against the number of labels (logarithmic axis), and its extrapolation by a power law."""
-    logs = [math.log10(max(n, 1)) for n in curve["labels"]]
-    ahead = [math.log10(n) for n in curve["ahead_labels"]]
+    labels = curve["labels"]
     scores = curve["scores"]
-    values = [*curve["low"], *curve["high"], *curve["ahead_scores"]]
+    lows = curve["low"]
+    highs = curve["high"]
+    logs = [math.log10(max(n, 1)) for n in labels]
+    ahead = [math.log10(n) for n in curve["ahead_labels"]]
+    values = [*lows, *highs, *curve["ahead_scores"]]
     lowest = min(values)
     highest = max(values)
+    # Room for the text below the last point, also if all scores are the same.
     room = 0.12 * max(highest - lowest, 0.02)
-    first = logs[0]
-    last = max(first + 0.1, *logs, *ahead)
-    panel = Panel(
-        (first - 0.04, last + 0.04),
-        (max(lowest - room, 0.0), min(highest + room, 1.0)),
-        ("labeled rows (log scale)", curve["score_name"]),
-        width=420.0,
-        height=240.0,
-        x_values=[],
-    )
-    shown = sorted({*curve["labels"], *curve["ahead_labels"][-1:]})
+    last = max(logs[0] + 0.1, *logs, *ahead)
+    x = (logs[0] - 0.04, last + 0.04)
+    y = (max(lowest - room, 0.0), min(highest + room, 1.0))
+    titles = ("labeled rows (log scale)", curve["score_name"])
+    panel = Panel(x, y, titles, width=420.0, height=240.0)
+    shown = sorted({*labels, *curve["ahead_labels"][-1:]})
+    # Ticks at numbers of labels: round logarithms would say nothing.
     panel.x_ticks = [{"at": panel.x(math.log10(n)), "text": f"{n}"} for n in _apart(shown)]
     if ahead:
         panel.line(ahead, curve["ahead_scores"], "ahead")
-    for at, n, score, low, high in zip(logs, curve["labels"], scores, curve["low"], curve["high"]):
+    for at, n, score, low, high in zip(logs, labels, scores, lows, highs):
         panel.whisker(at, low, high, "stem")
         panel.dot(at, score, "f0", f"{n} labels: {score:.3f} ({low:.3f} to {high:.3f})")
     panel.line(logs, scores, "curve c0")
@@ -216,34 +230,38 @@ def learning_panel(curve: dict[str, Any]) -> Panel:
 
 def _apart(numbers: Sequence[int]) -> list[int]:
     """Numbers far enough apart on a logarithmic axis for their labels not to overlap."""
-    kept: list[int] = []
+    apart: list[int] = []
     for n in numbers:
-        if not kept or n >= 1.3 * kept[-1]:
-            kept.append(n)
-    return kept
+        if not apart or n >= 1.3 * apart[-1]:
+            apart.append(n)
+    return apart
 
 
 def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
     """Observed share of positives against the predicted probability."""
-    panel = Panel((0.0, 1.0), (0.0, 1.0), ("predicted probability", "observed share of positives"))
-    panel.line([0.0, 1.0], [0.0, 1.0], "chance")
+    panel = Panel(_SHARES, _SHARES, ("predicted probability", "observed share of positives"))
+    panel.diagonal()
     for one in bins:
         at = one["probability"]
-        panel.whisker(at, one["low"], one["high"], "stem")
-        panel.dot(
-            at, one["share"], "f0", f"{one['rows']} rows: {one['share']:.0%} ({one['low']:.0%} to {one['high']:.0%})"
-        )
+        share = one["share"]
+        low = one["low"]
+        high = one["high"]
+        panel.whisker(at, low, high, "stem")
+        panel.dot(at, share, "f0", f"{one['rows']} rows: {share:.0%} ({low:.0%} to {high:.0%})")
     return panel
 
 
 def score_panel(histograms: Sequence[dict[str, Any]]) -> Panel:
     """Histograms of probabilities, each normalized to its own rows."""
-    highest = max([max(histogram["shares"]) for histogram in histograms], default=1.0) or 1.0
-    panel = Panel((0.0, 1.0), (0.0, highest * 1.05), ("predicted probability", "share of rows"))
+    highest = 0.0
+    for histogram in histograms:
+        highest = max(highest, *histogram["shares"])
+    highest = highest or 1.0  # an axis needs some length
+    panel = Panel(_SHARES, (0.0, highest * 1.05), ("predicted probability", "share of rows"))
     for number, histogram in enumerate(histograms):
         shares = histogram["shares"]
         edges = [k / len(shares) for k in range(len(shares) + 1)]
-        panel.steps(edges, shares, f"curve c{number % 6}")
+        panel.steps(edges, shares, f"curve c{number % _COLORS}")
     return panel
 
 
@@ -278,7 +296,11 @@ def shape_panels(functions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     y = Scale(min(values) - room, max(values) + room, top + height, top)
     frame = {"left": left, "top": top, "plot_width": width, "plot_height": height}
     frame |= {"width": left + width + 18, "height": top + height + 26}
-    return [{**frame, **_shape(function, Scale(*_shown(function), left, left + width), y)} for function in functions]
+    panels = []
+    for function in functions:
+        x = Scale(*_shown(function), left, left + width)
+        panels.append({**frame, **_shape(function, x, y)})
+    return panels
 
 
 def _shape(function: dict[str, Any], x: Scale, y: Scale) -> dict[str, Any]:
@@ -295,6 +317,7 @@ def _shape(function: dict[str, Any], x: Scale, y: Scale) -> dict[str, Any]:
         "y_ticks": _marks(y, 4),
         "path": f"{path}H{x(x.high)}",
         "zero": y(0.0),
+        # Without the outer quantiles, which only say where the axis ends.
         "tenths": [x(quantile) for quantile in function["quantiles"][1:-1]],
         "missing": None if missing is None else y(missing),
     }
@@ -313,4 +336,6 @@ def point_scale(columns: Sequence[dict[str, Any]]) -> Scale:
         points += [row["points"] for row in column["rows"]]
     low = min(points)
     high = max(points)
-    return Scale(low, high if high > low else low + 1.0, 0.0, 100.0)
+    if high == low:
+        high = low + 1.0  # without any points, bars have no length
+    return Scale(low, high, 0.0, 100.0)

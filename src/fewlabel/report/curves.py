@@ -7,7 +7,6 @@ import numpy as np
 
 _N_BOOTSTRAP = 200
 _GRID = 60
-_LEVELS = (0.025, 0.975)
 
 
 def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
@@ -38,20 +37,14 @@ def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | Non
 
 def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) -> list[dict[str, float]]:
     """Compute mean probability, share of positives and its 95% Wilson interval in bins of equal size."""
+    # At least ten rows per bin, or the intervals would say nothing.
     n_bins = int(np.clip(len(positive) // 10, 2, most))
     bins = []
     for rows in np.array_split(np.argsort(probability, kind="stable"), n_bins):
         share = float(np.mean(positive[rows]))
         low, high = _wilson(share, len(rows))
-        bins.append(
-            {
-                "probability": float(np.mean(probability[rows])),
-                "share": share,
-                "low": low,
-                "high": high,
-                "rows": len(rows),
-            }
-        )
+        middle = float(np.mean(probability[rows]))
+        bins.append({"probability": middle, "share": share, "low": low, "high": high, "rows": len(rows)})
     return bins
 
 
@@ -77,7 +70,8 @@ def _with_band(
     """A curve on a grid, and its pointwise bootstrap band."""
     middle = curve(positive, score, prior, grid)
     drawn = [curve(positive[rows], score[rows], prior, grid) for rows in _resamples(positive, seed)]
-    low, high = np.quantile(drawn, _LEVELS, axis=0)
+    low = np.quantile(drawn, 0.025, axis=0)
+    high = np.quantile(drawn, 0.975, axis=0)
     return {"x": _rounded(grid), "y": _rounded(middle), "low": _rounded(low), "high": _rounded(high)}
 
 
@@ -95,9 +89,10 @@ def _sorted_rates(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, 
 
 def _true_positive_rate(positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray) -> np.ndarray:
     true, false, _ = _sorted_rates(positive, score)
-    if prior is not None:  # remove the positives among the unlabeled rows
-        without = np.clip((false - prior * true) / (1 - prior), 0, 1)
-        false = np.maximum.accumulate(without)
+    if prior is not None:
+        # Remove the positives among the unlabeled rows. By chance the rest can fall, which a rate never does.
+        negative = (false - prior * true) / (1 - prior)
+        false = np.maximum.accumulate(np.clip(negative, 0, 1))
         false[-1] = 1.0
     return np.interp(grid, false, true)
 
@@ -109,8 +104,10 @@ def _precision(positive: np.ndarray, score: np.ndarray, prior: float | None, gri
             precision = true * positive.sum() / n_above
         else:
             precision = np.clip(prior * true / false, 0, 1)
+    # The first threshold with this recall; rounding must not choose the one after.
     first = np.searchsorted(true, grid - 1e-12, side="left")
-    return np.nan_to_num(precision[np.minimum(first, len(true) - 1)], nan=1.0)
+    first = np.minimum(first, len(true) - 1)
+    return np.nan_to_num(precision[first], nan=1.0)
 
 
 def _resamples(positive: np.ndarray, seed: int) -> Any:
@@ -118,8 +115,10 @@ def _resamples(positive: np.ndarray, seed: int) -> Any:
     positives = np.flatnonzero(positive)
     others = np.flatnonzero(~positive)
     for _ in range(_N_BOOTSTRAP):
+        # From each class as many as it has: a draw without any positive has no curve.
         drawn = rng.choice(positives, len(positives))
-        yield np.concatenate([drawn, rng.choice(others, len(others))])
+        drawn_others = rng.choice(others, len(others))
+        yield np.concatenate([drawn, drawn_others])
 
 
 def _rounded(values: np.ndarray) -> list[float]:

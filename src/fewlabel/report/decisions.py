@@ -48,7 +48,10 @@ def describe(decision: Decision, positive: str, unknown: str | None = None) -> d
     for n in _TOPS:
         if n <= decision.n_rows / 2:
             yields = decision.evidence.at_top(n, decision.costs)
-            top.append({"rows": n, **{name: _plain(yields[name]) for name in ("precision", "recall", "lift")}})
+            row: dict[str, Any] = {"rows": n}
+            for name in ("precision", "recall", "lift"):
+                row[name] = _plain(yields[name])
+            top.append(row)
     interval = decision.evidence.prior_interval
     return {
         "rule": decision.rule,
@@ -82,8 +85,9 @@ def curve(decision: Decision) -> list[dict[str, Any]]:
     for row in table.to_dict("records"):
         point: dict[str, Any] = {"cut": float(row["cut"])}
         for name in _SHOWN:
-            if name in row:
-                point[name] = _plain(Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]))
+            if name in row:  # there is no cost unless costs are given
+                estimate = Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
+                point[name] = _plain(estimate)
         points.append(point)
     return points
 
@@ -94,7 +98,7 @@ def _plain(estimate: Estimate) -> dict[str, float]:
 
 def _text(decision: Decision, positive: str, unknown: str | None) -> str:
     """The threshold and its yields in sentences."""
-    found = decision.yields["precision"]
+    precision = decision.yields["precision"]
     recall = decision.yields["recall"]
     text = (
         f"Threshold by {decision.rule}: {decision.n_flagged} of {decision.n_rows} rows have a score above "
@@ -105,8 +109,8 @@ def _text(decision: Decision, positive: str, unknown: str | None) -> str:
     if decision.n_flagged == 0:
         return f"{text} No row is flagged: at these costs no row is likely enough to be {positive}."
     text += (
-        f" An estimated {found.value:.0%} of them are {positive} (95% band {found.low:.0%} to {found.high:.0%}), which "
-        f"is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
+        f" An estimated {precision.value:.0%} of them are {positive} (95% band {precision.low:.0%} to "
+        f"{precision.high:.0%}), which is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
     )
     if decision.n_flagged == decision.n_rows:
         text += (

@@ -44,7 +44,8 @@ def render(summary: dict[str, Any]) -> str:
     shown["script_hash"] = base64.b64encode(digest).decode()
     shown["cut_data"] = [_slider_values(row) for row in summary["decision_curve"]]
     shown["cut_start"] = _position_of_cut(summary)
-    shown["importance_scale"] = max([row["importance"] for row in summary["importances"]], default=1.0) or 1.0
+    largest = max([row["importance"] for row in summary["importances"]], default=1.0)
+    shown["importance_scale"] = largest or 1.0  # lengths of bars are divided by it
     shown["point_scale"] = charts.point_scale(card["columns"] if card else [])
     return _environment().get_template("report.html.j2").render(shown)
 
@@ -94,19 +95,24 @@ def _position_of_cut(summary: dict[str, Any]) -> int:
     """Position of the model's threshold in the curve, which holds it."""
     if summary["decisions"] is None:
         return 0
-    return [row["cut"] for row in summary["decision_curve"]].index(summary["decisions"]["cut"])
+    cuts = [row["cut"] for row in summary["decision_curve"]]
+    return cuts.index(summary["decisions"]["cut"])
 
 
 def _decision_panels(summary: dict[str, Any]) -> list[tuple[str, charts.Panel]]:
     """Titles and panels: gain, and cost or precision, by share of flagged rows."""
     if summary["decisions"] is None:
         return []
-    names = [("Gain", "recall", "recall"), ("Precision", "precision", "precision")]
-    if summary["decisions"]["costs"] is not None:
-        names.append(("Expected cost", "cost", "expected cost per row"))
     share = summary["decisions"]["estimates"]["share"]["value"]
     curve = summary["decision_curve"]
-    return [(title, charts.decision_panel(curve, name, label, share)) for title, name, label in names]
+    panels = [
+        ("Gain", charts.decision_panel(curve, "recall", "recall", share)),
+        ("Precision", charts.decision_panel(curve, "precision", "precision", share)),
+    ]
+    if summary["decisions"]["costs"] is not None:
+        cost = charts.decision_panel(curve, "cost", "expected cost per row", share)
+        panels.append(("Expected cost", cost))
+    return panels
 
 
 @functools.cache  # to compile the templates takes longer than to fill them

@@ -152,7 +152,9 @@ def _versions() -> dict[str, str]:
 
 
 def _score_name(auto: AutoClassifier) -> str:
-    return "AUC" if auto.prior_ is not None else _SCORE_NAMES.get(str(auto.scoring), "score")
+    if auto.prior_ is not None:  # positives only: the AUC can be estimated without negatives, other scores cannot
+        return "AUC"
+    return _SCORE_NAMES.get(str(auto.scoring), "score")
 
 
 def _class_names(model: TableClassifier) -> list[str]:
@@ -163,8 +165,10 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
     """The table: rows, labels, columns and gaps."""
     names = _class_names(model)
     columns = model.encoder_.columns_
-    missing = X.set_axis(X.columns.map(str), axis=1)[list(columns)].isna()
+    table = X.set_axis(X.columns.map(str), axis=1)
+    missing = table[list(columns)].isna()
     gaps = missing.mean().sort_values(ascending=False, kind="stable")
+    gaps = gaps[gaps > 0]
     by_class = {}
     for k, name in enumerate(names):
         count = int((codes == k).sum())
@@ -180,8 +184,8 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
     data["dropped"] = dict(model.encoder_.dropped_)
     data["leaks"] = list(model.leaks_)
     data["gap_share"] = float(missing.to_numpy().mean())
-    data["gaps"] = [{"column": str(name), "share": float(g)} for name, g in gaps[:_MOST_GAPS].items() if g > 0]
-    data["columns_with_gaps"] = int((gaps > 0).sum())
+    data["gaps"] = [{"column": str(name), "share": float(share)} for name, share in gaps[:_MOST_GAPS].items()]
+    data["columns_with_gaps"] = len(gaps)
     data["prior"] = model.estimator_.prior_
     return data
 
@@ -191,7 +195,11 @@ def _leaderboard(board: pd.DataFrame) -> list[dict[str, Any]]:
     types = {"uses_unlabeled": bool, "method": str, "family": str}
     rows = []
     for record in tried.to_dict("records"):
-        rows.append({str(name): types.get(str(name), float)(value) for name, value in record.items()})
+        row = {}
+        for name, value in record.items():
+            plain = types.get(str(name), float)  # JSON does not know NumPy's numbers
+            row[str(name)] = plain(value)
+        rows.append(row)
     return rows
 
 
@@ -202,9 +210,13 @@ def _headline(model: TableClassifier) -> dict[str, Any]:
     leaks = [repr(short(leak)) for leak in model.leaks_]
     if not leaks:
         return {**whole, "with_leaks": None, "text": _sentence(name, whole)}
-    columns = ", ".join(leaks[:3]) + (" and others" if len(leaks) > 3 else "")
-    known = f"{'is' if len(leaks) == 1 else 'are'} suspected to be known only after the label"
-    with_them = f"With {'it' if len(leaks) == 1 else 'them'}: {_estimate(name, whole)}."
+    columns = ", ".join(leaks[:3])
+    if len(leaks) > 3:
+        columns += " and others"
+    are = "is" if len(leaks) == 1 else "are"
+    them = "it" if len(leaks) == 1 else "them"
+    known = f"{are} suspected to be known only after the label"
+    with_them = f"With {them}: {_estimate(name, whole)}."
     if model.without_leaks_ is None:
         nothing = dict.fromkeys(("score", "low", "high"))
         text = f"No estimate: {columns} {known}, and there is no other column. {with_them}"
@@ -216,7 +228,11 @@ def _headline(model: TableClassifier) -> dict[str, Any]:
 
 def _plain_headline(headline: dict[str, Any]) -> dict[str, Any]:
     """The headline without NaN, which JSON does not know."""
-    return {name: None if isinstance(v, float) and np.isnan(v) else v for name, v in headline.items()}
+    plain = dict(headline)
+    for name, value in headline.items():
+        if isinstance(value, float) and np.isnan(value):
+            plain[name] = None
+    return plain
 
 
 def _sentence(name: str, headline: dict[str, Any], condition: str = "") -> str:
@@ -242,10 +258,12 @@ def _unlabeled(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
         return {"text": text}
     if effect is None:
         return {"text": ""}
+    difference = decisions.signed(effect.difference)
+    low = decisions.signed(effect.low)
+    high = decisions.signed(effect.high)
     text = (
         f"Out of fold, the {data['unlabeled']} unlabeled rows change the {_score_name(auto)} of {effect.method} by "
-        f"{decisions.signed(effect.difference)}, 95% interval {decisions.signed(effect.low)} to "
-        f"{decisions.signed(effect.high)}."
+        f"{difference}, 95% interval {low} to {high}."
     )
     return {"text": text, **effect._asdict()}
 
@@ -271,17 +289,19 @@ def _curves_by_class(held_out: _HeldOut, seed: int) -> dict[str, Any]:
     """The curves of the largest classes, each against all others."""
     roc = []
     precision_recall = []
-    for k in np.argsort(-np.bincount(held_out.y), kind="stable")[:_MOST_CLASSES]:
+    by_size = np.argsort(-np.bincount(held_out.y), kind="stable")
+    for k in by_size[:_MOST_CLASSES]:
         of_class = held_out.y == k
+        score = held_out.probability[:, k]
         name = held_out.names[k]
-        roc.append({"name": name, **curves.roc(of_class, held_out.probability[:, k], None, seed)})
-        curve = curves.precision_recall(of_class, held_out.probability[:, k], None, seed)
-        precision_recall.append({"name": name, **curve})
+        roc.append({"name": name, **curves.roc(of_class, score, None, seed)})
+        precision_recall.append({"name": name, **curves.precision_recall(of_class, score, None, seed)})
     predicted = held_out.probability.argmax(axis=1)
+    is_right = predicted == held_out.y
     return {
         "roc": roc,
         "precision_recall": precision_recall,
-        "calibration": curves.calibration(predicted == held_out.y, held_out.probability.max(axis=1)),
+        "calibration": curves.calibration(is_right, held_out.probability.max(axis=1)),
         "confusion": confusion(held_out.y, predicted, held_out.names),
     }
 
@@ -327,7 +347,10 @@ def _important(model: TableClassifier, summary: dict[str, Any], most: int = 4) -
 def _tested(model: TableClassifier, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
     """How the model does on held-out rows."""
     result = score_table(model, X)
-    truth = (y.astype(str) == _class_names(model)[-1]).astype(int).to_numpy()
-    found = auc_confidence_interval(truth, result["score"], confidence=CONFIDENCE)
-    accuracy = float(np.mean(result["label"].astype(str) == y.astype(str).to_numpy()))
-    return {"rows": len(X), "auc": found.auc, "low": found.low, "high": found.high, "accuracy": accuracy}
+    truth = y.astype(str).to_numpy()
+    is_positive = (truth == _class_names(model)[-1]).astype(int)
+    interval = auc_confidence_interval(is_positive, result["score"], confidence=CONFIDENCE)
+    is_right = result["label"].astype(str) == truth
+    tested = {"rows": len(X), "auc": interval.auc, "low": interval.low, "high": interval.high}
+    tested["accuracy"] = float(np.mean(is_right))
+    return tested
