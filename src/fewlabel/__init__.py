@@ -92,6 +92,7 @@ _MODULES = (
     "multiview",
     "neural",
     "persistence",
+    "population",
     "prior",
     "report",
     "selection",

@@ -75,7 +75,7 @@ def _posterior(score, n_positive, n_negative):
     On the scale :math:`a = 2 \arcsin \sqrt{AUC}` the AUC of a fitted model is :math:`N(\mu, \tau^2)` over tables, with
     :math:`\mu` rising with the logarithm of the labels of the rarer class, and the out-of-fold value is the AUC plus
     :math:`N(0, c (1 / (P - 1) + 1 / (N - 1)))`. The constants are maximum likelihood estimates from 149 fits on 40
-    tables. Where a table contradicts them, :math:`\tau` is as large as the table says.
+    tables. Where a table is much harder, :math:`\tau` is as large as the table says.
 
     Parameters
     ----------
@@ -92,7 +92,10 @@ def _posterior(score, n_positive, n_negative):
     expected = _MIDDLE + _GROWTH * np.log(n_rarer / 12)
     observed = 2 * np.arcsin(np.sqrt(score))
     noise = _NOISE * (1 / max(n_positive - 1, 1) + 1 / max(n_negative - 1, 1))
-    spread = max(_SPREAD**2, (observed - expected) ** 2 - noise)
+    spread = _SPREAD**2
+    if observed < expected:
+        # A table that is harder than all others must not be shrunken to them: that would promise too much.
+        spread = max(spread, (observed - expected) ** 2 - noise)
     trust = spread / (spread + noise)
     middle = (1 - trust) * expected + trust * observed
     half = _DEVIATIONS * np.sqrt(trust * noise)

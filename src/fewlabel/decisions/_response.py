@@ -24,6 +24,7 @@ _LEAST_SLOPE = 0.02  # a higher score never means a lower probability
 _N_STEPS = 60
 _LARGEST_STEP = 2.0
 _LEAST_PRIOR = 1e-6
+_MOST_PRIOR = 0.999  # of what the purest score allows
 
 
 class Rows(NamedTuple):
@@ -98,12 +99,16 @@ def response_draws(
     slopes = np.maximum(np.cumsum(drawn[:, 1:], axis=1), _LEAST_SLOPE)
     drawn[:, 1:] = np.diff(slopes, axis=1, prepend=0.0)
     log_odds = _basis(_position(rows.scores, rows, edge), knots) @ drawn.T
+    purest = _purest(size[positive].sum(), rng)
     if prior is None:
-        return expit(log_odds)
-    priors = _prior_draws(prior, prior_interval, rng)
-    if positives_only:
-        return _from_ratios(log_odds, rows.counts, priors)
-    return expit(log_odds + _shifts(log_odds, rows.counts, priors))
+        return np.minimum(expit(log_odds), purest)
+    share = rows.counts / rows.counts.sum()
+    priors = np.minimum(_prior_draws(prior, prior_interval, rng), purest * _MOST_PRIOR)
+    # From positives and unlabeled rows, the odds are proportional to the ratio of their densities, and so is the
+    # probability of a positive: P(+ | z) = min(c r(z), 1), where c makes their mean equal to the prior.
+    curve = _at_most_one if positives_only else expit
+    shift = _solve(lambda shift: share @ np.minimum(curve(log_odds + shift), purest) > priors, len(priors))
+    return np.minimum(curve(log_odds + shift), purest)
 
 
 def _position(scores, rows, edge):
@@ -160,22 +165,15 @@ def _prior_draws(prior, interval, rng):
     return expit(middle + z * np.where(z < 0, middle - low, high - middle))
 
 
-def _shifts(log_odds, counts, priors):
-    """What to add to the log-odds of each draw so that the mean probability is its prior."""
-    share = counts / counts.sum()
-    return _solve(lambda shift: share @ expit(log_odds + shift) > priors, len(priors))
+def _purest(n_positive, rng):
+    """Largest share of positives at any score, after all of n labeled positives were found there (Laplace's rule)."""
+    drawn = 1 - rng.beta(1.0, n_positive + 1.0, size=N_DRAWS)
+    drawn[0] = 1 - 1 / (n_positive + 2)
+    return drawn
 
 
-def _from_ratios(log_odds, counts, priors):
-    r"""Probabilities from positives and unlabeled rows.
-
-    The odds of a labeled positive against an unlabeled row are proportional to the ratio of their densities, so that
-    the probability of a positive is proportional to it, too: :math:`P(+ | z) = \min(c\, r(z), 1)`, where :math:`c`
-    makes their mean over the unlabeled rows equal to the prior.
-    """
-    share = counts / counts.sum()
-    factor = _solve(lambda factor: share @ np.exp(np.minimum(log_odds + factor, 0.0)) > priors, len(priors))
-    return np.exp(np.minimum(log_odds + factor, 0.0))
+def _at_most_one(log_odds):
+    return np.exp(np.minimum(log_odds, 0.0))
 
 
 def _solve(is_too_high, n_draws):
