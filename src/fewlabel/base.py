@@ -252,6 +252,8 @@ class LabeledClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
 class ScoresClasses:
     """Mixin of classifiers that score every class; a subclass gives ``_class_scores(X)`` for validated rows."""
 
+    classes_: np.ndarray
+
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Score of each class; with two classes, that of ``classes_[1]`` minus that of ``classes_[0]``.
 

@@ -183,7 +183,7 @@ class readable_errors:
 
 
 @contextlib.contextmanager
-def open_utf8(path: Path, encoding: str | None) -> Iterator[IO[bytes]]:
+def open_utf8(path: Path, encoding: str | None) -> Iterator[Any]:
     """Open a text file for reading its lines as UTF-8, without a byte order mark, whatever its encoding."""
     with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb") as file:
         if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):

@@ -196,7 +196,7 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
         scoring=options.scoring,
         prior=options.prior,
         interpretable=options.method == SCORECARD,
-        labels_drawn=options.labels_drawn,
+        labels_drawn=options.labels_drawn,  # type: ignore[arg-type]  # checked above
         time_budget=options.time_budget,
         n_jobs=options.jobs,
         random_state=options.seed,

@@ -212,7 +212,7 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         F = self._features(X)
         moments = group_moments(F, signs, weight)
         if hasattr(self, "_moments"):
-            moments = Moments(**self._moments).merge(moments)
+            moments = Moments(**vars(self)["_moments"]).merge(moments)
         self._moments = moments._asdict()
         seen = moments.weight[[1, 0]]
         if seen.all():

@@ -149,7 +149,7 @@ class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
         counts = np.bincount(codes[labeled])
         n_groups, parts = count_parts(counts, self.n_groups)
         base = _small_trees(counts.min()) if self.estimator is None else self.estimator
-        self.group_rows_ = []
+        self.group_rows_: list[np.ndarray] = []
         for _ in range(self.n_repeats):
             groups = deal(codes[labeled], parts, n_groups, rng)
             self.group_rows_.extend(labeled[group] for group in groups)

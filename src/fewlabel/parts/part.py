@@ -11,7 +11,7 @@ import numbers
 import types
 import typing
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class Part:
     """
 
     kind: ClassVar[str] = ""
+
+    if TYPE_CHECKING:
+        # Subclasses have what their formulas need, as fields or as properties.
+        def __getattr__(self, name: str) -> Any: ...
 
     def __post_init__(self):
         for name, annotation in field_types(type(self)).items():

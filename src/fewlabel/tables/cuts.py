@@ -89,7 +89,8 @@ def _prior_interval(auto: Any, rows: Rows) -> tuple[float, float]:
         warnings.simplefilter("ignore", PriorWarning)  # that methods disagree shows in the interval
         positive = (rows.codes == 1).astype(int)
         found = estimate_class_prior(rows.X, positive, sample_weight=rows.weight, random_state=0)
-    return min(found.low, auto.prior_), max(found.high, auto.prior_)
+    prior = float(auto.prior_ or 0.0)  # from positives only there always is one
+    return min(found.low, prior), max(found.high, prior)
 
 
 def choose_cut(

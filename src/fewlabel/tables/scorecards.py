@@ -61,9 +61,10 @@ def scorecard_terms(model: Any) -> list[Term]:
     """
     functions = sorted(_booster_of(model).shape_functions_, key=lambda function: function.column)
     terms = []
+    encoder: Any = model.encoder
     for function in functions:
-        source = model.encoder.sources[function.column]
-        terms.append(_term(model.encoder, model.encoder.by_name[source], function))
+        source = encoder.sources[function.column]
+        terms.append(_term(encoder, encoder.by_name[source], function))
     return terms
 
 
