@@ -61,8 +61,9 @@ def test_the_code_on_a_page_runs(page, monkeypatch, tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     given = {"X": X, "y": fewlabel.hide_labels(y, labeled=0.3, random_state=0)}  # what a page leaves to the reader
     for block in BLOCK.findall(page.read_text("utf-8")):
-        if "dask" in block:
-            pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
+        for package, extra in (("dask", "dask"), ("onnxruntime", "onnx")):
+            if package in block:
+                pytest.importorskip(package, reason=f"{package} is not installed: pip install 'fewlabel[{extra}]'")
         exec(compile(block, page.name, "exec"), given)
     plt.close("all")
 

@@ -83,6 +83,7 @@ _MODULES = (
     "datasets",
     "decisions",
     "exceptions",
+    "export",
     "graph",
     "inspection",
     "labels",

@@ -17,6 +17,10 @@ class TableError(ValueError):
     """A table cannot be read, or lacks columns that a model needs; the message says what to do."""
 
 
+class ExportError(ValueError):
+    """A model cannot be written in a format, or would give other scores there; the message says what to do."""
+
+
 class DatasetError(LookupError):
     """A dataset is unknown or not available; the message says how to get it."""
 

@@ -10,6 +10,7 @@ import typer
 import fewlabel
 from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
+from fewlabel.cli.export import export
 from fewlabel.cli.fit import fit
 from fewlabel.cli.interrupts import raise_on_signals, signal_that_came
 from fewlabel.cli.label import label
@@ -129,6 +130,6 @@ def root(
         raise typer.Exit(WRONG_USE)
 
 
-for command in (demo, check, fit, predict, scorecard, prior, select, methods, label):
+for command in (demo, check, fit, predict, export, scorecard, prior, select, methods, label):
     app.command()(command)
 app.command("next")(next_rows)

@@ -17,7 +17,7 @@ from fewlabel.parts.columns import (
     TextNumberColumn,
 )
 from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClasses, PolynomialKernel
-from fewlabel.parts.learned import Opaque, formula_of, model_of
+from fewlabel.parts.learned import Opaque, formula_of, model_of, ranking_model
 from fewlabel.parts.model import Classes, Evidence, FittedModel, Shares, Sigmoids, Softmax
 from fewlabel.parts.nearest import Neighbors, Paths, Spreading
 from fewlabel.parts.numbers import Chain, Linear, LogOdds, Ranks, Select, WeightedSum
@@ -82,4 +82,5 @@ __all__ = [
     "WeightedSum",
     "formula_of",
     "model_of",
+    "ranking_model",
 ]

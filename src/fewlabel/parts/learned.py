@@ -96,6 +96,38 @@ def model_of(estimator):
     return FittedModel(formula, Sigmoids(np.zeros(1), np.ones(1), np.zeros(1)), classes, 1)
 
 
+def ranking_model(estimator):
+    """A fitted binary ranker of fewlabel as data; None if it has no formula.
+
+    Parameters
+    ----------
+    estimator : RankingClassifier
+
+    Returns
+    -------
+    FittedModel or None
+    """
+    formula = formula_of(estimator, 1)
+    if isinstance(formula, Opaque):
+        return None
+    slope, intercept = np.reshape(estimator.calibration_, (2, 1)).astype(np.float64)
+    about = {}
+    if getattr(estimator, "shape_functions_", None):
+        about["additive"] = {
+            "calibration": estimator.calibration_.tolist(),
+            "importances": estimator.feature_importances_.tolist(),
+        }
+    names = getattr(estimator, "feature_names_in_", None)
+    return FittedModel(
+        formula,
+        Sigmoids(np.zeros(1), slope, intercept),
+        Classes.of(estimator.classes_),
+        int(getattr(estimator, "positive_", 1)),
+        names=None if names is None else list(names),
+        about=about,
+    )
+
+
 def _formula(estimator):
     """The formula of an estimator of a library that is known; None for others."""
     convert = _CONVERTERS.get(type(estimator).__name__)

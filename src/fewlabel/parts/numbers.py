@@ -10,7 +10,7 @@ from fewlabel.parts.part import Floats, Formula, Ints, Table
 
 # Ranks are kept this far from 0 and 1, where log-odds are infinite.
 RANK_EDGE = 1e-6
-_HUGE = 1e300
+LARGEST_SCORE = 1e300
 _MOST_LEVELS = 1000
 
 
@@ -207,7 +207,7 @@ class Ranks(Formula):
 
 def bounded(scores):
     """Scores without NaN, of a size at which differences do not overflow: only their order matters for ranks."""
-    return np.clip(np.nan_to_num(scores), -_HUGE, _HUGE)
+    return np.clip(np.nan_to_num(scores), -LARGEST_SCORE, LARGEST_SCORE)
 
 
 def _rank(column, levels, ranks):

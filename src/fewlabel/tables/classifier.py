@@ -16,7 +16,7 @@ from fewlabel import labels
 from fewlabel.auto import AutoClassifier, check_counts
 from fewlabel.base import HasMethods, RankingClassifier, check_weights, fit_context
 from fewlabel.labels import Labels
-from fewlabel.parts import Classes, Columns, FittedModel, Opaque, Sigmoids, formula_of
+from fewlabel.parts import Classes, Columns, FittedModel, ranking_model
 from fewlabel.parts.explanations import Explanation, explain_by_sampling, reference_rows
 from fewlabel.population import Selection
 from fewlabel.rows import Rows
@@ -562,19 +562,7 @@ def _model_of_numbers(estimator: Any) -> FittedModel | None:
         return estimator.model_
     if isinstance(estimator, FittedModel):
         return estimator
-    if not isinstance(estimator, RankingClassifier):
-        return None
-    formula = formula_of(estimator, 1)
-    if isinstance(formula, Opaque):
-        return None
-    slope, intercept = np.reshape(estimator.calibration_, (2, 1)).astype(np.float64)
-    about = {}
-    if getattr(estimator, "shape_functions_", None):
-        about["additive"] = {
-            "calibration": estimator.calibration_.tolist(),
-            "importances": estimator.feature_importances_.tolist(),
-        }
-    return FittedModel(formula, Sigmoids(np.zeros(1), slope, intercept), Classes([0, 1], "int"), 1, about=about)
+    return ranking_model(estimator) if isinstance(estimator, RankingClassifier) else None
 
 
 def table_classifier(model: Any) -> TableClassifier:

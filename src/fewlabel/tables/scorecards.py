@@ -11,9 +11,7 @@ from fewlabel.inspection import check_points, contributions, step_intervals
 from fewlabel.parts import CategoryColumn, Columns, FittedModel
 from fewlabel.parts.cells import BOOLEAN, NUMBER
 from fewlabel.parts.columns import Column
-from fewlabel.parts.notations import NULL_TEXTS
 
-_NULLS = ("", " ", *sorted(NULL_TEXTS))  # of texts of nothing but spaces, one stands for all
 OTHER = "other"
 MISSING = "missing"
 
@@ -32,8 +30,6 @@ class Term(NamedTuple):
     missing, other : float
         Value for gaps, and for categories that are not in `categories`.
     categories : dict
-    nulls : tuple of str
-        Texts that count as gaps.
     """
 
     source: str
@@ -44,7 +40,6 @@ class Term(NamedTuple):
     missing: float
     other: float
     categories: dict[str, float]
-    nulls: tuple[str, ...]
 
 
 def scorecard_terms(model: Any) -> list[Term]:
@@ -59,7 +54,7 @@ def scorecard_terms(model: Any) -> list[Term]:
     -------
     list of Term
     """
-    functions = sorted(_booster_of(model).shape_functions_, key=lambda function: function.column)
+    functions = sorted(additive_booster(model).shape_functions_, key=lambda function: function.column)
     terms = []
     encoder: Any = model.encoder
     for function in functions:
@@ -68,7 +63,22 @@ def scorecard_terms(model: Any) -> list[Term]:
     return terms
 
 
-def _booster_of(model: FittedModel) -> AdditiveMember:
+def additive_booster(model: FittedModel) -> AdditiveMember:
+    """The sum of step functions that a model is.
+
+    Parameters
+    ----------
+    model : FittedModel
+
+    Returns
+    -------
+    AdditiveMember
+
+    Raises
+    ------
+    TypeError
+        If it is not one.
+    """
     booster = additive_member(model)
     if booster is None:
         raise TypeError(
@@ -85,15 +95,14 @@ def _term(encoder: Columns, column: Column, function: Any) -> Term:
     feature = encoder.features[function.column]
     if not isinstance(column, CategoryColumn):
         kind = column.read_as if column.read_as in (NUMBER, BOOLEAN) else "derived"
-        return Term(column.name, feature, kind, edges, values, missing, np.nan, {}, ())
+        return Term(column.name, feature, kind, edges, values, missing, np.nan, {})
     # A feature of a category is 0 or 1: the value of the function at either is that of the category.
     place = function.column - int(encoder.groups[column.name][0])
     absent, present = values[np.searchsorted(edges, [0.0, 1.0])].tolist()
     steps = [present if of_category else absent for of_category in column.encode(column.categories)[:, place]]
     by_category = dict(zip(column.categories, steps))
     at_gap = present if column.gap()[place] else absent
-    nulls = _NULLS if column.gap().any() else ()
-    return Term(column.name, feature, "category", edges, values, at_gap, absent, by_category, nulls)
+    return Term(column.name, feature, "category", edges, values, at_gap, absent, by_category)
 
 
 def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
@@ -117,7 +126,7 @@ def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFr
     if not isinstance(fitted, FittedModel):
         return inspection.scorecard(model, points=points, base=base)
     if fitted.encoder is None:
-        return inspection.scorecard(_booster_of(fitted), points=points, base=base)
+        return inspection.scorecard(additive_booster(fitted), points=points, base=base)
     return table_scorecard(fitted, points=points, base=base)
 
 
@@ -137,7 +146,7 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
     """
     model = getattr(model, "model_", model)
     terms = scorecard_terms(model)
-    booster = _booster_of(model)
+    booster = additive_booster(model)
     scale, start = check_points(booster, points, base)
     weights = np.asarray(booster.feature_importances_)
     importance = {name: float(weights[group].sum()) for name, group in model.encoder.groups.items()}
@@ -204,7 +213,7 @@ def rounding_loss(model: Any, points: float) -> float | None:
     reference = model.evidence.reference
     if reference is None or len(reference) < 2:
         return None
-    booster = _booster_of(model)
+    booster = additive_booster(model)
     scale, _ = check_points(booster, points, 0.0)
     steps = scale * contributions(booster, reference)
     grouped = np.column_stack([steps[:, group].sum(axis=1) for group in model.encoder.groups.values()])

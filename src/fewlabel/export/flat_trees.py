@@ -1,0 +1,148 @@
+"""Every sum of trees or step functions as plain binary trees that compare 64-bit numbers."""
+
+import numpy as np
+
+from fewlabel.parts import Formula, Steps, SymmetricTrees, Trees
+from fewlabel.parts.trees import NO_CHILD
+
+_AFTER_SINGLES = 2.0**128  # what would follow the largest number of 32 bits
+
+
+def flat_trees(formula: Formula) -> Trees:
+    """The same sum as binary trees whose thresholds are for values that are not rounded.
+
+    Parameters
+    ----------
+    formula : Trees, SymmetricTrees or Steps
+
+    Returns
+    -------
+    Trees
+    """
+    if isinstance(formula, Steps):
+        return _trees_of_steps(formula)
+    if isinstance(formula, SymmetricTrees):
+        trees = [_unfold(formula, number) for number in range(len(formula.columns))]
+        joined = Trees.join(trees, formula.n_inputs, formula.start)
+        rounds = formula.single
+    else:
+        joined = formula
+        rounds = formula.single_values
+    if not rounds:
+        return joined
+    return Trees(
+        joined.roots,
+        joined.feature,
+        thresholds_before_rounding(joined.threshold),
+        joined.children,
+        joined.missing_left,
+        joined.value,
+        joined.start,
+        joined.n_inputs,
+        joined.divisor,
+    )
+
+
+def thresholds_before_rounding(thresholds: np.ndarray) -> np.ndarray:
+    """The largest number, of 64 bits, that is at most each threshold once it is rounded to 32 bits.
+
+    Parameters
+    ----------
+    thresholds : ndarray
+
+    Returns
+    -------
+    ndarray
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        below = thresholds.astype(np.float32)
+        below = np.where(below > thresholds, np.nextafter(below, np.float32(-np.inf)), below)
+        above = np.nextafter(below, np.float32(np.inf))
+    limit = _AFTER_SINGLES
+    middle = np.clip(below, -limit, limit, dtype=np.float64) / 2 + np.clip(above, -limit, limit, dtype=np.float64) / 2
+    is_even = below.view(np.int32) % 2 == 0  # halves are rounded to even numbers
+    largest = np.where(is_even, middle, np.nextafter(middle, -np.inf))
+    return np.where(below == np.inf, np.inf, largest)
+
+
+def _unfold(formula, number):
+    """A symmetric tree as a binary one."""
+    depth = formula.columns.shape[1]
+    n_splits = 2**depth - 1
+    nodes = np.arange(n_splits + 2**depth)
+    is_leaf = nodes >= n_splits
+    level = np.minimum(np.log2(nodes + 1).astype(int), max(depth - 1, 0))
+    columns = formula.columns[number] if depth else np.zeros(1, dtype=np.int64)
+    thresholds = formula.thresholds[number] if depth else np.zeros(1)
+    missing_up = formula.missing_up[number] if depth else np.zeros(1, dtype=bool)
+    value = np.zeros((len(nodes), formula.n_outputs))
+    value[is_leaf] = formula.values[:, number].T
+    return dict(
+        feature=columns[level],
+        threshold=thresholds[level],
+        left=np.where(is_leaf, NO_CHILD, 2 * nodes + 1),
+        right=np.where(is_leaf, NO_CHILD, 2 * nodes + 2),
+        missing_left=~missing_up[level],
+        value=value,
+    )
+
+
+def _trees_of_steps(formula):
+    trees = []
+    for k, column in enumerate(formula.columns.tolist()):
+        edges, values = formula.function(k)
+        trees.append(search_tree(column, edges, values, formula.missing[k]))
+    if not trees:
+        trees = [search_tree(0, np.empty(0), np.zeros(1), 0.0)]
+    return Trees.join(trees, formula.n_inputs, np.zeros(1))
+
+
+def search_tree(column: int, edges: np.ndarray, values: np.ndarray, missing: float) -> dict[str, np.ndarray]:
+    """A step function as a tree of few levels.
+
+    Parameters
+    ----------
+    column : int
+    edges, values : ndarray
+        As those of `Steps`.
+    missing : float
+        Value of a missing one.
+
+    Returns
+    -------
+    dict of ndarray
+        As `Trees.join` takes them.
+    """
+    threshold = [np.inf]
+    left = [1]
+    right = [2]
+    value = [0.0]
+
+    def add(low, high):
+        """Add the nodes of the values from `low` to `high`; return the first."""
+        node = len(value)
+        value.append(values[low])
+        threshold.append(0.0)
+        left.append(NO_CHILD)
+        right.append(NO_CHILD)
+        if low < high:
+            middle = (low + high) // 2
+            threshold[node] = edges[middle]
+            left[node] = add(low, middle)
+            right[node] = add(middle + 1, high)
+        return node
+
+    add(0, len(values) - 1)  # only missing values go right at the root
+    right[0] = len(value)
+    value.append(missing)
+    threshold.append(0.0)
+    left.append(NO_CHILD)
+    right.append(NO_CHILD)
+    return dict(
+        feature=np.full(len(value), column),
+        threshold=np.array(threshold),
+        left=np.array(left),
+        right=np.array(right),
+        missing_left=np.zeros(len(value), dtype=bool),
+        value=np.array(value, dtype=np.float64)[:, None],
+    )

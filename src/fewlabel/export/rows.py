@@ -1,0 +1,131 @@
+"""Rows to try an exported model on: from the fit, shuffled, with gaps and categories that the fit did not see."""
+
+from typing import Any
+
+import numpy as np
+
+from fewlabel import parts
+from fewlabel.exceptions import ExportError
+from fewlabel.parts import FittedModel
+from fewlabel.parts.columns import Column
+
+_N_ROWS = 400
+_GAPS = 0.1
+_UNSEEN = "\N{LATIN SMALL LETTER E WITH ACUTE} unseen"
+_DATES = (parts.DateColumn, parts.TextDateColumn)
+_MESSAGE = "column {name!r} is read as {what}, which {kind} cannot express: {remedy}, or leave it out with --drop"
+
+
+def readable(column: Column, kind: str) -> None:
+    """Raise an ExportError that says what to do if a column is a date or a text.
+
+    Parameters
+    ----------
+    column : Column
+    kind : str
+        What is written, for the message.
+    """
+    if isinstance(column, _DATES):
+        what = "dates"
+        remedy = "put the parts that matter into columns of numbers, such as the year or the age in days"
+    elif isinstance(column, parts.TextColumn):
+        what = "free text"
+        remedy = "put the words that matter into columns of their own"
+    else:
+        return
+    raise ExportError(_MESSAGE.format(name=column.name, what=what, kind=kind, remedy=remedy))
+
+
+def trial_rows(model: FittedModel) -> Any:
+    """Rows that try what an exported model makes of numbers, categories and gaps.
+
+    Parameters
+    ----------
+    model : FittedModel
+
+    Returns
+    -------
+    dict of ndarray, or ndarray without an encoder
+    """
+    rng = np.random.default_rng(0)
+    features = model.evidence.reference
+    if features is None or not len(features):
+        features = _landmarks(model.score)
+    features = features[rng.integers(0, len(features), _N_ROWS)]
+    if model.encoder is None:
+        features[rng.random(features.shape) < _GAPS] = np.nan
+        return features
+    table = {}
+    for name, group in model.encoder.groups.items():
+        column = model.encoder.by_name[name]
+        cells = _cells(column, features[:, group])
+        half = _N_ROWS // 2  # the other rows stay as they were in the fit
+        cells[:half] = rng.permutation(cells[:half])
+        cells[:half][rng.random(half) < _GAPS] = None if cells.dtype == object else np.nan
+        table[name] = cells
+    return table
+
+
+def _landmarks(formula):
+    """Rows at and around the thresholds of a formula."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(_N_ROWS, formula.n_inputs))
+    for part in _walk(formula):
+        if part.n_inputs != formula.n_inputs:
+            continue
+        if isinstance(part, (parts.GaussianKernel, parts.PolynomialKernel)):
+            drawn = part.rows[rng.integers(0, len(part.rows), _N_ROWS)]
+            rows = drawn + rng.normal(size=drawn.shape) * part.rows.std(axis=0)
+        for column, thresholds in _thresholds(part):
+            spread = thresholds.std() if len(thresholds) > 1 else 1.0
+            centers = rng.choice(thresholds, _N_ROWS)
+            rows[:, column] = centers + rng.choice([0.0, 0.3 * spread], _N_ROWS) * rng.normal(size=_N_ROWS)
+    return rows
+
+
+def _walk(formula):
+    yield formula
+    for name in ("steps", "terms", "blocks"):
+        for part in getattr(formula, name, []):
+            yield from _walk(part)
+
+
+def _thresholds(part):
+    """The columns that a part compares with thresholds, and these."""
+    if isinstance(part, parts.Steps):
+        columns = np.repeat(part.columns, np.diff(part.starts))
+        thresholds = part.edges
+    elif isinstance(part, parts.Trees):
+        is_split = part.children[0] >= 0
+        columns = part.feature[is_split]
+        thresholds = part.threshold[is_split]
+    elif isinstance(part, parts.SymmetricTrees):
+        columns = part.columns.ravel()
+        thresholds = part.thresholds.ravel()
+    elif isinstance(part, parts.FillAndScale):
+        columns = np.tile(np.arange(part.n_inputs), 2)
+        n = part.n_inputs
+        spread = np.where(np.isfinite(part.spread[:n]), part.spread[:n], 1.0)
+        thresholds = np.concatenate([part.mean[:n] - spread, part.mean[:n] + spread])
+    else:
+        return
+    is_finite = np.isfinite(thresholds)
+    for column in np.unique(columns[is_finite]):
+        yield column, thresholds[is_finite & (columns == column)]
+
+
+def _cells(column, features):
+    """Cells of a column that have these features, about."""
+    if isinstance(column, parts.BooleanColumn):
+        return np.where(np.isnan(features[:, 0]), np.nan, features[:, 0] > 0.5)
+    if not isinstance(column, parts.CategoryColumn):
+        return features[:, 0].copy()
+    texts = [*column.categories, None][int(column.drop_first) :]
+    cells = np.full(len(features), _UNSEEN, dtype=object)
+    is_known = features.any(axis=1)
+    places = features[is_known].argmax(axis=1)
+    cells[is_known] = np.array(texts, dtype=object)[places]
+    if column.drop_first and column.categories:
+        cells[~is_known] = column.categories[0]
+        cells[::20] = _UNSEEN
+    return cells
