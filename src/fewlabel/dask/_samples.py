@@ -1,11 +1,13 @@
 """Rows chosen by a hash of their values: the same ones, however the rows are split and whoever reads them."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
 from fewlabel.exceptions import LabelError
 
-_MOST = 10_000  # rows of each group in a sample
+_MOST = 10_000  # rows in a sample of the positives, of the negatives and of the unlabeled rows
 
 
 def hash_rows(X):
@@ -13,29 +15,43 @@ def hash_rows(X):
     return pd.util.hash_pandas_object(pd.DataFrame(X), index=False).to_numpy()
 
 
+class HashedRows(NamedTuple):
+    """Rows, their signs, their weights or None, and their hashes."""
+
+    X: np.ndarray
+    signs: np.ndarray
+    weight: np.ndarray | None
+    hashes: np.ndarray
+
+    def take(self, rows):
+        """Some of the rows, in this order."""
+        return HashedRows(*[None if values is None else values[rows] for values in self])
+
+    def join(self, other):
+        """These rows and those of another block."""
+        pairs = zip(self, other)
+        return HashedRows(*[None if one is None else np.concatenate([one, two]) for one, two in pairs])
+
+
 def sample(X, y, read, most=_MOST):
-    """At most `most` rows of each group, those with the lowest hashes: rows, signs, weights (or None) and hashes."""
+    """At most `most` rows of each group, those with the lowest hashes: `HashedRows`."""
     X, signs, weight = read(X, y)
-    return _lowest(X.astype(np.float64), signs, weight, hash_rows(X), most)
+    rows = HashedRows(X.astype(np.float64), signs, weight, hash_rows(X))
+    return _lowest(rows, most)
 
 
 def merge_samples(one, other, most=_MOST):
     """Sample of the rows of two samples."""
-    return _lowest(*map(_join, one, other), most)
+    return _lowest(one.join(other), most)
 
 
-def _join(one, other):
-    return None if one is None else np.concatenate([one, other])
-
-
-def _lowest(X, signs, weight, hashes, most):
+def _lowest(rows, most):
     lowest = []
     for sign in (1, 0, -1):
-        rows = np.flatnonzero(signs == sign)
-        order = np.argsort(hashes[rows], kind="stable")
-        lowest.append(rows[order[:most]])
-    sampled = np.concatenate(lowest)
-    return X[sampled], signs[sampled], None if weight is None else weight[sampled], hashes[sampled]
+        of_sign = np.flatnonzero(rows.signs == sign)
+        order = np.argsort(rows.hashes[of_sign], kind="stable")
+        lowest.append(of_sign[order[:most]])
+    return rows.take(np.concatenate(lowest))
 
 
 def labeled_hashes(X, y, read):
@@ -64,8 +80,10 @@ def hold_out(hashes, fraction):
         By sign.
     """
     limits = {}
-    for sign, of_class in zip((1, -1), map(np.sort, hashes)):
+    for sign, of_class in zip((1, -1), hashes):
+        of_class = np.sort(of_class)
         n_held_out = max(1, round(fraction * len(of_class)))
+        # Copies of a row have the same hash: if the last one is held out, no row is left to learn from.
         if len(of_class) == 0 or of_class[n_held_out - 1] == of_class[-1]:
             raise LabelError(
                 "early_stopping=True holds out labeled rows of each class, and there are too few different ones: set "
@@ -96,7 +114,7 @@ class Without:
     def held_out(self, X, y):
         """The held-out rows of a block, their signs, weights and hashes."""
         X, signs, weight = self._choose(X, y, True)
-        return X, signs, weight, hash_rows(X)
+        return HashedRows(X, signs, weight, hash_rows(X))
 
     def _choose(self, X, y, held_out):
         X, signs, weight = self._read(X, y)
@@ -115,6 +133,5 @@ def read_held_out(X, y, without):
 
 def merge_held_out(one, other):
     """The held-out rows of two blocks, in the order of their hashes."""
-    X, signs, weight, hashes = map(_join, one, other)
-    order = np.lexsort((signs, hashes))
-    return X[order], signs[order], None if weight is None else weight[order], hashes[order]
+    rows = one.join(other)
+    return rows.take(np.lexsort((rows.signs, rows.hashes)))

@@ -105,6 +105,7 @@ class TableClassifier(tables.TableClassifier):
                     "use fewlabel.TableClassifier"
                 )
         target = str(y.name or "label")
+        # The labels are gathered as a column of the table, under a name of their own.
         column = target if target not in X.columns else f"{target} (label)"
         weight = unused_name("weight", (*X.columns, column))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -128,6 +129,7 @@ class TableClassifier(tables.TableClassifier):
             parts = pool.sample(labeled, unlabeled, 0, n)
             super().fit(*read(parts), callback=callback)
             self.agreement_ = None
+            # Rows of neither sample: the first n are those of this fit, the second n those of the other one.
             further = pool.rows(unlabeled, 2 * n, 2 * n + other_samples.JUDGED)
             if self.check_sample and len(further) >= other_samples.LEAST_JUDGED:
                 judged, _, _ = read([further])

@@ -17,7 +17,7 @@ from fewlabel.exceptions import TableError
 from fewlabel.tables.pieces import read_pieces
 from fewlabel.text import short
 
-_BATCH_ROWS = 2**16
+_BATCH_ROWS = 2**16  # rows of a Parquet file that a task holds at a time
 _GROUPS = 8  # row groups of a Parquet file that one task reads
 _ENCODED_ROWS = 2**18  # rows of a Parquet file that one task encodes, unless a row group has more
 
@@ -82,6 +82,7 @@ def _text_batches(path: Path, names: list[str]) -> Iterator[pa.Table]:
     with files.readable_errors(path):
         reader = csv.open_csv(
             path,
+            # Bytes. Arrow fails if a row does not fit into a block, so it is larger than rows with long texts.
             csv.ReadOptions(block_size=2**23),
             csv.ParseOptions(delimiter=files.separator_of(path), newlines_in_values=True),
             csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=names),

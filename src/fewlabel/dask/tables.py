@@ -95,27 +95,32 @@ def fit_table(
     encoder = TableEncoder(dayfirst=dayfirst, random_state=random_state)
     encoded = np.asarray(encoder.fit_transform(sample.X))
     parts = split_sources(sources)
-    how = delayed(_Encoding(encoder, target, known, weights, decimal), traverse=False, pure=False)
-    blocks = dask.persist(*[delayed(_encode)(part, how) for part in parts])
-    name = method if method != "auto" else "pnu-aucboost" if counts[0] else "ada-pu"
+    # One delayed object for all parts: the encoder is sent to a worker once.
+    encoding = delayed(_Encoding(encoder, target, known, weights, decimal), traverse=False, pure=False)
+    blocks = dask.persist(*[delayed(_encode)(part, encoding) for part in parts])
+    name = method
+    if name == "auto":
+        name = "pnu-aucboost" if counts[0] else "ada-pu"
     booster = METHODS[name](random_state=random_state)
     prior = None
     if name == "ada-pu":
-        is_positive = np.where(sample.codes == 1, 1, -1)
-        found = estimate_class_prior(encoded, is_positive, sample_weight=sample.weight, random_state=random_state)
-        prior = found.prior
+        signs = np.where(sample.codes == 1, 1, -1)
+        estimate = estimate_class_prior(encoded, signs, sample_weight=sample.weight, random_state=random_state)
+        prior = estimate.prior
         booster.set_params(prior=prior)
 
-    n_features, weighted = len(encoder.features_), weights is not None
-    fitted = _fit(booster, blocks, n_features, checkpoint, callback, name, weighted=weighted)
+    n_features = len(encoder.features_)
+    is_weighted = weights is not None
+    fitted = _fit(booster, blocks, n_features, checkpoint, callback, name, weighted=is_weighted)
     model = TableClassifier(clone(fitted), positive=labels.classes.tolist()[1], random_state=random_state)
     leaks = suspected_leaks(encoded, sample.codes, encoder.sources_)
     model.set_parts(encoder, labels, leaks=leaks, estimator=fitted, target=target)
 
     training = [delayed(_without_held_out)(block, random_state) for block in blocks]
-    second = None if checkpoint is None else f"{checkpoint}.trial"
+    trial_checkpoint = None if checkpoint is None else f"{checkpoint}.trial"
     trial_name = f"{name}, a fifth held out"
-    trial = _fit(booster, training, n_features, second, callback, trial_name, weighted=weighted)
+    trial = _fit(booster, training, n_features, trial_checkpoint, callback, trial_name, weighted=is_weighted)
+    scored = dask.compute(*[delayed(_score_held_out)(block, trial, random_state) for block in blocks])
     metrics = {
         "method": name,
         "target": target,
@@ -130,7 +135,7 @@ def fit_table(
         "leaks": list(model.leaks_),
         "prior": prior,
         "rounds": fitted.n_iter_,
-        "held_out": _auc(_held_out_scores(blocks, trial, random_state), prior),
+        "held_out": _auc(Rows.concatenate(scored), prior),
         "importances": _importances(fitted, encoder),
         "seconds": time.perf_counter() - start,
     }
@@ -152,81 +157,90 @@ class _Encoding(NamedTuple):
     decimal: str
 
 
-def _encode(source, how):
-    """The rows of a part, encoded."""
-    encoder = how.encoder
-    texts = {*encoder.columns_, how.target} - encoder.part_.plain_numbers()
+def _encode(source, encoding):
+    """The rows of a part, encoded; those of weight 0 are left out."""
+    encoder = encoding.encoder
+    weights = encoding.weights
+    texts = {*encoder.columns_, encoding.target} - encoder.part_.plain_numbers()
     numbers = {*encoder.columns_} - texts
-    if how.weights is not None and how.weights.column not in texts:
-        numbers.add(how.weights.column)
-    memo = {}  # of all frames
-    found = []
-    for frame in source.frames(numbers, texts, how.decimal):
+    if weights is not None and weights.column not in texts:
+        numbers.add(weights.column)
+    memo = {}  # shared by the frames, as texts repeat
+    # A part without rows has the same columns.
+    nothing = np.zeros(0)
+    no_rows = np.zeros((0, len(encoder.features_)))
+    batches = [Rows(no_rows, nothing.astype(int), CLASSES, weight=None if weights is None else nothing)]
+    for frame in source.frames(numbers, texts, encoding.decimal):
         X = encoder.part_.encode(encoder.part_.read(frame), memo)
-        weights = None
-        if how.weights is not None:
-            weights = how.weights.read(pa.Table.from_pandas(frame[[how.weights.column]]), source.path)
-        codes = read_codes(frame[how.target], how.known)
-        found.append(Rows(X, codes, CLASSES, weight=weights))
-    if not found:
-        nothing = np.zeros(0)
-        weights = None if how.weights is None else nothing
-        return Rows(np.zeros((0, len(encoder.features_))), nothing.astype(int), CLASSES, weight=weights)
-    rows = Rows.concatenate(found)
+        codes = read_codes(frame[encoding.target], encoding.known)
+        weight = None
+        if weights is not None:
+            column = pa.Table.from_pandas(frame[[weights.column]])
+            weight = weights.read(column, source.path)
+        batches.append(Rows(X, codes, CLASSES, weight=weight))
+    rows = Rows.concatenate(batches)
     return rows if rows.weight is None else rows.take(rows.weight > 0)
 
 
 def _fit(booster, blocks, n_features, checkpoint, callback, name, *, weighted):
     """In-memory model of a booster that is fitted on delayed blocks of encoded rows."""
 
-    def joined(name, shape, kind):
-        chunks = [da.from_delayed(getattr(block, name), shape, kind) for block in blocks]
+    def joined(field, shape, dtype):
+        chunks = [da.from_delayed(getattr(block, field), shape, dtype) for block in blocks]
         return da.concatenate(chunks, allow_unknown_chunksizes=True)
 
-    columns = [joined("X", (np.nan, n_features), np.float64), joined("codes", (np.nan,), np.int64)]
-    if weighted:
-        columns.append(joined("weight", (np.nan,), np.float64))
+    # Dask does not know the number of rows of a block before it is made.
+    X = joined("X", (np.nan, n_features), np.float64)
+    y = joined("codes", (np.nan,), np.int64)
+    sample_weight = joined("weight", (np.nan,), np.float64) if weighted else None
     progress = None if callback is None else lambda done, total, _: callback(done, total, name)
-    return clone(booster).fit(*columns, checkpoint=checkpoint, callback=progress).model_
+    fitted = clone(booster).fit(X, y, sample_weight, checkpoint=checkpoint, callback=progress)
+    return fitted.model_
 
 
 def _held_out(block, seed):
     """Whether each row is held out for the score: a fifth of the labeled rows, by a hash of their features."""
-    chosen = block.codes >= 0
-    hashes = hash_rows(np.column_stack([block.X[chosen], np.full(chosen.sum(), seed)]))
-    chosen[chosen] = hashes < _HELD_OUT * 2.0**64
-    return chosen
+    labeled = np.flatnonzero(block.codes >= 0)
+    # The seed is a further column, so that another one holds out other rows; copies of a row stay together.
+    hashes = hash_rows(np.column_stack([block.X[labeled], np.full(len(labeled), seed)]))
+    held_out = np.zeros(len(block.codes), dtype=bool)
+    held_out[labeled] = hashes < _HELD_OUT * 2.0**64
+    return held_out
 
 
 def _without_held_out(block, seed):
     return block.take(~_held_out(block, seed))
 
 
-def _held_out_scores(blocks, model, seed):
-    """Scores of the rows that were held out, of all blocks, as features; with their codes and weights."""
-    scored = dask.compute(*[delayed(_score_held_out)(block, model, seed) for block in blocks])
-    return Rows.concatenate(scored)
-
-
 def _score_held_out(block, trial, seed):
-    """Scores of the held-out rows, and of some unlabeled rows, in case there are no labeled negatives."""
-    rows = _held_out(block, seed)
-    rows[np.flatnonzero(block.codes < 0)[: rows.sum() + 100]] = True
-    chosen = block.take(rows)
-    return replace(chosen, X=trial.decision_function(chosen.X) if rows.any() else np.zeros(0))
+    """Scores, as features, of the held-out rows, and of some unlabeled rows, in case there are no labeled negatives."""
+    chosen = _held_out(block, seed)
+    unlabeled = np.flatnonzero(block.codes < 0)
+    chosen[unlabeled[: chosen.sum() + 100]] = True
+    rows = block.take(chosen)
+    scores = np.zeros(0)
+    if chosen.any():  # a model refuses a table without rows
+        scores = trial.decision_function(rows.X)
+    return replace(rows, X=scores)
 
 
 def _auc(scored, prior):
     """AUC on the held-out rows and its interval; with a prior, that of positives against unlabeled rows, corrected."""
-    counted = scored.take(scored.codes >= 0 if prior is None else scored.codes != 0)
-    if len(np.unique(counted.codes)) < 2:
+    if prior is None:
+        rows = scored.take(scored.codes >= 0)
+        pairs = {}
+    else:
+        rows = scored.take(scored.codes != 0)
+        pairs = {"pairs": "pu", "prior": prior}
+    if len(np.unique(rows.codes)) < 2:
         return None
-    pairs = {} if prior is None else {"pairs": "pu", "prior": prior}
-    found = auc_confidence_interval(counted.codes, counted.X, sample_weight=counted.weight, **pairs)
-    return {"rows": len(counted.labeled), "auc": found.auc, "low": found.low, "high": found.high}
+    interval = auc_confidence_interval(rows.codes, rows.X, sample_weight=rows.weight, **pairs)
+    return {"rows": len(rows.labeled), "auc": interval.auc, "low": interval.low, "high": interval.high}
 
 
 def _importances(booster, encoder, most=20):
     """The columns of the table with the largest share in the decrease of the objective."""
-    shares = pd.Series(booster.feature_importances_).groupby(encoder.sources_).sum().sort_values(ascending=False)
-    return [{"column": str(name), "share": float(share)} for name, share in shares[:most].items() if share > 0]
+    importances = pd.Series(booster.feature_importances_)
+    shares = importances.groupby(encoder.sources_).sum()
+    largest = shares[shares > 0].nlargest(most)
+    return [{"column": str(name), "share": float(share)} for name, share in largest.items()]

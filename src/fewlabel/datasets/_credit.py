@@ -100,7 +100,8 @@ def make_multiview_credit(
     order = rng.permutation(sum(n_features) + n_nuisance)
     n_default = max(1, round(n_samples / (imbalance + 1)))
     true = np.zeros(n_samples, dtype=np.int64)
-    true[rng.permutation(n_samples)[:n_default]] = 1
+    in_default = rng.permutation(n_samples)[:n_default]
+    true[in_default] = 1
     common = rng.normal(size=n_samples)
     blocks = []
     for weights in loadings:
@@ -108,16 +109,21 @@ def make_multiview_credit(
         own = rng.normal(size=n_samples)
         a = np.sqrt(overlap) * common + np.sqrt(1 - overlap) * own + separation * true
         b = 0.5 * (a**2 - 1) + rng.normal(scale=0.3, size=n_samples)
-        factors = np.column_stack([a, b, rng.normal(size=n_samples)])
-        columns = factors @ weights
+        shared_noise = rng.normal(size=n_samples)
+        columns = np.column_stack([a, b, shared_noise]) @ weights
         blocks.append(columns + noise * rng.normal(size=columns.shape))
     blocks.append(rng.normal(size=(n_samples, n_nuisance)))
     X = np.hstack(blocks)[:, order]
-    X[rng.uniform(size=X.shape) < missing] = np.nan
-    n_positive = min(max(1, round(labeled * n_default / n_samples)), n_default)
+    is_missing = rng.uniform(size=X.shape) < missing
+    X[is_missing] = np.nan
+    n_positive = max(1, round(labeled * n_default / n_samples))
+    n_positive = min(n_positive, n_default)
     y = np.full(n_samples, UNLABELED)
+    # The positives first: another order would draw other rows.
     for code, n_labeled in ((1, n_positive), (0, labeled - n_positive)):
-        y[rng.choice(np.flatnonzero(true == code), n_labeled, replace=False)] = code
+        of_class = np.flatnonzero(true == code)
+        chosen = rng.choice(of_class, n_labeled, replace=False)
+        y[chosen] = code
     results = [X, y]
     if return_true:
         results.append(true)

@@ -118,7 +118,9 @@ def make_three_circles(
     # The first circles have one row more if the rows cannot be distributed evenly.
     sizes = n_samples // n_circles + (np.arange(n_circles) < n_samples % n_circles)
     true = np.repeat(np.arange(n_circles), sizes)
-    angle = np.concatenate([np.linspace(0, 2 * np.pi, size, endpoint=False) for size in sizes])
+    # Without the end, which is the start of the circle again.
+    angles = [np.linspace(0, 2 * np.pi, size, endpoint=False) for size in sizes]
+    angle = np.concatenate(angles)
     radius = np.asarray(radii, dtype=float)[true]
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     X += rng.normal(scale=noise, size=X.shape)
@@ -131,5 +133,6 @@ def _with_labels(X, true, labeled, return_true, rng):
     for code, size in enumerate(np.bincount(true)):
         if not isinstance(labeled, numbers.Integral) or not 0 < labeled <= size:
             raise ValueError(f"labeled={labeled!r} should be an int from 1 to {size}, the labels per class")
-        y[rng.choice(np.flatnonzero(true == code), labeled, replace=False)] = code
+        of_class = np.flatnonzero(true == code)
+        y[rng.choice(of_class, labeled, replace=False)] = code
     return (X, y, true) if return_true else (X, y)

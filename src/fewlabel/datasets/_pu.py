@@ -79,11 +79,14 @@ def make_pu(
     # Half the distance between the two clusters of each class.
     spread = rng.normal(size=(2, n_informative))
     n_positive = round(prior * n_samples)
-    n_labeled = round(labeled * n_positive) if isinstance(labeled, float) else int(labeled)
+    n_labeled = labeled
+    if isinstance(labeled, float):
+        n_labeled = round(labeled * n_positive)
     if n_labeled < 1 or (setting == "censoring" and n_labeled > n_positive):
         raise ValueError(f"labeled={labeled!r} would label {n_labeled} of {n_positive} positives: raise or lower it")
     true = np.zeros(n_samples, dtype=int)
-    true[rng.permutation(n_samples)[:n_positive]] = 1
+    positives = rng.permutation(n_samples)[:n_positive]
+    true[positives] = 1
     pool = np.flatnonzero(true)
     if setting == "case-control":
         # With a bias the labeled positives are chosen from many more.
@@ -97,6 +100,7 @@ def make_pu(
     # With a separation of 0 no positive is easier than another.
     direction = apart / max(np.linalg.norm(apart), 1e-300)
     ease = X[pool, :n_informative] @ direction
+    # The largest odds are 1, so that a large bias does not overflow.
     odds = np.exp(bias * (ease - ease.max()))
     chosen = rng.choice(pool, n_labeled, replace=False, p=odds / odds.sum())
     y = np.full(len(true), UNLABELED)

