@@ -46,6 +46,7 @@ def demo(
     """
     if model_out is not None and model_out.resolve() == out.resolve():
         raise typer.BadParameter("--out and --model-out name the same file: choose two names")
+    # Wrong use is answered before these imports, which take seconds.
     from fewlabel import persistence, report
     from fewlabel.auto import AutoClassifier
     from fewlabel.cli.fit_memory import show
@@ -56,6 +57,7 @@ def demo(
         table = breast_cancer(labeled, seed)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--labeled") from error
+    # Two repeats of the cross-validation, so that the demo takes seconds.
     auto = AutoClassifier(n_repeats=2, n_jobs=-1, random_state=seed)
     model = TableClassifier(auto, random_state=seed)
     with progress(quiet) as tell:

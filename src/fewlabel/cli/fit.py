@@ -38,6 +38,7 @@ class CutOptions:
         typer.Option("--at-precision", min=1e-6, max=1, metavar="P", help="Cut: the most rows of this precision."),
     ] = None
 
+    # Here rather than in callbacks of Typer, which see one option at a time.
     def __post_init__(self) -> None:
         if (self.cost_miss is None) != (self.cost_alarm is None):
             raise typer.BadParameter("--cost-miss and --cost-alarm go together: give both, in the same unit")
@@ -46,6 +47,7 @@ class CutOptions:
 
     def given(self) -> list[str]:
         """The options that were given."""
+        # --cost-alarm only goes with --cost-miss.
         values = {"--review": self.review, "--cost-miss": self.cost_miss, "--at-precision": self.at_precision}
         return [option for option, value in values.items() if value is not None]
 
@@ -146,6 +148,7 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     --all-rows, one booster (pnu-aucboost or ada-pu) learns from every row, block by block, and only
     model.fewlabel and metrics.json are written; to continue it after an interruption, run the same command again.
     """
+    # All that can be wrong with files is said before the first row is read: a fit can take minutes.
     written = [options.out / name for name in FILES]
     if options.out.exists():
         for file in written:

@@ -41,6 +41,7 @@ def fit_sample(options: FitOptions) -> None:
             "by costs",
             param_hint="--review",
         )
+    # The cluster is only needed to gather: the sample is fitted in this process.
     with gathering(options.scheduler, options.jobs) as client:
         if client is not None:
             say(f"dashboard: {client.dashboard_link}", options.quiet)
@@ -148,6 +149,7 @@ class _Sample(NamedTuple):
         n_unlabeled = self.count(self.unlabeled)
         if n_unlabeled <= n:
             return f"all {n_unlabeled} unlabeled rows were used"
+        # The first n rows were used by the model, the second n are for the other one, and these judge both.
         further = self.pool.rows(self.unlabeled, 2 * n, 2 * n + other_samples.JUDGED)
         if len(further) < other_samples.LEAST_JUDGED:
             return "too few other unlabeled rows to check that the sample is large enough"
@@ -198,6 +200,7 @@ def fit_all_rows(options: FitOptions) -> None:
             say(f"dashboard: {client.dashboard_link}", options.quiet)
         sample, sources = _gather(options)
         say_notes([sample.column.describe(), *sample.column.notes], options.quiet)
+        # Now, as checkpoints are written while the booster learns.
         options.out.mkdir(exist_ok=True)
         with progress(options.quiet) as tell:
             model, metrics = fit_table(
@@ -239,6 +242,7 @@ def _read_sample(sample: _Sample) -> dict[str, Any]:
         if code < 0:
             continue
         known[value] = code
+        # Workers read text files as tables, where such a cell has no value.
         if sample.is_text and value in MISSING:
             raise typer.BadParameter(
                 f"with --all-rows, cells of text files that read {value!r} count as empty: rename this class",

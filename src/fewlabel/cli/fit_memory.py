@@ -41,6 +41,7 @@ def fit_memory(options: FitOptions) -> None:
 
 def check_options(options: FitOptions) -> None:
     """Wrong use, or an answer sheet that would be overwritten, before any row is read."""
+    # Made only to be checked: an unknown method is wrong use.
     _new_estimator(options)
     keep_answers(options.out / NEXT)
 
@@ -68,6 +69,7 @@ def fit_rows(
     say_notes([*table_notes, *report.table_notes(model)], options.quiet)
     with progress(options.quiet) as tell:
         model.fit_encoded(encoded, callback=tell)
+    # Before the report, which takes seconds and would be about a model that is fitted again.
     fit_notes = []
     if check is not None:
         verdict = check(model)
@@ -214,6 +216,7 @@ def _choose_cut(options: FitOptions, model: TableClassifier, encoded: Rows) -> D
     costs = None
     if cut.cost_miss is not None and cut.cost_alarm is not None:
         costs = Costs(cut.cost_miss, cut.cost_alarm)
+    # A prior says how many rows to call positive, unless another cut does.
     at_prior = options.prior is not None and not given
     return choose_cut(model, encoded, review=cut.review, costs=costs, precision=cut.at_precision, at_prior=at_prior)
 
@@ -222,6 +225,7 @@ def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any], sheet
     """Write the files as one set; the report and the metrics hold the digest of their model."""
     with new_set(out, *FILES) as (model_file, report_file, metrics_file, card_file, next_file):
         persistence.save(model, model_file)
+        # The model first, as the others name its digest.
         summary["model_sha256"] = sha256(model_file)
         report.write(summary, report_file)
         write_json(report.metrics(summary), metrics_file)
@@ -245,6 +249,7 @@ def show(summary: dict[str, Any]) -> None:
     headings = ["method", "learns from", summary["score_name"], "95% interval", "weight", "seconds"]
     print_table(title, headings, rows, left=2)
     headline = summary["headline"]
+    # Without an estimate for the unlabeled rows, the scores in the table could be taken for one.
     if headline["reason"] is not None:
         print("The scores of the methods are for rows like the labeled ones.")
     if summary["selection"]["text"]:

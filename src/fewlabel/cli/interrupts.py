@@ -22,6 +22,7 @@ def raise_on_signals() -> None:
 
 def _interrupt(number: int, frame: Any) -> None:
     _came.append(number)
+    # Ctrl-C can be pressed again; whoever sends another SIGTERM wants an end at once.
     if number != signal.SIGINT:
         signal.signal(number, signal.SIG_DFL)
     raise KeyboardInterrupt

@@ -59,9 +59,11 @@ def _show_warnings_as_notes() -> None:
         message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: str | None = None
     ) -> None:
         ours = category is UserWarning or category.__module__.startswith("fewlabel")
+        # By name: to import the class would import scikit-learn, which takes seconds.
         if ours or category.__name__ == "ConvergenceWarning":
             print(one_line(f"note: {message}"), file=file or sys.stderr)
-        elif category.__name__ != "FitFailedWarning":  # the command names these methods itself
+        # The command itself names the methods that fail.
+        elif category.__name__ != "FitFailedWarning":
             usual(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show
@@ -89,7 +91,8 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if "--debug" in arguments:
             raise
-        if hasattr(error, "format_message"):  # an error of Typer: wrong use
+        # Errors of Typer, which are wrong use, have it: their class is not public.
+        if hasattr(error, "format_message"):
             _say_error(f"{error.format_message()} (see: {_help_command(error)})")
             return WRONG_USE
         _say_error(f"{_message(error)} (--debug shows where)")

@@ -23,7 +23,8 @@ def find_method(name: str) -> str | list[str]:
 
     if name in ("auto", "small"):
         return name
-    if name == SCORECARD:  # others are compared with it, to say what being additive costs
+    if name == SCORECARD:
+        # All of them: the others are compared with it, to say what being additive costs.
         return "auto"
     slugs = {_slug(m.name): m for m in portfolio()}
     wanted = _slug(name)

@@ -78,7 +78,8 @@ def as_options(unlabeled: Iterable[Any] | None = None, merge_spellings: bool | N
     if merge_spellings is not None:
         return "--merge-spellings" if merge_spellings else "--keep-spellings"
     if not unlabeled:
-        return "--unlabeled ''"  # no value marks unlabeled rows
+        # The empty value says that no label marks unlabeled rows.
+        return "--unlabeled ''"
     return " ".join(f"--unlabeled={shlex.quote(str(value))}" for value in unlabeled)
 
 

@@ -47,6 +47,7 @@ def scorecard(
     card = table_scorecard(fitted, points=points, base=base)
     if whole:
         card = round_card(card)
+        # None if the file has no rows of the fit to try it on.
         lost = rounding_loss(fitted, points)
         if lost is not None:
             say(f"rounding changes or ties the order of {lost:.1%} of the pairs of 50 rows of the fit", quiet)

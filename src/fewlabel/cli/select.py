@@ -41,6 +41,7 @@ def select(
     say_notes(notes, quiet)
     columns = read_columns(X, dayfirst=reading.day_first)
     selector = getattr(fewlabel, _SELECTORS[method])()
+    # Not all of them draw random numbers.
     if "random_state" in selector.get_params():
         selector.set_params(random_state=seed)
     selector.fit(columns.table, column.labels.codes)

@@ -9,7 +9,8 @@ from fewlabel.cli.interrupts import stop_if_interrupted
 from fewlabel.text import printable, short
 
 Reporter = Callable[[int, int | None, str], None]
-_MOST_LINES = 50  # progress lines in a pipe; with more steps, only one in several is printed
+# Progress lines in a pipe, such as a log of a batch job; with more steps, only one in several is printed.
+_MOST_LINES = 50
 
 
 def one_line(text: str) -> str:
@@ -47,6 +48,7 @@ def progress(quiet: bool, lines: bool = True) -> Iterator[Reporter]:
             report(done, total, name)
 
         yield report_or_stop
+        # A signal may come after the last step.
         stop_if_interrupted()
 
 

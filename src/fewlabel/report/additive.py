@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.inspection import scorecard
+from fewlabel.types import PlainDict
 
 _MOST_SHAPES = 6
 _MOST_BLOCKS = 4
@@ -14,7 +15,7 @@ _POINTS = 20
 _BASE = 600
 
 
-def described_booster(booster: Any, table: pd.DataFrame) -> dict[str, Any]:
+def described_booster(booster: Any, table: pd.DataFrame) -> PlainDict:
     """The most important shape functions and the first blocks of the scorecard.
 
     Parameters
@@ -38,7 +39,7 @@ def described_booster(booster: Any, table: pd.DataFrame) -> dict[str, Any]:
     return {"shape_functions": shapes, "scorecard": _card(booster, table)}
 
 
-def _shape(function: Any, table: pd.DataFrame, importance: float) -> dict[str, Any]:
+def _shape(function: Any, table: pd.DataFrame, importance: float) -> PlainDict:
     column = table.iloc[:, function.column]
     n_edges = int(np.isfinite(function.edges).sum())
     edges = np.asarray(function.edges)[:n_edges]
@@ -55,12 +56,13 @@ def _shape(function: Any, table: pd.DataFrame, importance: float) -> dict[str, A
     }
 
 
-def _card(booster: Any, table: pd.DataFrame) -> dict[str, Any]:
+def _card(booster: Any, table: pd.DataFrame) -> PlainDict:
     card = scorecard(booster, points=_POINTS, base=_BASE)
     # The booster was fitted to an array: x3 is the fourth column.
     names = {f"x{k}": str(name) for k, name in enumerate(table.columns)}
     with_gaps = {str(name) for name in table.columns[table.isna().any()]}
-    blocks: dict[str, list[dict[str, Any]]] = {}
+    blocks: dict[str, list[PlainDict]] = {}
+    # The first row is the number of points that every row of the table starts with.
     for row in card.iloc[1:].itertuples(index=False):
         name = names.get(str(row.column), str(row.column))
         block = blocks.setdefault(name, [])

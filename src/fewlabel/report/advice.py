@@ -9,12 +9,13 @@ from fewlabel.active import REASONS, BatchQuery, Query
 from fewlabel.rows import Rows
 from fewlabel.tables import TableClassifier
 from fewlabel.text import short
+from fewlabel.types import PlainDict
 
 _MOST_COLUMNS = 60  # columns to shuffle: each costs one scoring of the rows
 _MOST_ROWS = 400
 
 
-def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12) -> list[dict[str, Any]]:
+def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12) -> list[PlainDict]:
     """Permutation importance: the mean move of a row in the ranking when a column is shuffled.
 
     It uses no labels, so rows that the model was fitted to do not bias it.
@@ -39,7 +40,7 @@ def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12)
     rows = features[sampled]
     before = _ranks(model.estimator_, rows)
     sources = np.array(model.encoder_.sources_, dtype=object)
-    moves: list[dict[str, Any]] = []
+    moves: list[PlainDict] = []
     for name in _promising(rows, before, sources):
         # All features of a column together: the model could read one off the others.
         own = np.flatnonzero(sources == name)
@@ -104,7 +105,7 @@ def rows_to_label(
 
 def described(
     model: TableClassifier, X: pd.DataFrame, query: Query, probability: np.ndarray, shown: list[str]
-) -> list[dict[str, Any]]:
+) -> list[PlainDict]:
     """The rows to label next, with what the model says and the values of some columns.
 
     Parameters

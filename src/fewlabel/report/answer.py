@@ -1,16 +1,15 @@
 """The first lines of the report: what the model is good for, and which classes it confuses."""
 
-from typing import Any
-
 import numpy as np
 
 from fewlabel.text import short
+from fewlabel.types import PlainDict
 
 _MOST_CLASSES = 20
 _MOST_PAIRS = 5
 
 
-def good_for(summary: dict[str, Any]) -> str:
+def good_for(summary: PlainDict) -> str:
     """Say in a sentence or two what a ranking of this quality can be used for.
 
     Parameters
@@ -41,7 +40,7 @@ def good_for(summary: dict[str, Any]) -> str:
     )
 
 
-def _use(headline: dict[str, Any], best: str) -> str:
+def _use(headline: PlainDict, best: str) -> str:
     """What the lower end of the interval allows."""
     # Not by the estimate: with few labels, a high one can be luck.
     low = headline["low"]
@@ -54,7 +53,7 @@ def _use(headline: dict[str, Any], best: str) -> str:
     return best
 
 
-def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> dict[str, Any] | None:
+def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> PlainDict | None:
     """Count the out-of-fold predictions by class.
 
     Parameters
@@ -86,7 +85,7 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> dic
     }
 
 
-def _mistakes(counts: np.ndarray, names: list[str]) -> list[dict[str, Any]]:
+def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:
     """The most frequent pairs of a class and a wrong prediction."""
     wrong = counts.copy()
     np.fill_diagonal(wrong, 0)

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fewlabel.inspection import plot_range
+from fewlabel.types import PlainDict
 
 _SHARES = (0.0, 1.0)  # the range of shares and probabilities
 _COLORS = 6  # curves of different colors in the template
@@ -72,7 +73,7 @@ def _n_decimals(value: float) -> int:
     return decimals
 
 
-def _marks(scale: Scale, about: int) -> list[dict[str, Any]]:
+def _marks(scale: Scale, about: int) -> list[PlainDict]:
     values = ticks(scale.low, scale.high, about)
     return [{"at": scale(value), "text": text} for value, text in zip(values, tick_texts(values))]
 
@@ -110,7 +111,7 @@ class Panel:
         self.x_label, self.y_label = labels
         self.x_ticks = _marks(self.x, 5)
         self.y_ticks = _marks(self.y, 5)
-        self.marks: list[dict[str, Any]] = []
+        self.marks: list[PlainDict] = []
 
     def _path(self, kind: str, path: str) -> "Panel":
         self.marks.append({"shape": "path", "kind": kind, "path": path})
@@ -139,7 +140,8 @@ class Panel:
 
     def dot(self, at: float, value: float, kind: str, note: str = "") -> "Panel":
         """Add a point; `note` is shown when the pointer is on it."""
-        self.marks.append({"shape": "dot", "kind": kind, "x": self.x(at), "y": self.y(value), "note": note})
+        place = {"x": self.x(at), "y": self.y(value)}
+        self.marks.append({"shape": "dot", "kind": kind, **place, "note": note})
         return self
 
     def text(self, at: float, value: float, text: str) -> "Panel":
@@ -156,14 +158,14 @@ class Panel:
         return self._path(kind, f"{path}V{bottom}")
 
 
-def roc_panel(curves: Sequence[dict[str, Any]]) -> Panel:
+def roc_panel(curves: Sequence[PlainDict]) -> Panel:
     """ROC curves; a single one with its confidence band."""
     panel = Panel(_SHARES, _SHARES, ("false positive rate", "true positive rate (recall)"))
     panel.diagonal()
     return _curves(panel, curves)
 
 
-def precision_panel(curves: Sequence[dict[str, Any]]) -> Panel:
+def precision_panel(curves: Sequence[PlainDict]) -> Panel:
     """Precision-recall curves; a single one with its confidence band."""
     panel = Panel(_SHARES, _SHARES, ("recall", "precision"))
     if len(curves) == 1:
@@ -172,7 +174,7 @@ def precision_panel(curves: Sequence[dict[str, Any]]) -> Panel:
     return _curves(panel, curves)
 
 
-def _curves(panel: Panel, curves: Sequence[dict[str, Any]]) -> Panel:
+def _curves(panel: Panel, curves: Sequence[PlainDict]) -> Panel:
     if len(curves) == 1:  # several bands would cover each other
         curve = curves[0]
         panel.band(curve["x"], curve["low"], curve["high"])
@@ -181,7 +183,7 @@ def _curves(panel: Panel, curves: Sequence[dict[str, Any]]) -> Panel:
     return panel
 
 
-def decision_panel(curve: Sequence[dict[str, Any]], name: str, label: str, share: float) -> Panel:
+def decision_panel(curve: Sequence[PlainDict], name: str, label: str, share: float) -> Panel:
     """An estimate by share of flagged rows, with its band and the share at the cut."""
     xs = [row["share"]["value"] for row in curve]
     values = [row[name]["value"] for row in curve]
@@ -189,6 +191,7 @@ def decision_panel(curve: Sequence[dict[str, Any]], name: str, label: str, share
     high = [row[name]["high"] for row in curve]
     top = 1.0
     if name == "cost":
+        # Costs have no upper end; where all of them are 0, any axis does.
         top = 1.05 * max(high) or 1.0
     panel = Panel(_SHARES, (0.0, top), ("share of rows flagged", label))
     if name == "recall":
@@ -197,7 +200,7 @@ def decision_panel(curve: Sequence[dict[str, Any]], name: str, label: str, share
     return panel.whisker(share, 0.0, top, "cut")
 
 
-def learning_panel(curve: dict[str, Any]) -> Panel:
+def learning_panel(curve: PlainDict) -> Panel:
     """Score against the number of labels (logarithmic axis), and its extrapolation by a power law."""
     labels = curve["labels"]
     scores = curve["scores"]
@@ -251,7 +254,7 @@ def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
     return panel
 
 
-def score_panel(histograms: Sequence[dict[str, Any]]) -> Panel:
+def score_panel(histograms: Sequence[PlainDict]) -> Panel:
     """Histograms of probabilities, each normalized to its own rows."""
     highest = 0.0
     for histogram in histograms:
@@ -265,20 +268,23 @@ def score_panel(histograms: Sequence[dict[str, Any]]) -> Panel:
     return panel
 
 
-def whiskers(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def whiskers(rows: Sequence[PlainDict]) -> PlainDict:
     """Confidence intervals on a common axis, to be drawn inside a table."""
     lowest = min(row["low"] for row in rows)
     highest = max(row["high"] for row in rows)
+    # Some width also if all intervals are the same.
     room = 0.06 * max(highest - lowest, 0.01)
     start = max(lowest - room, 0.0)
     end = max(min(highest + room, 1.0), start + 0.01)
     width = 240.0
     x = Scale(start, end, 8.0, width - 16.0)
-    drawn = [{name: x(row[name]) for name in ("low", "score", "high")} for row in rows]
+    drawn = []
+    for row in rows:
+        drawn.append({"low": x(row["low"]), "score": x(row["score"]), "high": x(row["high"])})
     return {"width": width, "ticks": _marks(x, 4), "rows": drawn}
 
 
-def shape_panels(functions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def shape_panels(functions: Sequence[PlainDict]) -> list[PlainDict]:
     """One panel per step function, on a common vertical scale.
 
     The horizontal axis covers nearly all training values and every cut of the function.
@@ -303,7 +309,7 @@ def shape_panels(functions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return panels
 
 
-def _shape(function: dict[str, Any], x: Scale, y: Scale) -> dict[str, Any]:
+def _shape(function: PlainDict, x: Scale, y: Scale) -> PlainDict:
     """One step function as a path, and its marks."""
     values = function["values"]
     path = f"M{x(x.low)} {y(values[0])}"
@@ -323,13 +329,17 @@ def _shape(function: dict[str, Any], x: Scale, y: Scale) -> dict[str, Any]:
     }
 
 
-def _shown(function: dict[str, Any]) -> tuple[float, float]:
+def _shown(function: PlainDict) -> tuple[float, float]:
+    """The range of the horizontal axis."""
     low, high = plot_range(function["edges"])
     quantiles = function["quantiles"]
-    return min([low, *quantiles[:1]]), max([high, *quantiles[-1:]])
+    if quantiles:  # none if the column has no values
+        low = min(low, quantiles[0])
+        high = max(high, quantiles[-1])
+    return low, high
 
 
-def point_scale(columns: Sequence[dict[str, Any]]) -> Scale:
+def point_scale(columns: Sequence[PlainDict]) -> Scale:
     """Scale of a scorecard's bars, in percent of their cell."""
     points = [0.0]
     for column in columns:

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from fewlabel.types import PlainDict
+
 _N_BOOTSTRAP = 200
 _GRID = 60
 
 
-def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
+def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> PlainDict:
     """Compute the true positive rate on a grid of false positive rates, and its pointwise 95% band.
 
     Parameters
@@ -25,14 +27,15 @@ def roc(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int 
     return _with_band(_true_positive_rate, positive, score, prior, grid, seed)
 
 
-def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> dict[str, Any]:
+def precision_recall(positive: np.ndarray, score: np.ndarray, prior: float | None, seed: int = 0) -> PlainDict:
     """Compute the precision on a grid of recalls, its pointwise 95% band, and the precision of a random order.
 
     With a `prior`, it is the precision among the unlabeled rows.
     """
     grid = np.linspace(0, 1, _GRID + 1)[1:]
-    share = float(np.mean(positive)) if prior is None else prior
-    return {**_with_band(_precision, positive, score, prior, grid, seed), "chance": share}
+    curve = _with_band(_precision, positive, score, prior, grid, seed)
+    curve["chance"] = float(np.mean(positive)) if prior is None else prior
+    return curve
 
 
 def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) -> list[dict[str, float]]:
@@ -60,13 +63,14 @@ def _wilson(share: float, n: int) -> tuple[float, float]:
 
 def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:
     """Compute the share of rows in each of `n_bins` bins of equal width on [0, 1]."""
-    counts = np.histogram(probability, bins=n_bins, range=(0, 1))[0]
-    return [float(c) for c in counts / max(counts.sum(), 1)]
+    counts, _ = np.histogram(probability, bins=n_bins, range=(0, 1))
+    shares = counts / max(counts.sum(), 1)
+    return shares.tolist()
 
 
 def _with_band(
     curve: Callable, positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray, seed: int
-) -> dict[str, Any]:
+) -> PlainDict:
     """A curve on a grid, and its pointwise bootstrap band."""
     middle = curve(positive, score, prior, grid)
     drawn = [curve(positive[rows], score[rows], prior, grid) for rows in _resamples(positive, seed)]
@@ -79,12 +83,15 @@ def _sorted_rates(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, 
     """Share of positives and of other rows above each threshold, and the number of rows."""
     order = np.argsort(-score, kind="stable")
     # Rows with equal scores share a threshold.
-    ends = np.append(np.flatnonzero(np.diff(score[order]) < 0), len(score) - 1)
+    falls = np.flatnonzero(np.diff(score[order]) < 0)
+    ends = np.append(falls, len(score) - 1)
     n_true = np.cumsum(positive[order])[ends]
-    n_false = np.cumsum(~positive[order])[ends]
+    n_above = ends + 1
+    n_false = n_above - n_true
+    # The first point is that of a threshold above all scores.
     true = np.append(0.0, n_true / max(positive.sum(), 1))
     false = np.append(0.0, n_false / max((~positive).sum(), 1))
-    return true, false, np.append(0, ends + 1)
+    return true, false, np.append(0, n_above)
 
 
 def _true_positive_rate(positive: np.ndarray, score: np.ndarray, prior: float | None, grid: np.ndarray) -> np.ndarray:

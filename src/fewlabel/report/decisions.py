@@ -1,12 +1,11 @@
 """What the report says about decisions: the threshold, what it yields, and what other thresholds would yield."""
 
-from typing import Any
-
 import numpy as np
 
 from fewlabel.decisions import Estimate
 from fewlabel.tables import Decision
 from fewlabel.text import short
+from fewlabel.types import PlainDict
 
 _TOPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
@@ -22,12 +21,13 @@ def signed(number: float, digits: int = 3) -> str:
     ('+0.012', '−0.500', '0.000')
     """
     text = f"{number:+.{digits}f}"
+    # Rounded to zero: a sign would claim a direction.
     if float(text) == 0:
         return text[1:]
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def describe(decision: Decision, positive: str, unknown: str | None = None) -> dict[str, Any]:
+def describe(decision: Decision, positive: str, unknown: str | None = None) -> PlainDict:
     """Describe a threshold, and the precision among the rows at the top of the ranking.
 
     Parameters
@@ -46,9 +46,10 @@ def describe(decision: Decision, positive: str, unknown: str | None = None) -> d
     """
     top = []
     for n in _TOPS:
+        # Past half of the rows, the top is no longer a choice.
         if n <= decision.n_rows / 2:
             yields = decision.evidence.at_top(n, decision.costs)
-            row: dict[str, Any] = {"rows": n}
+            row: PlainDict = {"rows": n}
             for name in ("precision", "recall", "lift"):
                 row[name] = _plain(yields[name])
             top.append(row)
@@ -68,7 +69,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None) -> d
     }
 
 
-def curve(decision: Decision) -> list[dict[str, Any]]:
+def curve(decision: Decision) -> list[PlainDict]:
     """Share of flagged rows, precision, recall, lift and cost by threshold, each with its band.
 
     Parameters
@@ -83,7 +84,7 @@ def curve(decision: Decision) -> list[dict[str, Any]]:
     table = decision.evidence.curve(decision.costs, also=decision.cut)
     points = []
     for row in table.to_dict("records"):
-        point: dict[str, Any] = {"cut": float(row["cut"])}
+        point: PlainDict = {"cut": float(row["cut"])}
         for name in _SHOWN:
             if name in row:  # there is no cost unless costs are given
                 estimate = Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])

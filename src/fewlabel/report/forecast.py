@@ -1,18 +1,17 @@
 """What more labels would add, as far as the learning curve and its intervals say anything about it."""
 
-from typing import Any
-
 import numpy as np
 
 from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
 from fewlabel.rows import Rows
+from fewlabel.types import PlainDict
 
 _GAIN = 0.01
 _FURTHEST = 8  # times the present labels: the power law is not trusted beyond
 _N_AHEAD = 12
 
 
-def forecast(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) -> dict[str, Any] | None:
+def forecast(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) -> PlainDict | None:
     """The learning curve and a sentence on it; None if no method could be fitted to fewer labels.
 
     Parameters
@@ -33,7 +32,9 @@ def forecast(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) 
     ahead: list[int] = []
     if more is not None:
         furthest = min(n + more, _FURTHEST * n)
-        ahead = sorted({int(v) for v in np.geomspace(n, max(furthest, n + 1), _N_AHEAD)})
+        # Even steps on the logarithmic axis of the figure.
+        steps = np.geomspace(n, max(furthest, n + 1), _N_AHEAD)
+        ahead = sorted(set(steps.astype(int).tolist()))
     return {
         "labels": curve.labels,
         "scores": np.clip(curve.scores, 0, 1).tolist(),

@@ -49,5 +49,7 @@ def method_notes(model: TableClassifier) -> list[str]:
 def _names_with(value: str, columns: dict[str, str]) -> str:
     """The first columns that have a value, as text."""
     names = [short(name) for name, other in columns.items() if other == value]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    text = ", ".join(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        text += f" and {len(names) - _MOST_NAMED} more"
+    return text

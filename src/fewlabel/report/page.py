@@ -15,6 +15,7 @@ from fewlabel.report.render import render, render_card, write
 from fewlabel.report.summarize import metrics, summarize
 from fewlabel.rows import Rows
 from fewlabel.tables import TableClassifier, table_classifier
+from fewlabel.types import PlainDict
 
 
 class Report:
@@ -34,11 +35,11 @@ class Report:
         The numbers, without the data of the figures.
     """
 
-    def __init__(self, summary: dict[str, Any]) -> None:
+    def __init__(self, summary: PlainDict) -> None:
         self.summary = summary
 
     @property
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> PlainDict:
         return metrics(self.summary)
 
     def html(self) -> str:
@@ -111,12 +112,14 @@ def make_report(
     encoded = Rows.read(model.encoder_.transform(X), read_positive(y, model.positive))
     table = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not isinstance(table, pd.DataFrame):
-        table = pd.DataFrame(np.asarray(X)).rename(columns="x{}".format)  # as the encoder names columns of an array
+        # As the encoder names columns of an array.
+        table = pd.DataFrame(np.asarray(X)).rename(columns="x{}".format)
     command = "fewlabel.report(model, X, y)"
-    return Report(summarize(model, table, encoded, title=title, command=command, seed=random_state, test=test))
+    summary = summarize(model, table, encoded, title=title, command=command, seed=random_state, test=test)
+    return Report(summary)
 
 
-def write_card(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:
+def write_card(summary: PlainDict, path: str | os.PathLike[str]) -> None:
     """Write a model card beside the report.
 
     Parameters

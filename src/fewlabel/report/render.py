@@ -6,11 +6,12 @@ import hashlib
 import json
 import os
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fewlabel.files import atomic_write
 from fewlabel.report import charts
 from fewlabel.report.decisions import signed
+from fewlabel.types import PlainDict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _LONGEST = 80  # characters of a name; the tooltip shows more
 
 
-def render(summary: dict[str, Any]) -> str:
+def render(summary: PlainDict) -> str:
     """Render a summary as a page.
 
     Parameters
@@ -50,7 +51,7 @@ def render(summary: dict[str, Any]) -> str:
     return _environment().get_template("report.html.j2").render(shown)
 
 
-def render_card(summary: dict[str, Any]) -> str:
+def render_card(summary: PlainDict) -> str:
     """Render a summary as a model card in Markdown.
 
     Parameters
@@ -65,7 +66,7 @@ def render_card(summary: dict[str, Any]) -> str:
     return _environment().get_template("model_card.md.j2").render(summary)
 
 
-def _panels(summary: dict[str, Any]) -> dict[str, Any]:
+def _panels(summary: PlainDict) -> PlainDict:
     """The figures."""
     return {
         "roc_panel": charts.roc_panel(summary["roc"]),
@@ -82,16 +83,16 @@ def _script() -> str:
     return files("fewlabel.report").joinpath("templates/report.js").read_text("utf-8")
 
 
-def _slider_values(row: dict[str, Any]) -> dict[str, Any]:
+def _slider_values(row: PlainDict) -> PlainDict:
     """The threshold, and value, low and high of each estimate at it."""
-    values: dict[str, Any] = {"cut": row["cut"]}
+    values: PlainDict = {"cut": row["cut"]}
     for name, estimate in row.items():
         if name != "cut":
             values[name] = [estimate["value"], estimate["low"], estimate["high"]]
     return values
 
 
-def _position_of_cut(summary: dict[str, Any]) -> int:
+def _position_of_cut(summary: PlainDict) -> int:
     """Position of the model's threshold in the curve, which holds it."""
     if summary["decisions"] is None:
         return 0
@@ -99,7 +100,7 @@ def _position_of_cut(summary: dict[str, Any]) -> int:
     return cuts.index(summary["decisions"]["cut"])
 
 
-def _decision_panels(summary: dict[str, Any]) -> list[tuple[str, charts.Panel]]:
+def _decision_panels(summary: PlainDict) -> list[tuple[str, charts.Panel]]:
     """Titles and panels: gain, and cost or precision, by share of flagged rows."""
     if summary["decisions"] is None:
         return []
@@ -128,7 +129,8 @@ def _environment() -> "Environment":
     )
     environment.filters["signed"] = signed
     environment.filters["short"] = _short
-    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)  # valid Python source, too
+    # JSON's texts are valid in Python source, too.
+    environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)
     return environment
 
 
@@ -154,29 +156,31 @@ def render_scorecard(card: "pd.DataFrame", *, title: str, positive: str, points:
     str
         HTML.
     """
-    blocks: dict[str, list[dict[str, Any]]] = {}
+    blocks: dict[str, list[PlainDict]] = {}
     for row in card.iloc[1:].to_dict("records"):
         blocks.setdefault(row["column"], []).append(row)
     columns = [{"name": name, "rows": rows} for name, rows in blocks.items()]
     first = card["points"].iloc[0]
+    is_rounded = card["points"].dtype.kind != "f"
+    start = f"{first}" if is_rounded else f"{first:.1f}"
     template = _environment().get_template("scorecard.html.j2")
     return template.render(
         title=title,
         positive=positive,
         points=f"{points:g}",
         base=f"{base:g}",
-        start=f"{first:.1f}" if card["points"].dtype.kind == "f" else f"{first}",
+        start=start,
         columns=columns,
         point_scale=charts.point_scale(columns),
     )
 
 
-def write(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:
+def write(summary: PlainDict, path: str | os.PathLike[str]) -> None:
     """Write the page of a summary to a file, atomically."""
     _write_page(render(summary), path)
 
 
-def write_drift(summary: dict[str, Any], path: str | os.PathLike[str], *, title: str) -> None:
+def write_drift(summary: PlainDict, path: str | os.PathLike[str], *, title: str) -> None:
     """Write a page on new rows beside those of the fit.
 
     Parameters

@@ -2,7 +2,6 @@
 
 import platform
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from fewlabel.report.notes import notes_of
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, choose_cut, score_table
 from fewlabel.text import short
+from fewlabel.types import PlainDict
 
 CONFIDENCE = 0.95
 _PACKAGES = ("scikit-learn", "numpy", "pandas", "numba", "skrub")
@@ -43,7 +43,7 @@ def summarize(
     source: str | None = None,
     test: tuple[pd.DataFrame, pd.Series] | None = None,
     query: Query | None = None,
-) -> dict[str, Any]:
+) -> PlainDict:
     """Summarize a fitted model and its table as a plain dict.
 
     Parameters
@@ -81,7 +81,7 @@ def summarize(
     held_out = _HeldOut(model, encoded.codes)
     score_name = _score_name(auto)
     board = auto.leaderboard_
-    summary: dict[str, Any] = {"title": title, "command": command, "seed": seed, "versions": _versions()}
+    summary: PlainDict = {"title": title, "command": command, "seed": seed, "versions": _versions()}
     summary["task"] = auto.task_
     summary["score_name"] = score_name
     summary["data"] = _describe(model, X, encoded.codes, source)
@@ -95,6 +95,7 @@ def summarize(
         summary["decisions"] = None
         summary["decision_curve"] = []
     else:
+        # Chosen here for reports outside `fewlabel fit`, which has chosen one by its options.
         decision = decision or choose_cut(model, encoded)
         summary["decisions"] = decisions.describe(decision, held_out.names[-1], summary["headline"]["reason"])
         summary["decision_curve"] = decisions.curve(decision)
@@ -104,6 +105,7 @@ def summarize(
     summary |= _explained(model, encoded.X, seed)
     summary["test"] = None if test is None else _tested(model, *test)
     summary["model_file"] = model_file
+    # A sentence on what is above, so it comes last.
     summary["good_for"] = good_for(summary)
     if query is None:
         query = advice.rows_to_label(model, encoded, probability, seed=seed)
@@ -111,7 +113,7 @@ def summarize(
     return summary
 
 
-def metrics(summary: dict[str, Any]) -> dict[str, Any]:
+def metrics(summary: PlainDict) -> PlainDict:
     """Return the numbers of a summary, without the data of the figures."""
     return {name: value for name, value in summary.items() if name not in _OF_FIGURES}
 
@@ -134,6 +136,7 @@ class _HeldOut:
         self.names = _class_names(model)
         self.y = codes[auto.labeled_rows_]
         self.decision = np.asarray(auto.out_of_fold_)
+        # With more than two classes, scores are probabilities.
         self.probability = self.decision
         if self.is_binary:
             slope, intercept = auto.calibration_
@@ -161,7 +164,7 @@ def _class_names(model: TableClassifier) -> list[str]:
     return [str(name) for name in model.names_of(range(len(model.classes_)))]
 
 
-def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source: str | None) -> dict[str, Any]:
+def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source: str | None) -> PlainDict:
     """The table: rows, labels, columns and gaps."""
     names = _class_names(model)
     columns = model.encoder_.columns_
@@ -174,7 +177,7 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
         count = int((codes == k).sum())
         if count:
             by_class[name] = count
-    data: dict[str, Any] = {"source": source, "target": model.target_, "classes": names, "positive": names[-1]}
+    data: PlainDict = {"source": source, "target": model.target_, "classes": names, "positive": names[-1]}
     data["rows"] = len(X)
     data["labeled"] = int((codes >= 0).sum())
     data["labeled_by_class"] = by_class
@@ -190,7 +193,7 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
     return data
 
 
-def _leaderboard(board: pd.DataFrame) -> list[dict[str, Any]]:
+def _leaderboard(board: pd.DataFrame) -> list[PlainDict]:
     tried = board.query("status == 'ok'").drop(columns=["prior", "posterior", "status"])
     types = {"uses_unlabeled": bool, "method": str, "family": str}
     rows = []
@@ -203,7 +206,7 @@ def _leaderboard(board: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _headline(model: TableClassifier) -> dict[str, Any]:
+def _headline(model: TableClassifier) -> PlainDict:
     """What to expect: the estimate without suspected leaks, if there are any, and the one with them."""
     name = _score_name(model.estimator_)
     whole = _plain_headline(model.estimator_.headline_)
@@ -217,6 +220,7 @@ def _headline(model: TableClassifier) -> dict[str, Any]:
     them = "it" if len(leaks) == 1 else "them"
     known = f"{are} suspected to be known only after the label"
     with_them = f"With {them}: {_estimate(name, whole)}."
+    # Every column is suspected: there is nothing to fit without them.
     if model.without_leaks_ is None:
         nothing = dict.fromkeys(("score", "low", "high"))
         text = f"No estimate: {columns} {known}, and there is no other column. {with_them}"
@@ -226,7 +230,7 @@ def _headline(model: TableClassifier) -> dict[str, Any]:
     return {**without, "with_leaks": whole, "text": text}
 
 
-def _plain_headline(headline: dict[str, Any]) -> dict[str, Any]:
+def _plain_headline(headline: PlainDict) -> PlainDict:
     """The headline without NaN, which JSON does not know."""
     plain = dict(headline)
     for name, value in headline.items():
@@ -235,19 +239,19 @@ def _plain_headline(headline: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _sentence(name: str, headline: dict[str, Any], condition: str = "") -> str:
+def _sentence(name: str, headline: PlainDict, condition: str = "") -> str:
     if headline["score"] is None:
         return f"No estimate: {headline['reason']}."
     return f"Expected on the {headline['population']}: {_estimate(name, headline)}{condition}."
 
 
-def _estimate(name: str, headline: dict[str, Any]) -> str:
+def _estimate(name: str, headline: PlainDict) -> str:
     if headline["score"] is None:
         return "no estimate"
     return f"{name} {headline['score']:.3f} (95% interval {headline['low']:.3f} to {headline['high']:.3f})"
 
 
-def _unlabeled(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
+def _unlabeled(auto: AutoClassifier, data: PlainDict) -> PlainDict:
     """What the unlabeled rows are for, and what one method gains by them."""
     effect = auto.unlabeled_effect_
     if auto.prior_ is not None:
@@ -268,7 +272,7 @@ def _unlabeled(auto: AutoClassifier, data: dict[str, Any]) -> dict[str, Any]:
     return {"text": text, **effect._asdict()}
 
 
-def _curves_of(held_out: _HeldOut, auto: AutoClassifier, seed: int) -> dict[str, Any]:
+def _curves_of(held_out: _HeldOut, auto: AutoClassifier, seed: int) -> PlainDict:
     """ROC, precision-recall and calibration curves of the out-of-fold scores."""
     if not held_out.is_binary:
         return _curves_by_class(held_out, seed)
@@ -285,7 +289,7 @@ def _curves_of(held_out: _HeldOut, auto: AutoClassifier, seed: int) -> dict[str,
     }
 
 
-def _curves_by_class(held_out: _HeldOut, seed: int) -> dict[str, Any]:
+def _curves_by_class(held_out: _HeldOut, seed: int) -> PlainDict:
     """The curves of the largest classes, each against all others."""
     roc = []
     precision_recall = []
@@ -306,11 +310,12 @@ def _curves_by_class(held_out: _HeldOut, seed: int) -> dict[str, Any]:
     }
 
 
-def _histograms(held_out: _HeldOut, auto: AutoClassifier, unlabeled: np.ndarray) -> list[dict[str, Any]]:
+def _histograms(held_out: _HeldOut, auto: AutoClassifier, unlabeled: np.ndarray) -> list[PlainDict]:
     """Histograms of the probabilities of labeled rows (out of fold, by class) and of unlabeled rows."""
     groups = {}
     if held_out.is_binary:
         groups[f"labeled {held_out.names[1]}"] = held_out.probability[held_out.y == 1]
+        # With positives only, no row is labeled negative.
         if auto.prior_ is None:
             groups[f"labeled {held_out.names[0]}"] = held_out.probability[held_out.y == 0]
         groups["unlabeled"] = unlabeled[:, 1]
@@ -324,7 +329,7 @@ def _histograms(held_out: _HeldOut, auto: AutoClassifier, unlabeled: np.ndarray)
     return histograms
 
 
-def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> dict[str, Any]:
+def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> PlainDict:
     """Shape functions and a scorecard if the only member is additive, permutation importance otherwise."""
     booster = additive_member(model.estimator_.model_)
     if booster is None:
@@ -335,7 +340,7 @@ def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> dict[
     return {"explained": name, "importances": [], **described_booster(booster, table)}
 
 
-def _important(model: TableClassifier, summary: dict[str, Any], most: int = 4) -> list[str]:
+def _important(model: TableClassifier, summary: PlainDict, most: int = 4) -> list[str]:
     """The columns that matter most for the ranking."""
     if summary["importances"]:
         return [row["column"] for row in summary["importances"][:most]]
@@ -344,7 +349,7 @@ def _important(model: TableClassifier, summary: dict[str, Any], most: int = 4) -
     return list(dict.fromkeys(columns))[:most]
 
 
-def _tested(model: TableClassifier, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
+def _tested(model: TableClassifier, X: pd.DataFrame, y: pd.Series) -> PlainDict:
     """How the model does on held-out rows."""
     result = score_table(model, X)
     truth = y.astype(str).to_numpy()
