@@ -38,7 +38,8 @@ def model_json(model: FittedModel) -> str:
         JSON. An array is an object with its `dtype`, `shape` and `values`; numbers that are not finite are "nan",
         "inf" and "-inf". All other numbers have all their digits.
     """
-    written = write_part(model, _Inline())
+    arrays: Any = _Inline()
+    written = write_part(model, arrays)
     document = {
         "format": FORMAT,
         "version": VERSION,

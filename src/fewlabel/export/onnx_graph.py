@@ -33,6 +33,63 @@ def require(package: str) -> Any:
         ) from error
 
 
+class _Value:
+    """A value of a graph: operators on it add nodes."""
+
+    __array_ufunc__ = None  # an array on the left leaves the operator to this class
+
+    def __init__(self, graph, name):
+        self.graph = graph
+        self.name = name
+
+    def then(self, operator, *others, **attributes):
+        """The value of an operator at this one and others."""
+        return self.graph.add(operator, self, *others, **attributes)
+
+    def __add__(self, other):
+        return self.then("Add", other)
+
+    def __radd__(self, other):
+        return self.graph.add("Add", other, self)
+
+    def __sub__(self, other):
+        return self.then("Sub", other)
+
+    def __rsub__(self, other):
+        return self.graph.add("Sub", other, self)
+
+    def __mul__(self, other):
+        return self.then("Mul", other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        return self.then("Div", other)
+
+    def __matmul__(self, other):
+        return self.then("MatMul", other)
+
+    def __neg__(self):
+        return self.then("Neg")
+
+    def double(self):
+        return self.then("Cast", to=self.graph.onnx.TensorProto.DOUBLE)
+
+    def integer(self):
+        return self.then("Cast", to=self.graph.onnx.TensorProto.INT64)
+
+    def columns(self, columns):
+        return self.then("Gather", np.asarray(columns, dtype=np.int64), axis=1)
+
+    def total(self, axis=1, keep=True):
+        return self.then("ReduceSum", np.array([axis]), keepdims=int(keep))
+
+    def smallest(self, k):
+        """The k smallest values of each row and their positions, the smallest first."""
+        values = self.then("TopK", np.array([k]), axis=1, largest=0, sorted=1, n_outputs=2)
+        return values, _Value(self.graph, f"{values.name}_1")
+
+
 class _Graph:
     """Nodes and constants under construction; the names of all values start with `own`."""
 
@@ -42,19 +99,22 @@ class _Graph:
         self.nodes = []
         self.constants = []
 
-    def add(self, operator, *inputs, output=None, domain="", **attributes):
-        """Add a node; return the name of its output. Inputs are names, or arrays and numbers, which become constants.
+    def add(self, operator, *inputs, output=None, n_outputs=1, domain="", **attributes):
+        """Add a node; return its first output, which has that name or one of its own.
 
-        Without an output of that name, the output has a name of its own.
+        Inputs are values, or arrays and numbers, which become constants.
         """
-        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
-        output = output or self._free()
-        self.nodes.append(self.onnx.helper.make_node(operator, names, [output], domain=domain, **attributes))
-        return output
+        names = [value.name if isinstance(value, _Value) else self._constant(value) for value in inputs]
+        first = output or self._free()
+        outputs = [first, *(f"{first}_{k}" for k in range(1, n_outputs))]
+        node = self.onnx.helper.make_node(operator, names, outputs, domain=domain, **attributes)
+        self.nodes.append(node)
+        return _Value(self, first)
 
-    def constant(self, value):
+    def _constant(self, value):
         name = self._free()
-        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
+        tensor = self.onnx.numpy_helper.from_array(np.asarray(value), name)
+        self.constants.append(tensor)
         return name
 
     def _free(self):
@@ -64,29 +124,8 @@ class _Graph:
         """An attribute that is an array."""
         return self.onnx.numpy_helper.from_array(values)
 
-    def to_double(self, name):
-        return self.add("Cast", name, to=self.onnx.TensorProto.DOUBLE)
-
-    def to_integer(self, name):
-        return self.add("Cast", name, to=self.onnx.TensorProto.INT64)
-
-    def beside(self, names, **options):
-        return self.add("Concat", *names, axis=1, **options)
-
-    def columns(self, name, columns):
-        return self.add("Gather", name, np.asarray(columns, dtype=np.int64), axis=1)
-
-    def total(self, name):
-        return self.add("ReduceSum", name, np.array([1]), keepdims=1)
-
-    def smallest(self, name, k):
-        """The k smallest values of each row and their positions, the smallest first."""
-        inputs = [name, self.constant(np.array([k]))]
-        values = self._free()
-        positions = f"{values}_at"
-        attributes = dict(axis=1, largest=0, sorted=1)
-        self.nodes.append(self.onnx.helper.make_node("TopK", inputs, [values, positions], **attributes))
-        return values, positions
+    def beside(self, values, **options):
+        return self.add("Concat", *values, axis=1, **options)
 
 
 def onnx_model(model: FittedModel) -> Any:
@@ -155,7 +194,7 @@ def _inputs(graph, model):
     types = graph.onnx.TensorProto
     make = graph.onnx.helper.make_tensor_value_info
     if model.encoder is None:
-        return [make("X", types.DOUBLE, [None, model.score.n_inputs])], "X"
+        return [make("X", types.DOUBLE, [None, model.score.n_inputs])], _Value(graph, "X")
     inputs = []
     for name, column in model.encoder.by_name.items():
         is_text = isinstance(column, parts.CategoryColumn)
@@ -171,9 +210,10 @@ def _inputs(graph, model):
 
 
 def _numbers(graph, column):
-    numbers = graph.add("Where", graph.add("IsInf", column.name), np.nan, column.name)
+    cells = _Value(graph, column.name)
+    numbers = cells.then("IsInf").then("Where", np.nan, cells)
     if isinstance(column, parts.TextNumberColumn):
-        numbers = graph.to_double(graph.add("Cast", numbers, to=graph.onnx.TensorProto.FLOAT))
+        numbers = numbers.then("Cast", to=graph.onnx.TensorProto.FLOAT).double()
     return numbers
 
 
@@ -185,15 +225,17 @@ def _categories(graph, column):
     gap = column.gap()
     gap_place = int(gap.argmax()) if gap.any() else -1
     places.update(dict.fromkeys(sorted(NULL_TEXTS), gap_place))
+    cells = _Value(graph, column.name)
     attributes = dict(keys_strings=list(places), values_int64s=list(places.values()), default_int64=-1)
-    place = graph.add("LabelEncoder", column.name, domain=_ML, **attributes)
-    is_blank = graph.add("RegexFullMatch", column.name, pattern=_SPACES)
-    place = graph.add("Where", is_blank, np.array(gap_place), place)
-    return graph.to_double(graph.add("Equal", place, np.arange(column.n_outputs)[None]))
+    place = cells.then("LabelEncoder", domain=_ML, **attributes)
+    is_blank = cells.then("RegexFullMatch", pattern=_SPACES)
+    place = is_blank.then("Where", np.array(gap_place), place)
+    # No feature has the place -1 of a category that the fit did not see.
+    return place.then("Equal", np.arange(column.n_outputs)[None]).double()
 
 
-def _values(graph, formula: Formula, X: str) -> str:
-    """Add the nodes of a formula; return the name of its values."""
+def _values(graph: _Graph, formula: Formula, X: _Value) -> _Value:
+    """The values of a formula."""
     write = _WRITERS.get(type(formula))
     if write is None:
         raise ExportError(
@@ -212,8 +254,7 @@ def _chain(graph, part, X):
 def _sum(graph, part, X):
     total = np.zeros((1, part.n_outputs))
     for weight, term in zip(part.weights, part.terms):
-        weighted = graph.add("Mul", weight, _values(graph, term, X))
-        total = graph.add("Add", total, weighted)
+        total = total + weight * _values(graph, term, X)
     return total
 
 
@@ -222,101 +263,101 @@ def _beside(graph, part, X):
 
 
 def _select(graph, part, X):
-    return graph.columns(X, part.columns)
+    return X.columns(part.columns)
 
 
 def _linear(graph, part, X):
-    return graph.add("Add", graph.add("MatMul", X, part.coef.T.copy()), part.intercept)
+    return X @ part.coef.T.copy() + part.intercept
 
 
 def _components(graph, part, X):
-    return graph.add("MatMul", graph.add("Sub", X, part.center), part.axes)
+    return (X - part.center) @ part.axes
 
 
 def _fill_and_scale(graph, part, X):
-    gaps = graph.add("IsNaN", X)
-    filled = graph.add("Where", gaps, part.fill, X)
+    gaps = X.then("IsNaN")
+    filled = gaps.then("Where", part.fill, X)
     if len(part.flagged):
-        flags = graph.to_double(graph.columns(gaps, part.flagged))
+        flags = gaps.columns(part.flagged).double()
         filled = graph.beside([filled, flags])
-    scaled = graph.add("Div", graph.add("Sub", filled, part.mean), part.spread)
-    size = graph.add("Div", scaled, SOFT_LIMIT)
-    size = graph.add("Add", graph.add("Mul", size, size), 1.0)
-    return graph.add("Div", scaled, graph.add("Sqrt", size))
+    # In the order of the formula: trees compare these numbers to the last bit.
+    scaled = (filled - part.mean) / part.spread
+    size = scaled / SOFT_LIMIT
+    size = size * size + 1.0
+    return scaled / size.then("Sqrt")
 
 
 def _gaussian_kernel(graph, part, X):
-    squares = graph.add("Mul", graph.add("MatMul", X, part.rows.T.copy()), -2.0)
-    squares = graph.add("Add", squares, graph.total(graph.add("Mul", X, X)))
-    squares = graph.add("Add", squares, (part.rows**2).sum(axis=1))
-    squares = graph.add("Max", squares, 0.0)
-    return graph.add("Exp", graph.add("Mul", squares, -part.gamma))
+    squares = (X @ part.rows.T.copy()) * -2.0
+    squares = squares + (X * X).total()
+    squares = squares + (part.rows**2).sum(axis=1)
+    squares = squares.then("Max", 0.0)
+    return (squares * -part.gamma).then("Exp")
 
 
 def _polynomial_kernel(graph, part, X):
-    products = graph.add("MatMul", X, part.gamma * part.rows.T)
-    return graph.add("Pow", graph.add("Add", products, part.shift), float(part.degree))
+    products = X @ (part.gamma * part.rows.T)
+    return (products + part.shift).then("Pow", float(part.degree))
 
 
 def _pairs_of_classes(graph, part, X):
     first, second = np.triu_indices(part.n_outputs, 1)
     of_first = np.eye(part.n_outputs)[first]
     of_second = np.eye(part.n_outputs)[second]
-    loses = graph.to_double(graph.add("Less", X, 0.0))
-    wins = graph.add("Add", graph.add("MatMul", loses, of_second - of_first), of_first.sum(axis=0))
-    margins = graph.add("MatMul", X, of_first - of_second)
-    size = graph.add("Mul", graph.add("Add", graph.add("Abs", margins), 1.0), 3.0)
-    return graph.add("Add", wins, graph.add("Div", margins, size))
+    loses = X.then("Less", 0.0).double()
+    wins = loses @ (of_second - of_first) + of_first.sum(axis=0)
+    margins = X @ (of_first - of_second)
+    size = margins.then("Abs") + 1.0
+    return wins + margins / (size * 3.0)
 
 
 def _gaussian_bayes(graph, part, X):
     constants = part.log_priors - 0.5 * np.log(2.0 * np.pi * part.variances).sum(axis=1)
-    rows = graph.add("Unsqueeze", X, np.array([1]))
-    differences = graph.add("Sub", rows, part.means)
-    squares = graph.add("Div", graph.add("Mul", differences, differences), part.variances)
-    halves = graph.add("Mul", graph.add("ReduceSum", squares, np.array([2]), keepdims=0), 0.5)
-    return graph.add("Softmax", graph.add("Sub", constants, halves), axis=1)
+    differences = X.then("Unsqueeze", np.array([1])) - part.means
+    squares = differences * differences / part.variances
+    logs = constants - squares.total(axis=2, keep=False) * 0.5
+    return logs.then("Softmax", axis=1)
 
 
 def _nearest(graph, rows, X, k):
     """Positions and squared distances of the nearest reference rows, as `fewlabel.parts.nearest.nearest_rows`."""
     n_candidates = min(2 * k, len(rows))
-    rough = graph.add("MatMul", X, -2.0 * rows.T)
-    rough = graph.add("Add", rough, (rows**2).sum(axis=1))
-    candidates = graph.smallest(rough, n_candidates)[1]
-    candidates = graph.smallest(candidates, n_candidates)[0]  # among equal distances the first row is kept
-    differences = graph.add("Sub", graph.add("Unsqueeze", X, np.array([1])), graph.add("Gather", rows, candidates))
+    rough = X @ (-2.0 * rows.T) + (rows**2).sum(axis=1)
+    _, candidates = rough.smallest(n_candidates)
+    # In the order of the rows: among equal distances the first row is kept.
+    candidates, _ = candidates.smallest(n_candidates)
+    differences = X.then("Unsqueeze", np.array([1])) - graph.add("Gather", rows, candidates)
     # Without the rounding errors of the search: the distance to an equal row is exactly 0.
-    squares = graph.add("ReduceSum", graph.add("Mul", differences, differences), np.array([2]), keepdims=0)
-    kept, places = graph.smallest(squares, k)
-    return graph.add("GatherElements", candidates, places, axis=1), kept
+    squares = (differences * differences).total(axis=2, keep=False)
+    kept, places = squares.smallest(k)
+    return candidates.then("GatherElements", places, axis=1), kept
 
 
 def _smooth(graph, part, X):
     found, squares = _nearest(graph, part.rows, X, part.n_neighbors)
-    widths = graph.add("Gather", part.width, found)
-    ratios = graph.add("Div", graph.add("Sqrt", squares), widths)
-    weights = graph.add("Exp", graph.add("Neg", graph.add("Mul", ratios, ratios)))
-    weights = graph.add("Add", weights, LEAST_WEIGHT)
-    weights = graph.add("Where", graph.add("Equal", squares, 0.0), LEAST_WEIGHT, weights)
-    weights = graph.add("Div", weights, graph.total(weights))
-    return _weighted(graph, weights, graph.add("Gather", part.functions, found))
+    ratios = squares.then("Sqrt") / graph.add("Gather", part.width, found)
+    weights = (-(ratios * ratios)).then("Exp") + LEAST_WEIGHT
+    # A reference row does not count as its own neighbor.
+    weights = squares.then("Equal", 0.0).then("Where", LEAST_WEIGHT, weights)
+    weights = weights / weights.total()
+    return _weighted(weights, graph.add("Gather", part.functions, found))
 
 
 def _neighbors(graph, part, X):
     found, squares = _nearest(graph, part.rows, X, part.n_neighbors)
-    same = graph.to_double(graph.add("Equal", squares, 0.0))
-    is_known = graph.add("Greater", graph.total(same), 0.0)
-    weights = graph.add("Where", is_known, same, graph.add("Reciprocal", graph.add("Sqrt", squares)))
+    same = squares.then("Equal", 0.0).double()
+    is_known = same.total().then("Greater", 0.0)
+    # Equal rows alone decide, if there are any.
+    weights = is_known.then("Where", same, squares.then("Sqrt").then("Reciprocal"))
     of_class = np.eye(part.n_outputs)[part.codes]
-    shares = _weighted(graph, weights, graph.add("Gather", of_class, found))
-    return graph.add("Div", shares, graph.total(shares))
+    shares = _weighted(weights, graph.add("Gather", of_class, found))
+    return shares / shares.total()
 
 
-def _weighted(graph, weights, values):
+def _weighted(weights, values):
     """Sum over neighbors of their values, each with its weight."""
-    products = graph.add("Mul", values, graph.add("Unsqueeze", weights, np.array([2])))
-    return graph.add("ReduceSum", products, np.array([1]), keepdims=0)
+    products = values * weights.then("Unsqueeze", np.array([2]))
+    return products.total(keep=False)
 
 
 def _trees(graph, part, X):
@@ -328,25 +369,24 @@ def _trees(graph, part, X):
 def _ensemble(graph, trees, k, X):
     """One output of a sum of trees."""
     is_leaf = trees.children[0] == NO_CHILD
+    # The operator has no trees of one leaf: these are part of the start.
     roots = trees.roots[~is_leaf[trees.roots]]
-    start = trees.start[k] + trees.value[trees.roots[is_leaf[trees.roots]], k].sum()
+    single = trees.roots[is_leaf[trees.roots]]
+    start = trees.start[k] + trees.value[single, k].sum()
     if not len(roots):
-        return graph.add("Add", graph.add("Mul", graph.columns(X, [0]), 0.0), start / trees.divisor)
-    leaf_number = np.cumsum(is_leaf) - 1
-    split_number = np.cumsum(~is_leaf) - 1
-    number = np.where(is_leaf, leaf_number, split_number)
+        return X.columns([0]) * 0.0 + start / trees.divisor
+    number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
     left, right = trees.children[:, ~is_leaf]
-    n_splits = len(left)
-    sums = graph.add(
+    at_most = np.zeros(len(left), dtype=np.uint8)  # the code of "left where the value is at most the split"
+    sums = X.then(
         "TreeEnsemble",
-        X,
         domain=_ML,
         n_targets=1,
         aggregate_function=_SUM,
         tree_roots=number[roots],
         nodes_featureids=trees.feature[~is_leaf],
         nodes_splits=graph.tensor(trees.threshold[~is_leaf]),
-        nodes_modes=graph.tensor(np.zeros(n_splits, dtype=np.uint8)),  # left where the value is at most the split
+        nodes_modes=graph.tensor(at_most),
         nodes_truenodeids=number[left],
         nodes_trueleafs=is_leaf[left].astype(int),
         nodes_falsenodeids=number[right],
@@ -355,48 +395,48 @@ def _ensemble(graph, trees, k, X):
         leaf_targetids=np.zeros(is_leaf.sum(), dtype=int),
         leaf_weights=graph.tensor(trees.value[is_leaf, k]),
     )
-    return graph.add("Div", graph.add("Add", sums, start), float(trees.divisor))
+    return (sums + start) / float(trees.divisor)
 
 
 def _ranks(graph, part, X):
-    known = graph.add("Where", graph.add("IsNaN", X), 0.0, X)
-    scores = graph.add("Clip", known, -LARGEST_SCORE, LARGEST_SCORE)
+    known = X.then("IsNaN").then("Where", 0.0, X)
+    scores = known.then("Clip", -LARGEST_SCORE, LARGEST_SCORE)
     outputs = []
     for k in range(part.n_outputs):
         own = slice(part.starts[k], part.starts[k + 1])
-        outputs.append(_rank(graph, graph.columns(scores, [k]), part.scores[own], part.ranks[own]))
+        rank = _rank(graph, scores.columns([k]), part.scores[own], part.ranks[own])
+        outputs.append(rank)
     return outputs[0] if len(outputs) == 1 else graph.beside(outputs)
 
 
 def _rank(graph, column, levels, ranks):
     inside = _interpolate(graph, column, levels, ranks)
-    width = levels[-1] - levels[0] + 1e-300
-    above = graph.add("Max", graph.add("Sub", column, levels[-1]), 0.0)
-    below = graph.add("Max", graph.add("Sub", levels[0], column), 0.0)
-    high = graph.add("Mul", graph.add("Div", above, graph.add("Add", above, width)), 1 - ranks[-1])
-    low = graph.add("Mul", graph.add("Div", below, graph.add("Add", below, width)), ranks[0])
-    return graph.add("Sub", graph.add("Add", inside, high), low)
+    width = levels[-1] - levels[0] + 1e-300  # not 0, as in the formula
+    above = (column - levels[-1]).then("Max", 0.0)
+    below = (levels[0] - column).then("Max", 0.0)
+    high = above / (above + width) * (1 - ranks[-1])
+    low = below / (below + width) * ranks[0]
+    return inside + high - low
 
 
 def _interpolate(graph, column, levels, ranks):
     if len(levels) == 1:
-        return graph.add("Add", graph.add("Mul", column, 0.0), ranks[0])
-    column = graph.add("Clip", column, levels[0], levels[-1])
+        return column * 0.0 + ranks[0]
+    column = column.then("Clip", levels[0], levels[-1])
     # A tree finds the level above each score faster than comparisons with all of them.
     tree = search_tree(0, levels[1:-1], np.arange(1.0, len(levels)), 1.0)
-    place = graph.to_integer(_trees(graph, parts.Trees.join([tree], 1, np.zeros(1)), column))
-    before = graph.add("Sub", place, np.array(1))
+    place = _trees(graph, parts.Trees.join([tree], 1, np.zeros(1)), column).integer()
+    before = place - np.array(1)
     start = graph.add("Gather", levels, before)
-    share = graph.add("Sub", column, start)
-    share = graph.add("Div", share, graph.add("Sub", graph.add("Gather", levels, place), start))
+    share = (column - start) / (graph.add("Gather", levels, place) - start)
     rank = graph.add("Gather", ranks, before)
-    rise = graph.add("Sub", graph.add("Gather", ranks, place), rank)
-    return graph.add("Add", rank, graph.add("Mul", share, rise))
+    rise = graph.add("Gather", ranks, place) - rank
+    return rank + share * rise
 
 
 def _log_odds(graph, part, X):
-    shares = graph.add("Clip", X, RANK_EDGE, 1 - RANK_EDGE)
-    return graph.add("Log", graph.add("Div", shares, graph.add("Sub", 1.0, shares)))
+    shares = X.then("Clip", RANK_EDGE, 1 - RANK_EDGE)
+    return (shares / (1.0 - shares)).then("Log")
 
 
 _WRITERS = {
@@ -432,9 +472,11 @@ def _outputs(graph, model, scores, taken):
     make = graph.onnx.helper.make_tensor_value_info
     n_classes = len(model.classes.names)
     if model.score.n_outputs == 1:
-        place, score_shape = _two_classes(graph, model, scores, names), [None]
+        place = _two_classes(graph, model, scores, names)
+        score_shape = [None]
     else:
-        place, score_shape = _many_classes(graph, model, scores, names), [None, n_classes]
+        place = _many_classes(model.link, scores, names)
+        score_shape = [None, n_classes]
     classes = model.classes_
     if classes.dtype.kind in "OU":
         classes = np.array([str(name) for name in classes], dtype=object)
@@ -449,32 +491,32 @@ def _outputs(graph, model, scores, taken):
 
 def _two_classes(graph, model, scores, names):
     """Add probabilities and score; return the position of the class of each row."""
-    towards = graph.add("Add", scores, model.link.offset)
-    margin = graph.add("Add", graph.add("Mul", towards, model.link.slope), model.link.intercept)
-    positive = graph.add("Sigmoid", margin)
-    negative = graph.add("Sigmoid", graph.add("Neg", margin))
+    towards = scores + model.link.offset
+    margin = towards * model.link.slope + model.link.intercept
+    probabilities = [(-margin).then("Sigmoid"), margin.then("Sigmoid")]
     is_first = model.positive == 0
-    graph.beside([positive, negative] if is_first else [negative, positive], output=names["probabilities"])
-    flat = graph.add("Reshape", towards, np.array([-1]))
-    decision = graph.add("Neg" if is_first else "Identity", flat, output=names["score"])
+    if is_first:
+        probabilities.reverse()
+    graph.beside(probabilities, output=names["probabilities"])
+    flat = towards.then("Reshape", np.array([-1]))
+    decision = flat.then("Neg" if is_first else "Identity", output=names["score"])
     if model.cut is None:
-        return graph.to_integer(graph.add("Greater", decision, 0.0))
-    is_positive = graph.add("Greater", flat, model.cut)
-    return graph.add("Where", is_positive, np.array(model.positive), np.array(1 - model.positive))
+        return decision.then("Greater", 0.0).integer()
+    is_positive = flat.then("Greater", model.cut)
+    return is_positive.then("Where", np.array(model.positive), np.array(1 - model.positive))
 
 
-def _many_classes(graph, model, scores, names):
+def _many_classes(link, scores, names):
     """As `_two_classes`, with one score per class."""
-    link = model.link
     if isinstance(link, parts.Sigmoids):
-        decision = graph.add("Add", scores, link.offset)
-        probability = graph.add("Sigmoid", graph.add("Add", graph.add("Mul", decision, link.slope), link.intercept))
-        probability = graph.add("Div", probability, graph.total(probability), output=names["probabilities"])
-        score = graph.add("Log", probability, output=names["score"])
+        margins = (scores + link.offset) * link.slope + link.intercept
+        shares = margins.then("Sigmoid")
+        probabilities = shares.then("Div", shares.total(), output=names["probabilities"])
+        score = probabilities.then("Log", output=names["score"])
     else:
-        score = graph.add("Identity", scores, output=names["score"])
+        score = scores.then("Identity", output=names["score"])
         if isinstance(link, parts.Softmax):
-            graph.add("Softmax", graph.add("Mul", scores, link.slope), axis=1, output=names["probabilities"])
+            (scores * link.slope).then("Softmax", axis=1, output=names["probabilities"])
         else:
-            graph.add("Identity", scores, output=names["probabilities"])
-    return graph.add("ArgMax", score, axis=1, keepdims=0)
+            scores.then("Identity", output=names["probabilities"])
+    return score.then("ArgMax", axis=1, keepdims=0)

@@ -141,7 +141,7 @@ class Statement:
         How each feature is read from the columns of the table.
     """
 
-    def __init__(self, model: FittedModel, table: str):
+    def __init__(self, model: Any, table: str):
         if model.score.n_outputs != 1:
             raise ExportError("the model has a score per class: SQL is written for two classes and one score")
         self.model = model
