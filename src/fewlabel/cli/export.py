@@ -5,25 +5,19 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import Debug, Quiet
-from fewlabel.cli.paths import writable_file
+from fewlabel.cli.options import Debug, ModelFile, Quiet
+from fewlabel.cli.paths import require_suffix, writable_file
 from fewlabel.cli.terminal import say
-
-_KINDS = (".onnx", ".sql", ".json")
 
 
 def _model_file(path: Path) -> Path:
-    if path.suffix.lower() not in _KINDS:
-        raise typer.BadParameter(f"{path}: a model is exported as {', '.join(_KINDS)}")
+    require_suffix(path, ".onnx", ".sql", ".json")
     writable_file(path)
     return path
 
 
 def export(
-    model: Annotated[
-        Path,
-        typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`."),
-    ],
+    model: ModelFile,
     *,
     out: Annotated[
         Path,

@@ -13,6 +13,9 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.", metavar="SEED")]
+ModelFile = Annotated[
+    Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`.")
+]
 TableFile = Annotated[
     Path,
     typer.Argument(

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fewlabel.cli.options import Debug, Quiet
+from fewlabel.cli.options import Debug, ModelFile, Quiet
 from fewlabel.cli.paths import require_suffix, writable_file
 from fewlabel.cli.predict import load_model
 from fewlabel.cli.terminal import say
@@ -18,10 +18,7 @@ def _card_file(path: Path) -> Path:
 
 
 def scorecard(
-    model: Annotated[
-        Path,
-        typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`."),
-    ],
+    model: ModelFile,
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", callback=_card_file, metavar="FILE", help="card.csv, card.sql or card.html.")

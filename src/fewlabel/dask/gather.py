@@ -194,7 +194,8 @@ def _factorize(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
     Arrow encodes a column of few values, most of them missing, several times as fast as pandas makes objects of it.
     """
     encoded = column.combine_chunks().dictionary_encode()
-    values = [None if pd.isna(value) else value for value in encoded.dictionary.to_pandas().tolist()]
+    dictionary = encoded.dictionary.to_pandas().tolist()
+    values = [None if pd.isna(value) else value for value in dictionary]
     # NaN is a value to Arrow, and is missing here, as a null is: both get the place of None.
     values.append(None)
     place_of = {value: place for place, value in enumerate(dict.fromkeys(values))}
@@ -204,7 +205,8 @@ def _factorize(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
 
 
 def _with_weights(rows: pa.Table, name: str, weights: np.ndarray) -> pa.Table:
-    return rows.set_column(rows.column_names.index(name), name, pa.array(weights))
+    place = rows.column_names.index(name)
+    return rows.set_column(place, name, pa.array(weights))
 
 
 def _read_weights(column: pa.ChunkedArray) -> np.ndarray:
@@ -297,7 +299,8 @@ def _assign(X: pd.DataFrame, column: pd.Series, name: str, parameter: str) -> pd
     if len(X) != len(column):
         raise ValueError(f"a partition of X has {len(X)} rows and that of {parameter} has {len(column)}")
     # An array, as the rows of Dask's partitions belong together by position, not by index.
-    return X.set_axis(X.columns.map(str), axis=1).assign(**{name: column.to_numpy()})
+    named = X.set_axis(X.columns.map(str), axis=1)
+    return named.assign(**{name: column.to_numpy()})
 
 
 def _as_batches(frame: pd.DataFrame) -> list[pa.Table]:

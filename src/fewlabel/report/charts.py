@@ -21,7 +21,8 @@ class Scale(NamedTuple):
 
     def __call__(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)
-        return round(self.start + share * (self.end - self.start), 2)
+        pixel = self.start + share * (self.end - self.start)
+        return round(pixel, 2)
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -107,6 +108,7 @@ class Panel:
         self.width = self.left + width + 14
         self.height = self.top + height + 44
         self.x = Scale(*x, self.left, self.left + width)
+        # Pixels are counted from the top.
         self.y = Scale(*y, self.top + height, self.top)
         self.x_label, self.y_label = labels
         self.x_ticks = _marks(self.x, 5)
@@ -118,7 +120,8 @@ class Panel:
         return self
 
     def _points(self, xs: Iterable[float], ys: Iterable[float]) -> str:
-        return "L".join(f"{self.x(x)} {self.y(y)}" for x, y in zip(xs, ys))
+        points = [f"{self.x(x)} {self.y(y)}" for x, y in zip(xs, ys)]
+        return "L".join(points)
 
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> "Panel":
         """Add a line through points."""
@@ -275,7 +278,8 @@ def whiskers(rows: Sequence[PlainDict]) -> PlainDict:
     # Some width also if all intervals are the same.
     room = 0.06 * max(highest - lowest, 0.01)
     start = max(lowest - room, 0.0)
-    end = max(min(highest + room, 1.0), start + 0.01)
+    end = min(highest + room, 1.0)
+    end = max(end, start + 0.01)
     width = 240.0
     x = Scale(start, end, 8.0, width - 16.0)
     drawn = []
@@ -294,12 +298,14 @@ def shape_panels(functions: Sequence[PlainDict]) -> list[PlainDict]:
     values = [0.0]
     for function in functions:
         values += [*function["values"], function["missing"] or 0.0]
-    room = 0.08 * (max(values) - min(values)) or 1.0
+    lowest = min(values)
+    highest = max(values)
+    room = 0.08 * (highest - lowest) or 1.0
     left = 44.0
     top = 10.0
     width = 222.0
     height = 128.0
-    y = Scale(min(values) - room, max(values) + room, top + height, top)
+    y = Scale(lowest - room, highest + room, top + height, top)
     frame = {"left": left, "top": top, "plot_width": width, "plot_height": height}
     frame |= {"width": left + width + 18, "height": top + height + 26}
     panels = []

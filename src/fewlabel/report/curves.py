@@ -43,7 +43,8 @@ def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) ->
     # At least ten rows per bin, or the intervals would say nothing.
     n_bins = int(np.clip(len(positive) // 10, 2, most))
     bins = []
-    for rows in np.array_split(np.argsort(probability, kind="stable"), n_bins):
+    order = np.argsort(probability, kind="stable")
+    for rows in np.array_split(order, n_bins):
         share = float(np.mean(positive[rows]))
         low, high = _wilson(share, len(rows))
         middle = float(np.mean(probability[rows]))
@@ -57,8 +58,11 @@ def _wilson(share: float, n: int) -> tuple[float, float]:
     shrinkage = 1 + z**2 / n
     middle = (share + z**2 / (2 * n)) / shrinkage
     variance = share * (1 - share) / n + z**2 / (4 * n**2)
-    half = z * np.sqrt(variance) / shrinkage
-    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+    half = z * float(np.sqrt(variance)) / shrinkage
+    # Rounding may pass the ends.
+    low = max(middle - half, 0.0)
+    high = min(middle + half, 1.0)
+    return low, high
 
 
 def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:

@@ -35,13 +35,14 @@ def forecast(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) 
         # Even steps on the logarithmic axis of the figure.
         steps = np.geomspace(n, max(furthest, n + 1), _N_AHEAD)
         ahead = sorted(set(steps.astype(int).tolist()))
+    scores_ahead = [float(1 - curve.error * (v / n) ** -curve.slope) for v in ahead]
     return {
         "labels": curve.labels,
         "scores": np.clip(curve.scores, 0, 1).tolist(),
         "low": curve.low,
         "high": curve.high,
         "ahead_labels": ahead,
-        "ahead_scores": [float(1 - curve.error * (v / n) ** -curve.slope) for v in ahead],
+        "ahead_scores": scores_ahead,
         "more_labels": more,
         "gain": _GAIN,
         "score_name": name,
