@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import sys
 
 import numpy as np
 import pandas as pd
@@ -255,6 +256,12 @@ def test_parts_and_columns_that_cannot_be_expressed_are_named(tmp_path):
         fewlabel.export(model, tmp_path / "model.sql")
     with pytest.raises(ExportError, match="SVC cannot be exported"):
         fewlabel.export(SVC(), tmp_path / "model.onnx")
+
+
+def test_a_missing_package_is_named_with_its_extra(trees, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"onnx is not installed.*fewlabel\[onnx\]"):
+        fewlabel.export(trees[0], tmp_path / "model.onnx")
 
 
 def test_the_command(trees, tmp_path, capsys):

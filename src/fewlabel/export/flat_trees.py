@@ -58,9 +58,12 @@ def thresholds_before_rounding(thresholds: np.ndarray) -> np.ndarray:
         below = thresholds.astype(np.float32)
         below = np.where(below > thresholds, np.nextafter(below, np.float32(-np.inf)), below)
         above = np.nextafter(below, np.float32(np.inf))
-    limit = _AFTER_SINGLES
-    middle = np.clip(below, -limit, limit, dtype=np.float64) / 2 + np.clip(above, -limit, limit, dtype=np.float64) / 2
-    is_even = below.view(np.int32) % 2 == 0  # halves are rounded to even numbers
+    # Rounding treats infinity as the number that would follow the largest one.
+    low = np.clip(below.astype(np.float64), -_AFTER_SINGLES, _AFTER_SINGLES)
+    high = np.clip(above.astype(np.float64), -_AFTER_SINGLES, _AFTER_SINGLES)
+    middle = low / 2 + high / 2
+    # A number in the middle is rounded to the even one.
+    is_even = below.view(np.int32) % 2 == 0
     largest = np.where(is_even, middle, np.nextafter(middle, -np.inf))
     return np.where(below == np.inf, np.inf, largest)
 

@@ -132,7 +132,8 @@ def _tried_sql(model, table):
 
 
 def _compare(kind, found, expected, tolerance):
-    known = np.isfinite(expected)  # a linear model has no score for a gap
+    # A linear model of a matrix has no score for a gap.
+    known = np.isfinite(expected)
     differences = np.abs(found - expected)[known] / np.maximum(np.abs(expected[known]), 1.0)
     largest = differences.max(initial=0.0)
     if not largest <= tolerance:

@@ -59,7 +59,8 @@ def trial_rows(model: FittedModel) -> Any:
     for name, group in model.encoder.groups.items():
         column = model.encoder.by_name[name]
         cells = _cells(column, features[:, group])
-        half = _N_ROWS // 2  # the other rows stay as they were in the fit
+        # The other half stays as it was in the fit.
+        half = _N_ROWS // 2
         cells[:half] = rng.permutation(cells[:half])
         cells[:half][rng.random(half) < _GAPS] = None if cells.dtype == object else np.nan
         table[name] = cells
@@ -76,6 +77,7 @@ def _landmarks(formula):
         if isinstance(part, (parts.GaussianKernel, parts.PolynomialKernel)):
             drawn = part.rows[rng.integers(0, len(part.rows), _N_ROWS)]
             rows = drawn + rng.normal(size=drawn.shape) * part.rows.std(axis=0)
+        # Half of the values are at a threshold exactly, where a wrong comparison shows.
         for column, thresholds in _thresholds(part):
             spread = thresholds.std() if len(thresholds) > 1 else 1.0
             centers = rng.choice(thresholds, _N_ROWS)

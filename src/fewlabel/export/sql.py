@@ -2,7 +2,7 @@
 
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ LARGEST_STATEMENT = 1_000_000  # bytes
 _LEAST_SPLIT = 30  # characters of a split and its leaves
 _LARGEST_NUMBER = float(np.finfo(np.float64).max)
 _LARGEST = "1.7976931348623157e308"
-_TOGETHER = 50  # terms of a sum; engines limit the depth of expressions
+_LARGEST_EXPONENT = 700.0
+_TOGETHER = 50  # terms of a sum
 _ABOUT = "-- Model made by fewlabel. The last three columns of the result are as written by `fewlabel predict`."
 
 
@@ -33,21 +34,27 @@ class _Number:
 
     def steps(self, edges, values, missing):
         """The value of a step function."""
-        arms = [f"WHEN {self.column} IS NULL OR NOT ABS({self.column}) <= {_LARGEST} THEN {number(missing)}"]
+        column = self.column
+        # A comparison with NaN is no value in one database and false in another: NOT ... <= holds in both.
+        arms = {f"{column} IS NULL OR NOT ABS({column}) <= {_LARGEST}": missing}
         for edge, value in zip(edges, values):
-            arms.append(f"WHEN {self.column} <= {number(edge)} THEN {number(value)}")
-        return f"CASE {' '.join(arms)} ELSE {number(values[len(edges)])} END"
+            arms[f"{column} <= {number(edge)}"] = value
+        return _cases(arms, values[-1])
 
     def split(self, threshold, missing_left, left, right):
-        """The left or the right branch of a tree. Infinities are missing, and NaN is above all numbers in DuckDB."""
-        if threshold == np.inf and missing_left:  # trees of other depths are filled up with such splits
+        """The left or the right branch of a tree."""
+        # Trees of fewer levels than others are filled up with such splits.
+        if threshold == np.inf and missing_left:
             return left
-        bound = number(np.clip(threshold, -_LARGEST_NUMBER, _LARGEST_NUMBER))
+        column = self.column
+        finite = np.clip(threshold, -_LARGEST_NUMBER, _LARGEST_NUMBER)
+        condition = f"{column}<={number(finite)}"
+        # Infinities count as missing, and NaN is above all numbers in DuckDB.
         if missing_left:
-            condition = f"{self.column} IS NULL OR {self.column}<={bound} OR {self.column}>{_LARGEST}"
+            condition = f"{column} IS NULL OR {condition} OR {column}>{_LARGEST}"
         else:
-            condition = f"{self.column}<={bound} AND {self.column}>=-{_LARGEST}"
-        return f"CASE WHEN {condition} THEN {left} ELSE {right} END"
+            condition = f"{condition} AND {column}>=-{_LARGEST}"
+        return _case(condition, left, right)
 
 
 class _Flag:
@@ -58,12 +65,12 @@ class _Flag:
 
     def steps(self, edges, values, missing):
         absent, present = values[np.searchsorted(edges, [0.0, 1.0])]
-        return f"CASE WHEN {self.condition} THEN {number(present)} ELSE {number(absent)} END"
+        return _cases({self.condition: present}, absent)
 
     def split(self, threshold, missing_left, left, right):
         absent = left if threshold >= 0.0 else right
         present = left if threshold >= 1.0 else right
-        return absent if absent is present else f"CASE WHEN {self.condition} THEN {present} ELSE {absent} END"
+        return absent if absent is present else _case(self.condition, present, absent)
 
 
 class _Boolean:
@@ -74,20 +81,23 @@ class _Boolean:
 
     def steps(self, edges, values, missing):
         no, yes = values[np.searchsorted(edges, [0.0, 1.0])]
-        arms = [
-            f"WHEN {self._is(words)} THEN {number(value)}" for words, value in ((FALSE_WORDS, no), (TRUE_WORDS, yes))
-        ]
-        return f"CASE {' '.join(arms)} ELSE {number(missing)} END"
+        return _cases({self._is(FALSE_WORDS): no, self._is(TRUE_WORDS): yes}, missing)
 
     def split(self, threshold, missing_left, left, right):
-        goes_left = {FALSE_WORDS: threshold >= 0.0, TRUE_WORDS: threshold >= 1.0}
-        # Words that go the other way than all that is neither yes nor no.
-        others = [word for words, to_left in goes_left.items() for word in words if to_left != missing_left]
-        usual, other = (left, right) if missing_left else (right, left)
-        return f"CASE WHEN {self._is(others)} THEN {other} ELSE {usual} END" if others else usual
+        no_left = threshold >= 0.0
+        yes_left = threshold >= 1.0
+        # The words that go the other way than all that is neither yes nor no.
+        others = []
+        if no_left != missing_left:
+            others += FALSE_WORDS
+        if yes_left != missing_left:
+            others += TRUE_WORDS
+        usual = left if missing_left else right
+        other = right if missing_left else left
+        return _case(self._is(others), other, usual) if others else usual
 
     def _is(self, words):
-        return f"{self.word} IN ({', '.join(map(text, sorted(words)))})"
+        return f"{self.word} IN ({_listed(words)})"
 
 
 class _Refused:
@@ -115,11 +125,26 @@ def _features(column: Column) -> list[Any]:
     if not isinstance(column, parts.CategoryColumn):
         return [_Refused(column)] * column.n_outputs
     word = f"CAST({name} AS VARCHAR)"
-    features = [_Flag(f"{word} = {text(category)}") for category in column.categories[int(column.drop_first) :]]
+    shown = column.categories[int(column.drop_first) :]
+    features = [_Flag(f"{word} = {text(category)}") for category in shown]
     if column.missing:
-        nulls = ", ".join(map(text, sorted(NULL_TEXTS)))
-        features.append(_Flag(f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({nulls})"))
+        is_gap = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({_listed(NULL_TEXTS)})"
+        features.append(_Flag(is_gap))
     return features
+
+
+def _case(condition: str, yes: str, no: str) -> str:
+    return f"CASE WHEN {condition} THEN {yes} ELSE {no} END"
+
+
+def _cases(arms: Mapping[str, float], otherwise: float) -> str:
+    """The number of the first condition that holds."""
+    written = [f"WHEN {condition} THEN {number(value)}" for condition, value in arms.items()]
+    return f"CASE {' '.join(written)} ELSE {number(otherwise)} END"
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(map(text, sorted(words)))
 
 
 class Statement:
@@ -180,16 +205,20 @@ class Statement:
                 inputs = self._values(step, inputs)
             return list(inputs)
         if isinstance(formula, parts.WeightedSum):
-            terms = [self._values(term, inputs) for term in formula.terms]
-            weighted = [f"{number(weight)} * ({term[0]})" for weight, term in zip(formula.weights, terms)]
+            weighted = []
+            for weight, term in zip(formula.weights, formula.terms):
+                [value] = self._values(term, inputs)
+                weighted.append(f"{number(weight)} * ({value})")
             return [f"({' + '.join(weighted)})"]
         if isinstance(formula, Steps):
             values = [self.step_function(formula, k) for k in range(len(formula.columns))]
-            return [self._stage("sum", total(["0.0", *values]))]
+            return [self._stage("sum", _total(["0.0", *values]))]
         if isinstance(formula, (parts.Trees, parts.SymmetricTrees)):
             return [self._stage("sum", self._trees(formula))]
         if isinstance(formula, parts.Linear) and formula.coef.shape == (1, 1) and isinstance(inputs[0], str):
-            return [f"({number(formula.coef[0, 0])} * {inputs[0]} + {number(formula.intercept[0])})"]
+            slope = number(formula.coef[0, 0])
+            shift = number(formula.intercept[0])
+            return [f"({slope} * {inputs[0]} + {shift})"]
         if isinstance(formula, parts.Ranks):
             score = self._stage("decision", inputs[0])
             return [self._stage("rank", _rank(formula.scores, formula.ranks, score))]
@@ -197,9 +226,8 @@ class Statement:
             rank = self._stage("mean", inputs[0])
             low = number(RANK_EDGE)
             high = number(1 - RANK_EDGE)
-            share = self._stage(
-                "share", f"CASE WHEN {rank} < {low} THEN {low} WHEN {rank} > {high} THEN {high} ELSE {rank} END"
-            )
+            below_high = _case(f"{rank} > {high}", high, rank)
+            share = self._stage("share", _case(f"{rank} < {low}", low, below_high))
             return [f"LN({share} / (1.0 - {share}))"]
         raise ExportError(
             f"SQL cannot express the part {formula.kind!r} of the model: fit step functions with --method scorecard, "
@@ -219,7 +247,8 @@ class Statement:
         str
         """
         edges, values = steps.function(k)
-        return self.features[steps.columns[k]].steps(edges, values, steps.missing[k])
+        feature = self.features[steps.columns[k]]
+        return feature.steps(edges, values, steps.missing[k])
 
     def _trees(self, formula: Formula) -> str:
         trees = flat_trees(formula)
@@ -235,12 +264,13 @@ class Statement:
                 continue
             low = branches[left[node]]
             high = branches[right[node]]
+            if low == high:  # as in leaves that no row of the fit was in
+                branches[node] = low
+                continue
             feature = self.features[trees.feature[node]]
-            is_split = low != high
-            branches[node] = (
-                feature.split(trees.threshold[node], trees.missing_left[node], low, high) if is_split else low
-            )
-        sums = total([number(trees.start[0]), *(branches[root] for root in trees.roots)])
+            branches[node] = feature.split(trees.threshold[node], trees.missing_left[node], low, high)
+        start = number(trees.start[0])
+        sums = _total([start, *(branches[root] for root in trees.roots)])
         return f"({sums}) / {number(trees.divisor)}"
 
     def write(self, about: str = _ABOUT, first: Mapping[str, str] | None = None) -> str:
@@ -258,7 +288,8 @@ class Statement:
         str
         """
         model = self.model
-        margin = f"{number(model.link.slope[0])} * {self.score} + {number(model.link.intercept[0])}"
+        slope = number(model.link.slope[0])
+        intercept = number(model.link.intercept[0])
         cut = number(model.cut or 0.0)
         # At 0 exactly `predict` gives the first class.
         above = ">=" if model.cut is None and model.positive == 0 else ">"
@@ -267,8 +298,8 @@ class Statement:
         added = {
             **(first or {}),
             "score": self.score,
-            "probability": f"1.0 / (1.0 + EXP(-({margin})))",
-            "label": f"CASE WHEN {self.score} {above} {cut} THEN {positive} ELSE {negative} END",
+            "probability": f"1.0 / (1.0 + EXP(-({slope} * {self.score} + {intercept})))",
+            "label": _case(f"{self.score} {above} {cut}", positive, negative),
         }
         columns = ",\n".join(f"  {expression} AS {name}" for name, expression in added.items())
         stages = ",\n".join(self._stages)
@@ -323,11 +354,15 @@ def run_in_sqlite(model: FittedModel, statement: str, table: str, rows: Any) -> 
     if not isinstance(rows, Mapping):
         names = model.names or [f"x{k}" for k in range(rows.shape[1])]
         rows = dict(zip(names, rows.T))
-    columns = {name: [None if value != value else value for value in cells.tolist()] for name, cells in rows.items()}
+    columns = {}
+    for name, cells in rows.items():
+        columns[name] = [None if value != value else value for value in cells.tolist()]
     with sqlite3.connect(":memory:") as connection:
-        connection.create_function("LN", 1, math.log)  # SQLite may be built without them
-        connection.create_function("EXP", 1, math.exp)
-        connection.execute(f"CREATE TABLE {quoted(table)} ({', '.join(map(quoted, columns))})")
+        # SQLite may be built without them; its own EXP has no error beyond the largest number.
+        connection.create_function("LN", 1, math.log)
+        connection.create_function("EXP", 1, lambda x: math.exp(min(x, _LARGEST_EXPONENT)))
+        names = ", ".join(map(quoted, columns))
+        connection.execute(f"CREATE TABLE {quoted(table)} ({names})")
         marks = ", ".join("?" * len(columns))
         connection.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", zip(*columns.values()))
         results = connection.execute(statement).fetchall()
@@ -339,13 +374,15 @@ def _rank(values: np.ndarray, ranks: np.ndarray, score: str) -> str:
     """The rank of a column among the reference scores, interpolated, as a tree of comparisons."""
     first = number(values[0])
     last = number(values[-1])
-    width = number(values[-1] - values[0] + 1e-300)
+    width = number(values[-1] - values[0] + 1e-300)  # not 0, as in the formula
     above = f"({score} - {last})"
     below = f"({first} - {score})"
+    lowest = number(ranks[0])
     high = f"{number(ranks[-1])} + {number(1 - ranks[-1])} * ({above} / ({width} + {above}))"
-    low = f"{number(ranks[0])} - {number(ranks[0])} * ({below} / ({width} + {below}))"
-    inside = number(ranks[0]) if len(values) == 1 else _pieces(values, ranks, score, 1, len(values) - 1)
-    return f"CASE WHEN {score} < {first} THEN {low} WHEN {score} > {last} THEN {high} ELSE {inside} END"
+    low = f"{lowest} - {lowest} * ({below} / ({width} + {below}))"
+    inside = lowest if len(values) == 1 else _pieces(values, ranks, score, 1, len(values) - 1)
+    up_to_last = _case(f"{score} > {last}", high, inside)
+    return _case(f"{score} < {first}", low, up_to_last)
 
 
 def _pieces(values: np.ndarray, ranks: np.ndarray, score: str, low: int, high: int) -> str:
@@ -353,24 +390,17 @@ def _pieces(values: np.ndarray, ranks: np.ndarray, score: str, low: int, high: i
     if low == high:
         start = number(values[low - 1])
         width = number(values[low] - values[low - 1])
-        return f"{number(ranks[low - 1])} + ({score} - {start}) / {width} * {number(ranks[low] - ranks[low - 1])}"
+        rank = number(ranks[low - 1])
+        rise = number(ranks[low] - ranks[low - 1])
+        return f"{rank} + ({score} - {start}) / {width} * {rise}"
     middle = (low + high) // 2
     left = _pieces(values, ranks, score, low, middle)
     right = _pieces(values, ranks, score, middle + 1, high)
-    return f"CASE WHEN {score} <= {number(values[middle])} THEN {left} ELSE {right} END"
+    return _case(f"{score} <= {number(values[middle])}", left, right)
 
 
-def total(terms: Sequence[str]) -> str:
-    """The sum of expressions, of little depth.
-
-    Parameters
-    ----------
-    terms : list of str
-
-    Returns
-    -------
-    str
-    """
+def _total(terms: Sequence[str]) -> str:
+    """The sum of expressions. Engines limit the depth of expressions, and a long sum is as deep as it is long."""
     while len(terms) > _TOGETHER:
         groups = [terms[start : start + _TOGETHER] for start in range(0, len(terms), _TOGETHER)]
         terms = [f"({' + '.join(group)})" for group in groups]
