@@ -361,8 +361,8 @@ def run_in_sqlite(model: FittedModel, statement: str, table: str, rows: Any) -> 
         # SQLite may be built without them; its own EXP has no error beyond the largest number.
         connection.create_function("LN", 1, math.log)
         connection.create_function("EXP", 1, lambda x: math.exp(min(x, _LARGEST_EXPONENT)))
-        names = ", ".join(map(quoted, columns))
-        connection.execute(f"CREATE TABLE {quoted(table)} ({names})")
+        listed = ", ".join(map(quoted, columns))
+        connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
         marks = ", ".join("?" * len(columns))
         connection.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", zip(*columns.values()))
         results = connection.execute(statement).fetchall()
@@ -402,8 +402,8 @@ def _pieces(values: np.ndarray, ranks: np.ndarray, score: str, low: int, high: i
 def _total(terms: Sequence[str]) -> str:
     """The sum of expressions. Engines limit the depth of expressions, and a long sum is as deep as it is long."""
     while len(terms) > _TOGETHER:
-        groups = [terms[start : start + _TOGETHER] for start in range(0, len(terms), _TOGETHER)]
-        terms = [f"({' + '.join(group)})" for group in groups]
+        starts = range(0, len(terms), _TOGETHER)
+        terms = [f"({' + '.join(terms[start : start + _TOGETHER])})" for start in starts]
     return "\n      + ".join(terms)
 
 
