@@ -97,9 +97,9 @@ def constraints_of(init, **given):
     --------
     >>> from typing import Literal
     >>> from fewlabel.base import Count, constraints_of
-    >>> def init(self, max_iter: Count | None = None, solver: Literal["exact", "fast"] = "fast"): ...
+    >>> def init(self, max_iter: Count | None = None, solver: Literal["exact"] = "exact"): ...
     >>> [[str(one) for one in constraints] for constraints in constraints_of(init).values()]
-    [['an int in the range [1, inf)', 'None'], ["a str among {'exact', 'fast'}"]]
+    [['an int in the range [1, inf)', 'None'], ["a str among {'exact'}"]]
     """
     constraints = {}
     for name, parameter in inspect.signature(init).parameters.items():

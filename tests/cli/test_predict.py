@@ -187,7 +187,7 @@ def test_strict_writes_no_result(fitted, rows, capsys):
     assert captured.out == fitted
     assert captured.err == ""
     assert run(["predict", "model.fewlabel", "rows.csv", "--drift", "drift.txt"]) == 2
-    assert "written as .html or .json" in capsys.readouterr().err
+    assert "ends in .html or .json" in capsys.readouterr().err
 
 
 # Output -----------------------------------------------------------------------------------------------------

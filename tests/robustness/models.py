@@ -101,7 +101,7 @@ PARAMETERS = {
         **_GRAPH,
         "alpha": (0.5, 0.99),
         "width": (0.35, 1.0),
-        "balance": ("rows", "degree", "auto", None),
+        "class_balance": ("rows", "degree", "auto", None),
     },
     "MultiviewKernelClassifier": {
         **_MULTIVIEW,
@@ -142,7 +142,7 @@ PARAMETERS = {
         "criterion": ("lsdf", "laplacian", "constraint"),
         "n_features_to_select": (1, 0.5),
         "n_neighbors": (3, 10),
-        "gamma": (1.0, 100.0),
+        "label_weight": (1.0, 100.0),
     },
     "PseudoLabelSelector": {
         "selector": _SELECTORS,
