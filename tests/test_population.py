@@ -47,7 +47,7 @@ def test_a_choice_by_a_column_is_found_and_named():
         found = describe_selection(X, mask_of(chosen_rows(X, 1.0, 120, rng)), list("abcdef"))
         assert found.chosen
         assert found.differences[0].text == "a is higher"
-        assert 60 <= found.effective_labels <= 120
+        assert 36 <= found.effective_labels * 1.0001 <= 120
 
 
 def test_gaps_and_categories_are_named():
@@ -100,7 +100,7 @@ def test_known_probabilities_take_the_place_of_estimated_ones():
 def test_flattened_weights_keep_their_order_and_the_effective_number():
     weight = np.exp(np.random.default_rng(0).normal(scale=2.0, size=100))
     flat = flatten_weights(weight)
-    assert effective_number(weight) < 50 <= effective_number(flat) * 1.0001
+    assert effective_number(weight) < 30 <= effective_number(flat) * 1.0001
     np.testing.assert_array_equal(np.argsort(flat), np.argsort(weight))
     even = np.full(10, 3.0)
     np.testing.assert_allclose(flatten_weights(even), 1.0)

@@ -255,7 +255,7 @@ class Evidence:
         """Threshold with the lowest expected cost.
 
         As the probability rises with the score, it is where a row has the break-even probability
-        ``alarm / (miss + alarm)`` [1]_.
+        ``alarm / (miss + alarm)`` (Elkan, 2001).
 
         Parameters
         ----------
