@@ -124,6 +124,23 @@ def test_decisions(labels):
     assert not missing("docs/decide.md", [f"{100 * covered_costs:.0f}"])
 
 
+def test_chosen_labels():
+    runs = pd.read_csv(QUALITY / "chosen_labels.csv")
+    kind = runs["way"].str.split(",").str[0]
+    kind = kind.where(kind.isin(["random", "one side"]), "chosen")
+    covered = (runs["low"] <= runs["truth"]) & (runs["truth"] <= runs["high"])
+    error = runs["auc"] - runs["truth"]
+    rows = [line for line in read("docs/chosen.md").splitlines() if re.search("as fewlabel does|taken as random", line)]
+    of_page = iter(rows)
+    for way in ("random", "chosen", "one side"):
+        for drawn in ("auto", "random"):
+            own = (kind == way) & (runs["drawn"] == drawn)
+            cells = [cell.strip() for cell in next(of_page).split("|")[3:-1]]
+            assert cells[0] == str(own.sum())
+            assert cells[3] == f"{covered[own].mean():.0%}"
+            assert cells[4:6] == [f"{error[own].mean():+.3f}", f"{(error[own] ** 2).mean() ** 0.5:.3f}"]
+
+
 def test_boosting():
     means = means_by_table("ssmab", "Table 5.2")
     above = [str((means["SSMAB"] > means[rival]).sum()) for rival in ("tree", "random forest")]
