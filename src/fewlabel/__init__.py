@@ -5,7 +5,7 @@ Public names are imported on first use, which keeps ``import fewlabel`` fast.
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 UNLABELED = -1
 
 # Where each estimator is. Model files name classes of this list, and no others.
