@@ -143,10 +143,11 @@ class Selection:
         if not self.chosen:
             return "Labels look like a random sample of the rows."
         differing = "; ".join(one.text for one in self.differences)
-        text = (
-            f"Labels were chosen: compared with unlabeled rows, in labeled rows {differing}. Estimates are for the "
-            f"unlabeled rows, for which {self.n_labeled} labels count as {self.effective_labels:.0f}."
-        )
+        text = f"Labels were chosen: compared with unlabeled rows, in labeled rows {differing}."
+        if not self.can_tell:
+            return text
+        text += f" Estimates are for the unlabeled rows, for which {self.n_labeled} labels count as "
+        text += f"{self.effective_labels:.0f}."
         if self.uncovered >= _EDGE:
             text += f" {self.uncovered:.0%} of the rows resemble no labeled row: for them nothing can be said."
         return text
