@@ -152,3 +152,17 @@ def test_stated_sampling_is_believed():
     assert random.model_.evidence.weight is None
     assert by_columns.model_.evidence.weight is not None
     assert random.headline_["score"] != by_columns.headline_["score"]
+
+
+def test_labels_of_groups_drawn_at_random_are_no_choice():
+    """Rows of one group are alike: as independent rows they would seem chosen."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(150), 8)
+    X = rng.normal(size=(150, 4))[group] + 0.05 * rng.normal(size=(N_ROWS, 4))
+    y = (X[:, 0] + rng.normal(size=N_ROWS) > 0).astype(int)
+    few = np.where(np.isin(group, rng.permutation(150)[:30]), y, -1)
+    model = AutoClassifier(["naive Bayes"], n_repeats=1, random_state=0)
+    assert describe_selection(X, few >= 0, list("abcd")).chosen
+    assert not model.fit(X, few, groups=group).selection_.chosen
+    weighted = model.set_params(labels_drawn="by-columns").fit(X, few, groups=group)
+    assert len(weighted.model_.evidence.weight) == len(weighted.labeled_rows_)

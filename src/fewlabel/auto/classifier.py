@@ -350,9 +350,22 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         if label_probability is not None:
             label_probability = np.asarray(label_probability, dtype=float)[task.positions]
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(rows.X.shape[1])])
-        return describe_selection(
-            rows.X, rows.codes >= 0, names, drawn=self.labels_drawn, label_probability=label_probability
+        if rows.groups is None:
+            return describe_selection(
+                rows.X, rows.codes >= 0, names, drawn=self.labels_drawn, label_probability=label_probability
+            )
+        # Rows of one group are no independent evidence: one row stands for each group.
+        _, first, group = np.unique(rows.groups, return_index=True, return_inverse=True)
+        known = None if label_probability is None else label_probability[first]
+        is_labeled = rows.codes[first] >= 0
+        selection = describe_selection(
+            rows.X[first], is_labeled, names, drawn=self.labels_drawn, label_probability=known
         )
+        if selection.weight is None:
+            return selection
+        of_group = np.ones(len(first))
+        of_group[is_labeled] = selection.weight
+        return replace(selection, weight=of_group[group][rows.codes >= 0])
 
     def _n_repeats(self, training):
         return usual_repeats(len(training.tested)) if self.n_repeats == "auto" else self.n_repeats
