@@ -14,9 +14,10 @@ def check(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Show how a table is read: labels, columns, repeated rows, suspected leaks and groups.
+    """Show how a table is read: its labels, columns and leaks.
 
-    The label column stops here, as in `fewlabel fit`, if it can be read in two ways.
+    Repeated rows, contradicting labels and groups are named, too. The label column stops here, as in `fewlabel fit`,
+    if it can be read in two ways.
     """
     X, column, notes = read_labeled(table, reading)
     from fewlabel.tables import check as check_table

@@ -40,7 +40,7 @@ def demo(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Learn from a table with 90% of its labels hidden, and write a report.
+    """Learn from a table whose labels are hidden; write a report.
 
     The data is scikit-learn's breast-cancer table. The model is tested on rows that were held out.
     """

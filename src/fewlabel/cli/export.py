@@ -27,7 +27,7 @@ def export(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a model for another system: an ONNX graph, a SQL statement, or all of its numbers as JSON.
+    """Write a model as an ONNX graph, a SQL statement, or JSON.
 
     ONNX and SQL are tried on rows like those of the fit before they are written, and refused if they give other scores
     than `fewlabel predict`. SQL is for step functions and trees of two classes, on DuckDB and SQLite.

@@ -19,23 +19,23 @@ FILES = (MODEL, REPORT, METRICS, "model_card.md", NEXT)
 
 @dataclass(frozen=True)
 class CutOptions:
-    """The options of `fewlabel fit` that choose the cut."""
+    """The options of `fewlabel fit` that choose the threshold."""
 
     review: Annotated[
         int | None,
-        typer.Option("--review", min=1, metavar="N", help="Cut: call the N highest unlabeled rows positive."),
+        typer.Option("--review", min=1, metavar="N", help="Call the N highest unlabeled rows positive."),
     ] = None
     cost_miss: Annotated[
         float | None,
-        typer.Option("--cost-miss", min=1e-9, metavar="X", help="Cut of least cost: cost of a positive not flagged."),
+        typer.Option("--cost-miss", min=1e-9, metavar="X", help="Least expected cost: what a missed positive costs."),
     ] = None
     cost_alarm: Annotated[
         float | None,
-        typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="With --cost-miss: cost of a negative flagged."),
+        typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="With --cost-miss: what a false alarm costs."),
     ] = None
     at_precision: Annotated[
         float | None,
-        typer.Option("--at-precision", min=1e-6, max=1, metavar="P", help="Cut: the most rows of this precision."),
+        typer.Option("--at-precision", min=1e-6, max=1, metavar="P", help="The most rows with this precision."),
     ] = None
 
     # Here rather than in callbacks of Typer, which see one option at a time.
@@ -43,7 +43,7 @@ class CutOptions:
         if (self.cost_miss is None) != (self.cost_alarm is None):
             raise typer.BadParameter("--cost-miss and --cost-alarm go together: give both, in the same unit")
         if len(self.given()) > 1:
-            raise typer.BadParameter(f"{' and '.join(self.given())} choose different cuts: give one of them")
+            raise typer.BadParameter(f"{' and '.join(self.given())} choose different thresholds: give one of them")
 
     def given(self) -> list[str]:
         """The options that were given."""
@@ -105,7 +105,7 @@ class FitOptions:
             min=1e-6,
             max=1 - 1e-6,
             metavar="SHARE",
-            help="Share of positives among the unlabeled rows. Without another cut, this share is called positive.",
+            help="Share of positives among the unlabeled rows. Without another threshold, as many are flagged.",
         ),
     ] = None
     scoring: Annotated[
@@ -136,7 +136,7 @@ class FitOptions:
 
 @unfold()
 def fit(options: FitOptions, *, debug: Debug = False) -> None:
-    """Learn from a table whose label column is mostly empty; write a model, a report and the numbers.
+    """Learn from a table; write a model, a report and the numbers.
 
     The files are model.fewlabel, report.html, metrics.json, model_card.md and label_next.csv, the rows to label next.
 

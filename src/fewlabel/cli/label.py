@@ -54,10 +54,11 @@ def label(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Label rows in the browser, one at a time; a model that learns from the answers chooses the rows.
+    """Label rows in the browser, one at a time.
 
-    Every answer is appended at once to a file, by default labels.csv, which `fewlabel fit --labels labels.csv` reads.
-    To go on later, run the same command again. The table may have no label yet: name the classes with --class.
+    A model that learns from the answers chooses the rows. Every answer is appended at once to a file, by default
+    labels.csv, which `fewlabel fit --labels labels.csv` reads. To go on later, run the same command again. The table may
+    have no label yet: name the classes with --class.
 
     While the page is open, a second copy of the answers is beside that file, in case that something happens to it.
 

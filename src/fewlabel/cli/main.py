@@ -12,6 +12,7 @@ from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.export import export
 from fewlabel.cli.fit import fit
+from fewlabel.cli.help import GroupedCommand
 from fewlabel.cli.interrupts import raise_on_signals, signal_that_came
 from fewlabel.cli.label import label
 from fewlabel.cli.methods import methods
@@ -31,9 +32,8 @@ INTERRUPTED = 130
 app = typer.Typer(
     name="fewlabel",
     help="Ranking and classification for tables whose labels are few, skewed, or only positive.",
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -134,5 +134,5 @@ def root(
 
 
 for command in (demo, check, fit, predict, export, scorecard, prior, select, methods, label):
-    app.command()(command)
-app.command("next")(next_rows)
+    app.command(cls=GroupedCommand)(command)
+app.command("next", cls=GroupedCommand)(next_rows)

@@ -49,7 +49,7 @@ def next_rows(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the rows to label next to a file, for a spreadsheet.
+    """Write the rows to label next, for a spreadsheet.
 
     Fill in its column `label`, then pass the file to `fewlabel fit` or again to `fewlabel next` with --labels. The
     table may have no label at all yet. Rows are chosen because a quick model is uncertain about them, they are typical

@@ -68,10 +68,10 @@ def predict(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the score, the probability and the label of each row, in the order of the table.
+    """Write the score, probability and label of each row.
 
     The columns are named by class: with two classes, rank (1 for the highest score), score and `probability of` the
-    positive class; with more, one probability per class. The label follows the cut that `fewlabel fit`
+    positive class; with more, one probability per class. The label follows the threshold that `fewlabel fit`
     stored. In a .csv or .tsv file, text that a spreadsheet would run as a formula starts with '.
 
     The table is read in pieces, so it may be larger than memory; results wait in a temporary file until all rows are

@@ -29,7 +29,7 @@ def prior(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Estimate the share of positives among the unlabeled rows from the labeled positives.
+    """Estimate the share of positives among unlabeled rows.
 
     Labeled rows of other classes count as unlabeled, except with --method energy, which uses them.
     """

@@ -32,7 +32,7 @@ def scorecard(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a model that is a sum of step functions as a scorecard: points for the value of each column.
+    """Write an additive model as points for each column.
 
     The model has to be a stump booster: `fewlabel fit --method scorecard` chooses the best one. The SQL statement gives
     the score, probability and label of `fewlabel predict` on SQLite and DuckDB.

@@ -32,7 +32,10 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Print the columns to keep, one per line; pseudo-labels and lsdf also use the rows without a label."""
+    """Print the columns to keep, one per line.
+
+    The methods pseudo-labels and lsdf also use the rows without a label.
+    """
     require_choice(method, _SELECTORS, "--method")
     import fewlabel
     from fewlabel.tables import read_columns
