@@ -57,8 +57,8 @@ def label(
     """Label rows in the browser, one at a time.
 
     A model that learns from the answers chooses the rows. Every answer is appended at once to a file, by default
-    labels.csv, which `fewlabel fit --labels labels.csv` reads. To go on later, run the same command again. The table may
-    have no label yet: name the classes with --class.
+    labels.csv, which `fewlabel fit --labels labels.csv` reads. To go on later, run the same command again. The
+    table may have no label yet: name the classes with --class.
 
     While the page is open, a second copy of the answers is beside that file, in case that something happens to it.
 
