@@ -54,4 +54,4 @@ lock:  ## renew requirements/: exact versions with hashes of everything that the
 	$(COMPILE) --upgrade --constraint requirements/core.txt --extra dask --extra peers --group dev --group docs --group bench --output-file requirements/dev.txt
 
 clean:
-	rm -rf .venv build dist docs/_build docs/_reports docs/generated docs/gallery report.html .coverage .coverage.*
+	rm -rf .venv build dist docs/_build docs/_reports docs/generated docs/gallery docs/cli.md report.html .coverage .coverage.*

@@ -1,6 +1,15 @@
 """Sphinx configuration; ``make docs`` builds the site into docs/_build."""
 
+import contextlib
+import io
+import os
+from pathlib import Path
+
+import typer.main
+
 import fewlabel
+from fewlabel.cli.main import app as command_line
+from fewlabel.cli.main import run
 
 project = "fewlabel"
 author = "The fewlabel developers"
@@ -39,3 +48,19 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,
     "abort_on_example_error": True,
 }
+
+
+def write_commands(app):
+    """Write the page of the commands: what ``--help`` prints for each."""
+    os.environ["COLUMNS"] = "90"
+    lines = ["# Command line", "", "What each command prints with `--help`.", ""]
+    for name in typer.main.get_command(command_line).commands:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            run([name, "--help"])
+        lines += [f"## fewlabel {name}", "", "```text", printed.getvalue().strip(), "```", ""]
+    Path(app.srcdir, "cli.md").write_text("\n".join(lines), "utf-8")
+
+
+def setup(app):
+    """Make the pages that come from the code."""
+    app.connect("builder-inited", write_commands)
