@@ -47,10 +47,6 @@ EXPECTED_FAILURES_OF["OneVsRestRankingClassifier"] = {
     for kind in ("dense", "sparse")
 }
 EXPECTED_FAILURES_OF["AutoClassifier"] = {
-    "check_classifiers_train": (
-        "`predict` has the threshold of best balanced accuracy, and `predict_proba` a sigmoid that is fitted for its "
-        "log-loss: one half may lie elsewhere (tests/auto/test_probabilities.py)"
-    ),
     "check_sample_weight_equivalence_on_dense_data": (
         "members are compared in folds of rows, of which each class needs two; a row of weight 2 is one of them. "
         "Weights reach members and scores (tests/auto/test_validation.py)"

@@ -72,3 +72,17 @@ def test_ten_labels_that_are_ranked_wrong_out_of_fold_do_not_switch_the_model_of
     assert roc_auc_score(few[model.labeled_rows_], model.out_of_fold_) < 0.5
     np.testing.assert_array_equal(np.argsort(probability), np.argsort(model.decision_function(X[hidden])))
     assert log_loss(y[hidden], probability) < np.log(2)
+
+
+@pytest.mark.parametrize("n_positive", [20, 60])
+def test_predict_is_where_the_probability_is_above_the_share_of_the_labels(n_positive):
+    rng = np.random.default_rng(5)
+    y = (np.arange(120) < n_positive).astype(int)
+    X = rng.normal(size=(120, 3)) + 0.8 * y[:, None]
+    model = AutoClassifier(**QUICK).fit(X, y)
+    new = rng.normal(size=(500, 3)) + 0.4
+    probability = model.predict_proba(new)
+    np.testing.assert_array_equal(model.predict(new), probability[:, 1] > n_positive / 120)
+    # With as many labels of each class, the more likely class.
+    if n_positive == 60:
+        np.testing.assert_array_equal(model.predict(new), probability.argmax(axis=1))

@@ -42,7 +42,7 @@ from fewlabel.base import (
     constraints_of,
     fit_context,
 )
-from fewlabel.calibration import calibrate, calibrate_pu, prior_shift, sigmoid_from_few, softmax_from_few
+from fewlabel.calibration import calibrate_pu, prior_shift, sigmoid_from_few, softmax_from_few
 from fewlabel.parts import (
     Chain,
     Classes,
@@ -194,12 +194,13 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A ranking has no threshold. With two classes `predict` uses the one with the best balanced accuracy on the
-    out-of-fold scores of the labeled rows, and `predict_proba` a sigmoid fitted to them, with a prior of its slope that
-    comes from other tables: it is flatter the fewer labels there are, and never flat. With more classes it is a softmax
-    of the classes' log-odds, with one slope for all and the share of each class among the labels as its intercept.
-    Probabilities refer to the shares among the labeled rows. If these were not drawn at random, such as the same number
-    of each of two classes, give `prior`.
+    With two classes `predict` gives the positive class where its probability is above its share among the labels, which
+    is the threshold of the best expected balanced accuracy: with as many labels of each class it is one half, and the
+    class is the one with the higher probability. `predict_proba` is a sigmoid fitted to the out-of-fold scores of the
+    labeled rows, with a prior of its slope that comes from other tables: it is flatter the fewer labels there are, and
+    never flat. With more classes it is a softmax of the classes' log-odds, with one slope for all and the share of each
+    class among the labels as its intercept. Probabilities refer to the shares among the labeled rows. If these were not
+    drawn at random, such as the same number of each of two classes, give `prior`.
 
     Missing values (NaN) are replaced by medians and flagged in extra columns, or left as they are for members that
     accept them. Columns are scaled by the labeled rows for members that use only these; components and graph features
@@ -495,7 +496,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         return self.model_.decision_function(X)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """Class of each row, at the threshold with the best balanced accuracy on the labeled rows.
+        """Class of each row: with two classes at the threshold of the best expected balanced accuracy, see Notes.
 
         Parameters
         ----------
@@ -620,10 +621,10 @@ def _sigmoid(scores, rows, prior):
     if prior is not None:
         offset, (slope, intercept) = calibrate_pu(scores, is_positive, prior, rows.weight)
     else:
-        offset = calibrate(scores, is_positive, rows.weight).offset
-        slope, intercept = sigmoid_from_few(scores, is_positive, rows.weight)
-        # The sigmoid is one of the score, and the model asks for that of the decision function, score + offset.
-        intercept -= slope * offset
+        slope, at_zero = sigmoid_from_few(scores, is_positive, rows.weight)
+        # The decision function is 0 where both classes explain a row equally well: at the log-odds of the labels.
+        intercept = logit(np.average(is_positive, weights=rows.weight))
+        offset = (at_zero - intercept) / slope
     return Sigmoids(np.array([offset]), np.array([slope]), np.array([intercept]))
 
 
