@@ -42,7 +42,7 @@ numpydoc_show_inherited_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1e9,
