@@ -5,7 +5,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fewlabel import AutoClassifier
-from fewlabel.population import describe_selection, effective_number, flatten_weights
+from fewlabel.population import describe_selection, flatten_weights
+from fewlabel.rows import effective_number
 
 N_ROWS = 1200
 

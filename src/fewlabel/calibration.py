@@ -11,6 +11,8 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, log_softmax, logit
 
+from fewlabel.rows import effective_number
+
 __all__ = [
     "Calibration",
     "balanced_cut",
@@ -119,7 +121,7 @@ def sigmoid_from_few(scores, positive, weight=None):
     """
     scores, positive, weight = _merged(_tied(scores), positive, weight)
     # They mean the same on any scale.
-    weight = weight * (_n_rows(weight) / weight.sum())
+    weight = weight * (effective_number(weight) / weight.sum())
     n_rarest = min(weight[positive].sum(), weight[~positive].sum())
     middle = _USUAL_SLOPE + _GROWTH * math.log(np.clip(n_rarest, _FEWEST, _MOST) / 20)
     share = weight[positive].sum() / weight.sum()
@@ -183,7 +185,7 @@ def softmax_from_few(scores, codes, weight=None):
     (True, [0.429, 0.286, 0.286])
     """
     weight = np.ones(len(codes)) if weight is None else weight
-    weight = weight * (_n_rows(weight) / weight.sum())
+    weight = weight * (effective_number(weight) / weight.sum())
     counts = np.bincount(codes, weight, minlength=scores.shape[1]) + 1.0
     intercepts = np.log(counts / counts.sum())
     # Sums then do not depend on the order of the rows.
@@ -311,7 +313,7 @@ def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
     p, p_weight = _in_order(scores[positive], weight[positive])
     cut = prior_cut(u, u_weight, prior) if at_prior else 0.0
     _, _, merged_weight = _merged(scores, positive, weight)
-    most = math.log1p(_n_rows(merged_weight))
+    most = math.log1p(effective_number(merged_weight))
     slope = pu_slope(p - cut, p_weight, u - cut, u_weight, prior, most)
     return Calibration(-cut, np.array([slope, 0.0]))
 
@@ -412,7 +414,7 @@ def likelihood_slope(decision, positive, weight):
     if scale < _TINY:
         return 0.0
     size = _class_weight(positive, weight)
-    n_rows = np.where(positive, _n_rows(weight[positive]), _n_rows(weight[~positive]))
+    n_rows = np.where(positive, effective_number(weight[positive]), effective_number(weight[~positive]))
     target = np.where(positive, (n_rows + 1) / (n_rows + 2), 1 / (n_rows + 2))
     pull = weight / size * decision / scale
 
@@ -578,13 +580,6 @@ def _root(gradient):
     if gradient(steepest) < 0:
         return steepest
     return brentq(gradient, 0.0, steepest, xtol=1e-12)
-
-
-def _n_rows(weight):
-    """Kish's effective number of rows."""
-    # Squares of tiny weights would underflow.
-    relative = weight / weight.max()
-    return math.fsum(relative) ** 2 / math.fsum(relative**2)
 
 
 def _merged(scores, positive, weight):

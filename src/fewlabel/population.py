@@ -18,8 +18,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from fewlabel.row_order import value_order
+from fewlabel.rows import effective_number
 
-__all__ = ["ColumnDifference", "Selection", "describe_selection", "effective_number", "flatten_weights"]
+__all__ = ["ColumnDifference", "Selection", "describe_selection", "flatten_weights"]
 
 _LEVEL = 0.03  # chance that labels drawn at random are called chosen
 _N_PERMUTATIONS = 499
@@ -229,11 +230,6 @@ def describe_selection(
     weight = np.empty(n_labeled)
     weight[np.argsort(rows[:n_labeled]).argsort()] = ordered
     return Selection(True, pvalue, differences, n_labeled, effective_number(weight), uncovered, weight)
-
-
-def effective_number(weight: np.ndarray) -> float:
-    r"""Kish's effective number of rows, :math:`(\sum w)^2 / \sum w^2`."""
-    return float(weight.sum() ** 2 / (weight**2).sum())
 
 
 def flatten_weights(weight: np.ndarray, least: float = _LEAST_EFFECTIVE) -> np.ndarray:

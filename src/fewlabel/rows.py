@@ -1,5 +1,6 @@
 """One carrier of a table, from the file to the report: the columns, and what is known about each row."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from fewlabel.labels import Labels, read
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "effective_number"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +124,34 @@ class Rows:
             values = getattr(self, field.name)
             if field.name != "classes" and values is not None:
                 yield field.name, values
+
+
+def effective_number(weight: np.ndarray) -> float:
+    r"""Kish's effective number of rows, :math:`(\sum w)^2 / \sum w^2`, whatever the order and unit of the weights.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n_rows,)
+        Greater than 0.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] L. Kish. Survey Sampling. Wiley, 1965.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.rows import effective_number
+    >>> effective_number(np.array([2.0, 2.0, 2.0])), round(effective_number(np.array([8.0, 1.0, 1.0])), 2)
+    (3.0, 1.52)
+    """
+    # Squares of tiny weights would underflow.
+    relative = weight / weight.max()
+    return math.fsum(relative) ** 2 / math.fsum(relative**2)
 
 
 def _at(values: Any, positions: np.ndarray) -> Any:

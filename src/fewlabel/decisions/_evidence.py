@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fewlabel.decisions._response import Rows, response_draws
+from fewlabel.decisions._response import N_DRAWS, Rows, response_draws
+from fewlabel.rows import effective_number
 
 _GRID = 40
 _PROMISE = 0.8  # confidence of `precision_cut`
 _LEAST = 1e-300  # a denominator of 0 becomes this
+_CURVE_ROWS = 10.0  # labeled rows that the curve counts as, beside those on the same side of the threshold
 
 
 class Estimate(NamedTuple):
@@ -168,6 +170,9 @@ class Evidence:
         self._rows = Rows.of(self.population)
         # One order of the rows, so that sums do not depend on how they were given.
         order = np.lexsort((size, positive, -scores))
+        self._labeled = _Labeled(positive[order], scores[order], size[order])
+        self._knows_negatives = not positives_only
+        self._knows_prior = prior is not None
         self._random_state = random_state
         probability = response_draws(
             self._rows,
@@ -326,15 +331,37 @@ class Evidence:
         found = _seen(self._found(n_flagged), n_flagged, rng)
         missed = _seen(total - self._found(n_flagged), n_rows - n_flagged, rng)
         seen = _shares(found, found + missed, n_flagged, n_rows, costs)
-        # With all labels, only this share of the errors may be left.
-        spared = (1 - self.training_share) * (n_flagged - found)
-        left = self.training_share * missed
-        better = _shares(found + spared, found + spared + left, n_flagged, n_rows, costs)
+        # A model of all labels may miss fewer positives, which then take the place of false alarms.
+        gained = (1 - self.training_share) * np.minimum(missed, n_flagged - found)
+        better = _shares(found + gained, found + missed, n_flagged, n_rows, costs)
+        ranges = [seen, better]
+        if self._knows_negatives:
+            ranges.append(self._counted(n_flagged, costs, rng))
         estimates = {}
         for name, drawn in expected.items():
-            estimates[name] = self._estimate(drawn, seen[name], better[name])
+            estimates[name] = self._estimate(drawn, *[one[name] for one in ranges])
         estimates["share"] = Estimate(share, share, share)
         return estimates
+
+    def _counted(self, n_flagged, costs, rng):
+        """All figures by the labeled rows above and below the threshold, whatever the form of the curve."""
+        n_rows = len(self.population)
+        total = self._positives[-1, 0]
+        found = self._found(n_flagged)[0]
+        lowest = self.population[n_flagged - 1] if n_flagged else np.inf
+        labeled = self._labeled
+        above = labeled.scores >= lowest
+        if self._knows_prior:
+            # Classes may have been labeled at different rates: shares within the positives are the same at any rate.
+            recall = labeled.drawn_share(above & labeled.positive, ~above & labeled.positive, found / total, rng)
+            found = np.minimum(_seen(total * recall, round(total), rng), n_flagged)
+            return _shares(found, total, n_flagged, n_rows, costs)
+        drawn = []
+        for side, expected, size in ((above, found, n_flagged), (~above, total - found, n_rows - n_flagged)):
+            share = labeled.drawn_share(side & labeled.positive, side & ~labeled.positive, expected / max(size, 1), rng)
+            drawn.append(_seen(size * share, size, rng))
+        found, missed = drawn
+        return _shares(found, found + missed, n_flagged, n_rows, costs)
 
     def _found(self, n_flagged):
         """Expected positives among this many of the highest rows, by draw."""
@@ -352,6 +379,21 @@ class Evidence:
         low = min(low for low, _ in quantiles)
         high = max(high for _, high in quantiles)
         return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+class _Labeled(NamedTuple):
+    """Labeled rows and how much each counts."""
+
+    positive: np.ndarray
+    scores: np.ndarray
+    size: np.ndarray
+
+    def drawn_share(self, rows, others, expected, rng):
+        """Draws of the share of some rows beside others, with the curve's estimate as prior."""
+        expected = np.clip(expected, 0.001, 0.999)
+        n_rows = self.size[rows].sum() + _CURVE_ROWS * expected
+        n_others = self.size[others].sum() + _CURVE_ROWS * (1 - expected)
+        return rng.beta(n_rows, n_others, N_DRAWS)
 
 
 def _seen(expected, n_rows, rng):
@@ -395,7 +437,7 @@ def _checked_sizes(positive, scores, prior, prior_interval, positives_only, samp
     weight = np.asarray(sample_weight, dtype=float)
     if weight.shape != scores.shape or not (weight > 0).all():
         raise ValueError("sample_weight: expected one number greater than 0 per row")
-    return weight * weight.sum() / (weight**2).sum()
+    return weight * (effective_number(weight) / weight.sum())
 
 
 def _halfway(low: float, high: float) -> float:

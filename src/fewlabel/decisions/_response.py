@@ -102,6 +102,10 @@ def response_draws(
     purest = _purest(size[positive].sum(), rng)
     if prior is None:
         return np.minimum(expit(log_odds), purest)
+    if not positives_only:
+        # Where classes were labeled at other rates, the purest score has other odds by the same factor.
+        factor = logit(prior) - np.log(size[positive].sum() / size[~positive].sum())
+        purest = expit(logit(purest) + factor)
     share = rows.counts / rows.counts.sum()
     priors = np.minimum(_prior_draws(prior, prior_interval, rng), purest * _MOST_PRIOR)
     # From positives and unlabeled rows, the odds are proportional to the ratio of their densities, and so is the

@@ -5,6 +5,8 @@ import math
 import numpy as np
 from scipy import special
 
+from fewlabel.rows import effective_number
+
 # Chosen on simulated scores (normal, exponential, unequal spread, tied, contaminated; AUC .5 to .99; 2 to 50 positives,
 # 1 to 100 times as many negatives): the coverage of 95% intervals with 10 rows or more per sample is .92 to .98.
 RATIO_UNSEEN = 0.7  # variance of the placements over A(1-A) while too few of them lie on the side to be bounded
@@ -46,8 +48,8 @@ def _low_end(auc, samples, confidence):
 
 
 def _effective_size(psi, weight):
-    """Kish's number of rows that would give the same variance without weights."""
-    return len(psi) if weight is None else weight.sum() ** 2 / (weight**2).sum()
+    """Number of rows that would give the same variance without weights."""
+    return len(psi) if weight is None else effective_number(weight)
 
 
 def _ratio(psi, weight, auc):
