@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy.special import expit, ndtri
+from sklearn.datasets import make_classification
 from sklearn.metrics import roc_auc_score
 
 from fewlabel import AutoClassifier
 from fewlabel.auto import crossfit, learning_curve
-from fewlabel.auto.intervals import compare, design_effect, interval, prior_is_too_large
+from fewlabel.auto.intervals import _posterior, compare, design_effect, interval, labels_within, prior_is_too_large
 from fewlabel.auto.weights import SCORERS
 from fewlabel.exceptions import LabelError
 from fewlabel.rows import Rows
@@ -210,3 +211,28 @@ def test_the_design_effect_of_repeated_rows_is_their_number():
     heavy = np.where(np.arange(100) % 2, 1.0, 3.0)  # Kish: 100 * sum of squares / square of the sum = 1.25
     half_right = np.full(100, 0.5) + 0.5 * (np.arange(100) % 4 < 2)
     assert design_effect(Rows.read(None, y, weight=heavy), half_right) == pytest.approx(1.25, rel=0.05)
+
+
+@pytest.mark.parametrize(("score", "n_positive", "n_negative"), [(0.8, 7, 58), (0.97, 30, 30), (0.65, 100, 400)])
+def test_as_many_labels_as_it_says_make_the_interval_short_enough(score, n_positive, n_negative):
+    value, low, high = _posterior(score, n_positive, n_negative)
+    n_labels = n_positive + n_negative
+    needed = labels_within(dict(score=value, low=low, high=high), n_labels, 0.05, shrunken=True)
+    factor = needed / n_labels
+    value, low, high = _posterior(value, factor * n_positive, factor * n_negative)
+    assert (high - low) / 2 <= 0.055
+    if needed > n_labels:
+        assert (high - low) / 2 >= 0.04
+    assert labels_within(dict(score=value, low=low, high=high), needed, 0.08, shrunken=True) == needed
+
+
+def test_the_baseline_is_compared_on_the_same_rows():
+    X, y = make_classification(300, 6, n_informative=3, random_state=1)
+    few = np.where(np.arange(300) < 80, y, -1)
+    model = AutoClassifier(["logistic regression", "naive Bayes", "RBF-SVM"], n_repeats=1, random_state=0).fit(X, few)
+    gain = model.baseline_
+    scores = model.leaderboard_.set_index("method")["score"]
+    assert gain["method"] == "logistic regression"
+    assert gain["difference"] == pytest.approx(scores["AutoClassifier"] - scores["logistic regression"])
+    assert gain["low"] <= gain["difference"] <= gain["high"]
+    assert AutoClassifier(["RBF-SVM"], n_repeats=1, random_state=0).fit(X, few).baseline_ is None

@@ -65,7 +65,7 @@ def test_costs_precision_and_prior_choose_other_cuts(table, tmp_path):
     ("options", "message"),
     [
         (["--cost-miss", "5"], "--cost-miss and --cost-alarm go together"),
-        (["--review", "5", "--at-precision", "0.5"], "choose different cuts"),
+        (["--review", "5", "--at-precision", "0.5"], "choose different thresholds"),
         (["--review", "5", "--engine", "dask", "--method", "auto"], "--review: it counts rows of the table"),
     ],
 )

@@ -30,8 +30,8 @@ def written(folder, name, *options):
 
 
 def test_the_choice_of_an_additive_method_is_noted(folder):
-    notes = json.loads((folder / "metrics.json").read_text())["notes"]
-    assert any("is additive" in note or "being additive costs" in note for note in notes)
+    text = json.loads((folder / "metrics.json").read_text())["choice"]["text"]
+    assert "is additive" in text or "being additive costs" in text
 
 
 def test_sql_gives_what_the_command_predict_writes(folder, capsys):

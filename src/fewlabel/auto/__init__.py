@@ -5,13 +5,15 @@ from fewlabel.auto.classifier import AutoClassifier
 from fewlabel.auto.curves import LearningCurve, learning_curve
 from fewlabel.auto.effect import UnlabeledEffect
 from fewlabel.auto.experience import Experience
-from fewlabel.auto.leaderboard import AdditiveChoice
+from fewlabel.auto.intervals import labels_within
+from fewlabel.auto.leaderboard import ENSEMBLE, AdditiveChoice
 from fewlabel.auto.members import default_members, portfolio
 from fewlabel.auto.task import check_counts
 from fewlabel.parts.model import BLOCK
 
 __all__ = [
     "BLOCK",
+    "ENSEMBLE",
     "AdditiveChoice",
     "AdditiveMember",
     "AutoClassifier",
@@ -21,6 +23,7 @@ __all__ = [
     "additive_member",
     "check_counts",
     "default_members",
+    "labels_within",
     "learning_curve",
     "portfolio",
 ]

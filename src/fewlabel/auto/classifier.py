@@ -28,7 +28,7 @@ from fewlabel.auto.crossfit import (
 from fewlabel.auto.effect import UnlabeledEffect, unlabeled_effect
 from fewlabel.auto.experience import Experience, package_experience
 from fewlabel.auto.intervals import interval, prior_is_too_large
-from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, headline, leaderboard
+from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, baseline, headline, leaderboard
 from fewlabel.auto.members import ADDITIVE, select_members
 from fewlabel.auto.task import read_task
 from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
@@ -75,12 +75,15 @@ class ChosenMembers(NamedTuple):
     weighing : Weighing
         Of all members with evidence.
     leaderboard : list of dict
+    baseline : dict or None
+        What they gain over a plain method.
     """
 
     members: dict[str, FittedMember]
     weights: dict[str, float]
     weighing: Weighing
     leaderboard: list[dict[str, Any]]
+    baseline: dict[str, Any] | None
 
 
 def _told(name):
@@ -159,6 +162,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         How labeled and unlabeled rows differ, see :func:`fewlabel.population.describe_selection`.
     headline_ : dict
         `score`, `low` and `high` of the ensemble's row: what to expect on new rows.
+    baseline_ : dict or None
+        What the ensemble gains over a plain method, logistic regression if it was tried: its `method`, the `difference`
+        of their scores, and `low` and `high`, the ends of its 95% interval.
     ensemble_weights_ : dict
         Weight of each chosen member.
     score_ : float
@@ -413,7 +419,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
                 records = leaderboard(training, candidates, left_out, weighing, scorer, experience)
                 warn_failed(left_out)
                 chosen = {m.name: fitted[m] for m in weights}
-                return ChosenMembers(chosen, {m.name: weight for m, weight in weights.items()}, weighing, records)
+                by_name = {m.name: weight for m, weight in weights.items()}
+                gain = baseline(training, candidates, weighing, records, scorer)
+                return ChosenMembers(chosen, by_name, weighing, records, gain)
             for member in failed:
                 left_out[member] = fitted[member]
                 del candidates[member]
@@ -450,6 +458,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         about = {
             "task": task.name,
             "leaderboard": choice.leaderboard,
+            "baseline": choice.baseline,
+            "split_by": [name for name in ("groups", "time") if getattr(task.rows, name) is not None],
             "headline": headline(choice.leaderboard, selection, has_unlabeled=len(training.unlabeled) > 0),
             "selection": selection.to_dict(),
             "weights": choice.weights,
@@ -565,6 +575,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
 
     task_ = _told("task")
     base_rate_ = _told("base_rate")
+    baseline_ = _told("baseline")
     ensemble_weights_ = _told("weights")
     score_ = _told("score")
     training_share_ = _told("training_share")

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
+from fewlabel.auto.experience import from_angle, to_angle
 from fewlabel.auto.weights import auc, score_ranks
 from fewlabel.kernels.ranks import placements
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test
@@ -90,7 +91,7 @@ def _posterior(score, n_positive, n_negative):
     """
     n_rarer = np.clip(min(n_positive, n_negative), *_RARER)
     expected = _MIDDLE + _GROWTH * np.log(n_rarer / 12)
-    observed = 2 * np.arcsin(np.sqrt(score))
+    observed = to_angle(score)
     noise = _NOISE * (1 / max(n_positive - 1, 1) + 1 / max(n_negative - 1, 1))
     spread = _SPREAD**2
     if observed < expected:
@@ -99,8 +100,45 @@ def _posterior(score, n_positive, n_negative):
     trust = spread / (spread + noise)
     middle = (1 - trust) * expected + trust * observed
     half = _DEVIATIONS * np.sqrt(trust * noise)
-    ends = np.clip([middle, middle - half, middle + half], 0.0, np.pi)
-    return tuple(float(v) for v in np.sin(ends / 2) ** 2)
+    return tuple(float(end) for end in from_angle(np.array([middle, middle - half, middle + half])))
+
+
+def labels_within(headline, n_labels, within, *, shrunken):
+    r"""Labels of the same kind with which the interval of a headline would reach this far to either side.
+
+    On the scale :math:`a = 2 \arcsin \sqrt{score}` the precision of the estimate, :math:`1 / v`, is that of the prior
+    over tables plus one proportional to the labels.
+
+    Parameters
+    ----------
+    headline : dict
+        `score`, `low` and `high`.
+    n_labels : int
+        Labels that it comes from.
+    within : float
+        Half of the width to reach.
+    shrunken : bool
+        Whether the interval has a prior over tables: for the AUC of two classes.
+
+    Returns
+    -------
+    int
+        At least `n_labels`, which it is where the interval is short enough.
+    """
+    middle, low = to_angle(np.array([headline["score"], headline["low"]]))
+    # The ends are at sin^2((middle -+ half) / 2), half of whose difference is sin(middle) sin(half) / 2.
+    wanted = 2 * within / max(np.sin(middle), _NO_WIDTH)
+    half = middle - low
+    if half <= _NO_WIDTH or wanted >= np.sin(min(half, np.pi / 2)):
+        return n_labels
+    known = _SPREAD**-2.0 if shrunken else 0.0
+    from_labels = (_DEVIATIONS / half) ** 2 - known
+    # A table that contradicts the prior has an interval without it.
+    if from_labels <= 0:
+        known = 0.0
+        from_labels = (_DEVIATIONS / half) ** 2
+    needed = (_DEVIATIONS / np.arcsin(wanted)) ** 2 - known
+    return int(np.ceil(n_labels * needed / from_labels))
 
 
 def _with_more_labels(high, share):

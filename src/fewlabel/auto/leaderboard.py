@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fewlabel.auto.attempts import status_of
-from fewlabel.auto.intervals import interval
+from fewlabel.auto.intervals import compare, interval
 from fewlabel.auto.weights import expected
 
 ENSEMBLE = "ensemble"
+_BASELINES = ("logistic regression", "random forest", "extra trees", "naive Bayes")  # the first that was tried
 _NOT_TRIED = dict.fromkeys(("score", "low", "high", "prior", "posterior", "fit_seconds"), np.nan)
 
 
@@ -103,6 +104,42 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
         record["status"] = status_of(reason)
         records.append(record)
     return records
+
+
+def baseline(training, evidence, weighing, records, scorer):
+    """What the ensemble gains over a plain method: the difference of their scores in the leaderboard.
+
+    Its interval is as wide as that of the paired test on the same out-of-fold rows.
+
+    Parameters
+    ----------
+    training, evidence, weighing, scorer
+        As in `leaderboard`.
+    records : list of dict
+        The leaderboard.
+
+    Returns
+    -------
+    dict or None
+        `method`, `difference`, `low` and `high`; None if no plain method was tried, or if it is the only one.
+    """
+    tried = {member.name: results for member, results in evidence.items()}
+    plain = next((name for name in _BASELINES if name in tried), None)
+    if plain is None or len(tried) == 1:
+        return None
+    scores = {record["method"]: record["score"] for record in records if record["status"] == "ok"}
+    own = next(record["score"] for record in records if record["family"] == ENSEMBLE)
+    difference = own - scores[plain]
+    rows = training.evaluated_rows
+    observed, low, high, _ = compare(rows, weighing.out_of_fold, tried[plain].ranks, scorer, training.seed)
+    # Positives among the unlabeled rows make differences against these smaller than against negatives.
+    scale = 1.0 if training.prior is None else 1 / (1 - training.prior)
+    return {
+        "method": plain,
+        "difference": difference,
+        "low": difference + scale * (low - observed),
+        "high": difference + scale * (high - observed),
+    }
 
 
 def headline(records, selection, *, has_unlabeled):

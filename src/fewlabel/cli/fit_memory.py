@@ -88,7 +88,8 @@ def fit_rows(
         title=title,
         command=shlex.join(["fewlabel", "fit", *command_words(options, omit=_WITHOUT_EFFECT)]),
         seed=options.seed,
-        notes=[*label_notes, *table_notes, *fit_notes],
+        notes=label_notes,
+        cautions=[*table_notes, *fit_notes],
         decision=decision,
         model_file=str(options.out / MODEL),
         query=query,
@@ -254,7 +255,10 @@ def show(summary: dict[str, Any]) -> None:
         print("The scores of the methods are for rows like the labeled ones.")
     if summary["selection"]["text"]:
         print(summary["selection"]["text"])
-    print(headline["text"])
+    print(f"{headline['text']} {summary['certainty']['text']}".rstrip())
+    print(summary["choice"]["text"])
+    if summary["confusion"] is not None:
+        print(summary["confusion"]["text"])
     if summary["task"] == "positive-unlabeled":
         print(summary["unlabeled"]["text"])
     if summary["decisions"] is not None:

@@ -1,12 +1,19 @@
 """The first lines of the report: what the model is good for, and which classes it confuses."""
 
 import numpy as np
+from scipy.stats import beta
 
+from fewlabel.auto import labels_within
+from fewlabel.report.forecast import rough
 from fewlabel.text import short
 from fewlabel.types import PlainDict
 
 _MOST_CLASSES = 20
 _MOST_PAIRS = 5
+_WITHIN = 0.05  # of the score: what an interval should be short enough for
+_FURTHEST = 100  # times the present labels
+_TAILS = (0.025, 0.975)
+_BORROWED = 2.0  # rows of all classes that count for the recall of one
 
 
 def good_for(summary: PlainDict) -> str:
@@ -40,6 +47,41 @@ def good_for(summary: PlainDict) -> str:
     )
 
 
+def certainty(summary: PlainDict) -> PlainDict:
+    """Say what the interval of the headline cannot tell, and how many labels more would.
+
+    Parameters
+    ----------
+    summary : dict
+        With `headline`, `task`, `score_name` and `data`.
+
+    Returns
+    -------
+    dict
+        `text`, empty if the interval is short enough or there is none; `within` and `more_labels`.
+    """
+    headline = summary["headline"]
+    nothing = {"text": "", "within": _WITHIN, "more_labels": 0}
+    if headline["score"] is None:
+        return nothing
+    by_class = summary["data"]["labeled_by_class"]
+    n_labels = sum(by_class.values())
+    shrunken = summary["task"] == "binary" and summary["score_name"] == "AUC"
+    more = labels_within(headline, n_labels, _WITHIN, shrunken=shrunken) - n_labels
+    if more == 0:
+        return nothing
+    labels = f"{n_labels} labels"
+    if summary["task"] == "binary":
+        rarest = min(by_class, key=lambda name: by_class[name])
+        labels = f"{n_labels} labels, {by_class[rarest]} of them {short(rarest)},"
+    wanted = "many" if more > _FURTHEST * n_labels else f"about {rough(more)}"
+    text = (
+        f"{labels} cannot tell {headline['low']:.2f} from {headline['high']:.2f}: label {wanted} more rows to be "
+        f"within {_WITHIN}."
+    )
+    return {**nothing, "text": text, "more_labels": more}
+
+
 def _use(headline: PlainDict, best: str) -> str:
     """What the lower end of the interval allows."""
     # Not by the estimate: with few labels, a high one can be luck.
@@ -66,8 +108,9 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> Pla
     Returns
     -------
     dict or None
-        `names` of the largest classes, `counts` (rows: class, columns: prediction), `correct` (share), and `pairs`, the
-        most frequent mistakes. None with two classes.
+        `names` of the largest classes, `counts` (rows: class, columns: prediction), `correct` (the share with its 95%
+        interval), `text`, a sentence on it, `recall` of each of these classes, and `pairs`, the most frequent mistakes.
+        None with two classes.
     """
     if len(names) < 3:
         return None
@@ -75,14 +118,29 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> Pla
     np.add.at(counts, (codes, predicted), 1)
     by_size = np.argsort(-counts.sum(axis=1), kind="stable")
     largest = np.sort(by_size[:_MOST_CLASSES])
-    n_right = np.trace(counts)
+    n_rows = int(counts.sum())
+    correct = _share(int(np.trace(counts)), n_rows, 0.5)
+    recall = [_share(int(counts[k, k]), int(counts[k].sum()), correct["value"]) for k in largest]
     return {
         "names": [names[k] for k in largest],
         "counts": counts[np.ix_(largest, largest)].tolist(),
         "left_out": len(names) - len(largest),
-        "correct": float(n_right / max(counts.sum(), 1)),
+        "correct": correct,
+        "text": (
+            f"About {correct['value']:.0%} of rows are predicted right (95% interval {correct['low']:.0%} to "
+            f"{correct['high']:.0%}), if classes are as frequent as among the {n_rows} labels."
+        ),
+        "recall": recall,
         "pairs": _mistakes(counts, names),
     }
+
+
+def _share(n_right: int, n_rows: int, usual: float) -> dict[str, float]:
+    """Posterior mean of a share and its 95% interval, with a beta prior around what is usual."""
+    right = n_right + _BORROWED * usual
+    wrong = n_rows - n_right + _BORROWED * (1 - usual)
+    low, high = beta.ppf(_TAILS, right, max(wrong, 1e-9))
+    return {"value": right / (right + wrong), "low": float(low), "high": float(high)}
 
 
 def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:

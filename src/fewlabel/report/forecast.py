@@ -65,10 +65,10 @@ def _outlook(curve: LearningCurve, certain: float, n: int, name: str) -> tuple[i
     more = curve.needed(_GAIN, n) if rises else None
     if more is None:
         return None, "The score does not rise clearly with the number of labels, so no forecast is made."
-    return more, f"By this curve, +{_GAIN} {name} takes about {_rough(more)} more labels."
+    return more, f"By this curve, +{_GAIN} {name} takes about {rough(more)} more labels."
 
 
-def _rough(number: int) -> str:
+def rough(number: int) -> str:
     """Round to two significant digits."""
     digits = max(len(str(number)) - 2, 0)
     return f"{round(number, -digits):,}"

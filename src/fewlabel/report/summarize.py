@@ -13,9 +13,11 @@ from fewlabel.auto import AutoClassifier, additive_member
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.report import advice, curves, decisions
 from fewlabel.report.additive import described_booster
-from fewlabel.report.answer import confusion, good_for
+from fewlabel.report.answer import certainty, confusion, good_for
+from fewlabel.report.choice import choice_of
 from fewlabel.report.forecast import forecast
-from fewlabel.report.notes import notes_of
+from fewlabel.report.notes import cautions as cautions_of
+from fewlabel.report.notes import left_out_notes, reading_notes
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, choose_cut, score_table
 from fewlabel.text import short
@@ -38,6 +40,7 @@ def summarize(
     command: str,
     seed: int = 0,
     notes: list[str] | None = None,
+    cautions: list[str] | None = None,
     decision: Decision | None = None,
     model_file: str | None = None,
     source: str | None = None,
@@ -59,7 +62,9 @@ def summarize(
     seed : int, default=0
         Seed of the confidence bands, and of the sample of rows that the importances are computed on.
     notes : list of str, default=None
-        Notes on the table, in addition to those of :func:`notes_of`.
+        On how the table was read, in addition to those of :func:`fewlabel.report.table_notes`.
+    cautions : list of str, default=None
+        What matters before the model is relied on, beside the number of labels, how they arose, leaks and groups.
     decision : Decision, default=None
         The threshold, by default the one that the model has. Not with more than two classes.
     model_file : str, default=None
@@ -85,11 +90,15 @@ def summarize(
     summary["task"] = auto.task_
     summary["score_name"] = score_name
     summary["data"] = _describe(model, X, encoded.codes, source)
-    summary["notes"] = [*(notes or []), *notes_of(model)]
+    summary["notes"] = [*(notes or []), *reading_notes(model), *left_out_notes(auto)]
     summary["leaderboard"] = _leaderboard(board)
     summary["left_out"] = board.query("status != 'ok'")[["method", "status"]].to_dict("records")
     summary["selection"] = model.selection_.to_dict()
     summary["headline"] = _headline(model)
+    summary["certainty"] = certainty(summary)
+    summary["choice"] = choice_of(auto, score_name)
+    of_model = cautions_of(model, summary["data"], summary["selection"])
+    summary["cautions"] = [*of_model, *(cautions or [])]
     summary["unlabeled"] = _unlabeled(auto, summary["data"])
     if model.positive_ is None:
         summary["decisions"] = None
