@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import datetime
 import functools
 import gzip
 import io
@@ -23,7 +24,9 @@ _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 _SEPARATORS = ",;\t|"
 _UTF8 = "utf-8-sig"  # with or without the byte order mark that spreadsheets write
 _QUOTE = re.compile('"')
+_QUOTED = re.compile('"[^"]*"')
 _LONGEST_HEADER = 50_000_000
+_DAYS = (datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 31))
 # What pandas reads as a missing value in a text file.
 MISSING = frozenset(
     "#N/A,#N/A N/A,#NA,-1.#IND,-1.#QNAN,-NaN,-nan,1.#IND,1.#QNAN,<NA>,N/A,NA,NULL,NaN,None,n/a,nan,null".split(",")  # noqa: SIM905
@@ -81,8 +84,7 @@ def read_table(
             table = pd.read_csv(path, **options)
     else:
         with readable_errors(path):
-            table = _arrow_table(path, kind).to_pandas()
-            table.columns = distinct(table.columns.map(str))
+            table = as_frame(_arrow_table(path, kind))
     if len(table) == 0 or table.shape[1] == 0:
         raise TableError(f"{path} has no rows: expected a line of column names and rows below it")
     table.columns = table.columns.map(str)
@@ -169,8 +171,8 @@ class readable_errors:
             raise TableError(f"{self.path} is empty: expected a line of column names and rows below it") from error
         if issubclass(kind, UnicodeDecodeError):
             raise TableError(
-                f"{self.path} is not {error.encoding.upper()} text: name its encoding, for instance --encoding latin-1 "
-                "(encoding='latin-1' in Python), or save it as UTF-8"
+                f"{self.path}{_damaged_line(self.path)} is not {error.encoding.upper()} text: name its encoding, for "
+                "instance --encoding latin-1 (encoding='latin-1' in Python), or save it as UTF-8"
             ) from error
         if issubclass(kind, LookupError) and "encoding" in str(error):
             raise TableError(f"{error}: expected a name such as utf-8, latin-1, cp1252 or utf-16") from error
@@ -180,6 +182,15 @@ class readable_errors:
             reason = " ".join(str(error).split())[:200]
             raise TableError(f"{self.path} cannot be read as a table: {reason}") from error
         return False
+
+
+def _damaged_line(path):
+    """The first line that is not UTF-8, for a message."""
+    with open_utf8(path, None) as file:
+        for number, line in enumerate(file, start=1):
+            if line != line.decode("utf-8", "ignore").encode():
+                return f", line {number},"
+    return ""
 
 
 @contextlib.contextmanager
@@ -309,6 +320,7 @@ def check_lengths(path: Path, separator: str, encoding: str | None = None) -> No
         for number, line in lines:
             if not line.strip(blank):
                 continue
+            unquoted = line
             if '"' in line:  # a quoted field may hold separators and line breaks
                 row = [line]
                 is_open = has_open_quote(line, separator)
@@ -317,8 +329,14 @@ def check_lengths(path: Path, separator: str, encoding: str | None = None) -> No
                     row.append(line)
                     is_open = line != "" and has_open_quote(line, separator, is_open=True)
                 n_fields = len(split_fields("".join(row), separator))
+                unquoted = _QUOTED.sub("", "".join(row))
             else:
                 n_fields = line.count(separator) + 1
+            if "\r" in unquoted.rstrip("\r\n"):
+                raise TableError(
+                    f"{path}, line {number}: a carriage return inside of the row, which some programs take for its "
+                    "end: put the field in double quotes, or save the file with line feeds"
+                )
             if n_columns is None:
                 n_columns = n_fields
             elif n_fields != n_columns:
@@ -381,9 +399,24 @@ def arrow_batches(path: Path, rows: int, columns: Sequence[str] | None = None, c
 
 def as_frame(table: Any) -> "pd.DataFrame":
     """An Arrow table or batch as a DataFrame; of columns with the same name, the second is called ``name.1``."""
-    frame = table.to_pandas()
+    frame = _dated(table).to_pandas()
     frame.columns = distinct(frame.columns.map(str))
     return frame
+
+
+def _dated(table):
+    """The table with gaps for moments of a time zone outside the years 1 to 9999, which pandas cannot write."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            moments = table.column(place)
+            # A day from either end, as the clock of the zone is up to a day away.
+            first, last = (pa.scalar(day, pa.timestamp("s")).cast(field.type) for day in _DAYS)
+            known = pc.and_(pc.greater_equal(moments, first), pc.less(moments, last))
+            table = table.set_column(place, field, pc.if_else(known, moments, None))
+    return table
 
 
 @contextlib.contextmanager

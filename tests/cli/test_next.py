@@ -165,7 +165,7 @@ def test_nothing_left_to_ask(truth, capsys):
     table = pd.read_csv("rows.csv")
     table.assign(y=truth).to_csv("full.csv", index=False)
     assert run(["next", "full.csv", "--target", "y"]) == 1
-    assert "every row of full.csv is labeled" in capsys.readouterr().err
+    assert "column 'y' labels every row of full.csv" in capsys.readouterr().err
 
 
 def test_a_sheet_without_rows_may_be_replaced_and_a_damaged_one_may_not(tmp_path):

@@ -1,6 +1,7 @@
 """The long runs of the robustness suite, of which `make test` runs a short form.
 
 python tests/robustness {fuzz,files,metamorphic} [--cases 20000] [--first 0] [--only NAME]
+python tests/robustness tables [--cases 1000] [--first 0] [--only KIND]
 python tests/robustness {kills,labeling} [--cases 200] [--first 0] [--only NAME]
 python tests/robustness coverage [--parts auc paired prior] [--draws 2000]
 """
@@ -17,9 +18,10 @@ sys.path[0] = str(Path(__file__).parents[1])  # the tests, as under pytest
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("fuzz", "files", "metamorphic", "kills", "labeling"):
+    cases = {"fuzz": 20_000, "files": 20_000, "metamorphic": 20_000, "tables": 1000, "kills": 200, "labeling": 200}
+    for name, n_cases in cases.items():
         command = commands.add_parser(name)
-        command.add_argument("--cases", type=int, default=200 if name in ("kills", "labeling") else 20_000)
+        command.add_argument("--cases", type=int, default=n_cases)
         command.add_argument("--first", type=int, default=0)
         command.add_argument("--only", help="one estimator, function, file or job")
         command.add_argument("--child", help=argparse.SUPPRESS)
@@ -47,6 +49,8 @@ def show_findings(options):
         if options.child:
             run_cases(options.child, options.first, options.first + options.cases)
             return False
+    elif options.command == "tables":
+        from robustness.odd_tables import findings
     elif options.command == "kills":
         from robustness.kills import findings
     elif options.command == "labeling":

@@ -64,10 +64,11 @@ def fit_rows(
     X, sampled_by = split_by(options, rows)
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
-    encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
+    with options.reading.naming_target():
+        encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
     table_notes = _notes_on_table(options, X, column.labels, model, encoded)
     say_notes([*table_notes, *report.table_notes(model)], options.quiet)
-    with progress(options.quiet) as tell:
+    with progress(options.quiet) as tell, options.reading.naming_target():
         model.fit_encoded(encoded, callback=tell)
     # Before the report, which takes seconds and would be about a model that is fitted again.
     fit_notes = []

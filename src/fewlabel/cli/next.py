@@ -9,6 +9,8 @@ from fewlabel.cli.options import Debug, Quiet, Seed, TableFile, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say
+from fewlabel.exceptions import TableError
+from fewlabel.text import short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +68,7 @@ def next_rows(
         say(f"note: {note}", quiet)
     query = _query(rows, reading, column, n, random_share, seed)
     if len(query.rows) == 0:
-        raise ValueError(f"every row of {table} is labeled: there is none to ask for")
+        raise TableError(f"column {short(reading.target)!r} labels every row of {table}: there is none to ask for")
     _write(out, answer_sheet(rows.table, rows.keys, query))
     counts = {how: query.how.count(how) for how in dict.fromkeys(query.how)}
     say(f"{len(query.rows)} rows ({', '.join(f'{n} {how}' for how, n in counts.items())}): {out}", quiet)

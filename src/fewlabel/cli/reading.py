@@ -1,8 +1,9 @@
 """How a command reads its table: the columns, the labels, and what to say about them."""
 
+import contextlib
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,17 +54,28 @@ class Reading:
         from fewlabel.labels import read_column
 
         try:
-            return read_column(
-                y,
-                positive=self.positive,
-                unlabeled=self.unlabeled,
-                negatives_unknown=self.negatives_unknown,
-                merge_spellings=self.merge_spellings,
-                wording=as_options,
-                **more,
-            )
+            with self.naming_target():
+                return read_column(
+                    y,
+                    positive=self.positive,
+                    unlabeled=self.unlabeled,
+                    negatives_unknown=self.negatives_unknown,
+                    merge_spellings=self.merge_spellings,
+                    wording=as_options,
+                    **more,
+                )
         except LabelError as error:
             raise typer.BadParameter(str(error), param_hint="--target") from error
+
+    @contextlib.contextmanager
+    def naming_target(self) -> Iterator[None]:
+        """Let errors about labels start with the name of their column."""
+        from fewlabel.exceptions import LabelError
+
+        try:
+            yield
+        except LabelError as error:
+            raise LabelError(f"column {short(self.target)!r}: {error}") from error
 
 
 def as_options(unlabeled: Iterable[Any] | None = None, merge_spellings: bool | None = None) -> str:

@@ -11,6 +11,7 @@ from fewlabel.exceptions import ExportError
 from fewlabel.export.flat_trees import flat_trees, search_tree
 from fewlabel.export.rows import readable
 from fewlabel.parts import FittedModel, Formula
+from fewlabel.parts.cells import LARGEST_NUMBER
 from fewlabel.parts.notations import NULL_TEXTS
 from fewlabel.parts.numbers import LARGEST_SCORE, RANK_EDGE
 from fewlabel.parts.trees import NO_CHILD
@@ -211,7 +212,7 @@ def _inputs(graph, model):
 
 def _numbers(graph, column):
     cells = _Value(graph, column.name)
-    numbers = cells.then("IsInf").then("Where", np.nan, cells)
+    numbers = cells.then("Abs").then("Greater", LARGEST_NUMBER).then("Where", np.nan, cells)
     if isinstance(column, parts.TextNumberColumn):
         numbers = numbers.then("Cast", to=graph.onnx.TensorProto.FLOAT).double()
     return numbers

@@ -12,6 +12,7 @@ from fewlabel.exceptions import ExportError
 from fewlabel.export.flat_trees import flat_trees
 from fewlabel.export.rows import readable
 from fewlabel.parts import FittedModel, Formula, Steps
+from fewlabel.parts.cells import LARGEST_NUMBER
 from fewlabel.parts.columns import Column
 from fewlabel.parts.notations import FALSE_WORDS, NULL_TEXTS, TRUE_WORDS
 from fewlabel.parts.numbers import RANK_EDGE
@@ -19,8 +20,7 @@ from fewlabel.parts.trees import NO_CHILD
 
 LARGEST_STATEMENT = 1_000_000  # bytes
 _LEAST_SPLIT = 30  # characters of a split and its leaves
-_LARGEST_NUMBER = float(np.finfo(np.float64).max)
-_LARGEST = "1.7976931348623157e308"
+_LARGEST = repr(LARGEST_NUMBER)
 _LARGEST_EXPONENT = 700.0
 _TOGETHER = 50  # terms of a sum
 _ABOUT = "-- Model made by fewlabel. The last three columns of the result are as written by `fewlabel predict`."
@@ -47,9 +47,9 @@ class _Number:
         if threshold == np.inf and missing_left:
             return left
         column = self.column
-        finite = np.clip(threshold, -_LARGEST_NUMBER, _LARGEST_NUMBER)
+        finite = np.clip(threshold, -LARGEST_NUMBER, LARGEST_NUMBER)
         condition = f"{column}<={number(finite)}"
-        # Infinities count as missing, and NaN is above all numbers in DuckDB.
+        # Larger numbers count as missing, and NaN is above all numbers in DuckDB.
         if missing_left:
             condition = f"{column} IS NULL OR {condition} OR {column}>{_LARGEST}"
         else:

@@ -14,6 +14,7 @@ BOOLEAN = "boolean"
 DATE = "date"
 TEXT = "text"
 _DATE_UNIT = "datetime64[us]"
+LARGEST_NUMBER = float(np.finfo(np.float32).max)  # forests are computed with singles; what is larger is a gap
 # Years 1 to 9999, as in Python's datetime; 9999-12-31 often stands for "never".
 _FIRST_SECOND = np.datetime64("0001-01-01T00:00:00", "s")
 _LAST_SECOND = np.datetime64("9999-12-31T23:59:59", "s")
@@ -216,7 +217,7 @@ def _read_numpy(column):
     if kind == "b":
         return Cells(BOOLEAN, column.astype(np.float64))
     if kind in "iuf":
-        return Cells(NUMBER, _finite(column.astype(np.float64, copy=False)))
+        return Cells(NUMBER, _usable(column.astype(np.float64, copy=False)))
     if kind == "M":
         return Cells(DATE, _as_dates(column))
     if kind == "m":
@@ -224,9 +225,10 @@ def _read_numpy(column):
     return _texts_of(column.tolist())
 
 
-def _finite(values):
-    finite = np.isfinite(values)
-    return values if finite.all() else np.where(finite, values, np.nan)
+def _usable(values):
+    """Numbers with a gap in place of one that is infinite, or too large to compute with."""
+    too_large = np.abs(values) > LARGEST_NUMBER
+    return np.where(too_large, np.nan, values) if too_large.any() else values
 
 
 def _as_dates(column):
@@ -245,7 +247,7 @@ def _read_pandas(column):
     kind = getattr(column.dtype, "kind", "O")
     if kind in "biuf":
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return Cells(BOOLEAN if kind == "b" else NUMBER, _finite(values))
+        return Cells(BOOLEAN if kind == "b" else NUMBER, _usable(values))
     if kind == "M":
         moments = column if getattr(column.dtype, "tz", None) is None else column.dt.tz_convert(None)
         return Cells(DATE, _as_dates(moments.to_numpy()))
@@ -270,7 +272,7 @@ def _read_arrow(column):
     if pa.types.is_boolean(kind):
         return Cells(BOOLEAN, as_numpy(column.cast(pa.float64())))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return Cells(NUMBER, _finite(as_numpy(column.cast(pa.float64(), safe=False))))
+        return Cells(NUMBER, _usable(as_numpy(column.cast(pa.float64(), safe=False))))
     if pa.types.is_null(kind):
         return Cells(NUMBER, np.full(len(column), np.nan))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
@@ -331,7 +333,7 @@ def convert(cells: Cells, kind: str, notation: str = "") -> Cells:
         moments = [parse_date(text, notation or ISO) for text in texts.values]
         values = np.array(moments, dtype=_DATE_UNIT)
     elif kind == NUMBER:
-        values = np.array([as_number(text, notation or PLAIN) for text in texts.values], dtype=np.float64)
+        values = _usable(np.array([as_number(text, notation or PLAIN) for text in texts.values], dtype=np.float64))
     else:
         values = np.array([as_boolean(text) for text in texts.values], dtype=np.float64)
     return Cells(kind, values, texts.codes, texts.values)

@@ -111,12 +111,12 @@ def _number_pattern(notation):
 
 
 def as_number(text: str, notation: str = PLAIN) -> float:
-    """As `parse_number`, of a column that is known to hold numbers: "true" is 1, "false" 0, and infinities are NaN."""
+    """As `parse_number`, of a column that is known to hold numbers: "true" is 1, and "false" 0."""
     number = parse_number(text, notation)
     if math.isnan(number):
         # Booleans in another file of the same table.
         number = {"true": 1.0, "false": 0.0}.get(text.strip().lower(), math.nan)
-    return number if math.isfinite(number) else math.nan
+    return number
 
 
 def as_boolean(text: str) -> float:
