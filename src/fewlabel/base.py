@@ -429,6 +429,8 @@ class RankingClassifier(LabeledClassifier):
                 setattr(model, name, value)
         model.classes_ = self.classes_
         model.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
         return model
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:

@@ -139,9 +139,11 @@ def test_side_sums(arrays):
             np.testing.assert_allclose(side[kind, g] / UNIT, expected, rtol=1e-12)
 
 
-def search(hist, n_cuts, has_missing):
+def search(hist, n_cuts, has_missing, directions=None):
     hist, columns = np.asarray(hist, dtype=np.int64), np.arange(len(hist))
-    cuts = stumps.Cuts(np.asarray(n_cuts), np.asarray(has_missing, dtype=np.bool_), np.zeros((len(hist), 254), bool))
+    directions = np.zeros(len(hist), dtype=np.int64) if directions is None else np.asarray(directions)
+    goes_above = np.zeros((len(hist), 254), bool)
+    cuts = stumps.Cuts(np.asarray(n_cuts), np.asarray(has_missing, dtype=np.bool_), goes_above, directions)
     state = make_state(len(hist))
     every_cut = np.empty((0, 0), dtype=np.int64)
     best = stumps.best_stump(hist, hist, columns, cuts, every_cut, state, pair_rule(1.0, 0.0, "exact"))
@@ -170,6 +172,13 @@ def test_best_stump_by_hand():
     assert search([padded([-1, -1], missing=9)], [1], [True]) == (0, 1, 1, 11 * LARGE)
 
 
+def test_a_direction_leaves_out_the_stumps_against_it():
+    assert search([padded([-4, -2, 5])], [2], [False], [1]) == (0, 1, 0, 11 * LARGE)
+    assert search([padded([-4, -2, 5])], [2], [False], [-1])[3] == 0
+    # a stump that tests for missing values only has no direction
+    assert search([padded([-4, -2, 5], missing=1)], [2], [True], [-1]) == (0, 2, 1, 2 * LARGE)
+
+
 def test_ties_go_to_the_first_column_then_cut_then_silent_missing_values():
     twice = [padded([-3, 0, 3]), padded([-3, 0, 3])]
     assert search(twice, [2, 2], [False, False])[:3] == (0, 0, 0)
@@ -189,6 +198,7 @@ def test_no_cut_no_stump():
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_best_stump_equals_trying_all(seed, has_missing):
     rng = np.random.default_rng(seed)
+    directions = rng.integers(-1, 2, 3)
     n_cuts = rng.integers(0, 6, 3)
     hist = np.stack([padded(rng.integers(-4, 5, k + 1), rng.integers(-4, 5) if has_missing else 0) for k in n_cuts])
     edges = {}
@@ -197,9 +207,10 @@ def test_best_stump_equals_trying_all(seed, has_missing):
         for k in range(k_max + has_missing):
             above = hist[j, k + 1 : k_max + 1].sum()
             for missing in range(1 + has_missing):
-                if k < k_max or missing:
-                    edges[j, k, missing] = 2 * (above + missing * hist[j, MISSING]) - total
-    found = search(hist, n_cuts, np.full(3, has_missing))
+                edge = 2 * (above + missing * hist[j, MISSING]) - total
+                if k == k_max and missing or k < k_max and edge * directions[j] >= 0:
+                    edges[j, k, missing] = edge
+    found = search(hist, n_cuts, np.full(3, has_missing), directions)
     largest = max(map(abs, edges.values()), default=0)
     assert abs(found[3]) == largest
     if largest:

@@ -1,6 +1,6 @@
 """AutoClassifier: rows -> views -> crossfit -> weights -> refit -> estimates -> parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import Any, Literal, NamedTuple, Self
@@ -42,6 +42,7 @@ from fewlabel.base import (
     constraints_of,
     fit_context,
 )
+from fewlabel.boosting import read_directions
 from fewlabel.calibration import calibrate_pu, prior_shift, sigmoid_from_few, softmax_from_few
 from fewlabel.parts import (
     Chain,
@@ -130,6 +131,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     interpretable : bool, default=False
         Choose one additive member, a sum of step functions, instead of an ensemble: the model can then be written as a
         scorecard. The other members are only compared with it, see `additive_choice_`. Not for three classes or more.
+    monotone : dict or array-like of shape (n_features,), default=None
+        With `interpretable`: 1 for a column along which the score of the positive class must not fall, -1 where it must
+        not rise, by name or position, such as ``{"income": -1}``. The other members are compared without it.
     labels_drawn : {"auto", "random", "by-columns"}, default="auto"
         How the labeled rows were chosen: at random, or by their columns, such as accepted applicants. "auto" tests
         whether they differ from the unlabeled rows by more than chance. Where they were chosen, `headline_`, intervals,
@@ -249,6 +253,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         time_budget: Positive | None = None,
         prior: Share | None = None,
         interpretable: bool = False,
+        monotone: Mapping | Sequence | None = None,
         labels_drawn: Literal["auto", "random", "by-columns"] = "auto",
         experience: Experience | None = None,
         n_jobs: int | None = None,
@@ -260,6 +265,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         self.time_budget = time_budget
         self.prior = prior
         self.interpretable = interpretable
+        self.monotone = monotone
         self.labels_drawn = labels_drawn
         self.experience = experience
         self.n_jobs = n_jobs
@@ -269,6 +275,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         __init__,
         portfolio=[StrOptions({"auto", "small"}), list, tuple],
         scoring=[StrOptions(set(SCORERS)), callable],
+        monotone=[Mapping, "array-like", None],
     )
     __metadata_request__fit = {"callback": UNUSED}
 
@@ -325,7 +332,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         members, left_out = select_members(self.portfolio, task.name, has_unlabeled, additive=self.interpretable)
         progress = _Progress(callback, len(members) + 2)
 
-        training = Training(rows, task.name, members, seed, task.prior)
+        training = Training(rows, task.name, members, seed, task.prior, self.directions())
         progress.step("features of all rows")
         selection = self._selection(task, label_probability)
         if selection.weight is not None and selection.can_tell:
@@ -348,6 +355,14 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         self.selection_ = selection
         progress.finish("the chosen members on all rows")
         return self
+
+    def directions(self) -> np.ndarray | None:
+        """Direction of each column by `monotone`, for members that are sums of step functions; None if all are free."""
+        if self.monotone is None:
+            return None
+        if not self.interpretable:
+            raise ValueError("monotone is for one additive method: set interpretable=True, or leave monotone out")
+        return read_directions(self.monotone, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
     def _selection(self, task, label_probability):
         """How the labeled rows were chosen; positives alone cannot tell that."""

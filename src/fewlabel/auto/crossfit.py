@@ -96,6 +96,8 @@ class Training:
     seed : int
     prior : float, default=None
         For positive-unlabeled members.
+    monotone : ndarray of int, default=None
+        Direction of each column, for sums of step functions.
 
     Attributes
     ----------
@@ -114,11 +116,12 @@ class Training:
     """
 
     @contained()
-    def __init__(self, rows, task, members, seed, prior=None):
+    def __init__(self, rows, task, members, seed, prior=None, monotone=None):
         self.rows = rows
         self.task = task
         self.seed = seed
         self.prior = prior
+        self._monotone = monotone
         self.n_classes = int(rows.codes.max()) + 1
         self.n_outputs = self.n_classes if task == MULTICLASS else 1
         self.labeled = rows.labeled
@@ -243,7 +246,7 @@ class Training:
         table[:, np.isnan(table).all(axis=0)] = 0.0
         # A prime far apart: seeds of folds are not those of a neighboring `random_state`.
         seed = (self.seed + 7919 * salt) % _MAX_SEED
-        context = Context(seed, n_trees, self.task, len(self.labeled), table.shape[1], self.prior)
+        context = Context(seed, n_trees, self.task, len(self.labeled), table.shape[1], self.prior, self._monotone)
         estimator = member.make(context)
         # The ensemble has its own probabilities.
         fit = getattr(estimator, "fit_ranking", estimator.fit)

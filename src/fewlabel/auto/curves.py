@@ -73,7 +73,7 @@ def learning_curve(model, rows, *, seed=0):
         # The fit may have left out some of the unlabeled rows.
         positives = (rows.codes == 1).astype(np.int64)
         rows = replace(rows, codes=positives).take(model.labeled_rows_)
-    training = Training(rows, model.task_, members, seed, model.prior_)
+    training = Training(rows, model.task_, members, seed, model.prior_, model.directions())
     ranks = {}
     for member in members:
         of_shares = _ranks_by_share(training, member, model.n_jobs)

@@ -88,6 +88,8 @@ class Context(NamedTuple):
         Columns that the member sees.
     prior : float or None
         Share of positives among the unlabeled rows, for positive-unlabeled data.
+    monotone : ndarray of int of shape (n_columns,) or None
+        Direction of each column, for the members that are sums of step functions.
     """
 
     seed: int
@@ -96,6 +98,7 @@ class Context(NamedTuple):
     n_labeled: int
     n_columns: int
     prior: float | None = None
+    monotone: np.ndarray | None = None
 
 
 # Parameters of estimators that depend on the rows.
@@ -105,6 +108,10 @@ def _seed(context):
 
 def _prior(context):
     return context.prior
+
+
+def _monotone(context):
+    return context.monotone
 
 
 def _balance(context):
@@ -168,6 +175,7 @@ _FOREST = dict(n_estimators=_n_trees, min_samples_leaf=_forest_leaf, class_weigh
 _EXTRA_TREES = _new("sklearn.ensemble.ExtraTreesClassifier", **_FOREST)
 _SVM = dict(class_weight=_balance, random_state=_seed)
 _BOOSTER = dict(n_jobs=1, random_state=_seed)
+_STUMPS = dict(monotone=_monotone, **_BOOSTER)
 _TREE_BOOSTING = _new(
     "fewlabel.boosting.TreeAUCBoostClassifier", n_estimators=_n_rounds, learning_rate=_step, **_BOOSTER
 )
@@ -223,7 +231,7 @@ _RANDOM_FOREST = _new("sklearn.ensemble.RandomForestClassifier", **_FOREST)
 _SAMULT = _new(_AUC, risk="samult", n_components=100, **_LEAST_SQUARES)
 _PATHS = _new("fewlabel.graph.PathNeighborsClassifier", scale=False)
 _SPREADING = _new("fewlabel.graph.LabelSpreadingClassifier", scale=False)
-_ADA_PU = _new("fewlabel.boosting.PUAdaBoostClassifier", prior=_prior, random_state=_seed)
+_ADA_PU = _new("fewlabel.boosting.PUAdaBoostClassifier", prior=_prior, monotone=_monotone, random_state=_seed)
 _TREE_PU = _new("fewlabel.boosting.TreePUBoostClassifier", prior=_prior, **_BOOSTER)
 _NNPU = _new("fewlabel.linear.LinearPUClassifier", risk="nnpu", prior=_prior, random_state=_seed)
 _TABICL = _new(_NETWORK, package="tabicl", random_state=_seed)
@@ -234,7 +242,7 @@ PORTFOLIO = (
     Member("logistic regression", "linear", "scaled", LABELED, _LOGISTIC, _ANY),
     Member("linear discriminant", "linear", "scaled", LABELED, _DISCRIMINANT, _CLASSES),
     Member("naive Bayes", "bayes", "scaled", LABELED, _BAYES, _CLASSES),
-    Member("RankBoost", "boosting", "raw", LABELED, _new(_PNU, **_BOOSTER), _TWO),
+    Member("RankBoost", "boosting", "raw", LABELED, _new(_PNU, **_STUMPS), _TWO),
     Member("nearest neighbors", "neighbor", "scaled", LABELED, _NEIGHBORS, _CLASSES),
     Member("quadratic SVM", "kernel", "scaled", LABELED, _QUADRATIC, _CLASSES),
     Member("RBF-SVM", "kernel", "scaled", LABELED, _new(_SVC, **_SVM), _CLASSES),
@@ -248,9 +256,7 @@ PORTFOLIO = (
     Member("TabICL", _PRETRAINED, "raw", LABELED, _TABICL, _CLASSES, package="tabicl"),
     Member("TabPFN", _PRETRAINED, "raw", LABELED, _TABPFN, _CLASSES, package="tabpfn"),
     Member("tree AUC boosting", "boosting", "raw", ALL, _TREE_BOOSTING, _TWO, True),
-    Member(
-        "PNU-AUCBoost", "boosting", "raw", ALL, _new(_PNU, gamma=0.95, **_BOOSTER), _TWO, True, needs_unlabeled=True
-    ),
+    Member("PNU-AUCBoost", "boosting", "raw", ALL, _new(_PNU, gamma=0.95, **_STUMPS), _TWO, True, needs_unlabeled=True),
     Member("SAMULT", "kernel", "scaled", ALL, _SAMULT, _TWO, True, needs_unlabeled=True),
     Member("path neighbors", "graph", "scaled", ALL, _PATHS, _CLASSES, True, 1500, needs_unlabeled=True),
     Member("label spreading", "graph", "scaled", ALL, _SPREADING, _CLASSES, True, 3000, needs_unlabeled=True),

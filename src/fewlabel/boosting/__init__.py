@@ -7,6 +7,7 @@ from fewlabel.boosting._pu_ada import PUAdaBoostClassifier
 from fewlabel.boosting._tree_auc import TreeAUCBoostClassifier
 from fewlabel.boosting._tree_pu import TreePUBoostClassifier
 from fewlabel.boosting.additive import JointShapeFunction, ShapeFunction
+from fewlabel.boosting.booster import read_directions
 
 __all__ = [
     "AssembleClassifier",
@@ -18,4 +19,5 @@ __all__ = [
     "ShapeFunction",
     "TreeAUCBoostClassifier",
     "TreePUBoostClassifier",
+    "read_directions",
 ]

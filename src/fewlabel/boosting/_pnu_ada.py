@@ -1,13 +1,14 @@
 """PNUAB: AdaBoost with the unlabeled rows in both classes."""
 
 import numbers
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting._pnu_auc import USES, pair_rule
-from fewlabel.boosting.booster import CONSTRAINTS, STOPPING_CONSTRAINTS, Booster
+from fewlabel.boosting.booster import CONSTRAINTS, MONOTONE_CONSTRAINTS, STOPPING_CONSTRAINTS, Booster
 from fewlabel.types import Seed
 
 
@@ -63,6 +64,10 @@ class PNUAdaBoostClassifier(Booster):
         Fraction of the labeled rows to hold out.
     n_iter_no_change : int, default=10
         Stop after this many rounds without a better validation AUC.
+    monotone : dict or array-like of shape (n_features,), default=None
+        1 for a column along which the score of the positive class must not fall, -1 where it must not rise: by name or
+        position, such as ``{"income": -1}``, or one number per column. Holds exactly: stumps in the wrong direction are
+        not searched. Missing values are free. For stumps only.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -98,6 +103,7 @@ class PNUAdaBoostClassifier(Booster):
 
     _parameter_constraints: dict = {
         **CONSTRAINTS,
+        **MONOTONE_CONSTRAINTS,
         **STOPPING_CONSTRAINTS,
         "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
         "scheme": [StrOptions({"labeled", "pu-un"})],
@@ -117,6 +123,7 @@ class PNUAdaBoostClassifier(Booster):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
+        monotone: Mapping | Sequence | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         warm_start: bool = False,
@@ -131,6 +138,7 @@ class PNUAdaBoostClassifier(Booster):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.monotone = monotone
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.warm_start = warm_start

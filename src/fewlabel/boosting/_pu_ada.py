@@ -2,12 +2,13 @@
 
 import math
 import numbers
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting.booster import CONSTRAINTS, Booster
+from fewlabel.boosting.booster import CONSTRAINTS, MONOTONE_CONSTRAINTS, Booster
 from fewlabel.kernels.stumps import StepRule
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
@@ -107,6 +108,10 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
     threshold : {"prior", "zero"}, default="prior"
         "prior": the fraction of unlabeled training rows predicted positive equals the prior. "zero": the sign of
         :math:`H`, as in the paper; it tends to predict everything positive.
+    monotone : dict or array-like of shape (n_features,), default=None
+        1 for a column along which the score of the positive class must not fall, -1 where it must not rise: by name or
+        position, such as ``{"income": -1}``, or one number per column. Holds exactly: stumps in the wrong direction are
+        not searched. Missing values are free. For stumps only.
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -176,6 +181,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
 
     _parameter_constraints: dict = {
         **CONSTRAINTS,
+        **MONOTONE_CONSTRAINTS,
         **PositiveUnlabeled._prior_constraints,
         "init": [StrOptions({"prior", "zero"})],
         "normalization": [StrOptions({"joint", "separate"})],
@@ -205,6 +211,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
         max_step: float = 0.5,
         stop_risk: float = 0.1,
         threshold: Literal["prior", "zero"] = "prior",
+        monotone: Mapping | Sequence | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         warm_start: bool = False,
@@ -224,6 +231,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
         self.max_step = max_step
         self.stop_risk = stop_risk
         self.threshold = threshold
+        self.monotone = monotone
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.warm_start = warm_start

@@ -4,7 +4,7 @@ import itertools
 import math
 import numbers
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +44,8 @@ CONSTRAINTS: dict = {
     "warm_start": ["boolean"],
     "verbose": ["verbose"],
 }
+# What boosters of stumps accept.
+MONOTONE_CONSTRAINTS: dict = {"monotone": [Mapping, "array-like", None]}
 # What those accept that hold out labeled rows.
 STOPPING_CONSTRAINTS: dict = {
     "early_stopping": ["boolean"],
@@ -99,6 +101,7 @@ class Booster(RankingClassifier):
     _continued = "splits_"
     _bins_all_rows = False  # or only those that are boosted
     early_stopping: bool | str = False
+    monotone: Mapping | Sequence | None = None
 
     @property
     def n_iter_(self) -> int:
@@ -248,10 +251,13 @@ class Booster(RankingClassifier):
             # A step is what a stump adds where it fires; elsewhere it adds 0, or as much with the other sign.
             total_step=float(previous.values.max(axis=1).sum()),
             n_rounds=n_rounds,
+            directions=read_directions(self.monotone, binning.n_features, getattr(self, "feature_names_in_", None)),
         )
 
     def _tree_learner(self, binning, rows, loss):
         """A learner of trees under a loss."""
+        if self.monotone is not None:
+            raise ValueError("monotone is for sums of stumps: set max_depth=1, or leave monotone out")
         return TreeLearner(
             rows,
             binning,
@@ -336,6 +342,51 @@ class Booster(RankingClassifier):
 
     def _score(self, X):
         return Ensemble(self.splits_, self.leaf_values_, self.train_loss_).score(X, self.n_jobs)
+
+
+def read_directions(monotone, n_features, names=None):
+    """Direction of each column, from the parameter `monotone`.
+
+    Parameters
+    ----------
+    monotone : mapping, array-like of shape (n_features,) or None
+        1, 0 or -1 of each column, or of some columns by their names or positions.
+    n_features : int
+    names : array-like of str, default=None
+        Names of the columns, if they have any.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n_features,)
+
+    Examples
+    --------
+    >>> from fewlabel.boosting.booster import read_directions
+    >>> read_directions({"income": -1}, 2, ["age", "income"])
+    array([ 0, -1])
+    """
+    directions = np.zeros(n_features, dtype=np.int64)
+    if monotone is None:
+        return directions
+    if not isinstance(monotone, Mapping):
+        values = np.asarray(monotone)
+        if values.shape != (n_features,):
+            raise ValueError(
+                f"monotone: expected 1, 0 or -1 for each of the {n_features} columns, got {values.size} values"
+            )
+        monotone = dict(enumerate(values.tolist()))
+    places = {name: k for k, name in enumerate([] if names is None else list(names))}
+    for column, direction in monotone.items():
+        place = column if isinstance(column, numbers.Integral) else places.get(column, -1)
+        if not 0 <= place < n_features:
+            raise ValueError(f"monotone: there is no column {column!r}; give names of columns, or their positions")
+        if direction not in (-1, 0, 1):
+            raise ValueError(
+                f"monotone: {column!r} has {direction!r}; give 1 if the score must not fall as it grows, -1 if it must "
+                "not rise"
+            )
+        directions[place] = direction
+    return directions
 
 
 def _weights_by_group(rows):

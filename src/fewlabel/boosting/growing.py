@@ -59,6 +59,8 @@ class StumpLearner:
         Sum of the steps of earlier rounds.
     n_rounds : int
         Rounds before this one may be run before they are asked for.
+    directions : ndarray of int of shape (n_features,)
+        1 where the score must not fall along a column, -1 where it must not rise, 0 where it may do either.
 
     Attributes
     ----------
@@ -67,7 +69,19 @@ class StumpLearner:
     """
 
     def __init__(
-        self, rows, binning, rule, uses, *, learning_rate, n_drawn, n_thresholds=None, seed, total_step, n_rounds
+        self,
+        rows,
+        binning,
+        rule,
+        uses,
+        *,
+        learning_rate,
+        n_drawn,
+        n_thresholds=None,
+        seed,
+        total_step,
+        n_rounds,
+        directions,
     ):
         self._rows = rows
         self._binning = binning
@@ -77,7 +91,7 @@ class StumpLearner:
         self._n_thresholds = n_thresholds
         self._seed = seed
         self._n_rounds = n_rounds
-        self._cuts = stumps.Cuts(binning.n_cuts, binning.has_missing, binning.goes_above)
+        self._cuts = stumps.Cuts(binning.n_cuts, binning.has_missing, binning.goes_above, directions)
         self._whole = rows.in_one_piece(n_drawn)
         self._ahead = deque()  # rounds that have been run, and not been asked for
         self._has_ended = False

@@ -11,7 +11,7 @@ _GROUPS = {
         *("--target", "--positive", "--unlabeled", "--negatives-unknown", "--merge-spellings", "--labels", "--class"),
         *("--labels-drawn", "--label-probability"),
     ),
-    "Data": ("--drop", "--keep", "--weights", "--encoding", "--decimal", "--day-first"),
+    "Data": ("--drop", "--keep", "--weights", "--monotone", "--encoding", "--decimal", "--day-first"),
     "Validation": ("--groups", "--time", "--scoring"),
     "Threshold": ("--review", "--cost-miss", "--cost-alarm", "--at-precision", "--prior"),
     "Options": (),
@@ -42,6 +42,7 @@ EXAMPLES = {
     "scorecard": [
         "fewlabel fit rows.csv --target outcome --method scorecard --out model",
         "fewlabel scorecard model/model.fewlabel --round --out card.csv",
+        "fewlabel scorecard model/model.fewlabel --round --points-only --out card.sql",
     ],
     "prior": ["fewlabel prior claims.csv --target fraud"],
     "select": ["fewlabel select rows.csv --target outcome"],

@@ -24,6 +24,9 @@ def scorecard(
         Path, typer.Option("--out", "-o", callback=_card_file, metavar="FILE", help="card.csv, card.sql or card.html.")
     ],
     whole: Annotated[bool, typer.Option("--round", help="Round the points to whole numbers.")] = False,
+    points_only: Annotated[
+        bool, typer.Option("--points-only", help="In SQL: the points alone, one readable CASE per column.")
+    ] = False,
     points: Annotated[
         float, typer.Option("--points", min=1e-9, metavar="N", help="Number of points that doubles the odds.")
     ] = 20,
@@ -35,11 +38,14 @@ def scorecard(
     """Write an additive model as points for each column.
 
     The model has to be a stump booster: `fewlabel fit --method scorecard` chooses the best one. The SQL statement gives
-    the score, probability and label of `fewlabel predict` on SQLite and DuckDB.
+    the score, probability and label of `fewlabel predict` on SQLite and DuckDB; with --points-only it is short enough to be
+    read and signed.
     """
     from fewlabel.files import atomic_write
-    from fewlabel.tables import round_card, rounding_loss, scorecard_sql, table_scorecard
+    from fewlabel.tables import points_sql, round_card, rounding_loss, scorecard_sql, table_scorecard
 
+    if points_only and out.suffix.lower() != ".sql":
+        raise typer.BadParameter("it is for a .sql file: the other files hold points anyway", param_hint="--points-only")
     fitted = load_model(model)
     card = table_scorecard(fitted, points=points, base=base)
     if whole:
@@ -49,7 +55,9 @@ def scorecard(
         if lost is not None:
             say(f"rounding changes or ties the order of {lost:.1%} of the pairs of 50 rows of the fit", quiet)
     kind = out.suffix.lower()
-    if kind == ".sql":
+    if kind == ".sql" and points_only:
+        content = points_sql(fitted, table=table, points=points, base=base, whole=whole)
+    elif kind == ".sql":
         content = scorecard_sql(fitted, table=table, points=points, base=base, whole=whole)
     elif kind == ".csv":
         from fewlabel.cli.results import without_formulas

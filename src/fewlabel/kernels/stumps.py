@@ -50,6 +50,7 @@ class Cuts(NamedTuple):
     n_cuts: np.ndarray  # (n_features,)
     has_missing: np.ndarray  # (n_features,), bool
     goes_above: np.ndarray  # (n_features, most cuts), bool: the side of missing values if training had none
+    directions: np.ndarray  # (n_features,): 1 if the score must not fall along the column, -1 not rise, 0 either
 
 
 class StepRule(NamedTuple):
@@ -420,6 +421,7 @@ def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
     most = np.int64(normalizer(state.coefficients) * UNIT) - 2 * TIE if rule.is_guarded else np.int64(2**62)
     n_cuts = cuts.n_cuts
     has_missing = cuts.has_missing
+    directions = cuts.directions
     lower = state.lower
     upper = state.upper
     non_negative = rule.non_negative
@@ -428,13 +430,14 @@ def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
     best_size = np.int64(least)
     for j in range(columns.size):
         e = columns[j]
-        sizes[j] = _largest_edge(hist[j], n_cuts[e], has_missing[e])
+        sizes[j] = _largest_edge(hist[j], n_cuts[e], has_missing[e], directions[e])
         lower[e] = sizes[j] / UNIT
         upper[e] = sizes[j] / UNIT
         if rule.is_guarded:
             _allow(drawn_cuts, e, allowed)
             limits = (least, most, most)
-            _, sizes[j] = _scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed, limits, non_negative)
+            column = (n_cuts[e], has_missing[e], directions[e])
+            _, sizes[j] = _scan(hist[j], positive[j], column, allowed, limits, non_negative)
         best_size = max(best_size, sizes[j])
     limits = (least, most, best_size - TIE)
     for j in range(columns.size):
@@ -442,7 +445,8 @@ def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
             # The first column that ties with the best, and its first cut that does.
             e = columns[j]
             _allow(drawn_cuts, e, allowed)
-            best, _ = _scan(hist[j], positive[j], n_cuts[e], has_missing[e], allowed, limits, non_negative)
+            column = (n_cuts[e], has_missing[e], directions[e])
+            best, _ = _scan(hist[j], positive[j], column, allowed, limits, non_negative)
             return j, best[0], best[1], best[2]
     return 0, 0, 0, np.int64(0)
 
@@ -457,30 +461,39 @@ def _allow(drawn_cuts, column, allowed):
 
 
 @njit(cache=True, nogil=True)
-def _largest_edge(hist, n_cuts, has_missing):
-    """The largest absolute edge of a column: a loop of its own, without the conditions of `_scan`."""
+def _size(edge, direction):
+    """Size of an edge; of one in the wrong direction negative. A stump with a positive edge fires above its cut."""
+    return abs(edge) if direction == 0 else direction * edge
+
+
+@njit(cache=True, nogil=True)
+def _largest_edge(hist, n_cuts, has_missing, direction):
+    """The largest size of an edge of a column: a loop of its own, without the conditions of `_scan`."""
     absent = hist[hist.size - 1] if has_missing else 0
     above = _sum_between(hist, 0, n_cuts)
     total = absent + above
     largest = -1
     for k in range(n_cuts):
         above -= hist[k]
-        largest = max(largest, abs(2 * above - total))
+        largest = max(largest, _size(2 * above - total, direction))
         if has_missing:
-            largest = max(largest, abs(2 * (above + absent) - total))
+            largest = max(largest, _size(2 * (above + absent) - total, direction))
     if has_missing:
+        # A stump that tests for missing values only is constant along the column.
         largest = max(largest, abs(2 * absent - total))
     return largest
 
 
 @njit(cache=True, nogil=True)
-def _scan(hist, positive, n_cuts, has_missing, allowed, limits, non_negative):
+def _scan(hist, positive, column, allowed, limits, non_negative):
     """Scan the cuts of a column in order, up to the first edge of the size `target`.
 
     Parameters
     ----------
-    hist, positive, n_cuts, has_missing, allowed
+    hist, positive, allowed
         Of the column.
+    column : (int, bool, int)
+        Its number of cuts, whether it has missing values, and its direction.
     limits : (int, int, int)
         Only edges above the first and below the second count; the third is the target.
     non_negative : bool
@@ -492,6 +505,7 @@ def _scan(hist, positive, n_cuts, has_missing, allowed, limits, non_negative):
     best_size : int
     """
     least, most, target = limits
+    n_cuts, has_missing, direction = column
     absent = hist[hist.size - 1] if has_missing else 0
     above = _sum_between(hist, 0, n_cuts)
     total = absent + above
@@ -504,7 +518,7 @@ def _scan(hist, positive, n_cuts, has_missing, allowed, limits, non_negative):
         only_missing = 1 if k == n_cuts else 0  # nothing present lies above: the stump must fire on missing values
         for missing in range(only_missing, 1 + has_missing):
             edge = 2 * (above + missing * absent) - total
-            size = abs(edge)
+            size = abs(edge) if only_missing else _size(edge, direction)
             if size <= best_size or size >= most or not (only_missing or allowed[k]):
                 continue
             if non_negative:

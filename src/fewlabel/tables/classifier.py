@@ -232,6 +232,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self : object
         """
         self.estimator_ = self._estimator()
+        self._set_directions(self.estimator_, np.arange(rows.X.shape[1]))
         self.cut_ = None
         self.reference_ = reference_rows(rows.X)
         if isinstance(self.estimator_, AutoClassifier):
@@ -258,8 +259,29 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             return None
         other = clone(self.estimator_).set_params(portfolio=list(self.estimator_.ensemble_weights_), time_budget=None)
         tell = None if callback is None else lambda done, total, name: callback(done, total, f"{_NO_LEAKS}: {name}")
+        self._set_directions(other, np.array(kept))
         self._fit_auto(other, rows.X[:, kept], rows, tell)
         return other.headline_
+
+    def _set_directions(self, estimator: Any, kept: np.ndarray) -> None:
+        """Tell the estimator the directions of columns by the positions of their features, of which some are kept."""
+        monotone = getattr(self._estimator(), "monotone", None)
+        if not isinstance(monotone, Mapping):
+            return
+        features = np.array(self.encoder_.features_)[kept]
+        directions = {}
+        for column, direction in monotone.items():
+            if column not in self.encoder_.columns_:
+                raise ValueError(f"monotone: the table has no column {column!r}")
+            place = np.flatnonzero(features == column)
+            # A suspected leak is left out of the second fit.
+            if len(place) == 0 and column in self.leaks_:
+                continue
+            if len(place) == 0:
+                kind = self.encoder_.columns_[column]
+                raise ValueError(f"monotone: column {column!r} holds {kind}; only a column of numbers has a direction")
+            directions[int(place[0])] = direction
+        estimator.set_params(monotone=directions)
 
     @staticmethod
     def _fit_auto(auto: AutoClassifier, features: np.ndarray, rows: Rows, callback: Callback | None = None) -> None:

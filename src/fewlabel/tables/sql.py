@@ -2,10 +2,23 @@
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from fewlabel.auto import AdditiveMember
 from fewlabel.export import Statement
+from fewlabel.export.sql import quoted, text
 from fewlabel.inspection import check_points
-from fewlabel.tables.scorecards import additive_booster
+from fewlabel.parts.cells import BOOLEAN, NUMBER
+from fewlabel.parts.notations import FALSE_WORDS, TRUE_WORDS
+from fewlabel.tables.scorecards import (
+    MISSING,
+    OTHER,
+    additive_booster,
+    round_card,
+    scorecard_terms,
+    table_scorecard,
+)
 
 
 def scorecard_sql(
@@ -57,3 +70,70 @@ def _whole_points(statement: Statement, booster: AdditiveMember, scale: float, s
         blocks.setdefault(sources[column], []).append(statement.step_function(booster.steps, k))
     rounded = [f"CAST(ROUND({scale!r} * ({' + '.join(block)})) AS INTEGER)" for block in blocks.values()]
     return " + ".join([str(round(start)), *rounded])
+
+
+def points_sql(model: Any, *, table: str = "rows", points: float = 20, base: float = 600, whole: bool = True) -> str:
+    """Write the points of a scorecard as a SELECT statement that a person can read: one CASE per column.
+
+    Parameters
+    ----------
+    model : TableClassifier or FittedModel
+    table : str, default="rows"
+        Name of the table to score.
+    points, base : float
+        As in :func:`fewlabel.inspection.scorecard`.
+    whole : bool, default=True
+        Round the points of each value of a column to whole numbers.
+
+    Returns
+    -------
+    str
+        A statement that adds `points` to the columns of the table. NULL is a missing value.
+
+    Raises
+    ------
+    ExportError
+        As in `scorecard_sql`.
+    """
+    model = getattr(model, "model_", model)
+    Statement(model, table)  # refuses what SQL cannot read
+    kinds = {term.source: term.kind for term in scorecard_terms(model)}
+    card = table_scorecard(model, points=points, base=base)
+    card = round_card(card) if whole else card.assign(points=card["points"].round(2))
+    blocks = [f"  {card['points'].iloc[0]}  -- every row"]
+    for name, block in card.iloc[1:].groupby("column", sort=False):
+        blocks.append(_points_of_column(f"t.{quoted(str(name))}", kinds[str(name)], block))
+    lines = [
+        f"-- Scorecard made by fewlabel: {points:g} points double the odds; {base:g} points are even odds.",
+        "SELECT t.*,",
+        "\n  + ".join(blocks),
+        "  AS points",
+        f"FROM {quoted(table)} AS t;",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _points_of_column(column: str, kind: str, block: pd.DataFrame) -> str:
+    """The CASE of a column; missing values first, because a comparison with NULL holds never."""
+    rows = block.set_index("interval")["points"]
+    otherwise = rows.get(OTHER, rows.get(MISSING))
+    word = f"CAST({column} AS VARCHAR)"
+    arms = {}
+    if kind == NUMBER:
+        arms[f"{column} IS NULL"] = rows[MISSING]
+        present = block[block["interval"] != MISSING]
+        for high, value in zip(present["high"], present["points"]):
+            if np.isfinite(high):
+                arms[f"{column} <= {float(high)!r}"] = value
+            otherwise = value
+    elif kind == BOOLEAN:
+        for words, name in ((FALSE_WORDS, "= no"), (TRUE_WORDS, "= yes")):
+            listed = ", ".join(text(one) for one in sorted(words))
+            arms[f"LOWER(TRIM({word})) IN ({listed})"] = rows[name]
+    else:
+        arms[f"{column} IS NULL OR TRIM({word}) = ''"] = rows[MISSING]
+        for name, value in rows.items():
+            if str(name).startswith("= "):
+                arms[f"{word} = {text(str(name)[2:])}"] = value
+    written = [f"      WHEN {condition} THEN {value}" for condition, value in arms.items()]
+    return "\n".join(["CASE", *written, f"      ELSE {otherwise}", "    END"])
