@@ -78,3 +78,20 @@ def test_the_page_is_inert(folder):
 def test_wrong_use(folder, capsys):
     assert run(["scorecard", str(folder / "model.fewlabel"), "--out", "card.txt"]) == 2
     assert ".csv, .sql or .html" in capsys.readouterr().err
+    assert run(["scorecard", str(folder / "model.fewlabel"), "--points-only", "--out", "card.csv"]) == 2
+    fit = ["fit", str(folder / "rows.csv"), "--target", "y", "--out", str(folder)]
+    assert run([*fit, "--monotone", "age-"]) == 2
+    assert run([*fit, "--method", "scorecard", "--monotone", "age"]) == 2
+    err = capsys.readouterr().err
+    assert "--method scorecard" in err
+    assert "neither in + nor in -" in err
+
+
+def test_points_fall_where_they_must(folder, tmp_path):
+    options = ["--target", "y", "--positive", "bad", "--method", "scorecard", "--monotone", "age-", "--quiet"]
+    assert run(["fit", str(folder / "rows.csv"), *options, "--time-budget", "1", "--out", str(tmp_path)]) == 0
+    assert "--monotone age-" in json.loads((tmp_path / "metrics.json").read_text())["command"]
+    written(tmp_path, "card.csv")
+    card = pd.read_csv(tmp_path / "card.csv")
+    points = card.loc[(card["column"] == "age") & (card["interval"] != "missing"), "points"]
+    assert (np.diff(points) <= 1e-9).all()

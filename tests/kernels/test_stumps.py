@@ -208,7 +208,7 @@ def test_best_stump_equals_trying_all(seed, has_missing):
             above = hist[j, k + 1 : k_max + 1].sum()
             for missing in range(1 + has_missing):
                 edge = 2 * (above + missing * hist[j, MISSING]) - total
-                if k == k_max and missing or k < k_max and edge * directions[j] >= 0:
+                if (k == k_max and missing) or (k < k_max and edge * directions[j] >= 0):
                     edges[j, k, missing] = edge
     found = search(hist, n_cuts, np.full(3, has_missing), directions)
     largest = max(map(abs, edges.values()), default=0)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fewlabel import AutoClassifier, PNUAUCBoostClassifier, TableClassifier, load, save, scorecard
-from fewlabel.tables import round_card, rounding_loss, score_table, scorecard_sql
+from fewlabel.tables import points_sql, round_card, rounding_loss, score_table, scorecard_sql
 
 
 def make_rows(n=400, seed=0, unseen=False):
@@ -90,6 +90,21 @@ def points_of(block, value):
     if isinstance(value, str):
         return by_text.get(f"= {value}", by_text.get("other"))
     return block.loc[(block["low"] < value) & (value <= block["high"]), "points"].item()
+
+
+@pytest.mark.parametrize("engine", [in_sqlite, in_duckdb])
+@pytest.mark.parametrize("name", ["auto", "booster"])
+def test_readable_points_are_those_of_the_rounded_card(engine, name, request):
+    model = request.getfixturevalue(name)
+    new, _ = make_rows(300, seed=2, unseen=True)
+    card = round_card(scorecard(model))
+    total = np.full(len(new), card["points"].iloc[0])
+    for column in new:
+        block = card[card["column"] == column]
+        total += np.array([int(points_of(block, value)) for value in new[column]])
+    sql = points_sql(model)
+    np.testing.assert_array_equal(engine(new, sql)["points"], total)
+    assert len(sql) < 3000
 
 
 @pytest.mark.parametrize("engine", [in_sqlite, in_duckdb])

@@ -98,6 +98,14 @@ class FitOptions:
         list[str] | None,
         typer.Option("--keep", metavar="COLUMN", help="Use this column of --groups, --time or --weights as a feature."),
     ] = None
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--monotone",
+            metavar="COLUMN+|COLUMN-",
+            help="With --method scorecard: points must not fall (+) or rise (-) as the column grows; can be repeated.",
+        ),
+    ] = None
     prior: Annotated[
         float | None,
         typer.Option(

@@ -193,6 +193,21 @@ def _only_file(options: FitOptions) -> Path:
     return first
 
 
+def _directions(options: FitOptions) -> dict[str, int] | None:
+    """Directions of columns, from words such as income-."""
+    if not options.monotone:
+        return None
+    if options.method != SCORECARD:
+        raise typer.BadParameter("it is for --method scorecard", param_hint="--monotone")
+    signs = {"+": 1, "-": -1}
+    directions = {}
+    for word in options.monotone:
+        if word[-1:] not in signs:
+            raise typer.BadParameter(f"{word!r} ends neither in + nor in -, as income- does", param_hint="--monotone")
+        directions[word[:-1]] = signs[word[-1]]
+    return directions
+
+
 def _new_estimator(options: FitOptions) -> AutoClassifier:
     require_choice(options.scoring, ("roc_auc", "average_precision"), "--scoring")
     return AutoClassifier(
@@ -200,6 +215,7 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
         scoring=options.scoring,
         prior=options.prior,
         interpretable=options.method == SCORECARD,
+        monotone=_directions(options),
         labels_drawn=options.labels_drawn,  # type: ignore[arg-type]  # checked above
         time_budget=options.time_budget,
         n_jobs=options.jobs,

@@ -38,14 +38,14 @@ def scorecard(
     """Write an additive model as points for each column.
 
     The model has to be a stump booster: `fewlabel fit --method scorecard` chooses the best one. The SQL statement gives
-    the score, probability and label of `fewlabel predict` on SQLite and DuckDB; with --points-only it is short enough to be
-    read and signed.
+    the score, probability and label of `fewlabel predict` on SQLite and DuckDB; with --points-only it is short
+    enough to be read and signed.
     """
     from fewlabel.files import atomic_write
     from fewlabel.tables import points_sql, round_card, rounding_loss, scorecard_sql, table_scorecard
 
     if points_only and out.suffix.lower() != ".sql":
-        raise typer.BadParameter("it is for a .sql file: the other files hold points anyway", param_hint="--points-only")
+        raise typer.BadParameter("it is for a .sql file: others hold points anyway", param_hint="--points-only")
     fitted = load_model(model)
     card = table_scorecard(fitted, points=points, base=base)
     if whole:

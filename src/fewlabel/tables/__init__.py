@@ -20,6 +20,7 @@ _HOME = {
     "choose_cut": "fewlabel.tables.cuts",
     "compare": "fewlabel.tables.profile",
     "evidence_of": "fewlabel.tables.cuts",
+    "points_sql": "fewlabel.tables.sql",
     "read_columns": "fewlabel.tables.kinds",
     "read_table": "fewlabel.files",
     "repeated_rows": "fewlabel.tables.checks",
