@@ -91,11 +91,12 @@ def test_known_probabilities_take_the_place_of_estimated_ones():
     X, y = made(0)
     probability = np.where(X[:, 0] > 0, 0.4, 0.05)
     labeled = rng.random(N_ROWS) < probability
-    weight = describe_selection(X, labeled, list("abcdef"), label_probability=probability).weight
+    found = describe_selection(X, labeled, list("abcdef"))
+    weight = found.by_design(probability[labeled]).weight
     assert np.unique(weight.round(9)).size == 2
     assert np.average(y[labeled], weights=weight) == pytest.approx(y[~labeled].mean(), abs=0.07)
     with pytest.raises(ValueError, match="more than 0 and at most 1"):
-        describe_selection(X, labeled, list("abcdef"), label_probability=np.zeros(N_ROWS))
+        found.by_design(np.zeros(labeled.sum()))
 
 
 def test_flattened_weights_keep_their_order_and_the_effective_number():

@@ -45,6 +45,7 @@ ESTIMATORS = {
 }
 _SPLITTERS = {"LabeledStratifiedKFold": "fewlabel.model_selection"}
 _STRATEGIES = {
+    "AuditQuery": "fewlabel.active",
     "BatchQuery": "fewlabel.active",
     "CoresetQuery": "fewlabel.active",
     "MarginQuery": "fewlabel.active",

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -20,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold
 from fewlabel.row_order import value_order
 from fewlabel.rows import effective_number
 
-__all__ = ["ColumnDifference", "Selection", "describe_selection", "flatten_weights"]
+__all__ = ["ColumnDifference", "Selection", "describe_selection", "flatten_weights", "labeled_probability"]
 
 _LEVEL = 0.03  # chance that labels drawn at random are called chosen
 _N_PERMUTATIONS = 499
@@ -30,8 +29,12 @@ _RIDGE = 0.1  # added to the variances of standardized features, so that correla
 _LEAST_EFFECTIVE = 0.3  # effective number of labels, as a share of all: weights are flattened until it is reached
 _N_FOLDS = 5
 _LEAST_PROBABILITY = 0.002  # of being labeled; smaller ones cannot be told apart with these numbers of rows
+_MOST_CERTAIN = 0.99  # of a known probability: a row stands for at least a hundredth of another
 _EDGE = 0.01  # of the labeled rows may lie at the edge of what the labels cover
 _MOST_UNCOVERED = 0.35  # of the unlabeled rows; beyond it, no estimate is made for them
+# Where an audit of 50 rows would tell more than the labels do.
+_FEW_EFFECTIVE = 50
+_MANY_UNCOVERED = 0.1
 _MOST_SHOWN = 3
 
 
@@ -83,7 +86,9 @@ class Selection:
         Share of the unlabeled rows that no labeled row resembles.
     weight : ndarray of shape (n_labeled,) or None
         Weight of each labeled row, in the order of the table, with mean 1; None if labels are taken to be drawn at
-        random.
+        random. With known probabilities, rows without one have weight 0.
+    audited : int
+        Labeled rows that were drawn with known probability, if there are any: estimates are based on these alone.
 
     References
     ----------
@@ -97,6 +102,7 @@ class Selection:
     effective_labels: float
     uncovered: float
     weight: np.ndarray | None
+    audited: int = 0
 
     @classmethod
     def unknown(cls, n_labeled: int) -> "Selection":
@@ -112,9 +118,35 @@ class Selection:
     def reason(self) -> str:
         """Why there is no number."""
         return (
-            f"{self.uncovered:.0%} of the unlabeled rows resemble no labeled row. Draw 50 of the unlabeled rows at "
-            "random and label them: then the labels can tell"
+            f"{self.uncovered:.0%} of the unlabeled rows resemble no labeled row. Label 50 rows that `fewlabel audit` "
+            "draws: then the labels can tell"
         )
+
+    def by_design(self, probability: np.ndarray) -> "Selection":
+        """The same with estimates based on the rows that were drawn with known probability, such as those of an audit.
+
+        Parameters
+        ----------
+        probability : ndarray of shape (n_labeled,)
+            Of each labeled row, in the order of the table; NaN where it is not known: such rows have no weight.
+
+        Returns
+        -------
+        Selection
+        """
+        known = np.isfinite(probability)
+        if not known.any() or not ((probability[known] > 0) & (probability[known] <= 1)).all():
+            raise ValueError(
+                "label_probability: expected more than 0 and at most 1 for every labeled row, or NaN where it is not "
+                "known"
+            )
+        weight = np.zeros(len(probability))
+        # A row that was certain to be labeled stands for no other row, but a small weight keeps its class estimable.
+        chances = np.minimum(probability[known], _MOST_CERTAIN)
+        weight[known] = (1 - chances) / chances
+        weight /= weight.mean()
+        n_known = int(known.sum())
+        return replace(self, weight=weight, effective_labels=effective_number(weight), uncovered=0.0, audited=n_known)
 
     def renamed(self, names: Mapping[str, str]) -> "Selection":
         """The same with other names of the columns, each of them once."""
@@ -133,24 +165,34 @@ class Selection:
             "labels": self.n_labeled,
             "effective_labels": self.effective_labels,
             "uncovered": self.uncovered,
+            "audited": self.audited,
             "text": self.text,
         }
 
     @property
     def text(self) -> str:
         """One sentence for the reader."""
+        text = ""
+        if self.chosen:
+            differing = "; ".join(one.text for one in self.differences)
+            text = f"Labels were chosen: compared with unlabeled rows, in labeled rows {differing}."
+        if self.audited:
+            text += (
+                f" Estimates are for the unlabeled rows, by {self.audited} rows that were drawn with known probability."
+            )
+            return text.strip()
         if np.isnan(self.pvalue):
             return ""
         if not self.chosen:
             return "Labels look like a random sample of the rows."
-        differing = "; ".join(one.text for one in self.differences)
-        text = f"Labels were chosen: compared with unlabeled rows, in labeled rows {differing}."
         if not self.can_tell:
             return text
         text += f" Estimates are for the unlabeled rows, for which {self.n_labeled} labels count as "
         text += f"{self.effective_labels:.0f}."
         if self.uncovered >= _EDGE:
             text += f" {self.uncovered:.0%} of the rows resemble no labeled row: for them nothing can be said."
+        if self.effective_labels < _FEW_EFFECTIVE or self.uncovered >= _MANY_UNCOVERED:
+            text += " To be sure, label 50 rows that `fewlabel audit` draws."
         return text
 
 
@@ -160,7 +202,6 @@ def describe_selection(
     sources: Sequence[str],
     *,
     drawn: str = "auto",
-    label_probability: ArrayLike | None = None,
     seed: int = 0,
 ) -> Selection:
     """Compare labeled with unlabeled rows, and weigh the labeled rows to stand for the unlabeled ones.
@@ -174,8 +215,6 @@ def describe_selection(
         The column that each feature comes from.
     drawn : {"auto", "random", "by-columns"}, default="auto"
         Whether labels were drawn at random, or chosen by columns of the table; "auto" tests it.
-    label_probability : array-like of shape (n_rows,), default=None
-        Known probabilities of being labeled, which are then used in place of estimated ones.
     seed : int, default=0
 
     Returns
@@ -208,28 +247,36 @@ def describe_selection(
     is_labeled = np.arange(len(rows)) < n_labeled
     described, origins = _comparable(features[rows], sources)
     pvalue = _permutation_test(described, n_labeled, rng)
-    chosen = drawn == "by-columns" or label_probability is not None or (drawn == "auto" and pvalue <= _LEVEL)
+    chosen = drawn == "by-columns" or (drawn == "auto" and pvalue <= _LEVEL)
     if not chosen:
         return Selection(False, pvalue, [], n_labeled, float(n_labeled), 0.0, None)
     differences = _differences(described, origins, is_labeled)
     by_forest = _cross_fitted(features[rows], is_labeled, _forest(seed), seed)
     uncovered = _uncovered(by_forest, is_labeled)
-    if label_probability is not None:
-        probability = np.asarray(label_probability, dtype=float)[rows]
-        if not ((probability[is_labeled] > 0) & (probability[is_labeled] <= 1)).all():
-            raise ValueError("label_probability: expected more than 0 and at most 1 for every labeled row")
-    else:
-        by_logistic = _cross_fitted(described, is_labeled, LogisticRegression(C=0.1, max_iter=500), seed)
-        # The mean of the log-odds: the forest sees thresholds and combinations, the regression extrapolates smoothly.
-        odds = np.sqrt(_odds(by_logistic) * _odds(by_forest))
-        probability = odds / (1 + odds)
-    ordered = 1 / _odds(probability[is_labeled])
-    # Known probabilities give unbiased estimates as they are; estimated ones are least certain where they are extreme.
-    least = _LEAST_EFFECTIVE if label_probability is None else 0.0
-    ordered = flatten_weights(ordered, least)
+    by_logistic = _cross_fitted(described, is_labeled, LogisticRegression(C=0.1, max_iter=500), seed)
+    # The mean of the log-odds: the forest sees thresholds and combinations, the regression extrapolates smoothly.
+    odds = np.sqrt(_odds(by_logistic) * _odds(by_forest))
+    ordered = flatten_weights(1 / odds[is_labeled])
     weight = np.empty(n_labeled)
     weight[np.argsort(rows[:n_labeled]).argsort()] = ordered
     return Selection(True, pvalue, differences, n_labeled, effective_number(weight), uncovered, weight)
+
+
+def labeled_probability(features: np.ndarray, labeled: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Probability that a row like this is labeled, of each row by a forest that was not fitted to it.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_rows, n_features)
+        NaN marks a missing value.
+    labeled : ndarray of bool of shape (n_rows,)
+    seed : int, default=0
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    return _cross_fitted(features, labeled, _forest(seed), seed)
 
 
 def flatten_weights(weight: np.ndarray, least: float = _LEAST_EFFECTIVE) -> np.ndarray:

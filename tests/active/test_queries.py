@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fewlabel.active import BatchQuery, CoresetQuery, MarginQuery, RandomQuery
+from fewlabel.active import AuditQuery, BatchQuery, CoresetQuery, MarginQuery, RandomQuery
 
 QUICK = DecisionTreeClassifier(max_depth=3, random_state=0)
 STRATEGIES = [
@@ -15,6 +15,7 @@ STRATEGIES = [
     MarginQuery(QUICK, random_share=0.2, random_state=0),
     CoresetQuery(random_share=0.2, random_state=0),
     RandomQuery(random_state=0),
+    AuditQuery(QUICK, random_state=0),
 ]
 
 

@@ -178,3 +178,22 @@ def test_a_sheet_without_rows_may_be_replaced_and_a_damaged_one_may_not(tmp_path
     path.write_bytes(b"row,label\n1-a,\xff\xfe\x00\n")
     with pytest.raises((TableError, typer.BadParameter)):
         keep_answers(path)
+
+
+def test_after_an_audit_the_headline_is_about_the_unlabeled_rows(truth, capsys):
+    assert run(["audit", "rows.csv", "--target", "y", "--n", "40", "--out", "ask.csv"]) == 0
+    assert "40 rows, drawn with known probability: ask.csv" in capsys.readouterr().err
+    sheet = pd.read_csv("ask.csv", keep_default_na=False)
+    assert (sheet["label"] == "").all()
+    assert set(sheet["how"]) == {"audit"}
+    answer("ask.csv", truth)
+    assert run(["audit", "rows.csv", "--target", "y", "--labels", "ask.csv", "--n", "10", "--out", "more.csv"]) == 0
+    answer("more.csv", truth)
+    capsys.readouterr()
+    fit = ["fit", "rows.csv", "--target", "y", "--labels", "ask.csv", "--labels", "more.csv", *QUICK]
+    assert run([*fit, "--out", "model"]) == 0
+    assert "Expected on the unlabeled rows, by 50 audited rows: AUC" in capsys.readouterr().out
+    metrics = json.loads(Path("model/metrics.json").read_text())
+    assert metrics["headline"]["audited"] == metrics["selection"]["audited"] == 50
+    assert "by 50 audited rows" in Path("model/report.html").read_text()
+    assert "by 50 audited rows" in Path("model/model_card.md").read_text()

@@ -16,12 +16,14 @@ from fewlabel.row_order import value_order
 from fewlabel.types import MatrixLike
 
 RANDOM = "random"
+AUDIT = "audit"
 UNCERTAIN = "uncertain"
 DIVERSE = "diverse"
 LIKELY = "likely positive"
 UNLIKE = "unlike the labeled"
 REASONS = {
     RANDOM: "Drawn at random, so that an AUC can be estimated that the choice of the other rows does not bias.",
+    AUDIT: "Drawn with known probability, so that the estimates hold for all rows that nobody chose to label.",
     UNCERTAIN: "It represents rows that the model is uncertain about.",
     DIVERSE: "It represents a part of the table: there is no model yet.",
     LIKELY: "It looks like the rows of the only class that is labeled.",
@@ -40,7 +42,7 @@ class Query(NamedTuple):
         The probability with which the draw gave the row, among the unlabeled rows left at that moment; 1 for a row
         that the rule was certain to choose.
     how : list of str
-        Why each row was chosen: "random", "uncertain", "diverse", "likely positive" or "unlike the labeled".
+        Why each row was chosen: "random", "audit", "uncertain", "diverse", "likely positive" or "unlike the labeled".
     """
 
     rows: np.ndarray

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fewlabel.active._query import RANDOM, Query
+from fewlabel.active._query import AUDIT, RANDOM, Query
 from fewlabel.exceptions import TableError
 from fewlabel.files import column_names, has_rows, read_table
 from fewlabel.text import distinct, printable, short, without_formula
@@ -40,9 +40,11 @@ class Merged(NamedTuple):
     order : ndarray of int
         For each row the position of its answer among all answers, -1 if it has none.
     random : ndarray of bool
-        Whether the row was answered after a random draw.
+        Whether the row was answered after a random draw, that of an audit included.
     probability : ndarray of float
         The probability of that draw, NaN for other rows.
+    n_audited : int
+        Answers to rows of an audit.
     notes : list of str
         How many answers there are, and which contradict each other.
     """
@@ -51,7 +53,17 @@ class Merged(NamedTuple):
     order: np.ndarray
     random: np.ndarray
     probability: np.ndarray
+    n_audited: int
     notes: list[str]
+
+    def known_probability(self) -> np.ndarray | None:
+        """Probability with which each row was drawn by one of the answered draws, NaN for other rows.
+
+        None without an audit: the few random rows of other queries are too few to base every estimate on them.
+        """
+        if self.n_audited == 0:
+            return None
+        return np.minimum(self.random.sum() * self.probability, 1.0)
 
 
 def row_keys(table: pd.DataFrame) -> list[str]:
@@ -251,6 +263,7 @@ def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path])
     labels = as_text(column).to_numpy(dtype=object).copy()
     order = np.full(len(labels), -1)
     random = np.zeros(len(labels), dtype=bool)
+    audited = np.zeros(len(labels), dtype=bool)
     probability = np.full(len(labels), np.nan)
     # Who says so, by row and label.
     sources: dict[int, dict[str, str]] = {}
@@ -261,14 +274,16 @@ def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path])
         sources[row].setdefault(answer.label, answer.file)
         labels[row] = answer.label
         order[row] = number
-        if answer.how == RANDOM and answer.probability > 0:
+        if answer.how in (RANDOM, AUDIT) and answer.probability > 0:
             random[row] = True
             probability[row] = answer.probability
+            audited[row] = answer.how == AUDIT
     conflicts = {row: said for row, said in sources.items() if len(said) > 1}
     contradicted = list(conflicts)
     labels[contradicted] = ""
     order[contradicted] = -1
     random[contradicted] = False
+    audited[contradicted] = False
     probability[contradicted] = np.nan
     files = ", ".join(str(path) for path in paths)
     notes = [f"{len(sources) - len(conflicts)} rows have labels from {files}"]
@@ -276,7 +291,8 @@ def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path])
         notes += _recovery_notes(path, answers)
     if conflicts:
         notes.append(_conflict_note(conflicts))
-    return Merged(pd.Series(labels, name=column.name, dtype=object), order, random, probability, notes)
+    combined = pd.Series(labels, name=column.name, dtype=object)
+    return Merged(combined, order, random, probability, int(audited.sum()), notes)
 
 
 def as_text(column: pd.Series) -> pd.Series:

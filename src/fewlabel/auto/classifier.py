@@ -1,5 +1,6 @@
 """AutoClassifier: rows -> views -> crossfit -> weights -> refit -> estimates -> parts."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -60,7 +61,9 @@ from fewlabel.population import Selection, describe_selection
 from fewlabel.positive_unlabeled import check_prior_fits
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
+from fewlabel.warning_filters import caller_level
 
+_LEAST_AUDITED = 2  # rows of each class that were drawn with known probability
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
 
 
@@ -311,7 +314,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             were fitted to, so that scores are those of the future; the earlier half of the labeled rows is not tested.
         label_probability : array-like of shape (n_samples,), default=None
             The probability with which each row was chosen to be labeled, if it is known. It takes the place of the
-            estimated one.
+            estimated one. NaN for labeled rows for which it is not known: members learn from them, and estimates are
+            based on the others, such as the rows of an audit (:class:`fewlabel.active.AuditQuery`).
         callback : callable, default=None
             Progress: ``callback(done, total, name)`` is called after each step, in the thread that called `fit`.
             `total` decreases if members are skipped because the time budget is spent.
@@ -336,7 +340,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         progress.step("features of all rows")
         selection = self._selection(task, label_probability)
         if selection.weight is not None and selection.can_tell:
-            training.weigh_tested(selection.weight)
+            training.weigh_tested(selection.weight, by_design=selection.audited > 0)
         evidence = self._try(training, members, left_out, start, progress)
         choice = self._choose(training, evidence, left_out, scorer)
         # Once, by the ensemble: members are fitted without checking the prior.
@@ -369,20 +373,30 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         rows = task.rows
         if task.prior is not None:
             return Selection.unknown(len(rows.labeled))
-        if label_probability is not None:
-            label_probability = np.asarray(label_probability, dtype=float)[task.positions]
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(rows.X.shape[1])])
-        if rows.groups is None:
-            return describe_selection(
-                rows.X, rows.codes >= 0, names, drawn=self.labels_drawn, label_probability=label_probability
+        selection = self._compared(rows, names)
+        if label_probability is None or len(rows.unlabeled) == 0:
+            return selection
+        known = np.asarray(label_probability, dtype=float)[task.positions][rows.labeled]
+        counts = np.bincount(rows.codes[rows.labeled][np.isfinite(known)], minlength=len(rows.classes))
+        if counts.sum() > 0 and counts.min() < _LEAST_AUDITED:
+            warnings.warn(
+                f"of the {counts.sum()} rows that were drawn with known probability, {counts.min()} are of class "
+                f"{rows.classes[counts.argmin()]!r}: too few to estimate from. Label more rows of an audit",
+                UserWarning,
+                stacklevel=caller_level(),
             )
+            return selection
+        return selection.by_design(known)
+
+    def _compared(self, rows, names):
+        """Labeled beside unlabeled rows."""
+        if rows.groups is None:
+            return describe_selection(rows.X, rows.codes >= 0, names, drawn=self.labels_drawn)
         # Rows of one group are no independent evidence: one row stands for each group.
         _, first, group = np.unique(rows.groups, return_index=True, return_inverse=True)
-        known = None if label_probability is None else label_probability[first]
         is_labeled = rows.codes[first] >= 0
-        selection = describe_selection(
-            rows.X[first], is_labeled, names, drawn=self.labels_drawn, label_probability=known
-        )
+        selection = describe_selection(rows.X[first], is_labeled, names, drawn=self.labels_drawn)
         if selection.weight is None:
             return selection
         of_group = np.ones(len(first))
@@ -451,12 +465,13 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         weights = np.array(list(choice.weights.values()))
         total = WeightedSum(weights, [member.formula for member in choice.members.values()])
         scores = to_log_odds(choice.weighing.out_of_fold)
+        evaluated = training.evaluated
         steps = [total, to_log_odds]
         if training.n_outputs == 1:
-            link = _sigmoid(scores[:, 0], rows, task.prior)
+            link = _sigmoid(scores[evaluated, 0], rows, task.prior)
         else:
             # Ranks of a class say nothing of how frequent it is: its share among the labels is the intercept.
-            slope, intercepts = softmax_from_few(scores, rows.codes, rows.weight)
+            slope, intercepts = softmax_from_few(scores[evaluated], rows.codes, rows.weight)
             to_logits = Linear(slope * np.eye(len(intercepts)), intercepts)
             steps.append(to_logits)
             scores = to_logits(scores)
@@ -469,7 +484,12 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         order = np.argsort(positions)
         decision = link.decisions(scores)[order]
         out_of_fold = decision if training.n_outputs == 1 else link.probabilities(decision)
-        score = interval(rows, choice.weighing.ranks, scorer, task.prior, training.seed)[0]
+        score = interval(rows, choice.weighing.ranks[evaluated], scorer, task.prior, training.seed)[0]
+        weight = None
+        if rows.weight is not None:
+            weight = np.zeros(len(positions))
+            weight[evaluated] = rows.weight
+            weight = weight[order]
         about = {
             "task": task.name,
             "leaderboard": choice.leaderboard,
@@ -495,7 +515,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             Classes.of(self.classes_),
             self.positive_,
             names=None if names is None else list(names),
-            evidence=Evidence(out_of_fold, positions[order], None if rows.weight is None else rows.weight[order]),
+            evidence=Evidence(out_of_fold, positions[order], weight),
             prior=task.prior,
             about=about,
         )

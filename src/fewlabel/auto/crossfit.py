@@ -107,10 +107,14 @@ class Training:
         Class of each labeled row.
     tested : ndarray of int
         Positions, among the labeled rows, of those that are scored out of fold: all, but the earliest if there is time.
-    evaluated_rows : Rows
-        The same rows as `tested_rows`, with the weights by which they stand for the population of the estimates.
     tested_rows : Rows
         These rows. Copies of a row are of one group.
+    evaluated : ndarray of int
+        Positions, among the tested rows, of those that estimates are based on: all, or the audited ones.
+    evaluated_rows : Rows
+        These rows, with the weights by which they stand for the population of the estimates.
+    by_design : bool
+        Whether these weights are known rather than estimated.
     n_copies : int
         Labeled rows that are an exact or near duplicate of another labeled one.
     """
@@ -132,21 +136,28 @@ class Training:
         self.tested = np.unique(np.concatenate([fold.test for fold in self.folds(1)]))
         self.tested_rows = self._folds_by.take(self.tested)
         self.evaluated_rows = self.tested_rows
+        self.evaluated = np.arange(len(self.tested))
+        self.by_design = False
         self._views = Views(rows.X, self.labeled, seed)
         self.learn_views(members)
 
     @contained()
-    def weigh_tested(self, weight):
+    def weigh_tested(self, weight, *, by_design=False):
         """Let labeled rows stand for the unlabeled ones in all estimates, but not in the fits.
 
         Parameters
         ----------
         weight : ndarray of shape (n_labeled,)
+            Rows of weight 0 are left out.
+        by_design : bool, default=False
+            Whether the weights are known, rather than estimated.
         """
         weight = weight[self.tested]
         if self.tested_rows.weight is not None:
             weight = weight * self.tested_rows.weight
-        self.evaluated_rows = replace(self.tested_rows, weight=weight)
+        self.evaluated = np.flatnonzero(weight > 0)
+        self.evaluated_rows = replace(self.tested_rows, weight=weight).take(self.evaluated)
+        self.by_design = by_design
 
     def learn_views(self, members):
         """Learn what these members see of the table."""

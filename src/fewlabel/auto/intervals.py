@@ -21,10 +21,11 @@ _MIDDLE = 2.481  # mean over tables with 12 labels of the rarer class
 _GROWTH = 0.137
 _SPREAD = 1.25 * 0.364  # deviation over tables, wider for tables unlike those it was learned from
 _NOISE = 0.374
+_NOISE_BY_DESIGN = 0.25  # of rows that were drawn with known probability, see benchmarks/quality/audit.py
 _DEVIATIONS = 2.1  # for the same reason more than 1.96
 
 
-def interval(rows, ranks, scorer, prior, seed, share=1.0):
+def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False):
     """Score and the ends of its 95% interval, never of width zero.
 
     The AUC of two classes is shrunken to what such models have on other tables, see `_posterior`. From positives and
@@ -46,6 +47,9 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0):
     seed : int
     share : float, default=1.0
         Labels that the models learn from, as a share of all.
+    by_design : bool, default=False
+        Whether rows were drawn with known probability, their weights: they are then a sample of the rows to rank, and
+        the score varies less than that of rows that somebody chose.
 
     References
     ----------
@@ -61,7 +65,7 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0):
     effect = design_effect(rows, _placements(rows.codes, ranks[:, 0]))
     if prior is None:
         n_negative, n_positive = np.bincount(rows.codes, minlength=2) / effect
-        return _posterior(score, n_positive, n_negative)
+        return _posterior(score, n_positive, n_negative, _NOISE_BY_DESIGN if by_design else _NOISE)
     effect /= share
     plain = auc_confidence_interval(rows.codes, ranks[:, 0], confidence=_widened(effect))
     # With weights the score is another one; the ends keep their distance to it.
@@ -70,7 +74,7 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0):
     return _from_positives(score, low, high, prior)
 
 
-def _posterior(score, n_positive, n_negative):
+def _posterior(score, n_positive, n_negative, noise=_NOISE):
     r"""Posterior mean of an AUC and a 95% interval, from its out-of-fold value.
 
     On the scale :math:`a = 2 \arcsin \sqrt{AUC}` the AUC of a fitted model is :math:`N(\mu, \tau^2)` over tables, with
@@ -84,6 +88,8 @@ def _posterior(score, n_positive, n_negative):
         Out-of-fold AUC.
     n_positive, n_negative : float
         Effective numbers of labels.
+    noise : float
+        The constant :math:`c`.
 
     Returns
     -------
@@ -92,7 +98,7 @@ def _posterior(score, n_positive, n_negative):
     n_rarer = np.clip(min(n_positive, n_negative), *_RARER)
     expected = _MIDDLE + _GROWTH * np.log(n_rarer / 12)
     observed = to_angle(score)
-    noise = _NOISE * (1 / max(n_positive - 1, 1) + 1 / max(n_negative - 1, 1))
+    noise = noise * (1 / max(n_positive - 1, 1) + 1 / max(n_negative - 1, 1))
     spread = _SPREAD**2
     if observed < expected:
         # A table that is harder than all others must not be shrunken to them: that would promise too much.

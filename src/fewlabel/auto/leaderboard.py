@@ -61,7 +61,11 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
     share = training.training_share
 
     def ends_of(ranks):
-        score, low, high = interval(training.evaluated_rows, ranks, scorer, training.prior, training.seed, share)
+        known = training.by_design
+        ranks = ranks[training.evaluated]
+        score, low, high = interval(
+            training.evaluated_rows, ranks, scorer, training.prior, training.seed, share, by_design=known
+        )
         return {"score": score, "low": low, "high": high}
 
     ranks = np.array([results.ranks for results in evidence.values()])
@@ -154,14 +158,16 @@ def headline(records, selection, *, has_unlabeled):
     Returns
     -------
     dict
-        `score`, `low` and `high` are None if the labels cannot tell; `reason` says why.
+        `score`, `low` and `high` are None if the labels cannot tell; `reason` says why. `audited` is the number of rows
+        that they are based on, if these were drawn with known probability, and 0 otherwise.
     """
     own = next(record for record in records if record["family"] == ENSEMBLE)
     estimate = {name: own[name] for name in ("score", "low", "high")}
     population = "unlabeled rows" if has_unlabeled else "rows like these"
+    about = {"population": population, "audited": selection.audited}
     if selection.can_tell:
-        return {**estimate, "population": population, "reason": None}
-    return {**dict.fromkeys(estimate), "population": population, "reason": selection.reason}
+        return {**estimate, **about, "reason": None}
+    return {**dict.fromkeys(estimate), **about, "reason": selection.reason}
 
 
 def additive_choice(records):

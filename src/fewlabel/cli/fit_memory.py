@@ -62,6 +62,9 @@ def fit_rows(
     # Said before dates and texts are encoded: how the labels are read is the first thing to know.
     say_notes(label_notes, options.quiet)
     X, sampled_by = split_by(options, rows)
+    drawn = None if rows.merged is None else rows.merged.known_probability()
+    if drawn is not None:
+        sampled_by.setdefault("label_probability", drawn)
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
     with options.reading.naming_target():
@@ -122,7 +125,8 @@ def _notes_on_table(
 def _note_on_random_answers(rows: TableRows, model: TableClassifier, encoded: Rows) -> list[str]:
     """The AUC that the choice of the answered rows does not bias, if enough of them were drawn at random."""
     merged = rows.merged
-    if merged is None:
+    # After an audit every estimate is for the unlabeled rows already.
+    if merged is None or merged.n_audited:
         return []
     estimate = auc_of_table(model.estimator_, encoded.codes, merged.order, merged.random, merged.probability)
     if estimate is None:

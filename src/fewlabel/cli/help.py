@@ -51,6 +51,10 @@ EXAMPLES = {
         "fewlabel label rows.csv --target outcome",
         "fewlabel label rows.csv --target outcome --class good --class bad --as Ada",
     ],
+    "audit": [
+        "fewlabel audit rows.csv --target outcome --n 50 --out ask.csv",
+        "fewlabel fit rows.csv --target outcome --labels ask.csv --out model",
+    ],
     "next": [
         "fewlabel next rows.csv --target outcome --n 50 --out ask.csv",
         "fewlabel fit rows.csv --target outcome --labels ask.csv --out model",

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import fewlabel
+from fewlabel.cli.audit import audit
 from fewlabel.cli.check import check
 from fewlabel.cli.demo import demo
 from fewlabel.cli.export import export
@@ -133,6 +134,6 @@ def root(
         raise typer.Exit(WRONG_USE)
 
 
-for command in (demo, check, fit, predict, export, scorecard, prior, select, methods, label):
+for command in (demo, check, fit, predict, export, scorecard, prior, select, methods, audit, label):
     app.command(cls=GroupedCommand)(command)
 app.command("next", cls=GroupedCommand)(next_rows)

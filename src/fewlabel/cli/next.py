@@ -30,7 +30,8 @@ RandomShare = Annotated[
 ]
 
 
-def _answer_sheet(path: Path) -> Path:
+def answer_sheet_file(path: Path) -> Path:
+    """The callback of an option that names a file of rows to label."""
     if path.suffix.lower() not in TEXT_SEPARATORS:
         raise typer.BadParameter(f"{path}: rows to label are written as .csv or .tsv")
     writable_file(path)
@@ -44,7 +45,7 @@ def next_rows(
     reading: Reading,
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to ask for.")] = 50,
     out: Annotated[
-        Path, typer.Option("--out", "-o", callback=_answer_sheet, metavar="FILE", help="Where to write them.")
+        Path, typer.Option("--out", "-o", callback=answer_sheet_file, metavar="FILE", help="Where to write them.")
     ] = Path("ask.csv"),
     random_share: RandomShare = 0.1,
     seed: Seed = 0,
@@ -69,7 +70,7 @@ def next_rows(
     query = _query(rows, reading, column, n, random_share, seed)
     if len(query.rows) == 0:
         raise TableError(f"column {short(reading.target)!r} labels every row of {table}: there is none to ask for")
-    _write(out, answer_sheet(rows.table, rows.keys, query))
+    write_sheet(out, answer_sheet(rows.table, rows.keys, query))
     counts = {how: query.how.count(how) for how in dict.fromkeys(query.how)}
     say(f"{len(query.rows)} rows ({', '.join(f'{n} {how}' for how, n in counts.items())}): {out}", quiet)
     say(f"fill in the column label, then: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
@@ -104,7 +105,8 @@ def _query(
     return strategy.query(features, no_labels(len(features)) if column is None else column.labels, n)
 
 
-def _write(path: Path, sheet: "pd.DataFrame") -> None:
+def write_sheet(path: Path, sheet: "pd.DataFrame") -> None:
+    """Write rows to label, for a spreadsheet."""
     from fewlabel.files import atomic_write
 
     with atomic_write(path) as file:

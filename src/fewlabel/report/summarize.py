@@ -251,7 +251,10 @@ def _plain_headline(headline: PlainDict) -> PlainDict:
 def _sentence(name: str, headline: PlainDict, condition: str = "") -> str:
     if headline["score"] is None:
         return f"No estimate: {headline['reason']}."
-    return f"Expected on the {headline['population']}: {_estimate(name, headline)}{condition}."
+    population = headline["population"]
+    if headline["audited"]:
+        population += f", by {headline['audited']} audited rows"
+    return f"Expected on the {population}: {_estimate(name, headline)}{condition}."
 
 
 def _estimate(name: str, headline: PlainDict) -> str:

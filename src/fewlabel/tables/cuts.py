@@ -68,17 +68,20 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
             f"{type(auto).__name__} has no out-of-fold scores: use an AutoClassifier, or make them with "
             "cross_val_predict, choose a cut with fewlabel.decisions.Evidence, and call model.set_cut"
         )
-    positive = rows.codes[auto.labeled_rows_] == 1
+    weight = auto.model_.evidence.weight
+    # After an audit, rows that somebody chose say nothing about the others: they have no weight.
+    counted = np.ones(len(auto.labeled_rows_), dtype=bool) if weight is None else weight > 0
+    positive = rows.codes[auto.labeled_rows_[counted]] == 1
     only = auto.prior_ is not None
     decided = rows.unlabeled if len(rows.unlabeled) else np.arange(len(rows))
     return Evidence(
         positive,
-        auto.out_of_fold_,
+        auto.out_of_fold_[counted],
         auto.decision_function(rows.X[decided]),
         prior=auto.prior_ if only else auto.prior,
         prior_interval=_prior_interval(auto, rows) if only and auto.prior is None else None,
         positives_only=only,
-        sample_weight=auto.model_.evidence.weight,
+        sample_weight=None if weight is None else weight[counted],
         training_share=auto.training_share_,
     )
 

@@ -1,0 +1,146 @@
+"""Audits: how narrow and how right the headline is after rows were labeled that were drawn with known probability.
+
+FEWLABEL_DATA=folder python -m benchmarks.quality.audit [--draws 1] [--out audit.csv]
+
+250 rows are labeled that somebody chose (or positives only, chosen by a column). Then `AuditQuery` or `RandomQuery`
+draws rows, which are labeled, and the model is fitted again. The headline is compared with the AUC of the rows that are
+still unlabeled, the band of the precision with the share of positives above the threshold. `plain_low` and `plain_high`
+are the interval of `auc_confidence_interval` on the same answers and scores. Runs in the file are not made again.
+"""
+
+import argparse
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+
+from benchmarks.quality.chosen_labels import LEAST, MEMBERS, TABLES, choose, liking, load
+from fewlabel import AutoClassifier
+from fewlabel.active import AuditQuery, RandomQuery
+from fewlabel.auto.intervals import _placements, design_effect
+from fewlabel.decisions import Evidence
+from fewlabel.metrics import auc_confidence_interval
+from fewlabel.rows import Rows
+
+WAYS = ["column, strong", "scorecard, strong", "top scores, strong", "one side", "positives"]
+QUERIES = {"audit": AuditQuery, "random": RandomQuery}
+NUMBERS = (50, 25, 100)
+N_LABELS = 250
+COLUMNS = ["table", "way", "draw", "rows", "n", "positives", "auc", "low", "high", "truth", "raw", "n_positive"]
+COLUMNS += ["n_negative", "plain_low", "plain_high", "precision", "precision_low", "precision_high", "precision_truth"]
+
+
+def labeled_rows(X, y, way, rng):
+    """Positions of the rows that somebody labeled; of positives only, twice as often with a high column."""
+    if way != "positives":
+        return choose(X, y, way, N_LABELS, rng)
+    positives = np.flatnonzero(y == 1)
+    likes = 3.0 * liking(X, y, "column", rng)[positives]
+    return positives[np.argsort(-(likes + rng.gumbel(size=len(positives))))[: min(N_LABELS, len(positives) // 3)]]
+
+
+def measure(X, y, labeled, query, n, seed):
+    """The estimates after an audit, and the truth."""
+    few = np.full(len(y), -1)
+    few[labeled] = y[labeled]
+    found = query.query(X, few, n=n)
+    few[found.rows] = y[found.rows]
+    chance = np.full(len(y), np.nan)
+    chance[found.rows] = np.minimum(len(found.rows) * found.probability, 1)
+    model = AutoClassifier(MEMBERS, n_repeats=1, random_state=seed).fit(X, few, label_probability=chance)
+    n_positives = int(y[found.rows].sum())
+    if not model.selection_.audited:
+        return [n_positives, *[np.nan] * (len(COLUMNS) - 6)]
+    weight = model.model_.evidence.weight
+    counted = weight > 0
+    answers = few[model.labeled_rows_[counted]]
+    scores = model.out_of_fold_[counted]
+    plain = auc_confidence_interval(answers, scores, sample_weight=weight[counted])
+    rows = Rows(None, answers, np.array([0, 1]), weight=weight[counted])
+    sizes = np.bincount(answers) / design_effect(rows, _placements(answers, scores))
+    hidden = few < 0
+    of_hidden = model.decision_function(X[hidden])
+    evidence = Evidence(
+        answers == 1, scores, of_hidden, sample_weight=weight[counted], training_share=model.training_share_
+    )
+    flagged = of_hidden > 0
+    head = model.headline_
+    return [
+        n_positives,
+        head["score"],
+        head["low"],
+        head["high"],
+        roc_auc_score(y[hidden], of_hidden),
+        plain.auc,
+        sizes[1],
+        sizes[0],
+        plain.low,
+        plain.high,
+        *evidence.at(0.0)["precision"],
+        y[hidden][flagged].mean() if flagged.any() else np.nan,
+    ]
+
+
+def show(runs):
+    """Coverage and width by number and kind of rows, and how many audited rows equal random ones."""
+    told = runs.dropna(subset=["auc"])
+    told = told.assign(
+        covered=(told.low <= told.truth) & (told.truth <= told.high),
+        width=told.high - told.low,
+        plain_covered=(told.plain_low <= told.truth) & (told.truth <= told.plain_high),
+        plain_width=told.plain_high - told.plain_low,
+        error=told.auc - told.truth,
+        held=(told.precision_low <= told.precision_truth) & (told.precision_truth <= told.precision_high),
+    )
+    measures = ["covered", "width", "plain_covered", "plain_width", "held", "error", "positives"]
+    print(told.groupby(["rows", "n"])[measures].mean().round(3).to_string(), "\n")
+    print(told.groupby(["rows", "way"])[measures].mean().round(3).to_string(), "\n")
+    for name in ("width", "plain_width"):
+        print(f"audited rows per random row at the same width, random by {name}:", *equal_widths(told, name).round(2))
+
+
+def equal_widths(told, of_random):
+    """For each table: 50 audited rows over the number of random rows with an interval as narrow."""
+    ratios = {}
+    for table, runs in told.groupby("table"):
+        # Widths fall as a power of the number of rows.
+        random = runs[runs["rows"] == "random"]
+        slope, level = np.polyfit(np.log(random.n), np.log(random[of_random]), 1)
+        reached = np.log(runs[(runs["rows"] == "audit") & (runs.n == NUMBERS[0])].width).mean()
+        ratios[table] = NUMBERS[0] / np.exp((reached - level) / slope)
+    return pd.Series({**ratios, "mean": np.mean(list(ratios.values()))})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    done = set()
+    if options.out.exists():
+        known = pd.read_csv(options.out)
+        done = set(known[["table", "way", "draw", "rows", "n"]].itertuples(index=False, name=None))
+    for draw in range(options.draws):
+        for n in NUMBERS:
+            for name in TABLES:
+                X, y = load(name)
+                for way in WAYS:
+                    rng = np.random.default_rng([draw, zlib.crc32(f"{name} {way}".encode())])
+                    labeled = labeled_rows(X, y, way, rng)
+                    if way != "positives" and min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:
+                        continue
+                    for kind, query in QUERIES.items():
+                        if (name, way, draw, kind, n) in done:
+                            continue
+                        found = measure(X, y, labeled, query(random_state=draw), n, draw)
+                        table = pd.DataFrame([[name, way, draw, kind, n, *found]], columns=COLUMNS).round(6)
+                        table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
+    show(pd.read_csv(options.out))
+
+
+if __name__ == "__main__":
+    main()

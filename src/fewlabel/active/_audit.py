@@ -1,0 +1,185 @@
+"""AuditQuery: rows to label so that the AUC of the unlabeled rows is known, whoever chose the labels so far."""
+
+from typing import Any
+
+import numpy as np
+
+from fewlabel.active._model import class_probability, likeness
+from fewlabel.active._query import AUDIT, Query, QueryStrategy
+from fewlabel.population import labeled_probability
+from fewlabel.types import Seed
+
+_UNIFORM = 0.3  # share of the uniform distribution in a draw: no weight exceeds 1 / 0.3 times that of a uniform draw
+_MOST_TRUST = 0.85  # in the model's probabilities, where rows are labeled as often as elsewhere
+_LEAST_SHARE = 0.01  # of a class that the model hardly predicts
+
+
+class AuditQuery(QueryStrategy):
+    r"""Draw unlabeled rows with known probability, so that few answers say how good a ranking of the others is.
+
+    Answers to rows that somebody chose say little about the rows that nobody did. Rows of an audit are drawn by the
+    computer, with a probability :math:`\pi_i` that is stored beside the answer. Weighted by :math:`1 / \pi_i`, the
+    answers stand for all rows that were unlabeled, whatever chose the labels before, and whatever is wrong with the
+    model.
+
+    The variance of the weighted AUC :math:`A` is least if :math:`\pi_i` is proportional to the root of the expected
+    squared influence of a row [1]_. With the probability :math:`m_i` of a positive, the share :math:`p` of positives,
+    and the shares :math:`G_i` of the negatives and :math:`F_i` of the positives with a lower score,
+
+    .. math:: \pi_i \propto 0.7 \sqrt{m_i \Big(\frac{G_i - A}{p}\Big)^2 + (1 - m_i) \Big(\frac{1 - F_i - A}{1 - p}
+              \Big)^2} + 0.3\, \overline{\pi} .
+
+    The model is trusted less where few rows are labeled: there :math:`m_i` is moved towards the share of positives, by
+    the probability that a row like this is labeled. Rows are drawn along the order of the scores by the pivotal method
+    [2]_: the number of rows is fixed, each row has exactly its probability, and every part of the ranking has its rows.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Classifier whose probabilities are used, unless `query` is given some. By default extremely randomized trees.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows and seeds the models.
+
+    See Also
+    --------
+    fewlabel.AutoClassifier.fit : Takes the probabilities as `label_probability`.
+    BatchQuery : Rows that improve the model most.
+
+    Notes
+    -----
+    `Query.probability` has the probability of a single draw, :math:`\pi_i / n`. After :math:`k` answers of one or of
+    several audits, a row has been drawn with probability :math:`k` times that.
+
+    References
+    ----------
+    .. [1] J. Kossen, S. Farquhar, Y. Gal, T. Rainforth. Active testing: sample-efficient model evaluation. ICML, 2021.
+    .. [2] J.-C. Deville, Y. Tillé. Unequal probability sampling without replacement through a splitting method.
+       Biometrika 85, 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import AutoClassifier
+    >>> from fewlabel.active import AuditQuery
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> known = np.where(X[:, 0] > 17, y, -1)  # somebody labeled the large ones
+    >>> found = AuditQuery(random_state=0).query(X, known, n=40)
+    >>> known[found.rows] = y[found.rows]  # the answers
+    >>> chance = np.full(len(y), np.nan)
+    >>> chance[found.rows] = np.minimum(len(found.rows) * found.probability, 1)
+    >>> model = AutoClassifier("small", random_state=0).fit(X, known, label_probability=chance)
+    >>> model.selection_.audited
+    40
+    """
+
+    def __init__(self, estimator: Any = None, *, random_state: Seed = None) -> None:
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def _choose(self, now, n, probability):
+        raise AssertionError("every row is drawn at random")
+
+    def _query(self, now, n, probability, order):
+        pool = now.candidates
+        if probability is None:
+            probability = self._quick_probability(now)
+        influence = np.ones(len(pool))
+        along = np.zeros(len(pool))
+        if probability is not None:
+            trust = np.full(len(pool), _MOST_TRUST)
+            labeled = now.codes >= 0
+            if labeled.any():
+                chance = labeled_probability(now.X, labeled, now.seed)
+                trust = _MOST_TRUST * np.minimum(chance[pool] / chance.mean(), 1.0)
+            influence = _influence(probability[pool], trust)
+            along = probability[pool, -1]
+        share = (1 - _UNIFORM) * influence / influence.sum() + _UNIFORM / len(pool)
+        chances = inclusion(share, n)
+        by_score = np.lexsort((now.rng.random(len(pool)), along))
+        drawn = by_score[pivotal(chances[by_score], now.rng)]
+        # In a random order: if only the first rows are answered, these are a sample, too.
+        drawn = now.rng.permutation(drawn)
+        return Query(order[pool[drawn]], chances[drawn] / n, [AUDIT] * len(drawn))
+
+    def _quick_probability(self, now):
+        """Probabilities of a model of the labels; from one class only, how much rows look like it."""
+        if len(now.classes) == 0:
+            return None
+        if len(now.classes) > 1:
+            return class_probability(self.estimator, now)
+        every_row = np.arange(len(now.X))
+        like = likeness(now, every_row)
+        return np.column_stack([1 - like, like])
+
+
+def _influence(probability, trust):
+    """Root of the expected squared influence of each row on the AUC; with several classes, of each against the rest."""
+    n_classes = probability.shape[1]
+    squares = np.zeros(len(probability))
+    for code in range(1 if n_classes == 2 else 0, n_classes):
+        score = probability[:, code]
+        share = np.clip(score.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE)
+        likely = np.clip(trust * score + (1 - trust) * share, 1e-3, 1 - 1e-3)
+        order = np.argsort(score, kind="stable")
+        below = np.empty((2, len(score)))
+        for kind, mass in enumerate((1 - likely, likely)):
+            below[kind, order] = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
+        auc = np.average(below[0], weights=likely)
+        of_positive = (below[0] - auc) / likely.mean()
+        of_negative = (1 - below[1] - auc) / (1 - likely.mean())
+        squares += likely * of_positive**2 + (1 - likely) * of_negative**2
+    return np.sqrt(squares)
+
+
+def inclusion(share: np.ndarray, n: int) -> np.ndarray:
+    """Probabilities of being among `n` rows, proportional to `share`, as far as none exceeds 1."""
+    chances = np.zeros(len(share))
+    certain = np.zeros(len(share), dtype=bool)
+    while True:
+        n_left = n - certain.sum()
+        chances[certain] = 1.0
+        chances[~certain] = n_left * share[~certain] / share[~certain].sum() if n_left else 0.0
+        above = chances > 1.0
+        if not above.any():
+            return chances
+        certain |= above
+
+
+def pivotal(chances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows with these probabilities by duels of neighbors, so that neighbors are seldom drawn together.
+
+    Parameters
+    ----------
+    chances : ndarray of shape (n_rows,)
+        In [0, 1]; their sum is a whole number, the number of rows to draw.
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of int
+        Positions, ascending.
+    """
+    luck = rng.random(len(chances))
+    drawn = []
+    rival = 0
+    mass = float(chances[0])
+    for row in range(1, len(chances)):
+        own = float(chances[row])
+        total = mass + own
+        if total < 1:
+            # One of the two is out, and the other has the chances of both.
+            if luck[row] * total >= mass:
+                rival = row
+            mass = total
+        else:
+            # One of the two is drawn, and the other keeps what is left.
+            first_is_drawn = luck[row] * (2 - total) < 1 - own
+            drawn.append(rival if first_is_drawn else row)
+            if first_is_drawn:
+                rival = row
+            mass = total - 1
+    # What is left is 0 or 1, but for rounding.
+    if mass > 0.5:
+        drawn.append(rival)
+    return np.sort(np.array(drawn, dtype=np.int64))

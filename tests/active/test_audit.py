@@ -1,0 +1,113 @@
+"""Audits: rows drawn with known probability, and estimates that hold whoever chose the other labels."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.metrics import roc_auc_score
+
+from fewlabel import AutoClassifier
+from fewlabel.active import AuditQuery
+from fewlabel.active._audit import inclusion, pivotal
+
+N_ROWS = 900
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Rows, their classes, and labels of which half are of rows that a second column hides from the model."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, 3))
+    y = (rng.random(N_ROWS) < expit(1.5 * X[:, 0] - 1)).astype(int)
+    # Somebody labeled easy rows only, by the outcome itself: positives with a high value, negatives with a low one.
+    easy = np.flatnonzero(np.where(y == 1, X[:, 0] > 0.8, X[:, 0] < -0.5))
+    few = np.full(N_ROWS, -1)
+    labeled = rng.permutation(easy)[:150]
+    few[labeled] = y[labeled]
+    return X, y, few
+
+
+def audited(X, y, few, n, seed):
+    """Labels and known probabilities after an audit."""
+    found = AuditQuery(random_state=seed).query(X, few, n=n)
+    answered = few.copy()
+    answered[found.rows] = y[found.rows]
+    chance = np.full(len(y), np.nan)
+    chance[found.rows] = np.minimum(n * found.probability, 1)
+    return answered, chance
+
+
+def test_the_pivotal_method_draws_each_row_with_its_probability():
+    rng = np.random.default_rng(0)
+    chances = inclusion(np.array([0.5, 0.2, 0.1, 0.1, 0.06, 0.04]), 3)
+    assert chances.sum() == pytest.approx(3)
+    assert chances[0] == 1
+    n_draws = 4000
+    counts = np.zeros(6)
+    for _ in range(n_draws):
+        drawn = pivotal(chances, rng)
+        assert len(set(drawn)) == len(drawn) == 3
+        counts[drawn] += 1
+    np.testing.assert_allclose(counts / n_draws, chances, atol=4 * np.sqrt(0.25 / n_draws))
+
+
+def test_neighbors_are_seldom_drawn_together():
+    rng = np.random.default_rng(0)
+    draws = [pivotal(np.full(60, 0.1), rng) for _ in range(200)]
+    # Of 6 rows out of 60, independent draws would leave a half of the rows empty in 1 of 32 cases.
+    assert all((drawn < 30).any() and (drawn >= 30).any() for drawn in draws)
+
+
+def test_weighted_answers_are_unbiased_for_the_rows_that_were_unlabeled(table):
+    X, y, few = table
+    probability = np.column_stack([1 - expit(X[:, 0]), expit(X[:, 0])])
+    shares = []
+    for seed in range(150):
+        found = AuditQuery(random_state=seed).query(X, few, n=30, probability=probability)
+        shares.append((y[found.rows] / (30 * found.probability)).sum() / (few < 0).sum())
+    assert np.mean(shares) == pytest.approx(y[few < 0].mean(), abs=3 * np.std(shares) / np.sqrt(len(shares)))
+
+
+def test_without_labels_every_row_is_as_likely(table):
+    X, _, _ = table
+    found = AuditQuery(random_state=0).query(X, np.full(N_ROWS, -1), n=10)
+    np.testing.assert_allclose(found.probability, 1 / N_ROWS)
+    assert found.how == ["audit"] * 10
+
+
+def test_positives_alone_are_enough_for_an_audit(table):
+    X, y, _ = table
+    positives = np.where((y == 1) & (X[:, 0] > 0.5), 1, -1)
+    found = AuditQuery(random_state=0).query(X, positives, n=40)
+    assert len(np.unique(found.probability.round(9))) > 5
+    assert (positives[found.rows] == -1).all()
+
+
+def test_the_headline_holds_after_an_audit_where_labels_deceived(table):
+    X, y, few = table
+    covered = []
+    for seed in range(6):
+        answered, chance = audited(X, y, few, 60, seed)
+        model = AutoClassifier(["logistic regression"], random_state=0).fit(X, answered, label_probability=chance)
+        hidden = answered < 0
+        truth = roc_auc_score(y[hidden], model.decision_function(X[hidden]))
+        headline = model.headline_
+        assert headline["audited"] == model.selection_.audited == 60
+        assert "by 60 rows that were drawn with known probability" in model.selection_.text
+        assert model.positive_proba(X[hidden]).mean() == pytest.approx(y[hidden].mean(), abs=0.2)
+        covered.append(headline["low"] <= truth <= headline["high"])
+    assert np.mean(covered) >= 0.8
+    before = AutoClassifier(["logistic regression"], labels_drawn="random", random_state=0).fit(X, few)
+    hidden = few < 0
+    deceived = before.headline_
+    assert deceived["low"] > roc_auc_score(y[hidden], before.decision_function(X[hidden]))
+
+
+def test_an_audit_without_a_class_says_so(table):
+    X, y, few = table
+    answered, chance = audited(X, y, few, 30, 0)
+    chance[answered == 1] = np.nan
+    with pytest.warns(UserWarning, match="0 are of class .*Label more rows of an audit"):
+        model = AutoClassifier(["logistic regression"], random_state=0).fit(X, answered, label_probability=chance)
+    assert model.selection_.audited == 0
+    with pytest.raises(ValueError, match="more than 0 and at most 1"):
+        AutoClassifier(["logistic regression"]).fit(X, answered, label_probability=np.full(N_ROWS, 2.0))
