@@ -29,7 +29,14 @@ exclude_patterns = ["_build", "_reports"]
 html_extra_path = ["_reports"]  # made by reports.py
 templates_path = ["_templates"]
 html_theme = "furo"
-html_title = "fewlabel"
+html_title = f"fewlabel {release}"
+html_static_path = ["_static"]
+html_js_files = ["headings.js"]
+html_theme_options = {
+    "source_repository": "https://github.com/fewlabel/fewlabel/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 autosummary_generate = True
