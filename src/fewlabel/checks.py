@@ -2,7 +2,11 @@
 
 import numbers
 
-__all__ = ["check_choice", "check_share", "is_number"]
+import numpy as np
+
+from fewlabel.exceptions import TableError
+
+__all__ = ["check_choice", "check_non_negative", "check_share", "is_number"]
 
 
 def is_number(value):
@@ -48,3 +52,30 @@ def check_share(name, value, meaning=""):
         return float(value)
     hint = f"; for {value:g}% write {value / 100:g}" if is_number(value) and value > 1 else ""
     raise ValueError(f"{name}={value!r} should be a number between 0 and 1 (both excluded){meaning}{hint}")
+
+
+def check_non_negative(name, values, written=None):
+    """Return a column, such as weights, as floats; an error if one is negative, infinite or missing.
+
+    Parameters
+    ----------
+    name : str
+    values : array-like of float
+    written : sequence, default=None
+        The values as the user wrote them, one of which the message shows.
+
+    Examples
+    --------
+    >>> from fewlabel.checks import check_non_negative
+    >>> check_non_negative("column 'weight'", [1, -2])
+    Traceback (most recent call last):
+    ...
+    fewlabel.exceptions.TableError: column 'weight' has 1 values that are not numbers from 0 on, such as '-2.0': ...
+    """
+    values = np.asarray(values, dtype=np.float64)
+    is_wrong = ~(np.isfinite(values) & (values >= 0))
+    if is_wrong.any():
+        example = str((values if written is None else written)[is_wrong.argmax()])[:60]
+        wrong = f"{is_wrong.sum()} values that are not numbers from 0 on, such as {example!r}"
+        raise TableError(f"{name} has {wrong}: replace them")
+    return values

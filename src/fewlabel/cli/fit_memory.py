@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 import typer
 
 from fewlabel import persistence, report
 from fewlabel.active.answers import answer_sheet
 from fewlabel.auto import AutoClassifier
+from fewlabel.checks import check_non_negative
 from fewlabel.cli.fit import FILES, METRICS, MODEL, NEXT, REPORT, FitOptions
 from fewlabel.cli.methods import SCORECARD, find_method
 from fewlabel.cli.options import command_words, require_choice
@@ -19,6 +19,7 @@ from fewlabel.cli.paths import keep_answers, new_set, require_column, sha256, wr
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say, say_notes
 from fewlabel.decisions import Costs
+from fewlabel.exceptions import TableError
 from fewlabel.label_app import auc_of_table
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, choose_cut, repeated_rows, suspicions
@@ -178,14 +179,10 @@ def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[s
 
 def _read_numbers(column: pd.Series, option: str) -> pd.Series:
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    is_wrong = ~(np.isfinite(numbers) & (numbers >= 0))
-    if is_wrong.any():
-        example = short(str(column[is_wrong].iloc[0]))
-        raise typer.BadParameter(
-            f"column {short(str(column.name))!r} has {int(is_wrong.sum())} values that are not numbers from 0 on, such "
-            f"as {example!r}: replace them",
-            param_hint=option,
-        )
+    try:
+        check_non_negative(f"column {short(str(column.name))!r}", numbers, column.to_numpy())
+    except TableError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
     return numbers
 
 

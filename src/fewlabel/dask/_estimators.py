@@ -12,6 +12,7 @@ from fewlabel import boosting, linear
 from fewlabel.base import MOST_OUT_OF_FOLD, fit_context
 from fewlabel.boosting.pairs import MOST_PAIRS, pairs_of
 from fewlabel.boosting.stopping import ValidationStop
+from fewlabel.checks import check_non_negative
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._checkpoint import Checkpoint, digest
 from fewlabel.dask._lazy import lazily
@@ -61,8 +62,7 @@ def _look(X, y):
     if weight is not None:
         if len(weight) != len(y):
             raise ValueError(f"a partition of y has {len(y)} rows and that of sample_weight has {len(weight)}")
-        if not (np.isfinite(weight) & (weight >= 0)).all():
-            raise ValueError("sample_weight must hold numbers from 0 on: replace negative, infinite and missing ones")
+        check_non_negative("sample_weight", weight)
         y = y[weight > 0]
     head = X.iloc[:2] if hasattr(X, "iloc") else X[:2]
     return head, _distinct(y)

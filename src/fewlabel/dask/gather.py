@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from dask import delayed
 
+from fewlabel.checks import check_non_negative
 from fewlabel.dask._blocks import merged_in_pairs
 from fewlabel.exceptions import TableError
 
@@ -57,7 +58,7 @@ class Pool:
         """Draw from new rows."""
         keys = rng.random(len(rows))
         if self.weight is not None:
-            weights = _read_weights(rows[self.weight])
+            weights = check_non_negative("sample_weight", rows[self.weight].to_numpy())
             counts_at_all = weights > 0
             rows = rows.filter(pa.array(counts_at_all))
             # Minus the logarithm of a uniform number is exponential of rate 1.
@@ -139,7 +140,7 @@ class Pool:
         # What an exponential key is above that of the last row before is exponential again, of the same rate.
         before = keys[start - 1] if 0 < start <= len(keys) else 0.0
         behind = keys[stop] if stop is not None and stop < len(keys) else limit
-        weights = _read_weights(rows[self.weight])
+        weights = check_non_negative("sample_weight", rows[self.weight].to_numpy())
         probability = -np.expm1(-weights * (behind - before))
         return _with_weights(rows, self.weight, weights / probability)
 
@@ -207,13 +208,6 @@ def _factorize(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
 def _with_weights(rows: pa.Table, name: str, weights: np.ndarray) -> pa.Table:
     place = rows.column_names.index(name)
     return rows.set_column(place, name, pa.array(weights))
-
-
-def _read_weights(column: pa.ChunkedArray) -> np.ndarray:
-    weights = column.to_numpy().astype(np.float64)
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError("sample_weight must hold numbers from 0 on: replace negative, infinite and missing ones")
-    return weights
 
 
 def gather(

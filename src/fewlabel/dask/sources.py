@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from fewlabel import files
+from fewlabel.checks import check_non_negative
 from fewlabel.dask.gather import MOST, Pool, gather, unused_name
 from fewlabel.exceptions import TableError
 from fewlabel.tables.pieces import read_pieces
@@ -31,18 +32,14 @@ class Weights(NamedTuple):
     def read(self, rows: pa.Table, path: Path) -> np.ndarray:
         """The weights as floats; an error if they are not."""
         column = rows[self.column]
+        written = column.to_pandas()
         try:
             if self.decimal != "." and pa.types.is_string(column.type):
                 column = pa.compute.replace_substring(column, self.decimal, ".")
             weights = column.cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid:  # not numbers
-            weights = np.array([np.nan])
-        if not (np.isfinite(weights) & (weights >= 0)).all():
-            raise TableError(
-                f"{path}: column {short(self.column)!r} has weights that are not numbers from 0 on: replace negative, "
-                "infinite and missing ones"
-            )
-        return weights
+            weights = pd.to_numeric(written, errors="coerce")
+        return check_non_negative(f"{path}: column {short(self.column)!r}", weights, written.to_numpy())
 
 
 class Source(NamedTuple):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from fewlabel.labels import LabelColumn, read_column
 from fewlabel.parts.cells import DATE, NUMBER, TEXT, Cells, read_cells
 from fewlabel.population import describe_selection
-from fewlabel.tables.encoder import TableEncoder
+from fewlabel.tables.encoder import learn_columns
 from fewlabel.tables.kinds import ID_NAME, ReadColumns, read_columns
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.text import short
@@ -174,18 +174,16 @@ def check(
         column["remark"] = "; ".join(remarks[name])
         columns.append(column)
     notes = [*y.notes, *notes, *rows.notes]
-    selection = _selection(X, y, dayfirst)
+    selection = _selection(used, codes)
     return TableCheck(y, len(X), columns, rows.repeated, rows.conflicting, notes, selection)
 
 
-def _selection(X: pd.DataFrame, labels: LabelColumn, dayfirst: bool | None) -> str:
+def _selection(used: ReadColumns, codes: np.ndarray) -> str:
     """Whether labels look like a random sample, as a fit would say it."""
-    codes = labels.labels.codes
     if len(np.unique(codes[codes >= 0])) < 2 or (codes >= 0).all():
         return ""
-    encoder = TableEncoder(dayfirst=dayfirst, random_state=0)
-    features = np.asarray(encoder.fit_transform(X))
-    return describe_selection(features, codes >= 0, encoder.features_).text
+    columns = learn_columns(used, list(used.cells), named=True, random_state=0)
+    return describe_selection(columns.encode(used.cells), codes >= 0, columns.features).text
 
 
 class Suspicion(NamedTuple):

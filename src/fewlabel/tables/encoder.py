@@ -13,7 +13,7 @@ from fewlabel.base import fit_context
 from fewlabel.exceptions import TableError
 from fewlabel.parts import Columns
 from fewlabel.parts.cells import Cells
-from fewlabel.tables.kinds import read_columns
+from fewlabel.tables.kinds import ReadColumns, read_columns
 from fewlabel.tables.learning import learn_column
 from fewlabel.tables.profile import profile_columns
 from fewlabel.text import distinct
@@ -247,20 +247,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len(table) < 2:
             raise TableError(f"the table has {len(table)} row(s): at least 2 are needed")
         found = read_columns(table, dayfirst=self.dayfirst)
-        learned = [
-            learn_column(name, cells, found.notations.get(name, ""), self.random_state)
-            for name, cells in found.cells.items()
-        ]
-        # Numbers come first: the order of the features of version 0.1.
-        learned.sort(key=lambda encoded: encoded.is_derived)
-        self.part_ = Columns(
-            columns=[encoded.column for encoded in learned],
-            features=distinct(name for encoded in learned for name in encoded.features),
-            names=[str(name) for name in table.columns],
-            named=named,
-            dropped=found.dropped,
-            profile=profile_columns(found),
-        )
+        self.part_ = learn_columns(found, [str(name) for name in table.columns], named, self.random_state)
         return found.cells
 
     def _as_frame(self, X: Any, reset: bool = False) -> pd.DataFrame:
@@ -275,3 +262,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2 if reset else 1)
         return pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+
+
+def learn_columns(found: ReadColumns, names: list[str], named: bool, random_state: Any) -> Columns:
+    """How to encode the columns that were read from a table; `names` are those of all its columns."""
+    learned = [
+        learn_column(name, cells, found.notations.get(name, ""), random_state) for name, cells in found.cells.items()
+    ]
+    # Numbers come first: the order of the features of version 0.1.
+    learned.sort(key=lambda encoded: encoded.is_derived)
+    return Columns(
+        columns=[encoded.column for encoded in learned],
+        features=distinct(name for encoded in learned for name in encoded.features),
+        names=names,
+        named=named,
+        dropped=found.dropped,
+        profile=profile_columns(found),
+    )
