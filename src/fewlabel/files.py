@@ -99,7 +99,7 @@ def column_names(path: AnyPath, *, encoding: str | None = None) -> list[str]:
         if kind in _TEXT:
             header = _header(path, encoding)
             return split_fields(header, _separator(header, kind))
-        return list(_arrow_schema(path, kind).names)
+        return list(arrow_schema(path).names)
 
 
 def has_rows(path: AnyPath) -> bool:
@@ -348,11 +348,12 @@ def check_lengths(path: Path, separator: str, encoding: str | None = None) -> No
                 )
 
 
-def _arrow_schema(path, kind):
+def arrow_schema(path: Path) -> Any:
+    """Names and types of the columns of a Parquet, Feather or Arrow file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if kind in _PARQUET:
+    if _kind(path) in _PARQUET:
         return pq.read_schema(path)
     with pa.memory_map(str(path)) as source:
         return pa.ipc.open_file(source).schema

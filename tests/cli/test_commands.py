@@ -239,7 +239,8 @@ UGLY = {
     "ragged.csv": ("a,y\n1,x\n1,2,3,4\n", "ragged.csv, line 3: 4 fields, but the header has 2"),
     "bytes.parquet": ("this is no parquet file", "cannot be read as a table"),
     "bytes.csv.gz": ("this is no gzip file", "not a gzip file"),
-    "rows.xlsx": ("spreadsheet", ".parquet"),
+    "rows.xlsx": ("spreadsheet", "cannot be read as a table"),
+    "rows.txt": ("a,y\n1,2\n", ".parquet"),
 }
 
 

@@ -143,7 +143,6 @@ def test_one_labeled_class_is_learned_by_ada_pu(rows, scheduler):
     ("options", "told"),
     [
         (["part0.parquet", "--engine", "spark"], "is not memory or dask"),
-        (["part0.parquet", "part1.parquet"], "--engine dask"),
         (["rows.csv", "part0.parquet", "--engine", "dask", "--jobs", "1"], "rows.csv is a text file and part0.parquet"),
         (["part0.parquet", "--engine", "dask", "--all-rows", "--method", "extra-trees"], "is not auto, pnu-aucboost"),
         (["part0.parquet", "--all-rows"], "it is for --engine dask"),
@@ -200,8 +199,8 @@ def test_predict_scores_every_file_where_it_is(rows, scheduler, capsys):
     ):
         assert run([*command, *options]) == 2
         assert told in capsys.readouterr().err
-    assert run(["predict", "here/model.fewlabel", *files, "--quiet"]) == 2
-    assert "only --engine dask reads several files" in capsys.readouterr().err
+    assert run(["predict", "here/model.fewlabel", *files, "--keep", "id", "--out", "one.parquet", "--quiet"]) == 0
+    assert pd.read_parquet("one.parquet")["id"].tolist() == found["id"].tolist()
     assert (
         run(["predict", "here/model.fewlabel", "part0.parquet", "here/../part0.parquet", *command[5:], "--out", "s"])
         == 2
@@ -314,5 +313,5 @@ def test_results_do_not_replace_the_tables(rows, scheduler, capsys):
     assert run(command) == 2
     assert "parquets/part0.parquet is read by this command" in capsys.readouterr().err
     assert Path("parquets/part0.parquet").read_bytes() == before
-    assert run(["predict", "model.fewlabel", "parquets"]) == 2
-    assert "parquets: only --engine dask reads several files or a folder" in capsys.readouterr().err
+    assert run(["predict", "model.fewlabel", "parquets", "--out", "parquets/part0.parquet"]) == 2
+    assert "parquets/part0.parquet is read by this command" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fewlabel.cli.next import answer_sheet_file, no_labels, read_some_labels, write_sheet
-from fewlabel.cli.options import Debug, Quiet, Seed, TableFile, unfold
+from fewlabel.cli.options import Debug, Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import keep_answers, keep_inputs
 from fewlabel.cli.reading import Reading, read_rows
 from fewlabel.cli.terminal import say
@@ -16,7 +16,7 @@ from fewlabel.text import short
 
 @unfold()
 def audit(
-    table: TableFile,
+    tables: Tables,
     *,
     reading: Reading,
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to draw.")] = 50,
@@ -37,9 +37,9 @@ def audit(
     from fewlabel.active.answers import answer_sheet
     from fewlabel.tables import TableEncoder
 
-    keep_inputs([out], [table, *(reading.answers or ())])
+    keep_inputs([out], [*tables, *(reading.answers or ())])
     keep_answers(out)
-    rows = read_rows(table, reading, new_target=True)
+    rows = read_rows(tables, reading, new_target=True)
     column = read_some_labels(reading, rows)
     for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else ["no row is labeled"])]:
         say(f"note: {note}", quiet)
@@ -47,7 +47,9 @@ def audit(
     labels = no_labels(len(features)) if column is None else column.labels
     query = AuditQuery(random_state=seed).query(features, labels, n)
     if len(query.rows) == 0:
-        raise TableError(f"column {short(reading.target)!r} labels every row of {table}: there is none to draw")
+        raise TableError(
+            f"column {short(reading.target)!r} labels every row of {rows.source.origin}: there is none to draw"
+        )
     write_sheet(out, answer_sheet(rows.table, rows.keys, query))
     say(f"{len(query.rows)} rows, drawn with known probability: {out}", quiet)
-    say(f"fill in the column label, then: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
+    say(f"fill in the column label, then: {reading.command(tables)} --labels {out}", quiet)

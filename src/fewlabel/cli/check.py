@@ -1,14 +1,14 @@
 """``fewlabel check``: how a table is read, before any fit."""
 
-from fewlabel.cli.options import AsJson, Debug, TableFile, unfold
-from fewlabel.cli.reading import Reading, read_labeled
+from fewlabel.cli.options import AsJson, Debug, Tables, unfold
+from fewlabel.cli.reading import Reading, label_rows, read_rows
 from fewlabel.cli.terminal import one_line, print_json, print_table
 from fewlabel.text import short
 
 
 @unfold()
 def check(
-    table: TableFile,
+    tables: Tables,
     *,
     reading: Reading,
     as_json: AsJson = False,
@@ -19,10 +19,11 @@ def check(
     Repeated rows, contradicting labels and groups are named, too. The label column stops here, as in `fewlabel fit`,
     if it can be read in two ways.
     """
-    X, column, notes = read_labeled(table, reading)
+    read = read_rows(tables, reading, new_target=bool(reading.answers))
+    column, notes = label_rows(read, reading)
     from fewlabel.tables import check as check_table
 
-    checked = check_table(X, column, dayfirst=reading.day_first)
+    checked = check_table(read.table, column, dayfirst=reading.day_first)
     # How the labels are read has a line of its own, and the check repeats some of the notes of reading.
     said = (column.describe(), *checked.notes)
     notes = [note for note in notes if note not in said]
@@ -35,7 +36,7 @@ def check(
         name = short(one_line(about["name"]), 40)
         missing = f"{about['missing']:.0%}" if about["missing"] else ""
         rows.append([name, about["kind"], missing, str(about["distinct"]), one_line(about["remark"])])
-    title = f"{short(one_line(table.name))}: {checked.n_rows} rows, {len(checked.columns)} columns"
+    title = f"{short(one_line(read.source.name))}: {checked.n_rows} rows, {len(checked.columns)} columns"
     print_table(title, ["column", "kind", "missing", "distinct", "remark"], rows, left=2)
     print(one_line(column.describe()))
     if checked.selection:

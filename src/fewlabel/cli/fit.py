@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, TableFiles, Time, require_choice, unfold
+from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, Tables, Time, require_choice, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
@@ -56,7 +56,7 @@ class CutOptions:
 class FitOptions:
     """The options of `fewlabel fit`."""
 
-    tables: TableFiles
+    tables: Tables
     reading: Reading
     cut: CutOptions
     method: Annotated[
@@ -161,10 +161,7 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     if options.out.exists():
         for file in written:
             writable_file(file)
-    read = list(options.reading.answers or ())
-    for path in options.tables:
-        read += path.iterdir() if path.is_dir() else [path]
-    keep_inputs(written, read)
+    keep_inputs(written, [*options.tables, *(options.reading.answers or ())])
     require_choice(options.engine, ("memory", "dask"), "--engine")
     if options.all_rows and options.engine != "dask":
         raise typer.BadParameter("in memory, every row is used: it is for --engine dask", param_hint="--all-rows")

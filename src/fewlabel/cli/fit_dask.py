@@ -19,8 +19,9 @@ from fewlabel.cli.options import require_choice
 from fewlabel.cli.paths import check_columns, new_set, sha256, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, progress, say, say_notes
+from fewlabel.exceptions import TableError
 from fewlabel.report import notes_of
-from fewlabel.tables import TableClassifier
+from fewlabel.tables import TableClassifier, local_files
 
 if TYPE_CHECKING:
     from fewlabel.dask.sources import Source, Weights
@@ -59,7 +60,7 @@ def _gather(options: FitOptions) -> "tuple[_Sample, list[Source]]":
     from fewlabel.files import is_text_file
     from fewlabel.tables.pieces import table_columns
 
-    sources = find_sources(options.tables)
+    sources = find_sources(_files(options))
     reading = options.reading
     first = sources[0].path
     columns = table_columns(first)
@@ -84,8 +85,16 @@ def _weights(options: FitOptions) -> "Weights | None":
     return None if options.weights is None else Weights(options.weights, options.reading.decimal)
 
 
+def _files(options: FitOptions) -> list[Path]:
+    """The files of the table; wrong use if it is somewhere else."""
+    try:
+        return local_files(options.tables)
+    except TableError as error:
+        raise typer.BadParameter(str(error), param_hint="TABLE") from error
+
+
 def _title(options: FitOptions) -> str:
-    first, *others = options.tables
+    first, *others = _files(options)
     return f"{first.name} and {len(others)} more" if others else first.name
 
 
@@ -173,7 +182,7 @@ def _refuse(options: FitOptions) -> None:
     """Wrong use: options that this engine cannot obey."""
     if options.reading.answers:
         raise typer.BadParameter("--engine dask does not read them: merge them into the table", param_hint="--labels")
-    folders = [path.resolve() for path in options.tables if path.is_dir()]
+    folders = [path.resolve() for address in options.tables for path in address.paths() if path.is_dir()]
     if options.out.resolve() in folders:
         raise typer.BadParameter(
             f"{options.out} holds the tables, and label_next.csv would be one of the tables of the next fit: name "

@@ -33,11 +33,10 @@ _WITHOUT_EFFECT = ("jobs", "scheduler", "as_json", "quiet")
 
 
 def fit_memory(options: FitOptions) -> None:
-    """Fit a model to one file, and write the model, the report and the metrics."""
-    path = _only_file(options)
+    """Fit a model to a table, and write the model, the report and the metrics."""
     check_options(options)
-    rows = read_rows(path, options.reading, new_target=bool(options.reading.answers), with_keys=True)
-    fit_rows(options, rows, path.name)
+    rows = read_rows(options.tables, options.reading, new_target=bool(options.reading.answers), with_keys=True)
+    fit_rows(options, rows, rows.source.name)
 
 
 def check_options(options: FitOptions) -> None:
@@ -184,14 +183,6 @@ def _read_numbers(column: pd.Series, option: str) -> pd.Series:
     except TableError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
     return numbers
-
-
-def _only_file(options: FitOptions) -> Path:
-    first, *others = options.tables
-    if others or first.is_dir():
-        unread = others[0] if others else first
-        raise typer.BadParameter(f"{unread}: only --engine dask reads several files or a folder; name one file")
-    return first
 
 
 def _directions(options: FitOptions) -> dict[str, int] | None:

@@ -11,11 +11,17 @@ _GROUPS = {
         *("--target", "--positive", "--unlabeled", "--negatives-unknown", "--merge-spellings", "--labels", "--class"),
         *("--labels-drawn", "--label-probability"),
     ),
-    "Data": ("--drop", "--keep", "--weights", "--monotone", "--encoding", "--decimal", "--day-first"),
+    "Data": (
+        *("--query", "--table", "--sheet", "--drop", "--keep", "--weights", "--monotone"),
+        *("--encoding", "--decimal", "--day-first"),
+    ),
     "Validation": ("--groups", "--time", "--scoring"),
     "Threshold": ("--review", "--cost-miss", "--cost-alarm", "--at-precision", "--prior"),
     "Options": (),
-    "Output": ("--out", "--model-out", "--drift", "--strict", "--reasons", "--json", "--quiet", "--debug"),
+    "Output": (
+        *("--out", "--out-table", "--if-exists", "--model-out", "--drift", "--strict", "--reasons"),
+        *("--json", "--quiet", "--debug"),
+    ),
     "Speed": ("--time-budget", "--jobs", "--engine", "--all-rows", "--scheduler"),
 }
 _GROUP_OF = {option: group for group, options in _GROUPS.items() for option in options}
@@ -30,10 +36,12 @@ EXAMPLES = {
         "fewlabel fit rows.csv --target outcome --review 200 --out model",
         "fewlabel fit rows.csv --target outcome --cost-miss 500 --cost-alarm 5",
         "fewlabel fit rows.csv --target outcome --groups patient --labels ask.csv",
+        "fewlabel fit postgresql://me@host/bank --table loans --target outcome",
     ],
     "predict": [
         "fewlabel predict model/model.fewlabel new.csv --out scores.csv",
         "fewlabel predict model/model.fewlabel new.csv --reasons 3 --strict",
+        "fewlabel predict model.fewlabel bank.db --out bank.db --out-table scores",
     ],
     "export": [
         "fewlabel export model/model.fewlabel --out model.onnx",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fewlabel.cli.next import RandomShare, read_some_labels
-from fewlabel.cli.options import Debug, Quiet, Seed, TableFile, unfold
+from fewlabel.cli.options import Debug, Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say
@@ -20,7 +20,7 @@ _MOST_RUBRIC = 20_000  # characters
 
 @unfold()
 def label(
-    table: TableFile,
+    tables: Tables,
     *,
     reading: Reading,
     classes: Annotated[
@@ -68,12 +68,12 @@ def label(
 
     if out.suffix.lower() != ".csv":
         raise typer.BadParameter("answers are appended to a .csv file of their own", param_hint="--out")
-    keep_inputs([out], [table, *(reading.answers or ()), *([rubric] if rubric is not None else [])])
-    rows = read_rows(table, reading, new_target=True)
+    keep_inputs([out], [*tables, *(reading.answers or ()), *([rubric] if rubric is not None else [])])
+    rows = read_rows(tables, reading, new_target=True)
     column = read_some_labels(reading, rows)
     for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else [])]:
         say(f"note: {note}", quiet)
-    task = _task(table.name, rows, reading, column, classes or [])._replace(
+    task = _task(rows.source.name, rows, reading, column, classes or [])._replace(
         random_share=random_share,
         labeler=_one_line(labeler, "--as") if labeler else "",
         rubric="" if rubric is None else _read_rubric(rubric),
@@ -89,7 +89,7 @@ def label(
         loop = LabelingLoop(task, store)
         _serve(LabelServer(loop, port), out.parent, browser)
         say(f"{len(store.latest)} rows answered or skipped, in {out}", quiet)
-        say(f"next: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
+        say(f"next: {reading.command(tables)} --labels {out}", quiet)
         loop.wait()  # compiled code in a thread does not survive the end of the interpreter
     finally:
         store.close()

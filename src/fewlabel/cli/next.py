@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.options import Debug, Quiet, Seed, TableFile, unfold
+from fewlabel.cli.options import Debug, Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say
@@ -40,7 +40,7 @@ def answer_sheet_file(path: Path) -> Path:
 
 @unfold()
 def next_rows(
-    table: TableFile,
+    tables: Tables,
     *,
     reading: Reading,
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to ask for.")] = 50,
@@ -61,19 +61,21 @@ def next_rows(
     """
     from fewlabel.active.answers import answer_sheet
 
-    keep_inputs([out], [table, *(reading.answers or ())])
+    keep_inputs([out], [*tables, *(reading.answers or ())])
     keep_answers(out)
-    rows = read_rows(table, reading, new_target=True)
+    rows = read_rows(tables, reading, new_target=True)
     column = read_some_labels(reading, rows)
     for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else ["no row is labeled"])]:
         say(f"note: {note}", quiet)
     query = _query(rows, reading, column, n, random_share, seed)
     if len(query.rows) == 0:
-        raise TableError(f"column {short(reading.target)!r} labels every row of {table}: there is none to ask for")
+        raise TableError(
+            f"column {short(reading.target)!r} labels every row of {rows.source.origin}: there is none to ask for"
+        )
     write_sheet(out, answer_sheet(rows.table, rows.keys, query))
     counts = {how: query.how.count(how) for how in dict.fromkeys(query.how)}
     say(f"{len(query.rows)} rows ({', '.join(f'{n} {how}' for how, n in counts.items())}): {out}", quiet)
-    say(f"fill in the column label, then: fewlabel fit {table} --target {reading.target} --labels {out}", quiet)
+    say(f"fill in the column label, then: {reading.command(tables)} --labels {out}", quiet)
 
 
 def read_some_labels(reading: Reading, rows: TableRows) -> "LabelColumn | None":

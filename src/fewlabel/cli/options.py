@@ -9,6 +9,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from fewlabel.addresses import Address
+from fewlabel.exceptions import TableError
+
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
@@ -16,20 +19,31 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random 
 ModelFile = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`.")
 ]
-TableFile = Annotated[
-    Path,
+
+
+def as_address(text: str) -> Address:
+    """An address as a user writes it; wrong use, without the password in it, if it is none."""
+    try:
+        return Address.parse(text)
+    except TableError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+Tables = Annotated[
+    list[Address],
     typer.Argument(
-        exists=True, dir_okay=False, metavar="TABLE", help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file."
+        parser=as_address,
+        metavar="TABLE",
+        help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; several, a folder or a pattern; an Excel "
+        "workbook; - for standard input; or a database, such as sqlite:///bank.db or postgresql://user@host/bank.",
     ),
 ]
-TableFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        exists=True,
-        metavar="TABLE",
-        help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; with --engine dask several files, or a "
-        "folder of them.",
-    ),
+Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="The rows of a database: a SELECT query.")]
+DatabaseTable = Annotated[
+    str | None, typer.Option("--table", metavar="NAME", help="The rows of a database: a table or a view.")
+]
+Sheet = Annotated[
+    str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook; by default the first.")
 ]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]
 Positive = Annotated[

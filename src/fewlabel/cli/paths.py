@@ -3,12 +3,13 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from fewlabel.addresses import Address
 from fewlabel.text import did_you_mean, short
 
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -34,11 +35,22 @@ def writable_folder(path: Path) -> Path:
     return path
 
 
-def check_result_file(path: Path | None) -> None:
-    """Check that a table of results can be written."""
-    if path is not None:
-        require_suffix(path, *TEXT_SEPARATORS, ".parquet", option="--out")
-    writable_file(path)
+def check_result(out: Address | None, table: str | None, if_exists: str) -> None:
+    """Check that a table of results can be written, to a file or to a database."""
+    if out is None or not out.is_database:
+        if table is not None:
+            wrong = "it is for databases: name one with --out, such as --out sqlite:///bank.db"
+            raise typer.BadParameter(wrong, param_hint="--out-table")
+        path = None if out is None else Path(out.shown)
+        if path is not None:
+            require_suffix(path, *TEXT_SEPARATORS, ".parquet", option="--out")
+        writable_file(path)
+        return
+    if table is None:
+        raise typer.BadParameter(f"name a table in {out} for the result", param_hint="--out-table")
+    from fewlabel.tables import check_target
+
+    check_target(out, table, if_exists)
 
 
 def drift_file(path: Path | None) -> Path | None:
@@ -63,11 +75,15 @@ def _require_writable(path: Path, folder: Path) -> None:
         raise typer.BadParameter(f"{path} cannot be written: choose another place")
 
 
-def keep_inputs(written: Iterable[Path], read: Sequence[Path]) -> None:
+def keep_inputs(written: Iterable[Path], read: Iterable[Path | Address]) -> None:
     """Wrong use if a command would write over a file that it reads, under this name or another."""
+    sources: list[Path] = []
+    for place in read:
+        for path in place.paths() if isinstance(place, Address) else [place]:
+            sources += path.iterdir() if path.is_dir() else [path]
     for target in filter(Path.exists, written):
-        for source in read:
-            if target.samefile(source):
+        for source in sources:
+            if source.exists() and target.samefile(source):
                 raise typer.BadParameter(
                     f"{target} is read by this command, and would be written over: name another place",
                     param_hint="--out",

@@ -1,20 +1,34 @@
 """``fewlabel predict``: score a table of any length with a saved model, in constant memory."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from fewlabel.cli.options import Debug, Decimal, Encoding, Quiet, TableFiles
+from fewlabel.addresses import Address
+from fewlabel.cli.options import (
+    DatabaseTable,
+    Debug,
+    Decimal,
+    Encoding,
+    Query,
+    Quiet,
+    Sheet,
+    Tables,
+    as_address,
+    require_choice,
+)
 from fewlabel.cli.paths import (
-    check_result_file,
+    check_result,
     drift_file,
     keep_inputs,
     require_column,
     warn_of_another_set,
     write_json,
 )
+from fewlabel.cli.reading import open_source
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
 
@@ -31,17 +45,28 @@ def predict(
         Path,
         typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`."),
     ],
-    tables: TableFiles,
+    tables: Tables,
     *,
     out: Annotated[
-        Path | None,
+        Address | None,
         typer.Option(
             "--out",
             "-o",
+            parser=as_address,
             metavar="FILE",
-            help="Result: a .csv, .tsv or .parquet file; with --engine dask a folder.",
+            help="Result: a .csv, .tsv or .parquet file; a database; with --engine dask a folder.",
         ),
     ] = None,
+    out_table: Annotated[
+        str | None, typer.Option("--out-table", metavar="NAME", help="The table of a database for the result.")
+    ] = None,
+    if_exists: Annotated[
+        Literal["fail", "replace", "append"],
+        typer.Option("--if-exists", metavar="WHAT", help="If there is such a table: fail, replace or append."),
+    ] = "fail",
+    query: Query = None,
+    table: DatabaseTable = None,
+    sheet: Sheet = None,
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", metavar="COLUMN", help="Copy this column to the result; can be repeated."),
@@ -89,53 +114,66 @@ def predict(
     form: dict[str, Any] = {"encoding": encoding, "decimal": decimal}
     if engine == "dask":
         from fewlabel.cli.predict_dask import predict_files
-        from fewlabel.files import files_of
+        from fewlabel.tables import local_files
 
         if reasons or strict:
             raise typer.BadParameter("is for --engine memory", param_hint="--reasons" if reasons else "--strict")
-        tables = [file for path in tables for file in files_of(path)]
-        found = predict_files(model, tables, out, keep or (), scheduler, quiet=quiet, **form)
-        _report_drift(found, drift, f"{len(tables)} files", strict, quiet)
+        files = local_files(tables)
+        found = predict_files(
+            model, files, None if out is None else out.path, keep or (), scheduler, quiet=quiet, **form
+        )
+        _report_drift(found, drift, f"{len(files)} files", strict, quiet)
         return
-    table = _only_table(tables, engine)
-    check_result_file(out)
-    keep_inputs([path for path in (out, drift) if path is not None], [model, table])
-    from fewlabel.cli.results import Results, result_writer
+    require_choice(engine, ("memory", "dask"), "--engine")
+    check_result(out, out_table, if_exists)
+    written = [] if out is None or out.is_database else [Path(out.shown)]
+    keep_inputs([*written, *([drift] if drift is not None else [])], [model, *tables])
+    from fewlabel.cli.results import Results, database_writer, result_writer
     from fewlabel.tables import Drift
     from fewlabel.threads import map_ahead
     from fewlabel.warning_filters import keep_filters
 
     fitted = load_model(model)
-    check_table(fitted, table, keep or (), encoding, quiet)
     watch = Drift(fitted.encoder.profile)
     cut = fitted.cut
-    with Results(cut) as results, keep_filters():
+    place: dict[str, Any] = {"query": query, "table": table, "sheet": sheet}
+    with open_source(tables, **place, **form) as source, Results(cut) as results, keep_filters():
+        form = {"encoding": source.encoding, "decimal": source.decimal}
+        check_table(fitted, source.path, keep or (), source.encoding, quiet)
+        if out is not None and out.is_database:
+            _require_key(fitted, source.path, keep)
         with progress(quiet, lines=False) as report:
-            for scored in score_file(fitted, table, keep or (), watch, n_reasons=reasons, **form):
+            for scored in score_file(fitted, source.path, keep or (), watch, n_reasons=reasons, **form):
                 results.add(scored)
                 report(results.n_rows, None, "rows scored")
         if results.n_rows == 0:
-            raise ValueError(f"{table} has no rows: expected a line of column names and rows below it")
-        _report_drift(watch, drift, table.name, strict, quiet)  # before the result replaces a file
-        with result_writer(out) as (render, write):
+            raise ValueError(f"{source.origin} has no rows: expected a line of column names and rows below it")
+        _report_drift(watch, drift, source.name, strict, quiet)  # before the result replaces a file
+        if out is not None and out.is_database:
+            writer = database_writer(out, out_table or "", if_exists)
+        else:
+            writer = result_writer(None if out is None else Path(out.shown))
+        with writer as (render, write):
             for rendered in map_ahead(lambda read: render(read()), results.ranked(), n_jobs=-1):
                 write(rendered)
     if cut is not None:
         where = f"a score above {cut:.6g} ({fitted.about.get('rule', 'chosen by hand')})"
         say(f"cut: {results.n_flagged} of {results.n_rows} rows have {where}", quiet)
     if out is not None:
-        say(f"{results.n_rows} rows: {out}", quiet)
+        say(f"{results.n_rows} rows: {out}{f', table {out_table}' if out_table else ''}", quiet)
 
 
-def _only_table(tables: list[Path], engine: str) -> Path:
-    if engine != "memory":
-        raise typer.BadParameter(f"{engine!r} is not memory or dask", param_hint="--engine")
-    first, *others = tables
-    if others or first.is_dir():
-        raise typer.BadParameter(
-            f"{others[0] if others else first}: only --engine dask reads several files or a folder; name one file"
-        )
-    return first
+def _require_key(model: Any, table: Path, keep: Sequence[str] | None) -> None:
+    """Wrong use if the result has no column that says which row a score is for: a table of a database has no order."""
+    from fewlabel.tables.pieces import table_columns
+
+    if keep:
+        return
+    unused = [name for name in table_columns(table) if name not in model.encoder.kinds and name != model.target]
+    example = f", for instance --keep {shlex.quote(unused[0])}" if unused else ""
+    raise typer.BadParameter(
+        f"a table of a database has no order, so name the column that identifies a row{example}", param_hint="--keep"
+    )
 
 
 def check_table(model: Any, table: Path, keep: Sequence[str], encoding: str | None, quiet: bool) -> None:

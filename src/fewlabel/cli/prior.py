@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, TableFile, require_choice, unfold
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, Tables, require_choice, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import print_json, say_notes
 
@@ -18,7 +18,7 @@ _METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
 
 @unfold()
 def prior(
-    table: TableFile,
+    tables: Tables,
     *,
     reading: Reading,
     method: Annotated[
@@ -39,7 +39,7 @@ def prior(
     from fewlabel.labels import read_positive
     from fewlabel.tables import TableEncoder
 
-    X, column, notes = read_labeled(table, reading)
+    X, column, notes = read_labeled(tables, reading)
     say_notes(notes, quiet)
     classes, codes, _ = read_positive(column.labels, column.positive)
     encoder = TableEncoder(dayfirst=reading.day_first, random_state=seed)

@@ -5,13 +5,13 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from fewlabel.cli.options import (
     AnswerFiles,
+    DatabaseTable,
     DayFirst,
     Decimal,
     Drop,
@@ -19,10 +19,14 @@ from fewlabel.cli.options import (
     MergeSpellings,
     NegativesUnknown,
     Positive,
+    Query,
+    Sheet,
     Target,
     Unlabeled,
+    command_words,
 )
 from fewlabel.cli.paths import check_columns
+from fewlabel.exceptions import TableError
 from fewlabel.text import did_you_mean, short
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 
     from fewlabel.active.answers import Merged
     from fewlabel.labels import LabelColumn
+    from fewlabel.tables import TableSource
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,23 @@ class Reading:
     negatives_unknown: NegativesUnknown = False
     merge_spellings: MergeSpellings = None
     answers: AnswerFiles = None
+    query: Query = None
+    table: DatabaseTable = None
+    sheet: Sheet = None
     drop: Drop = None
     encoding: Encoding = None
     decimal: Decimal = "."
     day_first: DayFirst = None
+
+    def open(self, tables: Any) -> "contextlib.AbstractContextManager[TableSource]":
+        """Open a table where it lives, as a local file."""
+        place = {"query": self.query, "table": self.table, "sheet": self.sheet}
+        return open_source(tables, **place, encoding=self.encoding, decimal=self.decimal)
+
+    def command(self, tables: Iterable[Any]) -> str:
+        """The command that fits a model to this table, to which options can be added."""
+        place = Reading(self.target, query=self.query, table=self.table, sheet=self.sheet)
+        return shlex.join(["fewlabel", "fit", *map(str, tables), *command_words(place)])
 
     def labels(self, y: Any, **more: Any) -> "LabelColumn":
         """Read the label column; wrong use if it can be read in two ways."""
@@ -100,6 +118,8 @@ class TableRows(NamedTuple):
 
     Attributes
     ----------
+    source : TableSource
+        Where it was read from; a temporary file is gone.
     table : DataFrame
         The columns to use, without the label column.
     target : Series
@@ -115,6 +135,7 @@ class TableRows(NamedTuple):
         Weights of rows that were drawn by those in the table.
     """
 
+    source: "TableSource"
     table: "pd.DataFrame"
     target: "pd.Series"
     written: bool
@@ -124,9 +145,24 @@ class TableRows(NamedTuple):
     weights: "np.ndarray | None" = None
 
 
-def read_labeled(path: Path, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
+@contextlib.contextmanager
+def open_source(tables: Any, *, encoding: str | None, decimal: str, **place: str | None) -> "Iterator[TableSource]":
+    """As :func:`fewlabel.tables.open_table`; wrong use if an option does not go with the table."""
+    from fewlabel.tables import check_source, open_table
+
+    if len(decimal) != 1:
+        raise typer.BadParameter(f"{decimal!r} is not one character, such as , or .", param_hint="--decimal")
+    try:
+        addresses = check_source(tables, **place)
+    except TableError as error:
+        raise typer.BadParameter(str(error), param_hint="TABLE") from error
+    with open_table(addresses, **place, encoding=encoding, decimal=decimal) as source:
+        yield source
+
+
+def read_labeled(tables: Any, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
     """Read the columns and the labels of a table, and make notes on them; wrong use if a column is not there."""
-    rows = read_rows(path, reading, new_target=bool(reading.answers))
+    rows = read_rows(tables, reading, new_target=bool(reading.answers))
     column, notes = label_rows(rows, reading)
     return rows.table, column, notes
 
@@ -137,16 +173,16 @@ def label_rows(rows: TableRows, reading: Reading) -> "tuple[LabelColumn, list[st
     return column, [*rows.notes, column.describe(), *column.notes]
 
 
-def read_rows(path: Path, reading: Reading, *, new_target: bool, with_keys: bool = False) -> TableRows:
+def read_rows(tables: Any, reading: Reading, *, new_target: bool, with_keys: bool = False) -> TableRows:
     """Read a table and write the answers into its label column; with `new_target`, that column may be missing."""
     from fewlabel.active.answers import merge_answers, row_keys
-    from fewlabel.files import is_text_file, read_table
+    from fewlabel.files import column_names, is_text_file, read_table
 
-    if len(reading.decimal) != 1:
-        raise typer.BadParameter(f"{reading.decimal!r} is not one character, such as , or .", param_hint="--decimal")
     target = reading.target
-    table = read_table(path, encoding=reading.encoding, decimal=reading.decimal, verbatim=[target])
-    notes = _note_repeated_names(path, reading)
+    with reading.open(tables) as source:
+        form: dict[str, Any] = {"encoding": source.encoding}
+        table = read_table(source.path, **form, decimal=source.decimal, verbatim=[target])
+        notes = _note_repeated_names(column_names(source.path, **form), target, source.origin)
     # A name close to that of a column is a typing error rather than a new column.
     if new_target and target not in table and did_you_mean(target, table.columns) is None:
         notes.append(f"the table has no column {short(target)!r}: all its rows are unlabeled")
@@ -155,7 +191,7 @@ def read_rows(path: Path, reading: Reading, *, new_target: bool, with_keys: bool
     column = table.pop(target)
     # Before columns are dropped: answers are found by the values of the whole row.
     keys = row_keys(table) if new_target or with_keys else []
-    written = is_text_file(path)
+    written = is_text_file(source.path)
     merged = None
     if reading.answers:
         merged = merge_answers(column, keys, reading.answers)
@@ -163,18 +199,16 @@ def read_rows(path: Path, reading: Reading, *, new_target: bool, with_keys: bool
         notes += merged.notes
         written = True  # answers are text
     table = table.drop(columns=list(reading.drop or ()))
-    return TableRows(table, column, written, keys, merged, notes)
+    return TableRows(source, table, column, written, keys, merged, notes)
 
 
-def _note_repeated_names(path: Path, reading: Reading) -> list[str]:
+def _note_repeated_names(names: Iterable[str], target: str, origin: str) -> list[str]:
     """A note on columns of the same name; wrong use if the label column is one of them."""
-    from fewlabel.files import column_names
-
-    counts = Counter(str(name) for name in column_names(path, encoding=reading.encoding))
+    counts = Counter(map(str, names))
     repeated = sorted(name for name, count in counts.items() if count > 1)
-    if reading.target in repeated:
+    if target in repeated:
         raise typer.BadParameter(
-            f"{path} has {counts[reading.target]} columns called {short(reading.target)!r}: rename all but one",
+            f"{origin} has {counts[target]} columns called {short(target)!r}: rename all but one",
             param_hint="--target",
         )
     if not repeated:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, TableFile, require_choice, unfold
+from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, Tables, require_choice, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import one_line, print_json, say_notes
 from fewlabel.text import short
@@ -21,7 +21,7 @@ _SELECTORS = {
 
 @unfold(omit=("positive", "negatives_unknown"))
 def select(
-    table: TableFile,
+    tables: Tables,
     *,
     reading: Reading,
     method: Annotated[
@@ -40,7 +40,7 @@ def select(
     import fewlabel
     from fewlabel.tables import read_columns
 
-    X, column, notes = read_labeled(table, reading)
+    X, column, notes = read_labeled(tables, reading)
     say_notes(notes, quiet)
     columns = read_columns(X, dayfirst=reading.day_first)
     selector = getattr(fewlabel, _SELECTORS[method])()

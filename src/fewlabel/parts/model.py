@@ -1,6 +1,6 @@
 """FittedModel: a formula of scores, and what turns scores into classes and probabilities."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -275,6 +275,13 @@ class FittedModel(Part):
         board = pd.DataFrame(self.about["leaderboard"])
         empty = [name for name in board if board[name].isna().all()]
         return board.astype(dict.fromkeys(empty, float))
+
+    def without_times(self) -> "FittedModel":
+        """The same model without the seconds that its methods took: they differ from fit to fit."""
+        if "leaderboard" not in self.about:
+            return self
+        board = [{**row, "fit_seconds": None} if "fit_seconds" in row else row for row in self.about["leaderboard"]]
+        return replace(self, about={**self.about, "leaderboard": board})
 
     def features(self, X: Any) -> np.ndarray:
         """The numbers of each row."""

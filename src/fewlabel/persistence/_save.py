@@ -68,7 +68,7 @@ def _pack(model):
     arrays = Arrays()
     part = getattr(model, "model_", model)
     if isinstance(part, FittedModel):
-        written = write_part(part, arrays)
+        written = write_part(part.without_times(), arrays)
     else:
         from fewlabel.persistence.estimators import write_estimator
 

@@ -16,13 +16,18 @@ _HOME = {
     "TableCheck": "fewlabel.tables.checks",
     "TableClassifier": "fewlabel.tables.classifier",
     "TableEncoder": "fewlabel.tables.encoder",
+    "TableSource": "fewlabel.tables.sources",
     "check": "fewlabel.tables.checks",
+    "check_source": "fewlabel.tables.sources",
+    "check_target": "fewlabel.tables.databases",
     "choose_cut": "fewlabel.tables.cuts",
     "compare": "fewlabel.tables.profile",
     "evidence_of": "fewlabel.tables.cuts",
+    "local_files": "fewlabel.tables.sources",
+    "open_table": "fewlabel.tables.sources",
     "points_sql": "fewlabel.tables.sql",
     "read_columns": "fewlabel.tables.kinds",
-    "read_table": "fewlabel.files",
+    "read_table": "fewlabel.tables.sources",
     "repeated_rows": "fewlabel.tables.checks",
     "round_card": "fewlabel.tables.scorecards",
     "rounding_loss": "fewlabel.tables.scorecards",
@@ -35,6 +40,7 @@ _HOME = {
     "suspicions": "fewlabel.tables.checks",
     "table_classifier": "fewlabel.tables.classifier",
     "table_scorecard": "fewlabel.tables.scorecards",
+    "table_writer": "fewlabel.tables.databases",
 }
 
 __all__ = list(_HOME)

@@ -115,9 +115,12 @@ def _learn_text(name: str, cells: Cells, random_state: Any) -> LearnedColumn:
 
 
 def _without_nulls(cells: Cells) -> pd.Series:
-    """Texts of each row as skrub's encoders expect them, gaps where a text stands for one."""
+    """Texts of the rows as skrub's encoders expect them, gaps where a text stands for one.
+
+    They are sorted: the components of texts would else depend on the order of the rows.
+    """
     texts = np.array([None if is_null(text) else text for text in cells.values] + [None], dtype=object)
-    return pd.Series(texts[cells.codes], name="texts")
+    return pd.Series(texts[cells.codes], name="texts").sort_values(ignore_index=True)
 
 
 def _date_format(cells: Cells) -> str | None:

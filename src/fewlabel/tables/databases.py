@@ -1,0 +1,397 @@
+"""Tables of SQLite, DuckDB and PostgreSQL: read as Arrow batches, written in one transaction."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from fewlabel.addresses import DUCKDB, POSTGRESQL, SQLITE, Address
+from fewlabel.exceptions import TableError
+from fewlabel.text import did_you_mean, short
+
+IF_EXISTS = ("fail", "replace", "append")
+_BATCH_ROWS = 2**16
+_LISTED = 8
+_DRIVERS = {DUCKDB: ("duckdb", "duckdb"), POSTGRESQL: ("adbc_driver_postgresql", "adbc-driver-postgresql")}
+_LIST_TABLES = (
+    "SELECT table_schema, table_name FROM information_schema.tables "
+    "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
+)
+
+
+def require_driver(address: Address) -> None:
+    """Raise TableError if the driver of a database is not installed; it is not imported."""
+    # Python has SQLite.
+    if address.engine not in _DRIVERS:
+        return
+    module, package = _DRIVERS[address.engine]
+    if find_spec(module) is None:
+        raise TableError(f"{address} needs {package}: run `pip install 'fewlabel[{address.engine}]'`")
+
+
+def query_of(address: Address, table: str | None, query: str | None) -> str:
+    """The query that reads a table; without a name, the only table of the database.
+
+    Raises
+    ------
+    TableError
+        If there is no such table, or no telling which one is meant.
+    """
+    if query is not None:
+        return query
+    with _connected(address) as database:
+        names = database.tables()
+    if table is None and len(names) == 1:
+        table = names[0]
+    # A table of another schema may be hidden from the list, but not from the query.
+    if table in names or (table is not None and "." in table):
+        return f"SELECT * FROM {quoted(table)}"
+    listed = ", ".join(short(name) for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
+    has = f"it has {listed}" if names else "it has none"
+    if table is None:
+        raise TableError(f"{address}: name a table with --table, or rows with --query; {has}")
+    near = did_you_mean(table, names)
+    raise TableError(
+        f"{address} has no table {short(table)!r}; {has if near is None else f'did you mean {short(near)!r}?'}"
+    )
+
+
+@contextmanager
+def open_query(address: Address, query: str) -> Iterator[pa.RecordBatchReader]:
+    """The rows of a query, in batches, with columns of types that every reader of Arrow files knows.
+
+    Nothing can be written: a query that tries to is an error.
+    """
+    with _connected(address) as database:
+        reader = database.read(query)
+        schema = pa.schema(
+            [pa.field(name, _plain_type(kind)) for name, kind in zip(reader.schema.names, reader.schema.types)]
+        )
+        yield pa.RecordBatchReader.from_batches(schema, (_plain_batch(batch, schema) for batch in reader))
+
+
+@contextmanager
+def table_writer(address: Address, table: str, if_exists: str) -> Iterator[Callable[[pa.Table], None]]:
+    """A function that appends rows to a table; they are there once the block ends, all of them or none.
+
+    Parameters
+    ----------
+    address : Address
+    table : str
+    if_exists : str
+        What to do about a table of that name: "fail", "replace" (it is dropped) or "append".
+    """
+    with _connected(address, write=True) as database:
+        is_there = check_new(database, address, table, if_exists)
+        if is_there and if_exists == "replace":
+            database.execute(f"DROP TABLE {quoted(table)}")
+            is_there = False
+
+        def write(chunk: pa.Table) -> None:
+            nonlocal is_there
+            database.insert(table, _without_dictionaries(chunk), create=not is_there)
+            is_there = True
+
+        yield write
+        database.commit()
+
+
+def check_target(address: Address, table: str, if_exists: str) -> None:
+    """Raise TableError if a table cannot be written: before a long run rather than after it."""
+    # A file that is not there yet is made when the rows are written.
+    if address.path is not None and not address.path.exists():
+        return
+    with _connected(address) as database:
+        check_new(database, address, table, if_exists)
+
+
+def check_new(database: "_Database", address: Address, table: str, if_exists: str) -> bool:
+    """Whether there is such a table; an error if there must not be."""
+    name = table.removeprefix(f"{database.schema()}.")
+    exists = name in database.tables()
+    if exists and if_exists == "fail":
+        raise TableError(
+            f"{address} has a table {short(table)!r}: name another one, or choose --if-exists replace or append"
+        )
+    return exists
+
+
+def quoted(table: str) -> str:
+    """A table's name in SQL, with its schema if there is one.
+
+    Examples
+    --------
+    >>> from fewlabel.tables.databases import quoted
+    >>> print(quoted("risk.scores"))
+    "risk"."scores"
+    """
+    return ".".join(_quoted_name(part) for part in table.split("."))
+
+
+def _quoted_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+class _Database(Protocol):
+    """A connection; what was not committed when it is closed is undone."""
+
+    def schema(self) -> str:
+        """The schema of tables that are named without one."""
+
+    def tables(self) -> list[str]:
+        """Names of tables and views, with their schema if it is another one."""
+
+    def read(self, query: str) -> pa.RecordBatchReader: ...
+
+    def execute(self, statement: str) -> Any: ...
+
+    def insert(self, table: str, rows: pa.Table, create: bool) -> None: ...
+
+    def commit(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@contextmanager
+def _connected(address: Address, write: bool = False) -> Iterator[_Database]:
+    """A connection, whose errors are one line without passwords."""
+    require_driver(address)
+    engines: dict[str, Callable[[Address, bool], _Database]] = {
+        SQLITE: _SQLite,
+        DUCKDB: _DuckDB,
+        POSTGRESQL: _PostgreSQL,
+    }
+    try:
+        with closing(engines[address.engine](address, write)) as database:
+            yield database
+    except Exception as error:
+        # Errors of a disk have a number; Arrow's, which pass on those of a driver, have none.
+        is_ours = isinstance(error, (TableError, MemoryError)) or getattr(error, "errno", None) is not None
+        if is_ours:
+            raise
+        reason = " ".join(address.without_secrets(str(error)).split())[:300]
+        # The driver's own error may hold the password: it is not kept as the cause.
+        raise TableError(f"{address}: {reason}") from None
+
+
+class _SQLite:
+    """SQLite by Python's own module: it has types per value, and ADBC's driver takes them from the first rows."""
+
+    def __init__(self, address: Address, write: bool) -> None:
+        assert address.path is not None
+        mode = "rwc" if write else "ro"
+        self._connection = sqlite3.connect(
+            f"{address.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
+        )
+        # One view of the data for all statements.
+        self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    def schema(self) -> str:
+        return "main"
+
+    def tables(self) -> list[str]:
+        found = self.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
+        return [name for (name,) in found if not name.startswith("sqlite_")]
+
+    def read(self, query: str) -> pa.RecordBatchReader:
+        # A view has the declared types of the columns of a query.
+        self.execute(f"CREATE TEMP VIEW fewlabel_rows AS {query.strip().rstrip(';')}")
+        columns = [(name, kind) for _, name, kind, *_ in self.execute("PRAGMA table_info(fewlabel_rows)")]
+        types = self._types(columns)
+        schema = pa.schema([pa.field(name, kind) for (name, _), kind in zip(columns, types)])
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
+
+    def _types(self, columns: Sequence[tuple[str, str]]) -> list[pa.DataType]:
+        """Type of each column by the values that it holds; 1 and 0 in a column declared as boolean are booleans."""
+        stored: list[str] = []
+        for name, _ in columns:
+            stored += [f"max(typeof({_quoted_name(name)}) = '{kind}')" for kind in ("text", "blob", "real", "integer")]
+        found = self.execute(f"SELECT {', '.join(stored)} FROM fewlabel_rows").fetchone()
+        types = []
+        for k, (_, declared) in enumerate(columns):
+            has_text, has_bytes, has_floats, has_integers = found[4 * k : 4 * k + 4]
+            if has_text:
+                types.append(pa.string())
+            elif has_bytes:
+                types.append(pa.binary())
+            elif has_floats:
+                types.append(pa.float64())
+            elif not has_integers:
+                types.append(pa.null())
+            else:
+                types.append(pa.bool_() if "BOOL" in declared.upper() else pa.int64())
+        return types
+
+    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        cursor = self.execute("SELECT * FROM fewlabel_rows")
+        while rows := cursor.fetchmany(_BATCH_ROWS):
+            columns = [_sqlite_column(values, kind) for values, kind in zip(zip(*rows), schema.types)]
+            yield pa.record_batch(columns, schema=schema)
+
+    def execute(self, statement: str) -> sqlite3.Cursor:
+        return self._connection.execute(statement)
+
+    def insert(self, table: str, rows: pa.Table, create: bool) -> None:
+        if create:
+            columns = [f"{_quoted_name(field.name)} {_sqlite_type(field.type)}" for field in rows.schema]
+            self.execute(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})")
+        names = ", ".join(map(_quoted_name, rows.column_names))
+        places = ", ".join("?" * rows.num_columns)
+        values = [_sqlite_values(column) for column in rows.columns]
+        self._connection.executemany(f"INSERT INTO {quoted(table)} ({names}) VALUES ({places})", zip(*values))
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _sqlite_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if kind == pa.string():
+        return pa.array([None if value is None else _sqlite_text(value) for value in values], kind)
+    if kind == pa.binary():
+        return pa.array([None if value is None else _sqlite_text(value).encode() for value in values], kind)
+    if kind == pa.bool_():
+        return pa.array([None if value is None else value != 0 for value in values], kind)
+    return pa.array(values, kind)
+
+
+def _sqlite_text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _sqlite_type(kind: pa.DataType) -> str:
+    if pa.types.is_boolean(kind):
+        return "BOOLEAN"
+    if pa.types.is_integer(kind):
+        return "INTEGER"
+    return "REAL" if pa.types.is_floating(kind) else "TEXT"
+
+
+def _sqlite_values(column: pa.ChunkedArray) -> list[Any]:
+    values = column.to_pylist()
+    if _sqlite_type(column.type) == "TEXT":
+        return [None if value is None else str(value) for value in values]
+    return values
+
+
+class _DuckDB:
+    def __init__(self, address: Address, write: bool) -> None:
+        import duckdb
+
+        self._connection = duckdb.connect(str(address.path), read_only=not write)
+        self._connection.begin()
+
+    def schema(self) -> str:
+        return "main"
+
+    def tables(self) -> list[str]:
+        found = self.execute(_LIST_TABLES).fetchall()
+        return _named_tables(found, self.schema())
+
+    def read(self, query: str) -> pa.RecordBatchReader:
+        relation = self._connection.sql(query)
+        # A statement that returns no rows, such as SET.
+        if relation is None:
+            raise TableError("--query is no query: expected SELECT ... FROM ...")
+        return relation.to_arrow_reader(_BATCH_ROWS)
+
+    def execute(self, statement: str) -> Any:
+        return self._connection.execute(statement)
+
+    def insert(self, table: str, rows: pa.Table, create: bool) -> None:
+        self._connection.register("fewlabel_rows", rows)
+        if create:
+            self.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM fewlabel_rows")
+        else:
+            self.execute(f"INSERT INTO {quoted(table)} BY NAME SELECT * FROM fewlabel_rows")
+        self._connection.unregister("fewlabel_rows")
+
+    def commit(self) -> None:
+        self._connection.commit()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class _PostgreSQL:
+    def __init__(self, address: Address, write: bool) -> None:
+        from adbc_driver_postgresql import dbapi
+
+        self._connection = dbapi.connect(address.url)
+        self._cursor = self._connection.cursor()
+        if not write:
+            self.execute("SET TRANSACTION READ ONLY")
+
+    def schema(self) -> str:
+        return self.execute("SELECT current_schema()").fetchone()[0]
+
+    def tables(self) -> list[str]:
+        schema = self.schema()
+        return _named_tables(self.execute(_LIST_TABLES).fetchall(), schema)
+
+    def read(self, query: str) -> pa.RecordBatchReader:
+        return self.execute(query.strip().rstrip(";")).fetch_record_batch()
+
+    def execute(self, statement: str) -> Any:
+        self._cursor.execute(statement)
+        return self._cursor
+
+    def insert(self, table: str, rows: pa.Table, create: bool) -> None:
+        schema, _, name = table.rpartition(".")
+        mode = "create" if create else "append"
+        self._cursor.adbc_ingest(name, rows, mode=mode, db_schema_name=schema or None)
+
+    def commit(self) -> None:
+        self._connection.commit()
+
+    def close(self) -> None:
+        self._cursor.close()
+        self._connection.close()
+
+
+def _named_tables(found: Sequence[tuple[str, str]], schema: str) -> list[str]:
+    return [name if of == schema else f"{of}.{name}" for of, name in found]
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type as which a column is kept: exact numbers as floats, extension types as texts."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_decimal(kind):
+        return pa.float64()
+    if not isinstance(kind, pa.BaseExtensionType):
+        return kind
+    type_name = getattr(kind, "type_name", "")
+    if type_name == "numeric":
+        return pa.float64()
+    # PostgreSQL sends the values of its enumerations, whose types have no name here, as bytes of their texts.
+    is_text = type_name.startswith("unnamed") or kind.extension_name in ("arrow.uuid", "arrow.json")
+    return pa.string() if is_text else kind.storage_type
+
+
+def _plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [_plain_column(column, kind) for column, kind in zip(batch.columns, schema.types)]
+    return pa.record_batch(columns, schema=schema)
+
+
+def _plain_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type == kind:
+        return column
+    if getattr(column.type, "extension_name", "") == "arrow.uuid":
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], kind)
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    # By their digits: decimal numbers become the nearest float, as those of a text file do.
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())
+    return column.cast(kind)
+
+
+def _without_dictionaries(chunk: pa.Table) -> pa.Table:
+    schema = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in chunk.schema])
+    return chunk.cast(schema)
