@@ -278,10 +278,11 @@ class FittedModel(Part):
 
     def without_times(self) -> "FittedModel":
         """The same model without the seconds that its methods took: they differ from fit to fit."""
-        if "leaderboard" not in self.about:
+        board = self.about.get("leaderboard")
+        if not isinstance(board, list):
             return self
-        board = [{**row, "fit_seconds": None} if "fit_seconds" in row else row for row in self.about["leaderboard"]]
-        return replace(self, about={**self.about, "leaderboard": board})
+        untimed = [{**row, "fit_seconds": None} for row in board]
+        return replace(self, about={**self.about, "leaderboard": untimed})
 
     def features(self, X: Any) -> np.ndarray:
         """The numbers of each row."""
