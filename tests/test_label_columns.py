@@ -38,8 +38,8 @@ READ = {
     "with spaces inside": ([("not paid", 3), ("paid", 8)], {"not paid": 3, "paid": 8}, "not paid", {}),
     "always a trailing space": ([("bad ", 3), ("good", 8)], {"bad": 3, "good": 8}, "bad", {}),
     "NA": ([("a", 3), ("b", 8), ("NA", 2)], {"a": 3, "b": 8}, "a", {"NA": 2}),
-    "n/a and NaN": ([("0", 3), ("1", 8), ("n/a", 2), ("NaN", 1)], {0: 3, 1: 8}, 0, {"n/a": 2, "NaN": 1}),
-    "null and None": ([("0", 3), ("1", 8), ("null", 2), ("None", 1)], {0: 3, 1: 8}, 0, {"null": 2, "None": 1}),
+    "n/a and NaN": ([("0", 3), ("1", 8), ("n/a", 2), ("NaN", 1)], {0: 3, 1: 8}, 1, {"n/a": 2, "NaN": 1}),
+    "null and None": ([("0", 3), ("1", 8), ("null", 2), ("None", 1)], {0: 3, 1: 8}, 1, {"null": 2, "None": 1}),
     "one class": ([("fraud", 3), ("", 8)], {"fraud": 3}, "fraud", {EMPTY: 8}),
     "1 and empty": ([("1", 3), ("", 8)], {1: 3}, 1, {EMPTY: 8}),
     "a tie": ([("a", 3), ("b", 3)], {"a": 3, "b": 3}, "b", {}),
@@ -160,6 +160,32 @@ class TestPositiveClass:
         assert read_column(["a", None]).why == "the only labeled class"
         assert read_column(list("abc")).why == "more than two classes"
         assert read_column(list("ab")).why.startswith("the last in sorted order")
+
+    @pytest.mark.parametrize(
+        ("classes", "positive"),
+        [
+            (["negative", "positive"], "positive"),  # an investigated queue, most of which was confirmed
+            (["good", "bad"], "bad"),
+            ([0, 1], 1),
+            ([-1, 1], 1),
+            ([False, True], True),
+            (["legit", "Fraud"], "Fraud"),
+            (["non-churn", "churn"], "churn"),
+            (["ok", "overdue"], "overdue"),
+            (["N", "Y"], "Y"),
+        ],
+    )
+    def test_a_name_decides_before_the_counts_of_a_selected_sample(self, classes, positive):
+        ordinary = next(name for name in classes if name != positive)
+        found = read_column([positive, positive, ordinary], unlabeled=[])
+        assert (found.positive, found.why) == (positive, "by its name")
+
+    @pytest.mark.parametrize(
+        "classes", [[1, 2], ["f", "m"], ["a", "t"], ["bad", "fraud"], ["not paid", "paid"], ["good", "normal"], [0, 5]]
+    )
+    def test_names_that_do_not_tell(self, classes):
+        found = read_column([classes[0], classes[0], classes[1]])
+        assert (found.positive, found.why) == (classes[1], "the rarer class")
 
     def test_one_that_no_row_holds(self):
         with pytest.raises(LabelError, match="no labeled row holds the positive class 'c': the classes are 'a', 'b'"):

@@ -41,7 +41,7 @@ def test_a_table(capsys):
     benign, malignant = table["y"].value_counts()
     assert (
         f"labels: 'benign' ({benign} rows), 'malignant' ({malignant} rows); unlabeled: 379 rows (empty cell); "
-        "positive: 'malignant', the rarer class"
+        "positive: 'malignant', by its name"
     ) in lines
     assert "amount number 91 written as 1.234,5" in lines
     assert captured.err == ""

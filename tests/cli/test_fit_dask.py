@@ -176,7 +176,7 @@ def test_labels_pass_the_same_gate(rows, scheduler, capsys):
     assert "column 'outcome' holds only -1 and 1. If -1 is a class: --unlabeled ''; if it marks unlabeled rows" in err
     assert run([*command, "--unlabeled", ""]) == 0
     n = int((rows["outcome"] == 1).sum())
-    assert f"labels: -1 ({900 - n} rows), 1 ({n} rows); positive: 1, the rarer class" in capsys.readouterr().err
+    assert f"labels: -1 ({900 - n} rows), 1 ({n} rows); positive: 1, by its name" in capsys.readouterr().err
     assert fewlabel.load("model.fewlabel").classes_.tolist() == [-1, 1]
 
 

@@ -70,19 +70,19 @@ def test_two_readings_stop_every_command(command, labels, expected, capsys):
 @pytest.mark.parametrize(
     ("labels", "options", "expected"),
     [
-        (dict(negative="-1"), ["--unlabeled", ""], "labels: -1 (357 rows), 1 (212 rows); positive: 1, the rarer class"),
+        (dict(negative="-1"), ["--unlabeled", ""], "labels: -1 (357 rows), 1 (212 rows); positive: 1, by its name"),
         (
             dict(negative="-1"),
             ["--unlabeled=-1"],
             "unlabeled: 357 rows (-1); positive: 1, the only labeled class",
         ),
         (dict(negative="-1", empty=""), ["--unlabeled", "-1"], "rows (empty cell, -1); positive: 1"),
-        (dict(empty="?"), ["--unlabeled", "?"], "unlabeled: 190 rows (?); positive: 1, the rarer class"),
+        (dict(empty="?"), ["--unlabeled", "?"], "unlabeled: 190 rows (?); positive: 1, by its name"),
         (dict(negative="no", positive="yes", empty="Yes"), ["--merge-spellings"], "spellings are read as 2 class(es)"),
         (
             dict(negative="good", positive="bad", empty=""),
             [],
-            "190 rows (empty cell); positive: 'bad', the rarer",
+            "190 rows (empty cell); positive: 'bad', by its name",
         ),
         (dict(negative="good", positive="bad"), ["-p", "good"], "positive: 'good', given"),
         (dict(empty="n/a"), [], "note: 'n/a' (190 rows) is read as unlabeled; if it is a class: --unlabeled ''"),

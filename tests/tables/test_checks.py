@@ -123,7 +123,7 @@ def test_labels_with_two_readings_stop_and_arrays_are_tables():
     with pytest.raises(LabelError, match="If -1 is a class: unlabeled="):
         fewlabel.check(X, [-1, 1, -1, 1, 1, 1])
     found = fewlabel.check(X, [-1, 1, -1, 1, 1, 1], unlabeled=[])
-    assert found.labels.positive == -1
+    assert found.labels.positive == 1
     assert [column["name"] for column in found.columns] == ["x0", "x1"]
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         fewlabel.check(X, [0, 1])
@@ -138,4 +138,4 @@ def test_an_open_data_table(monkeypatch):
     y = table.pop(table.columns[-1])
     found = fewlabel.check(table, y)
     assert found.labels.counts == {"bad": 300, "good": 700}
-    assert (found.labels.positive, found.labels.why) == ("bad", "the rarer class")
+    assert (found.labels.positive, found.labels.why) == ("bad", "by its name")

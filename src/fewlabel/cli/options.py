@@ -48,7 +48,12 @@ Sheet = Annotated[
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]
 Positive = Annotated[
     str | None,
-    typer.Option("--positive", "-p", metavar="VALUE", help="The class to find; by default the rarer of two."),
+    typer.Option(
+        "--positive",
+        "-p",
+        metavar="VALUE",
+        help="The class to find; by default by its name (yes, 1, bad, fraud, ...), or the rarer of two.",
+    ),
 ]
 Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Ignore this column; can be repeated.")

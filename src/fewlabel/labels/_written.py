@@ -29,6 +29,17 @@ _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?|\d{1,2}:\d{2}(:\d
 _TRUTH = {"true": True, "false": False}
 _MOST = 8  # classes that a line names
 _SET_FLAGS = ("1", "true", "yes", "y", "t", "x")
+# What people look for, and what they call the rest. A selected sample may hold more of the former than of the latter.
+_SOUGHT = re.compile(
+    "yes|true|1|pos|positive|bad|fraud|fraudulent|default|defaulted|churn|churned|malignant|cancer|sick|ill|diseased?"
+    "|case|event|abnormal|anomaly|anomalous|outlier|attack|intrusion|malicious|spam|phishing|fail|failed|failure|faulty"
+    "|defect|defective|broken|dead|died|death|claim|alert|suspicious|confirmed|guilty|toxic|converted|bought|responder"
+)
+_ORDINARY = re.compile(
+    "no|false|neg|negative|good|benign|healthy|control|normal|regular|ordinary|inlier|legit|legitimate|genuine|ham|ok"
+    "|okay|pass|passed|fine|alive|survived|cleared|innocent|rest|others?|none"
+)
+_SIGNS = {"y": "n", "t": "f", "+": "-"}  # other letters beside these are names of their own
 
 
 class LabelColumn(NamedTuple):
@@ -64,7 +75,7 @@ class LabelColumn(NamedTuple):
         --------
         >>> from fewlabel.labels import read_column
         >>> read_column(["good", "good", "bad", None]).describe()
-        "labels: 'bad' (1 row), 'good' (2 rows); unlabeled: 1 row (empty cell); positive: 'bad', the rarer class"
+        "labels: 'bad' (1 row), 'good' (2 rows); unlabeled: 1 row (empty cell); positive: 'bad', by its name"
         """
         classes = []
         for name, n in list(self.counts.items())[:_MOST]:
@@ -110,7 +121,8 @@ def read_column(
     ----------
     y : array-like of shape (n_samples,)
     positive : str, int or bool, default=None
-        The class to find. By default the rarer of two classes.
+        The class to find. By default the one of two whose name says so (yes, 1, true, bad, fraud, positive, default,
+        ..., or any beside no, good, negative, normal, ...), and otherwise the rarer one.
     unlabeled : sequence, default=None
         The values that mark unlabeled rows, besides empty cells; every other value is a class. By default ``-1`` beside
         two or more classes of numbers, and in text files what pandas reads as missing, such as "NA".
@@ -139,7 +151,7 @@ def read_column(
     >>> from fewlabel.labels import read_column
     >>> found = read_column(["good", "good", "bad", None])
     >>> found.counts, found.positive, found.why, found.unlabeled
-    ({'bad': 1, 'good': 2}, 'bad', 'the rarer class', {'empty cell': 1})
+    ({'bad': 1, 'good': 2}, 'bad', 'by its name', {'empty cell': 1})
     >>> read_column([-1, 1, 1])
     Traceback (most recent call last):
     ...
@@ -365,10 +377,27 @@ def _choose_positive(counts, positive, is_flag):
     set_flags = [name for name in names if str(name).lower() in _SET_FLAGS]
     if is_flag and len(set_flags) == 1:
         return set_flags[0], "the value of a set flag"
+    named = _sought(names)
+    if named is not None:
+        return named, "by its name"
     first, last = names
     if counts[first] == counts[last]:
         return last, "the last in sorted order, as both classes have the same number of rows"
     return min(names, key=counts.__getitem__), "the rarer class"
+
+
+def _sought(names):
+    """The one of two classes that is looked for, by their names; None if these do not tell."""
+    keys = [_spelling_key(str(name)) for name in names]
+    if all(is_number(name) for name in names) and set(keys) not in ({"0", "1"}, {"-1", "1"}):
+        return None  # 1 and 2 are numbered classes
+    for name, key, other in zip(names, keys, keys[::-1]):
+        alone = _SOUGHT.fullmatch(key) and not _SOUGHT.fullmatch(other)
+        if alone or _SIGNS.get(key) == other:
+            return name
+    # A name that is not known, beside one that says "nothing special".
+    unusual = [name for name, key in zip(names, keys) if not _ORDINARY.fullmatch(key)]
+    return unusual[0] if len(unusual) == 1 else None
 
 
 def _key_of_mark(value):
