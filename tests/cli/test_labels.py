@@ -1,6 +1,8 @@
 """Label columns on the command line: read right, or one line with both readings and the options that choose."""
 
+import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -162,3 +164,25 @@ def test_parquet_files_pass_the_same_gate(capsys):
     table.assign(y=pd.Series(np.where(table["y"] == "1", 1.0, 0.0)).where(table.index % 2 == 0)).to_parquet("r.parquet")
     assert run(["fit", "r.parquet", "--target", "y", "-q", *QUICK]) == 0
     assert fewlabel.load("model.fewlabel").classes_.tolist() == [0, 1]
+
+
+def test_labels_that_have_not_had_time_to_arrive_are_unlabeled(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    days = np.arange(300) // 3
+    y = np.where((x > 0.5) & (days < 80), "default", "paid")  # of new loans, none has defaulted yet
+    issued = pd.Timestamp("2024-01-01") + pd.to_timedelta(days, unit="D")
+    pd.DataFrame({"x": x, "issued": issued, "y": y}).to_csv("loans.csv", index=False)
+    late = ["--label-time", "issued", "--mature-after", "20d"]
+    fit = ["fit", "loans.csv", "--target", "y", *late, "--method", "logistic-regression", "--out", "model"]
+    assert run(fit) == 0
+    said = capsys.readouterr()
+    assert "labels that have not had time to arrive count as unlabeled: 60 'paid'" in said.err
+    assert "240 labeled and 60 unlabeled rows" in said.out
+    metrics = json.loads(Path("model/metrics.json").read_text())
+    assert metrics["data"]["columns"] == 1
+    assert run(["fit", "loans.csv", "--target", "y", *late[:2]]) == 2
+    assert "go together" in capsys.readouterr().err
+    assert run(["check", "loans.csv", "--target", "y", "--label-time", "issued", "--mature-after", "soon"]) == 2
+    assert "'soon' is not a duration such as 90d" in capsys.readouterr().err

@@ -135,7 +135,8 @@ def baseline(training, evidence, weighing, records, scorer):
     own = next(record["score"] for record in records if record["family"] == ENSEMBLE)
     difference = own - scores[plain]
     rows = training.evaluated_rows
-    observed, low, high, _ = compare(rows, weighing.out_of_fold, tried[plain].ranks, scorer, training.seed)
+    ensemble, single = (ranks[training.evaluated] for ranks in (weighing.out_of_fold, tried[plain].ranks))
+    observed, low, high, _ = compare(rows, ensemble, single, scorer, training.seed)
     # Positives among the unlabeled rows make differences against these smaller than against negatives.
     scale = 1.0 if training.prior is None else 1 / (1 - training.prior)
     return {

@@ -182,6 +182,8 @@ def _refuse(options: FitOptions) -> None:
     """Wrong use: options that this engine cannot obey."""
     if options.reading.answers:
         raise typer.BadParameter("--engine dask does not read them: merge them into the table", param_hint="--labels")
+    if options.reading.label_time is not None:
+        raise typer.BadParameter("--engine dask does not know it: empty the labels first", param_hint="--label-time")
     folders = [path.resolve() for address in options.tables for path in address.paths() if path.is_dir()]
     if options.out.resolve() in folders:
         raise typer.BadParameter(

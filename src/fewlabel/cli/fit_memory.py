@@ -146,6 +146,7 @@ def role_columns(options: FitOptions, columns: Iterable[str]) -> dict[str, str]:
         "--time": options.time,
         "--weights": options.weights,
         "--label-probability": options.label_probability,
+        "--label-time": options.reading.label_time,
     }
     given = {option: name for option, name in names.items() if name is not None}
     for option, name in given.items():
@@ -170,7 +171,7 @@ def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[s
             sampled_by["sample_weight"] = weights if rows.weights is None else rows.weights
         elif option == "--label-probability":
             sampled_by["label_probability"] = _read_numbers(column, option)
-        else:
+        elif option in ("--groups", "--time"):
             sampled_by[option.removeprefix("--")] = column
     left_out = set(roles.values()) - set(options.keep or ())
     return X.drop(columns=list(left_out)), sampled_by

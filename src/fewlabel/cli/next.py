@@ -83,7 +83,7 @@ def read_some_labels(reading: Reading, rows: TableRows) -> "LabelColumn | None":
     values = rows.target[rows.target.notna()]
     if (values.astype(str).str.strip() == "").all():
         return None
-    return reading.labels(rows.target, text_file=rows.written)
+    return reading.labels(rows.target, text_file=rows.written, immature=rows.immature)
 
 
 def no_labels(n_rows: int) -> "Labels":

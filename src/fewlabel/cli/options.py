@@ -105,6 +105,22 @@ AnswerFiles = Annotated[
         help="Answers: the columns row and label, as `fewlabel next` and `fewlabel label` write them; can be repeated.",
     ),
 ]
+LabelTime = Annotated[
+    str | None,
+    typer.Option(
+        "--label-time",
+        metavar="COLUMN",
+        help="From when on the label of each row was awaited, for --mature-after. Not a feature.",
+    ),
+]
+MatureAfter = Annotated[
+    str | None,
+    typer.Option(
+        "--mature-after",
+        metavar="DURATION",
+        help="How long a label takes, such as 90d, 12w or 36h: labels of younger rows count as unlabeled.",
+    ),
+]
 Encoding = Annotated[
     str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file; by default utf-8.")
 ]

@@ -16,6 +16,8 @@ from fewlabel.cli.options import (
     Decimal,
     Drop,
     Encoding,
+    LabelTime,
+    MatureAfter,
     MergeSpellings,
     NegativesUnknown,
     Positive,
@@ -25,7 +27,7 @@ from fewlabel.cli.options import (
     Unlabeled,
     command_words,
 )
-from fewlabel.cli.paths import check_columns
+from fewlabel.cli.paths import check_columns, require_column
 from fewlabel.exceptions import TableError
 from fewlabel.text import did_you_mean, short
 
@@ -51,10 +53,17 @@ class Reading:
     query: Query = None
     table: DatabaseTable = None
     sheet: Sheet = None
+    label_time: LabelTime = None
+    mature_after: MatureAfter = None
     drop: Drop = None
     encoding: Encoding = None
     decimal: Decimal = "."
     day_first: DayFirst = None
+
+    # Here rather than in callbacks of Typer, which see one option at a time.
+    def __post_init__(self) -> None:
+        if (self.label_time is None) != (self.mature_after is None):
+            raise typer.BadParameter("--label-time and --mature-after go together: give both")
 
     def open(self, tables: Any) -> "contextlib.AbstractContextManager[TableSource]":
         """Open a table where it lives, as a local file."""
@@ -133,6 +142,8 @@ class TableRows(NamedTuple):
     notes : list of str
     weights : ndarray or None
         Weights of rows that were drawn by those in the table.
+    immature : ndarray of bool or None
+        Rows that are too young for their labels to count.
     """
 
     source: "TableSource"
@@ -143,6 +154,7 @@ class TableRows(NamedTuple):
     merged: "Merged | None"
     notes: list[str]
     weights: "np.ndarray | None" = None
+    immature: "np.ndarray | None" = None
 
 
 @contextlib.contextmanager
@@ -169,7 +181,7 @@ def read_labeled(tables: Any, reading: Reading) -> "tuple[pd.DataFrame, LabelCol
 
 def label_rows(rows: TableRows, reading: Reading) -> "tuple[LabelColumn, list[str]]":
     """Read the labels of a table, and make notes on them."""
-    column = reading.labels(rows.target, text_file=rows.written)
+    column = reading.labels(rows.target, text_file=rows.written, immature=rows.immature)
     return column, [*rows.notes, column.describe(), *column.notes]
 
 
@@ -193,13 +205,30 @@ def read_rows(tables: Any, reading: Reading, *, new_target: bool, with_keys: boo
     keys = row_keys(table) if new_target or with_keys else []
     written = is_text_file(source.path)
     merged = None
+    young = _immature(table, reading)
     if reading.answers:
         merged = merge_answers(column, keys, reading.answers)
         column = merged.column
         notes += merged.notes
         written = True  # answers are text
+        if young is not None:
+            young &= merged.order < 0  # who answers knows of today
     table = table.drop(columns=list(reading.drop or ()))
-    return TableRows(source, table, column, written, keys, merged, notes)
+    return TableRows(source, table, column, written, keys, merged, notes, immature=young)
+
+
+def _immature(table: "pd.DataFrame", reading: Reading) -> "np.ndarray | None":
+    """Rows whose labels have not had time to arrive; None unless the options ask for it."""
+    from fewlabel.tables import immature
+
+    if reading.label_time is None or reading.mature_after is None:
+        return None
+    name = reading.label_time
+    require_column(name, list(table.columns), "--label-time")
+    try:
+        return immature(table[name], reading.mature_after, name=name, dayfirst=reading.day_first)
+    except TableError as error:
+        raise typer.BadParameter(str(error), param_hint="--mature-after") from error
 
 
 def _note_repeated_names(names: Iterable[str], target: str, origin: str) -> list[str]:

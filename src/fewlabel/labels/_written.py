@@ -16,6 +16,7 @@ from fewlabel.labels._reading import UNLABELED, Labels, find_class, hidden_categ
 from fewlabel.text import short
 
 EMPTY = "empty cell"
+IMMATURE = "not mature yet"
 _UNKNOWN = re.compile(
     r"unkn?own|unk|not (known|available|assessed|set|yet known)|[?]+|#?n/?a|n[.]a[.]?|<na>|nan|null|nil|none|missing"
     r"|(un|not )labell?ed|no label|undefined|undetermined|undecided|tb[acd]|todo|to be determined|pending|blank|empty"
@@ -113,6 +114,7 @@ def read_column(
     merge_spellings: bool | None = None,
     text_file: bool = False,
     repeats: Any = None,
+    immature: np.ndarray | None = None,
     wording: Callable[..., str] = python_wording,
 ) -> LabelColumn:
     """Read the label column of a table and say how it was read.
@@ -134,6 +136,8 @@ def read_column(
         Whether the values come from a text file, as they are written there: numbers and booleans are recognized.
     repeats : array-like of int of shape (n_samples,), default=None
         Number of rows that each element of `y` stands for, if `y` holds the distinct values of a column; by default 1.
+    immature : ndarray of bool of shape (n_samples,), default=None
+        Rows that are too young for their labels to count, see :func:`fewlabel.tables.immature`: they are unlabeled.
     wording : callable, default=python_wording
         Turns keyword arguments of this function into the text that messages suggest to type.
 
@@ -185,6 +189,8 @@ def read_column(
     codes = np.full(len(series), UNLABELED, dtype=np.int64)
     value_codes = [code_of.get(value.written, UNLABELED) for value in values]
     codes[present] = np.array(value_codes, dtype=np.int64)[value_of_cell]
+    if immature is not None:
+        codes, names = gate.matured(codes, names, immature)
     dtype = object if any(isinstance(name, str) for name in names) else None
     labels = Labels(np.array(names, dtype=dtype), codes, hidden_categories(series))
     require_labels(labels)
@@ -309,6 +315,20 @@ class _Gate:
         if classes:
             self.notes.append(f"-1 is read as unlabeled; if it is a class: {self.wording(unlabeled=[])}")
         return classes
+
+    def matured(self, codes, names, immature):
+        """Codes and classes without the labels of rows that are too young for them."""
+        hidden = immature & (codes >= 0)
+        if not hidden.any():
+            return codes, names
+        counted = [f"{n} {short(repr(name))}" for name, n in zip(names, _sums(codes[hidden], None, len(names))) if n]
+        self.notes.append(f"labels that have not had time to arrive count as unlabeled: {', '.join(counted)}")
+        self.marks[IMMATURE] = int(hidden.sum())
+        kept = np.where(hidden, UNLABELED, codes)
+        # A class may have no label left.
+        present, consecutive = np.unique(kept[kept >= 0], return_inverse=True)
+        kept[kept >= 0] = consecutive
+        return kept, [names[code] for code in present]
 
     def _stop(self, problem, doubtful):
         labels = list(dict.fromkeys(value.label for value in doubtful))

@@ -23,6 +23,7 @@ _HOME = {
     "choose_cut": "fewlabel.tables.cuts",
     "compare": "fewlabel.tables.profile",
     "evidence_of": "fewlabel.tables.cuts",
+    "immature": "fewlabel.tables.maturity",
     "local_files": "fewlabel.tables.sources",
     "open_table": "fewlabel.tables.sources",
     "points_sql": "fewlabel.tables.sql",
