@@ -120,7 +120,7 @@ def draw_linear():
 def draw_prior():
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8))
     separations = (1.0, 1.5, 2.0, 3.0, 4.0)
-    errors = {name: [] for name in ("auto", "bbe", "dedpul", "km2")}
+    errors = {name: [] for name in ("auto", "bbe", "dedpul")}
     for separation in separations:
         found = {name: [] for name in errors}
         for seed in range(4):
@@ -138,10 +138,12 @@ def draw_prior():
                 found[name].append(value)
         for name, values in found.items():
             errors[name].append(np.mean(values))
-    for (name, values), color in zip(errors.items(), (BLUE, ORANGE, GREEN, GRAY)):
+    for (name, values), color in zip(errors.items(), (BLUE, ORANGE, GREEN)):
         left.plot(separations, values, "o-", color=color, label=name)
     left.axhline(0.3, color="black", linestyle=":", label="true prior")
-    left.set(xlabel="distance of the classes, in sd", ylabel="mean estimate", title="Overlap: estimates are too large")
+    left.set(
+        xlabel="distance of the classes, in sd", ylabel="mean estimate", title="Overlap: bbe and dedpul are too large"
+    )
     left.legend()
     truths = np.linspace(0.1, 0.8, 8)
     for k, share in enumerate(truths):

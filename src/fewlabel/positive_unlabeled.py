@@ -66,7 +66,7 @@ class PositiveUnlabeled:
         positive = signs > 0
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         least = 1.0 / (np.count_nonzero(~positive) + 1)
-        return float(np.clip(class_prior(X, positive, seed, weight), least, 1.0 - least))
+        return float(np.clip(class_prior(X, positive, seed, weight).prior, least, 1.0 - least))
 
     def _finish(self, X, signs, weight, scores):
         """Warn of a given prior that the data cannot support.

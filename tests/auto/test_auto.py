@@ -16,11 +16,11 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fewlabel
-from fewlabel import AutoClassifier, hide_labels
+from fewlabel import AutoClassifier, estimate_class_prior, hide_labels
 from fewlabel.auto import crossfit, learning_curve, portfolio
 from fewlabel.auto.members import available
 from fewlabel.exceptions import LabelError
-from fewlabel.metrics import pu_auc_score
+from fewlabel.prior import auc_against_negatives
 from fewlabel.rows import Rows
 
 QUICK = dict(n_repeats=1, random_state=0)
@@ -217,11 +217,16 @@ def test_positives_only(cancer):
     assert model.task_ == "positive-unlabeled"
     assert model.unlabeled_effect_ is None
     hidden = few < 0
-    assert abs(model.prior_ - y[hidden].mean()) < 0.2
     assert roc_auc_score(y[hidden], model.decision_function(X[hidden])) > 0.95
+    found = estimate_class_prior(X, few, random_state=QUICK["random_state"])
+    assert (model.prior_, model.prior_interval_) == (found.prior, [found.low, found.high])
     signs = np.where(few[model.labeled_rows_] == 1, 1, -1)
     row = model.leaderboard_.set_index("method").loc["AutoClassifier"]
-    assert row["score"] == pytest.approx(min(1.0, pu_auc_score(signs, model.out_of_fold_, model.prior_)))
+    against_unlabeled = roc_auc_score(signs, model.out_of_fold_)
+    band = (found.prior, found.low, found.high)
+    expected = auc_against_negatives(against_unlabeled, (signs > 0).sum(), (signs < 0).sum(), *band)
+    np.testing.assert_allclose(row[["score", "low", "high"]].astype(float), expected)
+    assert model.headline_["population"] == "unlabeled rows"
     given = AutoClassifier("small", prior=0.3, **QUICK).fit(X, pd.Series(few, dtype="Int64").mask(few < 0))
     assert given.prior_ == 0.3
     assert abs(np.mean(given.predict(X[hidden]) == 1) - 0.3) < 0.15

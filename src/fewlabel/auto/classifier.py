@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from time import monotonic
 from typing import Any, Literal, NamedTuple, Self
 
@@ -111,8 +112,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     hundreds the table itself. Small weights become 0. The chosen members are then fitted to all rows.
 
     Binary, multi-class (one class against the rest, averaged over classes) and positive-unlabeled labels. If only one
-    class is labeled, it is the positive class, and members are compared by the AUC estimated from positives and
-    unlabeled rows with the estimated prior (:func:`fewlabel.metrics.pu_auc_score`).
+    class is labeled, it is the positive class, and members are compared by the AUC of positives against unlabeled rows.
+    The AUC against negatives, which depends on the share of positives among the unlabeled rows, is then uncertain
+    however many rows there are, and its interval says so. All of it assumes that labeled positives are a random sample
+    of the positives, which these data cannot show.
 
     Parameters
     ----------
@@ -190,7 +193,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     n_copies_ : int
         Labeled rows that are exact or near duplicates of each other. They are on one side of every split.
     prior_ : float or None
-        The prior that was used, for positive-unlabeled data.
+        The prior that was used, for positive-unlabeled data: the given one, or that of
+        :func:`fewlabel.estimate_class_prior`.
+    prior_interval_ : list of float or None
+        Its 90% interval, without width if it was given.
     base_rate_ : float or None
         Share of positives that `predict_proba` refers to: `prior` if it is given or estimated, otherwise that of the
         labeled rows. None with three classes or more.
@@ -329,7 +335,11 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         X = np.asarray(self._validate(X, reset=True, ensure_min_samples=2), dtype=np.float64)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         weight = None if sample_weight is None else check_weights(sample_weight, X)
-        task = read_task(X, y, groups=groups, time=time, weight=weight, prior=self.prior, seed=seed)
+        # A number gives the estimate that `estimate_class_prior` gives with it.
+        prior_seed = self.random_state if isinstance(self.random_state, Integral) else seed
+        task = read_task(
+            X, y, groups=groups, time=time, weight=weight, prior=self.prior, seed=seed, prior_seed=prior_seed
+        )
         rows = task.rows
         scorer = find_scorer(self.scoring if task.prior is None else "roc_auc")
         has_unlabeled = len(rows.unlabeled) > 0
@@ -461,6 +471,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     def _model(self, task, training, choice, effect, scorer, selection):
         """The fitted model as parts: the formula of the scores, the threshold, the probabilities, and the estimates."""
         rows = training.evaluated_rows
+        prior = None if task.prior is None else task.prior.prior
         to_log_odds = LogOdds(training.n_outputs)
         weights = np.array(list(choice.weights.values()))
         total = WeightedSum(weights, [member.formula for member in choice.members.values()])
@@ -468,7 +479,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         evaluated = training.evaluated
         steps = [total, to_log_odds]
         if training.n_outputs == 1:
-            link = _sigmoid(scores[evaluated, 0], rows, task.prior)
+            link = _sigmoid(scores[evaluated, 0], rows, prior)
         else:
             # Ranks of a class say nothing of how frequent it is: its share among the labels is the intercept.
             slope, intercepts = softmax_from_few(scores[evaluated], rows.codes, rows.weight)
@@ -476,7 +487,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             steps.append(to_logits)
             scores = to_logits(scores)
             link = Softmax(1.0, len(intercepts))
-        base_rate = task.prior
+        base_rate = prior
         if base_rate is None and training.n_outputs == 1:
             base_rate = float(np.average(rows.codes == 1, weights=rows.weight))
         positions = task.positions[training.labeled[training.tested]]
@@ -495,7 +506,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             "leaderboard": choice.leaderboard,
             "baseline": choice.baseline,
             "split_by": [name for name in ("groups", "time") if getattr(task.rows, name) is not None],
-            "headline": headline(choice.leaderboard, selection, has_unlabeled=len(training.unlabeled) > 0),
+            "headline": headline(
+                choice.leaderboard, selection, has_unlabeled=prior is not None or len(training.unlabeled) > 0
+            ),
             "selection": selection.to_dict(),
             "weights": choice.weights,
             "score": score,
@@ -504,6 +517,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             "n_copies": training.n_copies,
             "base_rate": base_rate,
             "additive": None,
+            "prior_interval": None if prior is None else [task.prior.low, task.prior.high],
         }
         if len(choice.members) == 1:
             [only] = choice.members.values()
@@ -516,7 +530,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             self.positive_,
             names=None if names is None else list(names),
             evidence=Evidence(out_of_fold, positions[order], weight),
-            prior=task.prior,
+            prior=prior,
             about=about,
         )
         # With positives only, the prior is part of the threshold and of the probabilities already.
@@ -614,6 +628,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     ensemble_weights_ = _told("weights")
     score_ = _told("score")
     training_share_ = _told("training_share")
+    prior_interval_ = _told("prior_interval")
     n_copies_ = _told("n_copies")
 
     @property

@@ -94,8 +94,8 @@ class Training:
     members : sequence of Member
         Those that will be fitted.
     seed : int
-    prior : float, default=None
-        For positive-unlabeled members.
+    prior : PriorEstimate, default=None
+        For positive-unlabeled data.
     monotone : ndarray of int, default=None
         Direction of each column, for sums of step functions.
 
@@ -257,7 +257,8 @@ class Training:
         table[:, np.isnan(table).all(axis=0)] = 0.0
         # A prime far apart: seeds of folds are not those of a neighboring `random_state`.
         seed = (self.seed + 7919 * salt) % _MAX_SEED
-        context = Context(seed, n_trees, self.task, len(self.labeled), table.shape[1], self.prior, self._monotone)
+        prior = None if self.prior is None else self.prior.prior
+        context = Context(seed, n_trees, self.task, len(self.labeled), table.shape[1], prior, self._monotone)
         estimator = member.make(context)
         # The ensemble has its own probabilities.
         fit = getattr(estimator, "fit_ranking", estimator.fit)

@@ -11,6 +11,7 @@ from fewlabel.auto.crossfit import Training, crossfit_with_fewer
 from fewlabel.auto.intervals import interval
 from fewlabel.auto.members import PORTFOLIO
 from fewlabel.auto.weights import combine, find_scorer
+from fewlabel.prior import PriorEstimate
 from fewlabel.threads import map_in_threads
 
 _SHARES = (0.3, 0.45, 0.67, 1.0)
@@ -69,11 +70,13 @@ def learning_curve(model, rows, *, seed=0):
     heaviest_first = sorted(model.ensemble_weights_, key=lambda name: -model.ensemble_weights_[name])
     members = [by_name[name] for name in heaviest_first]
     only_positives = model.prior_ is not None
+    prior = None
     if only_positives:
         # The fit may have left out some of the unlabeled rows.
         positives = (rows.codes == 1).astype(np.int64)
         rows = replace(rows, codes=positives).take(model.labeled_rows_)
-    training = Training(rows, model.task_, members, seed, model.prior_, model.directions())
+        prior = PriorEstimate(model.prior_, *model.prior_interval_, {}, model.prior_)
+    training = Training(rows, model.task_, members, seed, prior, model.directions())
     ranks = {}
     for member in members:
         of_shares = _ranks_by_share(training, member, model.n_jobs)
@@ -91,7 +94,7 @@ def learning_curve(model, rows, *, seed=0):
     for k, share in enumerate(_SHARES):
         sizes.append(round(n_labels * share * training.training_share))
         ensemble = combine(weights / weights.sum(), np.array([of_shares[k] for of_shares in ranks.values()]))
-        intervals.append(interval(training.tested_rows, ensemble, scorer, model.prior_, seed))
+        intervals.append(interval(training.tested_rows, ensemble, scorer, prior, seed))
     scores = [score for score, _, _ in intervals]
     low = [end for _, end, _ in intervals]
     high = [end for _, _, end in intervals]

@@ -8,6 +8,7 @@ from fewlabel.auto.experience import from_angle, to_angle
 from fewlabel.auto.weights import auc, score_ranks
 from fewlabel.kernels.ranks import placements
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test
+from fewlabel.prior import auc_against_negatives
 
 _N_BOOTSTRAP = 200
 _MOST_DRAWS = 20  # of whole groups, until every class is among them
@@ -28,9 +29,9 @@ _DEVIATIONS = 2.1  # for the same reason more than 1.96
 def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False):
     """Score and the ends of its 95% interval, never of width zero.
 
-    The AUC of two classes is shrunken to what such models have on other tables, see `_posterior`. From positives and
-    unlabeled rows, which need a `prior`, it has a closed form that is widened by the design effect of groups and
-    weights; everything else is bootstrapped, by groups if there are any.
+    The AUC of two classes is shrunken to what such models have on other tables, see `_posterior`, and that of positives
+    and unlabeled rows by :func:`fewlabel.prior.auc_against_negatives`; the design effect of groups and weights divides
+    the numbers of rows. Everything else is bootstrapped, by groups if there are any.
 
     The interval is for a model of all labels, and the score for models of a `share` of them. Training sets vary as
     test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the factor 1 + n_test/n_train = 1/share
@@ -43,7 +44,8 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False):
         Labels, groups and weights.
     ranks : ndarray of shape (n_rows, n_outputs)
     scorer : callable
-    prior : float or None
+    prior : PriorEstimate or None
+        For positive-unlabeled data.
     seed : int
     share : float, default=1.0
         Labels that the models learn from, as a share of all.
@@ -66,12 +68,8 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False):
     if prior is None:
         n_negative, n_positive = np.bincount(rows.codes, minlength=2) / effect
         return _posterior(score, n_positive, n_negative, _NOISE_BY_DESIGN if by_design else _NOISE)
-    effect /= share
-    plain = auc_confidence_interval(rows.codes, ranks[:, 0], confidence=_widened(effect))
-    # With weights the score is another one; the ends keep their distance to it.
-    low = max(plain.low + score - plain.auc, 0.0)
-    high = _with_more_labels(min(plain.high + score - plain.auc, 1.0), share)
-    return _from_positives(score, low, high, prior)
+    n_unlabeled, n_positive = np.bincount(rows.codes, minlength=2) / effect
+    return auc_against_negatives(score, n_positive, n_unlabeled, prior.prior, prior.low, prior.high)
 
 
 def _posterior(score, n_positive, n_negative, noise=_NOISE):
@@ -149,27 +147,6 @@ def labels_within(headline, n_labels, within, *, shrunken):
 
 def _with_more_labels(high, share):
     return 1 - (1 - high) * share
-
-
-def _from_positives(observed, low, high, prior):
-    """AUC against negatives from that against unlabeled rows, of which a share of `prior` is positive.
-
-    A prior that is too large puts the whole interval outside [0, 1]. Then nothing is assumed about it: without
-    positives among the unlabeled rows the two AUCs are equal, with some the first is further from 1/2.
-    """
-
-    def against_negatives(auc_against_unlabeled):
-        return (auc_against_unlabeled - prior / 2) / (1 - prior)
-
-    new_low = against_negatives(low)
-    new_high = against_negatives(high)
-    # The unbiased estimate may fall outside.
-    score = float(np.clip(against_negatives(observed), 0.0, 1.0))
-    if new_low >= 1:
-        return score, low, 1.0
-    if new_high <= 0:
-        return score, 0.0, high
-    return score, max(new_low, 0.0), min(new_high, 1.0)
 
 
 def prior_is_too_large(rows, ranks, prior):

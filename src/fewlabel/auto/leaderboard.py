@@ -138,7 +138,7 @@ def baseline(training, evidence, weighing, records, scorer):
     ensemble, single = (ranks[training.evaluated] for ranks in (weighing.out_of_fold, tried[plain].ranks))
     observed, low, high, _ = compare(rows, ensemble, single, scorer, training.seed)
     # Positives among the unlabeled rows make differences against these smaller than against negatives.
-    scale = 1.0 if training.prior is None else 1 / (1 - training.prior)
+    scale = 1.0 if training.prior is None else 1 / (1 - training.prior.prior)
     return {
         "method": plain,
         "difference": difference,

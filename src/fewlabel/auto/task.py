@@ -10,7 +10,7 @@ from fewlabel import labels
 from fewlabel.auto.members import BINARY, MULTICLASS, POSITIVE_UNLABELED
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import Labels
-from fewlabel.prior import class_prior
+from fewlabel.prior import PriorEstimate, class_prior
 from fewlabel.row_order import value_order
 from fewlabel.rows import Rows
 
@@ -29,17 +29,18 @@ class LearningTask(NamedTuple):
         classes the positive one has code 1; in positive-unlabeled data unlabeled rows have code 0.
     positions : ndarray of int
         Of these rows in the table.
-    prior : float or None
-        Share of positives among the unlabeled rows, in positive-unlabeled data.
+    prior : PriorEstimate or None
+        Share of positives among the unlabeled rows, in positive-unlabeled data. If it is given, its interval has no
+        width.
     """
 
     name: str
     rows: Rows
     positions: np.ndarray
-    prior: float | None
+    prior: PriorEstimate | None
 
 
-def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
+def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0, prior_seed=0):
     """Read the labels.
 
     Parameters
@@ -52,6 +53,9 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
     prior : float, default=None
         The parameter of `AutoClassifier`.
     seed : int, default=0
+        Draws unlabeled rows, if there are many.
+    prior_seed : int, default=0
+        The `random_state` of the estimate of the prior.
 
     Returns
     -------
@@ -66,7 +70,10 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0):
     if len(read.classes) == 1:
         name = POSITIVE_UNLABELED
         read = _read_positives(y, read, positions)
-        prior, positions = _prior_and_rows(X, read.codes == 1, positions, prior, seed)
+        is_positive = read.codes == 1
+        counted = None if weight is None else weight[positions]
+        prior = _prior(X[positions], is_positive[positions], counted, prior, prior_seed)
+        positions = _fewer_unlabeled(positions, is_positive[positions], seed)
     else:
         name = BINARY if len(read.classes) == 2 else MULTICLASS
         if prior is not None and name == MULTICLASS:
@@ -94,16 +101,20 @@ def _read_positives(y, read, positions):
     return Labels(classes, codes)
 
 
-def _prior_and_rows(X, positive, positions, prior, seed):
-    """The prior, estimated if it is not given, and fewer of the unlabeled rows if there are many."""
-    is_positive = positive[positions]
-    if prior is None:
-        prior = class_prior(X[positions], is_positive, seed)
+def _prior(X, is_positive, weight, prior, seed):
+    """The prior, estimated if it is not given."""
+    if prior is not None:
+        return PriorEstimate(prior, prior, prior, {}, prior)
+    found = class_prior(X, is_positive, seed, weight)
+    return found._replace(prior=float(np.clip(found.prior, 0.001, 0.999)))
+
+
+def _fewer_unlabeled(positions, is_positive, seed):
+    """All positives, and a sample of the unlabeled rows if there are many."""
     hidden = positions[~is_positive]
-    if len(hidden) > _MOST_PU:
-        hidden = check_random_state(seed).permutation(hidden)[:_MOST_PU]
-        positions = np.r_[positions[is_positive], hidden]
-    return float(np.clip(prior, 0.001, 0.999)), positions
+    if len(hidden) <= _MOST_PU:
+        return positions
+    return np.r_[positions[is_positive], check_random_state(seed).permutation(hidden)[:_MOST_PU]]
 
 
 def check_counts(classes, codes):

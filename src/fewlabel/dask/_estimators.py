@@ -461,7 +461,7 @@ def set_prior(model, blocks, read):
             raise LabelError("no row is labeled positive")
         least = 1.0 / (np.count_nonzero(signs == 0) + 1)
         # One seed for all fits: a fit that continues from its checkpoint must have the same prior.
-        model.prior_ = float(np.clip(class_prior(X, signs > 0, 0, weight), least, 1.0 - least))
+        model.prior_ = float(np.clip(class_prior(X, signs > 0, 0, weight).prior, least, 1.0 - least))
 
 
 def _sketch_groups(scores, signs, weight):

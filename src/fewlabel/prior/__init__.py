@@ -1,6 +1,7 @@
 """Class prior of positive-unlabeled data: the share of positives among the unlabeled rows."""
 
+from fewlabel.prior._belief import auc_against_negatives
 from fewlabel.prior._ceiling import largest_prior
 from fewlabel.prior._estimate import PriorEstimate, class_prior, estimate_class_prior
 
-__all__ = ["PriorEstimate", "class_prior", "estimate_class_prior", "largest_prior"]
+__all__ = ["PriorEstimate", "auc_against_negatives", "class_prior", "estimate_class_prior", "largest_prior"]

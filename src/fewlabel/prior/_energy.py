@@ -4,9 +4,10 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from fewlabel.exceptions import LabelError
-from fewlabel.prior._rows import N_BOOTSTRAP, dense, has_missing, mean_and_variance, redraw
+from fewlabel.prior._rows import dense, has_missing, mean_and_variance
 
 _SAMPLE = 2000
+_N_BOOTSTRAP = 60
 
 
 def energy(X, signs, weight, rng):
@@ -33,8 +34,8 @@ def energy(X, signs, weight, rng):
     distances = {name: pairwise_distances(*pair) for name, pair in pairs.items()}
     weights = [weight[rows] / weight[rows].sum() for rows in groups]
     draws = []
-    for _ in range(N_BOOTSTRAP):
-        redrawn = [redraw(group, rng) for group in weights]
+    for _ in range(_N_BOOTSTRAP):
+        redrawn = [_redraw(group, rng) for group in weights]
         draws.append(_mixture(distances, *redrawn))
     low, high = np.quantile(draws, [0.05, 0.95]).tolist()
     return _mixture(distances, *weights), low, high
@@ -56,3 +57,9 @@ def _mixture(distances, p, u, n):
     if apart <= 0:
         return 0.5
     return float(np.clip((pn - nn + un - up) / apart, 0.0, 1.0))
+
+
+def _redraw(weight, rng):
+    """Return the weights of a bootstrap sample: each is multiplied by how many times its row was drawn."""
+    n = len(weight)
+    return weight * rng.multinomial(n, np.full(n, 1 / n))

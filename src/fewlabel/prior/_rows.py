@@ -3,7 +3,6 @@
 import numpy as np
 import scipy.sparse as sp
 
-N_BOOTSTRAP = 60
 _LARGEST_SAMPLE = 10_000  # more rows of a group do not improve the estimate of a single number
 
 
@@ -13,12 +12,6 @@ def subsample(rows, rng):
     if n <= _LARGEST_SAMPLE:
         return rows
     return rows[np.sort(rng.choice(n, _LARGEST_SAMPLE, replace=False))]
-
-
-def redraw(weight, rng):
-    """Return the weights of a bootstrap sample: each is multiplied by how many times its row was drawn."""
-    n = len(weight)
-    return weight * rng.multinomial(n, np.full(n, 1 / n))
 
 
 def has_missing(*groups):

@@ -1,7 +1,6 @@
-"""Priors from out-of-fold scores: best bin estimation, DEDPUL, a Gaussian mixture, and Elkan and Noto's method.
+"""Priors from out-of-fold scores: best bin estimation, DEDPUL, and Elkan and Noto's method.
 
-Each function takes the scores `p` of the labeled positives and `u` of the unlabeled rows, and their weights: those of
-the user, or how many times the bootstrap drew each row.
+Each function takes the scores `p` of the labeled positives and `u` of the unlabeled rows, and their weights.
 """
 
 import math
@@ -15,7 +14,6 @@ _BBE_DELTA = 0.1  # chance that the error bar of best bin estimation fails
 _BBE_GAMMA = 0.01  # by which it is widened (Garg et al. 2021)
 _DEDPUL_POINTS = 2000
 _LARGEST_RATIO = 50.0
-_MIXTURE_POINTS = 200
 
 
 def bbe(p, u, p_count, u_count):
@@ -110,66 +108,6 @@ def density(x, count, at, factor):
     return np.interp(at, centers, smooth / (count.sum() * step))
 
 
-def gaussian_mixture(p, u, p_counts, u_counts):
-    """Fit two normal distributions to the log-odds of the unlabeled rows; the one of the positives is known from `p`.
-
-    It needs no region with positives only, but the shape of the scores. Where the classes overlap it is too small
-    rather than too large, unlike the other methods.
-
-    Parameters
-    ----------
-    p, u : ndarray
-        Scores.
-    p_counts, u_counts : ndarray of shape (n_draws, n_scores)
-        Weights of the scores, one line per draw of the bootstrap.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,)
-        The prior by each draw.
-    """
-    x = logit(p)
-    z = logit(u)
-    p_share = p_counts / p_counts.sum(axis=1, keepdims=True)
-    mean_p = p_share @ x
-    variance_p = (p_share * (x - mean_p[:, None]) ** 2).sum(axis=1) + 1e-9
-    edges = np.histogram_bin_edges(z, _MIXTURE_POINTS)
-    share = np.array([np.histogram(z, edges, weights=count)[0] for count in u_counts])
-    share /= u_counts.sum(axis=1, keepdims=True)
-    z = 0.5 * (edges[1:] + edges[:-1])
-    # Negatives start at the lower quartile: most unlabeled rows below the middle are negative.
-    quartile = np.argmax(np.cumsum(share, axis=1) >= 0.25, axis=1)
-    mean_n = z[quartile]
-    variance_n = variance_p.copy()
-    like_p = _normal(z, mean_p, variance_p)
-    result = np.full(len(share), 0.5)
-    # Draws that have converged leave the loop.
-    active = np.arange(len(share))
-    for _ in range(200):
-        prior = result[active][:, None]
-        like_n = _normal(z, mean_n[active], variance_n[active])
-        of_p = prior * like_p[active]
-        of_p /= np.maximum(of_p + (1 - prior) * like_n, 1e-300)
-        of_n = share[active] * (1 - of_p) + 1e-12
-        total = of_n.sum(axis=1)
-        mean = of_n @ z / total
-        spread = (of_n * (z - mean[:, None]) ** 2).sum(axis=1) / total
-        mean_n[active] = mean
-        variance_n[active] = spread + 1e-4 * variance_p[active]
-        result[active] = (share[active] * of_p).sum(axis=1)
-        change = np.abs(result[active] - prior[:, 0])
-        active = active[change >= 1e-5]
-        if not active.size:
-            break
-    return result
-
-
-def _normal(z, mean, variance):
-    """Densities at `z`, one line per distribution, up to a factor."""
-    squares = (z - mean[:, None]) ** 2 / variance[:, None]
-    return np.exp(-0.5 * squares) / np.sqrt(variance)[:, None]
-
-
 def elkan_noto(p, p_count, n_p, n_u, setting):
     """Use the mean score c of the positives, which is P(labeled | positive) if the classes do not overlap."""
     if setting == "case-control":
@@ -179,3 +117,20 @@ def elkan_noto(p, p_count, n_p, n_u, setting):
     labeled = p * n_p / (p * n_p + (1 - p) * n_u)
     n_positive = n_p / float(np.average(labeled, weights=p_count))
     return float(np.clip((n_positive - n_p) / n_u, 0.0, 1.0))
+
+
+def ratio_rise(p, u, p_count, u_count):
+    """Logarithmic growth of the ratio of unlabeled to labeled rows above a score, from a high score to a low one.
+
+    With a region of positives only it is the prior at both scores. Where the classes overlap, it grows.
+    """
+    order = np.argsort(-p, kind="stable")
+    above = np.cumsum(p_count[order]) / p_count.sum()
+    logarithms = []
+    for share in (0.25, 0.9):
+        score = p[order][min(np.searchsorted(above, share), len(p) - 1)]
+        # Half a row more: no unlabeled row may be as high.
+        of_u = u_count[u >= score].sum() / u_count.sum() + 0.5 / len(u)
+        of_p = p_count[p >= score].sum() / p_count.sum() + 0.5 / len(p)
+        logarithms.append(math.log(of_u / of_p))
+    return logarithms[1] - logarithms[0]

@@ -1,14 +1,11 @@
 """The cut of a fitted table classifier: which rows it calls positive."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fewlabel.calibration import prior_cut
 from fewlabel.decisions import Costs, Estimate, Evidence, capacity_cut
-from fewlabel.exceptions import PriorWarning
-from fewlabel.prior import estimate_class_prior
 from fewlabel.rows import Rows
 from fewlabel.tables.classifier import TableClassifier
 
@@ -79,21 +76,11 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
         auto.out_of_fold_[counted],
         auto.decision_function(rows.X[decided]),
         prior=auto.prior_ if only else auto.prior,
-        prior_interval=_prior_interval(auto, rows) if only and auto.prior is None else None,
+        prior_interval=auto.prior_interval_ if only else None,
         positives_only=only,
         sample_weight=None if weight is None else weight[counted],
         training_share=auto.training_share_,
     )
-
-
-def _prior_interval(auto: Any, rows: Rows) -> tuple[float, float]:
-    """A 90% interval of the prior that was estimated from positives only."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PriorWarning)  # that methods disagree shows in the interval
-        positive = (rows.codes == 1).astype(int)
-        found = estimate_class_prior(rows.X, positive, sample_weight=rows.weight, random_state=0)
-    prior = float(auto.prior_ or 0.0)  # from positives only there always is one
-    return min(found.low, prior), max(found.high, prior)
 
 
 def choose_cut(

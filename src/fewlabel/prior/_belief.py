@@ -1,0 +1,142 @@
+r"""What can be known of the class prior and of the AUC without labeled negatives.
+
+A share :math:`\pi` of the unlabeled rows is positive, so the AUC of positives against unlabeled rows is
+:math:`A_U = (1 - \pi) A + \pi / 2`. Neither :math:`\pi` nor :math:`A` is identified by it, only :math:`\pi \le
+2 (1 - A_U)`. The rest is experience: how far estimates were from the true share on other tables with as many positives
+and as high an :math:`A_U`, and how high AUCs are. The constants are maximum likelihood estimates from 888 draws of 43
+tables of several fields, each table with the same weight. With each table left out in turn, the mean absolute error of
+the prior was .081 (.120 by the mean of best bin estimation and DEDPUL, .133 by the best constant), 93% of the shares
+were in the 90% interval, and 96% of the AUCs in the 95% interval.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+
+_PRIORS = np.linspace(-7.0, 4.5, 116)  # log-odds
+_ANGLES = np.linspace(0.3, np.pi + 1.0, 130)  # 2 arcsin(sqrt(AUC)); those above pi are an AUC of 1
+_AUCS = np.sin(np.minimum(_ANGLES, np.pi) / 2) ** 2
+# Log-odds of the prior: a line in those of the estimates, lower the more the classes may overlap.
+_SHIFT = -0.003
+_SLOPE = 0.978
+_BY_OVERLAP = -0.551
+_BY_LARGEST = -0.454  # where the classes overlap, by the largest prior above this:
+_LARGEST_FROM = -1.0
+_SPREAD = (
+    -0.848,
+    0.222,
+    -0.131,
+    0.828,
+)  # its logarithm: base, by the largest prior, by the number of positives, by the overlap
+_CHANCE = 2.5  # over the root of the number of positives: overlap that they do not rule out
+_WIDER = 1.15  # for tables unlike those that the constants were learned from
+_ESTIMATES = (0.01, 0.95)  # beyond, the data cannot tell estimates apart
+_LARGEST = (0.02, 0.95)
+_POSITIVES = (8, 300)
+# Angles of AUCs: over tables, with 12 positives; their growth with the logarithm of the positives; noise of one fit.
+_MIDDLE = 2.3
+_GROWTH = 0.13
+_DEVIATION = 0.5
+_NOISE = 0.6
+_MOST_POSITIVES = 150
+_MOST_AUC = 0.999  # without labeled negatives nothing shows that a ranking is perfect
+_IMPOSSIBLE = 0.01  # likelihood of a given prior, relative to one that fits
+
+
+def believe_prior(estimates: Sequence[float], auc: float, rise: float, n_positive: float, n_unlabeled: float):
+    """Mean and 90% interval of the class prior.
+
+    Parameters
+    ----------
+    estimates : sequence of float
+        By best bin estimation and by DEDPUL.
+    auc : float
+        Of labeled positives against unlabeled rows, out of fold.
+    rise : float
+        See `ratio_rise`.
+    n_positive, n_unlabeled : float
+        Effective numbers of rows.
+
+    Returns
+    -------
+    prior, low, high : float
+    """
+    middle = logit(np.clip(estimates, *_ESTIMATES)).mean()
+    largest = logit(np.clip(2 * (1 - auc), *_LARGEST))
+    overlap = np.clip(max(rise, 0.0) + _CHANCE / np.sqrt(n_positive), 0.0, 1.0)
+    by_overlap = _BY_OVERLAP + _BY_LARGEST * max(largest - _LARGEST_FROM, 0.0)
+    expected = _SHIFT + _SLOPE * middle + overlap * by_overlap
+    positives = np.log(np.clip(n_positive, *_POSITIVES) / 40)
+    spread = _WIDER * np.exp(np.dot(_SPREAD, [1.0, largest, positives, overlap]))
+    believed = np.exp(-0.5 * ((_PRIORS - expected) / spread) ** 2)
+    believed *= _possible(expit(_PRIORS), auc, _noise(n_positive, n_unlabeled))
+    believed /= believed.sum()
+    low, high = expit(np.interp([0.05, 0.95], np.cumsum(believed) - believed / 2, _PRIORS))
+    return float(believed @ expit(_PRIORS)), float(low), float(high)
+
+
+def auc_against_negatives(auc: float, n_positive: float, n_unlabeled: float, prior: float, low: float, high: float):
+    """Posterior mean of the AUC of positives against negatives, and a 95% interval.
+
+    The interval carries the uncertainty of the prior, whose log-odds have a normal distribution on either side. With
+    a prior known exactly, `low` and `high` equal it; if it is impossible, any smaller one is thought as likely.
+
+    Parameters
+    ----------
+    auc : float
+        Of labeled positives against unlabeled rows, out of fold.
+    n_positive, n_unlabeled : float
+        Effective numbers of rows.
+    prior, low, high : float
+        The class prior and its 90% interval.
+
+    Returns
+    -------
+    score, low, high : float
+    """
+    noise = _noise(n_positive, n_unlabeled)
+    if low == high:
+        priors = np.array([prior])
+        if _possible(priors, auc, noise)[0] < _IMPOSSIBLE:
+            priors = np.linspace(0.0, prior, len(_PRIORS))
+        believed = np.ones(len(priors))
+    else:
+        middle = logit(prior)
+        ends = logit(np.clip([low, high], *expit(_PRIORS[[0, -1]])))
+        below = np.maximum(middle - ends[0], 1e-3)
+        above = np.maximum(ends[1] - middle, 1e-3)
+        distance = (_PRIORS - middle) * ndtri(0.95)
+        # Half of the mass on either side.
+        density = np.exp(-0.5 * (distance / below) ** 2) / below
+        density_above = np.exp(-0.5 * (distance / above) ** 2) / above
+        believed = np.where(distance < 0, density, density_above)
+        priors = expit(_PRIORS)
+    believed = believed * _possible(priors, auc, noise)
+    expected = _MIDDLE + _GROWTH * np.log(np.clip(n_positive, 3, _MOST_POSITIVES) / 12)
+    of_tables = -0.5 * ((_ANGLES - expected) / _DEVIATION) ** 2
+    against_unlabeled = (1 - priors[:, None]) * _AUCS + priors[:, None] / 2
+    of_rows = -0.5 * (_angle(auc) - _angle(against_unlabeled)) ** 2 / noise
+    # How high AUCs usually are says something of the AUC, but nothing of the prior: it is given here.
+    given_prior = np.exp(of_tables + of_rows - (of_tables + of_rows).max(axis=1, keepdims=True))
+    given_prior /= given_prior.sum(axis=1, keepdims=True)
+    posterior = believed @ given_prior / believed.sum()
+    score = min(float(posterior @ _AUCS), _MOST_AUC)
+    ends = np.interp([0.025, 0.975], np.cumsum(posterior) - posterior / 2, _AUCS)
+    return score, float(min(ends[0], score)), float(ends[1])
+
+
+def _possible(priors, auc, noise):
+    """Likelihood of priors, relative to those that allow the AUC: at most 1 - prior / 2, at least prior / 2."""
+    angle = _angle(auc)
+    too_high = np.maximum(angle - _angle(1 - priors / 2), 0.0)
+    too_low = np.maximum(_angle(priors / 2) - angle, 0.0)
+    return np.exp(-0.5 * (too_high + too_low) ** 2 / noise)
+
+
+def _noise(n_positive, n_unlabeled):
+    return _NOISE * (1 / max(n_positive - 1, 1) + 1 / max(n_unlabeled - 1, 1))
+
+
+def _angle(auc):
+    return 2 * np.arcsin(np.sqrt(auc))
