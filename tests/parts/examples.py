@@ -112,7 +112,10 @@ def model_around(formula):
     last = parts.Linear(np.ones((1, n_outputs)), np.zeros(1))
     score = parts.Chain([fill, formula, last])
     link = parts.Sigmoids(np.zeros(1), np.ones(1), np.zeros(1))
-    evidence = parts.Evidence(np.zeros((2, 1)), np.arange(2), np.ones(2), table(4))
+    baseline = parts.Baseline(
+        np.zeros(2), np.array([True, False]), np.zeros((2, 3), np.float32), np.zeros(4), np.ones(2)
+    )
+    evidence = parts.Evidence(np.zeros((2, 1)), np.arange(2), np.ones(2), table(4), baseline)
     classes = parts.Classes(["no", "yes"], "object")
     about = {"headline": {"score": 0.9}, "leaderboard": {"method": ["a"]}}
     names = ["a", "b", "c"]

@@ -233,7 +233,9 @@ def answer_columns(path: Path) -> dict[str, str]:
     return columns
 
 
-def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path]) -> Merged:
+def merge_answers(
+    column: pd.Series, keys: Sequence[str], paths: Sequence[Path], until: np.datetime64 | None = None
+) -> Merged:
     """Write answers into a label column.
 
     A row is unlabeled, and a note names it, if its answers contradict each other or the label that the table has.
@@ -246,6 +248,8 @@ def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path])
         What `row_keys` returned.
     paths : sequence of Path
         Files of answers.
+    until : datetime64, default=None
+        Leave out answers of a later time, and those without a time.
 
     Returns
     -------
@@ -257,6 +261,9 @@ def merge_answers(column: pd.Series, keys: Sequence[str], paths: Sequence[Path])
         If a file is about other rows.
     """
     answers = pd.concat([read_answers(path).assign(file=str(path)) for path in paths], ignore_index=True)
+    if until is not None:
+        times = pd.to_datetime(answers[TIME], format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
+        answers = answers[times <= until].reset_index(drop=True)
     if (answers[TIME] != "").all():
         answers = answers.iloc[np.argsort(answers[TIME], kind="stable")]
     rows = _positions(answers, keys)

@@ -47,6 +47,7 @@ from fewlabel.base import (
 from fewlabel.boosting import read_directions
 from fewlabel.calibration import calibrate_pu, prior_shift, sigmoid_from_few, softmax_from_few
 from fewlabel.parts import (
+    Baseline,
     Chain,
     Classes,
     Evidence,
@@ -66,6 +67,7 @@ from fewlabel.warning_filters import caller_level
 
 _LEAST_AUDITED = 2  # rows of each class that were drawn with known probability
 _SHARE_OF_CROSSFIT = 0.6  # of the time budget; the rest is for fitting the chosen members to all rows
+_MOST_KEPT = 2000  # rows of each kind that are kept to compare new rows with
 
 
 class ChosenMembers(NamedTuple):
@@ -493,8 +495,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         positions = task.positions[training.labeled[training.tested]]
         # Rows were learned from in an order of their values; users know them by their place in the table.
         order = np.argsort(positions)
-        decision = link.decisions(scores)[order]
-        out_of_fold = decision if training.n_outputs == 1 else link.probabilities(decision)
+        decision = link.decisions(scores)
+        out_of_fold = (decision if training.n_outputs == 1 else link.probabilities(decision))[order]
         score = interval(rows, choice.weighing.ranks[evaluated], scorer, task.prior, training.seed)[0]
         weight = None
         if rows.weight is not None:
@@ -503,6 +505,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             weight = weight[order]
         about = {
             "task": task.name,
+            "scoring": str(self.scoring),
             "leaderboard": choice.leaderboard,
             "baseline": choice.baseline,
             "split_by": [name for name in ("groups", "time") if getattr(task.rows, name) is not None],
@@ -533,6 +536,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             prior=prior,
             about=about,
         )
+        if training.n_outputs == 1:
+            kept = _baseline(model, training, decision[evaluated, 0])
+            model = replace(model, evidence=replace(model.evidence, baseline=kept))
         # With positives only, the prior is part of the threshold and of the probabilities already.
         if self.prior is None or task.prior is not None:
             return model
@@ -674,6 +680,22 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     def calibration_(self) -> np.ndarray:
         link = self.model_.link
         return np.array([link.slope[0], link.intercept[0]])
+
+
+def _baseline(model, training, held_out):
+    """Rows of the fit that new rows are compared with, not more than needed."""
+    rows = training.evaluated_rows
+    kept = _evenly(np.arange(len(rows)))
+    population = training.unlabeled if len(training.unlabeled) else training.labeled
+    scores = model.scores_towards(training.rows.X[_evenly(population)])
+    weight = None if rows.weight is None else rows.weight[kept]
+    return Baseline(held_out[kept], rows.codes[kept] == 1, rows.X[kept].astype(np.float32), scores, weight)
+
+
+def _evenly(rows):
+    """Not more rows than are kept, whatever their order in the table: here they are in an order of their values."""
+    places = np.linspace(0, len(rows) - 1, min(len(rows), _MOST_KEPT)).round().astype(int)
+    return rows[places]
 
 
 def _sigmoid(scores, rows, prior):

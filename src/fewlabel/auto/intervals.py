@@ -23,7 +23,7 @@ _GROWTH = 0.137
 _SPREAD = 1.25 * 0.364  # deviation over tables, wider for tables unlike those it was learned from
 _NOISE = 0.374
 _NOISE_BY_DESIGN = 0.25  # of rows that were drawn with known probability, see benchmarks/quality/audit.py
-_DEVIATIONS = 2.1  # for the same reason more than 1.96
+DEVIATIONS = 2.1  # for the same reason more than 1.96
 
 
 def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False):
@@ -96,14 +96,14 @@ def _posterior(score, n_positive, n_negative, noise=_NOISE):
     n_rarer = np.clip(min(n_positive, n_negative), *_RARER)
     expected = _MIDDLE + _GROWTH * np.log(n_rarer / 12)
     observed = to_angle(score)
-    noise = noise * (1 / max(n_positive - 1, 1) + 1 / max(n_negative - 1, 1))
+    noise = angle_variance(n_positive, n_negative, noise)
     spread = _SPREAD**2
     if observed < expected:
         # A table that is harder than all others must not be shrunken to them: that would promise too much.
         spread = max(spread, (observed - expected) ** 2 - noise)
     trust = spread / (spread + noise)
     middle = (1 - trust) * expected + trust * observed
-    half = _DEVIATIONS * np.sqrt(trust * noise)
+    half = DEVIATIONS * np.sqrt(trust * noise)
     return tuple(float(end) for end in from_angle(np.array([middle, middle - half, middle + half])))
 
 
@@ -136,13 +136,18 @@ def labels_within(headline, n_labels, within, *, shrunken):
     if half <= _NO_WIDTH or wanted >= np.sin(min(half, np.pi / 2)):
         return n_labels
     known = _SPREAD**-2.0 if shrunken else 0.0
-    from_labels = (_DEVIATIONS / half) ** 2 - known
+    from_labels = (DEVIATIONS / half) ** 2 - known
     # A table that contradicts the prior has an interval without it.
     if from_labels <= 0:
         known = 0.0
-        from_labels = (_DEVIATIONS / half) ** 2
-    needed = (_DEVIATIONS / np.arcsin(wanted)) ** 2 - known
+        from_labels = (DEVIATIONS / half) ** 2
+    needed = (DEVIATIONS / np.arcsin(wanted)) ** 2 - known
     return int(np.ceil(n_labels * needed / from_labels))
+
+
+def angle_variance(n_positive, n_negative, noise=_NOISE):
+    """Variance of the angle of an AUC that is measured on so many rows."""
+    return noise * (1 / max(n_positive - 1, 1) + 1 / max(n_negative - 1, 1))
 
 
 def _with_more_labels(high, share):

@@ -43,6 +43,10 @@ EXAMPLES = {
         "fewlabel predict model/model.fewlabel new.csv --reasons 3 --strict",
         "fewlabel predict model.fewlabel bank.db --out bank.db --out-table scores",
     ],
+    "monitor": [
+        "fewlabel monitor model/model.fewlabel march.csv --out watch",
+        "fewlabel monitor model/model.fewlabel march.csv --labels late.csv --key id",
+    ],
     "export": [
         "fewlabel export model/model.fewlabel --out model.onnx",
         "fewlabel export model/model.fewlabel --table payments --out model.sql",

@@ -17,6 +17,7 @@ from fewlabel.cli.help import GroupedCommand
 from fewlabel.cli.interrupts import raise_on_signals, signal_that_came
 from fewlabel.cli.label import label
 from fewlabel.cli.methods import methods
+from fewlabel.cli.monitor import monitor
 from fewlabel.cli.next import next_rows
 from fewlabel.cli.predict import predict
 from fewlabel.cli.prior import prior
@@ -134,6 +135,6 @@ def root(
         raise typer.Exit(WRONG_USE)
 
 
-for command in (demo, check, fit, predict, export, scorecard, prior, select, methods, audit, label):
+for command in (demo, check, fit, predict, monitor, export, scorecard, prior, select, methods, audit, label):
     app.command(cls=GroupedCommand)(command)
 app.command("next", cls=GroupedCommand)(next_rows)

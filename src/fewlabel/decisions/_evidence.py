@@ -110,6 +110,9 @@ class Evidence:
         Labels that the models behind the scores were fitted to, as a share of all: 0.8 with five folds. A model of all
         labels errs less, at most by the factor `training_share` if errors decrease as one over the number of labels;
         the bands allow for it.
+    ranked_among : array-like of shape (n_others,), default=None
+        The curve is one of the rank of a score among these, by default among the rows to decide on. Give the scores of
+        rows like the labeled ones if those to decide on differ from them much.
     confidence : float, default=0.95
         Nominal coverage of the bands, each by itself.
     random_state : int, default=0
@@ -153,6 +156,7 @@ class Evidence:
         positives_only: bool = False,
         sample_weight: ArrayLike | None = None,
         training_share: float = 1.0,
+        ranked_among: ArrayLike | None = None,
         confidence: float = 0.95,
         random_state: int = 0,
     ) -> None:
@@ -183,6 +187,7 @@ class Evidence:
             prior_interval=prior_interval,
             positives_only=positives_only,
             rng=np.random.default_rng(random_state),
+            ranked_among=None if ranked_among is None else Rows.of(np.asarray(ranked_among, dtype=float)),
         )
         counted = self._rows.counts[:, None] * probability
         # Expected positives among the k highest of the rows that are kept, by draw; the first entry is for none.
@@ -206,6 +211,26 @@ class Evidence:
             gain), `lift` (precision against that of a random choice), and `cost` per row if `costs` are given.
         """
         return self._figures(self.n_above(cut), costs)
+
+    def auc(self) -> Estimate:
+        r"""Estimate the AUC among the rows to decide on, whose labels are not known.
+
+        With the scores in descending order, :math:`\hat A = \sum_{i<j} p_i (1 - p_j) / (\sum_i p_i \sum_j (1 - p_j))`:
+        each row counts as a positive by its probability and as a negative by the rest; with itself it ties.
+
+        Returns
+        -------
+        Estimate
+            Its band is for the AUC that all labels of these rows would show.
+        """
+        counts = self._rows.counts[:, None]
+        found = np.diff(self._positives, axis=0)
+        rng = np.random.default_rng(self._random_state)
+        chance = np.clip(found / counts, 0.0, 1.0)
+        seen = rng.binomial(counts.astype(int), chance).astype(float)
+        estimate = self._estimate(_areas(found, counts), _areas(seen, counts))
+        # With all labels, only this share of the errors may be left.
+        return estimate._replace(high=1 - (1 - estimate.high) * self.training_share)
 
     def at_top(self, n: int, costs: Costs | None = None) -> dict[str, Estimate]:
         """Estimate what flagging the `n` highest rows yields; rows that tie with the last count in part.
@@ -379,6 +404,15 @@ class Evidence:
         low = min(low for low, _ in quantiles)
         high = max(high for _, high in quantiles)
         return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def _areas(positives, counts):
+    """AUC by draw, of rows in descending order of their scores that hold so many positives of so many rows."""
+    negatives = counts - positives
+    # Half of the row's own: a tie.
+    below = negatives.sum(axis=0) - np.cumsum(negatives, axis=0) + negatives / 2
+    pairs = positives.sum(axis=0) * negatives.sum(axis=0)
+    return (positives * below).sum(axis=0) / np.maximum(pairs, _LEAST)
 
 
 class _Labeled(NamedTuple):

@@ -65,6 +65,7 @@ def response_draws(
     prior_interval: tuple[float, float] | None,
     positives_only: bool,
     rng: np.random.Generator,
+    ranked_among: Rows | None = None,
 ) -> np.ndarray:
     """Draw the probability of a positive for each of the rows to decide on.
 
@@ -82,6 +83,8 @@ def response_draws(
     positives_only : bool
         Whether rows that are not `positive` are unlabeled.
     rng : Generator
+    ranked_among : Rows or None
+        Rows whose ranks the curve is a function of; None for the rows to decide on.
 
     Returns
     -------
@@ -90,7 +93,8 @@ def response_draws(
     """
     # Beyond the highest of n labeled rows nothing is known: ranks that they cannot tell apart count as equal.
     edge = 1 / (size.sum() + 2)
-    position = _position(scores, rows, edge)
+    ranked_among = ranked_among or rows
+    position = _position(scores, ranked_among, edge)
     knots = _knots(position, positive, size)
     mean, covariance = _posterior(_basis(position, knots), positive, size)
     spread = _INFLATION * np.linalg.cholesky(covariance)
@@ -98,7 +102,7 @@ def response_draws(
     drawn[0] = mean  # estimates are at the mode, bands are quantiles of the draws
     slopes = np.maximum(np.cumsum(drawn[:, 1:], axis=1), _LEAST_SLOPE)
     drawn[:, 1:] = np.diff(slopes, axis=1, prepend=0.0)
-    log_odds = _basis(_position(rows.scores, rows, edge), knots) @ drawn.T
+    log_odds = _basis(_position(rows.scores, ranked_among, edge), knots) @ drawn.T
     purest = _purest(size[positive].sum(), rng)
     if prior is None:
         return np.minimum(expit(log_odds), purest)
@@ -116,7 +120,7 @@ def response_draws(
 
 
 def _position(scores, rows, edge):
-    """Log-odds of the rank of each score among the rows to decide on; a tie counts one half."""
+    """Log-odds of the rank of each score among rows; a tie counts one half."""
     ascending = rows.scores[::-1]
     below = np.concatenate([[0.0], np.cumsum(rows.counts[::-1])])
     left = below[np.searchsorted(ascending, scores, side="left")]

@@ -18,7 +18,7 @@ from fewlabel.parts.columns import (
 )
 from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClasses, PolynomialKernel
 from fewlabel.parts.learned import Opaque, formula_of, model_of, ranking_model
-from fewlabel.parts.model import Classes, Evidence, FittedModel, Shares, Sigmoids, Softmax
+from fewlabel.parts.model import Baseline, Classes, Evidence, FittedModel, Shares, Sigmoids, Softmax
 from fewlabel.parts.nearest import Neighbors, Paths, Spreading
 from fewlabel.parts.numbers import Chain, Linear, LogOdds, Ranks, Select, WeightedSum
 from fewlabel.parts.part import Encoder, Formula, Part
@@ -36,12 +36,13 @@ KINDS: dict[str, Any] = {
         *(GaussianBayes, GaussianKernel, PolynomialKernel, PairsOfClasses),
         *(Neighbors, Paths, Spreading),
         *(Trees, SymmetricTrees, Steps),
-        *(FittedModel, Sigmoids, Softmax, Shares, Classes, Evidence),
+        *(FittedModel, Sigmoids, Softmax, Shares, Classes, Evidence, Baseline),
     )
 }
 
 __all__ = [
     "KINDS",
+    "Baseline",
     "Beside",
     "BooleanColumn",
     "CategoryColumn",

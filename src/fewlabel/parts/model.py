@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fewlabel.parts.explanations import Explanation, additive_steps, explain_by_sampling, explain_steps
-from fewlabel.parts.part import Encoder, Floats, Formula, Ints, Json, Part, Table, Texts
+from fewlabel.parts.part import Encoder, Flags, Floats, Formula, Ints, Json, Part, SingleTable, Table, Texts
 from fewlabel.text import short
 from fewlabel.thread_limits import one_thread
 
@@ -154,6 +154,40 @@ class Classes(Part):
 
 
 @dataclass(frozen=True, eq=False)
+class Baseline(Part):
+    """Rows of the fit that new rows are compared with; two classes only.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Decision function of labeled rows by models that were not fitted to them; higher for the positive class.
+    positive : ndarray of bool of shape (n_rows,)
+        Whether each of them is positive.
+    features : ndarray of shape (n_rows, n_columns)
+        Encoded, with 32 bits; NaN where a value is missing.
+    weight : ndarray of shape (n_rows,) or None
+        How much each of them counts in estimates at fit.
+    population : ndarray of shape (n_population,)
+        Decision function of rows that the model was fitted for: of the unlabeled ones, if there were any.
+    """
+
+    kind: ClassVar[str] = "baseline"
+    scores: Floats
+    positive: Flags
+    features: SingleTable
+    population: Floats
+    weight: Floats | None = None
+
+    def check(self):
+        n_rows = len(self.scores)
+        self.require(len(self.positive) == n_rows, "there is not one label per score")
+        self.require(len(self.features) == n_rows, "there is not one row per score")
+        self.require(self.weight is None or len(self.weight) == n_rows, "there is not one weight per score")
+        self.require(bool(np.isfinite(self.scores).all()), "a score is not a number")
+        self.require(bool(np.isfinite(self.population).all()), "a score is not a number")
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence(Part):
     """What is known of the rows of the fit.
 
@@ -167,6 +201,8 @@ class Evidence(Part):
         How much each of them counts in estimates.
     reference : ndarray of shape (n_reference, n_columns) or None
         Encoded rows of the fit that `explain` compares others with.
+    baseline : Baseline or None
+        What :mod:`fewlabel.monitor` compares new rows with.
     """
 
     kind: ClassVar[str] = "evidence"
@@ -174,6 +210,7 @@ class Evidence(Part):
     labeled_rows: Ints | None = None
     weight: Floats | None = None
     reference: Table | None = None
+    baseline: Baseline | None = None
 
     def check(self):
         if self.labeled_rows is not None:
@@ -237,6 +274,10 @@ class FittedModel(Part):
             self.require(self.encoder.n_outputs == self.score.n_inputs, "the encoder does not fit the scores")
         elif self.names is not None:
             self.require(len(self.names) == self.score.n_inputs, "there is not one name per column")
+        if self.evidence.baseline is not None:
+            n_columns = self.evidence.baseline.features.shape[1]
+            self.require(n_outputs == 1, "a baseline is for two classes")
+            self.require(n_columns == self.score.n_inputs, "the baseline does not fit the scores")
         self.require(isinstance(self.about, dict), "about is not a JSON object")
 
     @property

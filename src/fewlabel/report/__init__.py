@@ -8,9 +8,10 @@ from types import ModuleType
 from typing import Any
 
 from fewlabel.report.advice import rows_to_label
+from fewlabel.report.drift import write_drift, write_monitor
 from fewlabel.report.notes import method_notes, notes_of, table_notes
 from fewlabel.report.page import Report, make_report, write_card
-from fewlabel.report.render import render, render_scorecard, write, write_drift
+from fewlabel.report.render import render, render_scorecard, write
 from fewlabel.report.summarize import metrics, summarize
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "write",
     "write_card",
     "write_drift",
+    "write_monitor",
 ]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fewlabel.inspection import plot_range
+from fewlabel.text import short
 from fewlabel.types import PlainDict
 
 _SHARES = (0.0, 1.0)  # the range of shares and probabilities
@@ -268,6 +269,64 @@ def score_panel(histograms: Sequence[PlainDict]) -> Panel:
         shares = histogram["shares"]
         edges = [k / len(shares) for k in range(len(shares) + 1)]
         panel.steps(edges, shares, f"curve c{number % _COLORS}")
+    return panel
+
+
+def bars(bins: Sequence[tuple[str, float, float]], width: float = 220.0, height: float = 44.0) -> list[PlainDict]:
+    """Pairs of bars, of shares at fit and now, side by side on a common scale."""
+    highest = max([share for _, *shares in bins for share in shares], default=0.0) or 1.0
+    slot = width / max(len(bins), 1)
+    drawn = []
+    for number, (name, *shares) in enumerate(bins):
+        heights = [round(height * share / highest, 2) for share in shares]
+        places = [round((number + 0.08 + 0.42 * k) * slot, 2) for k in range(2)]
+        note = f"{name}: {shares[0]:.1%} at fit, {shares[1]:.1%} now"
+        drawn.append({"x": places, "height": heights, "width": round(0.4 * slot, 2), "note": note})
+    return drawn
+
+
+def history_panel(
+    names: Sequence[str],
+    expected: Sequence[PlainDict | None],
+    measured: Sequence[PlainDict | None],
+    label: str,
+    at_fit: float | None,
+) -> Panel:
+    """An estimate by batch: what was expected, what was measured, each with its interval, and the value at fit."""
+    shown = [estimate for estimate in (*expected, *measured) if estimate is not None]
+    values = [estimate[end] for estimate in shown for end in ("low", "high")]
+    values += [] if at_fit is None else [at_fit]
+    room = 0.08 * max(max(values) - min(values), 0.02)
+    panel = _batches_panel(names, (max(min(values) - room, 0.0), max(values) + room), label)
+    if at_fit is not None:
+        panel.line((panel.x.low, panel.x.high), (at_fit, at_fit), "chance")
+    for aside, color, estimates in ((-0.1, 0, expected), (0.1, 1, measured)):
+        for number, estimate in enumerate(estimates):
+            if estimate is not None:
+                at = number + aside
+                panel.whisker(at, estimate["low"], estimate["high"], f"curve c{color}")
+                note = f"{names[number]}: {estimate['value']:.3f} ({estimate['low']:.3f} to {estimate['high']:.3f})"
+                panel.dot(at, estimate["value"], f"f{color}", note)
+    return panel
+
+
+def stability_panel(names: Sequence[str], values: Sequence[float | None]) -> Panel:
+    """Population stability index of the score by batch, and where it counts as large."""
+    present = [value for value in values if value is not None]
+    panel = _batches_panel(names, (0.0, max(0.3, 1.1 * max(present))), "population stability index")
+    panel.line((panel.x.low, panel.x.high), (0.25, 0.25), "chance")
+    for number, value in enumerate(values):
+        if value is not None:
+            panel.whisker(number, 0.0, value, "curve c0")
+            panel.dot(number, value, "f0", f"{names[number]}: {value:.3f}")
+    return panel
+
+
+def _batches_panel(names: Sequence[str], y: tuple[float, float], label: str) -> Panel:
+    panel = Panel((-0.5, len(names) - 0.5), y, ("batch", label), height=200.0)
+    # About four names fit below the axis.
+    every = -(-len(names) // 4)
+    panel.x_ticks = [{"at": panel.x(k), "text": short(names[k], 12)} for k in range(0, len(names), every)]
     return panel
 
 

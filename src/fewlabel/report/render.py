@@ -134,6 +134,11 @@ def _environment() -> "Environment":
     return environment
 
 
+def render_template(name: str, **values: object) -> str:
+    """Fill a template of this package."""
+    return _environment().get_template(name).render(values)
+
+
 def _short(text: object, most: int = _LONGEST) -> str:
     text = str(text)
     return text if len(text) <= most else text[: most - 1] + "…"
@@ -177,29 +182,11 @@ def render_scorecard(card: "pd.DataFrame", *, title: str, positive: str, points:
 
 def write(summary: PlainDict, path: str | os.PathLike[str]) -> None:
     """Write the page of a summary to a file, atomically."""
-    _write_page(render(summary), path)
+    write_page(render(summary), path)
 
 
-def write_drift(summary: PlainDict, path: str | os.PathLike[str], *, title: str) -> None:
-    """Write a page on new rows beside those of the fit.
-
-    Parameters
-    ----------
-    summary : dict
-        What :meth:`fewlabel.tables.Drift.summary` returned.
-    path : str or path-like
-        The file.
-    title : str
-        Heading of the page, such as the name of the table.
-    """
-    texts: dict[str, list[str]] = {}
-    for finding in summary["findings"]:
-        texts.setdefault(finding["column"], []).append(finding["text"])
-    page = _environment().get_template("drift.html.j2").render(**summary, texts=texts, title=title)
-    _write_page(page, path)
-
-
-def _write_page(page: str, path: str | os.PathLike[str]) -> None:
+def write_page(page: str, path: str | os.PathLike[str]) -> None:
+    """Write a page to a file, atomically."""
     content = page.encode()
     with atomic_write(path) as file:
         file.write(content)

@@ -80,6 +80,7 @@ class Drift:
     def __init__(self, profile: dict[str, dict[str, Any]]) -> None:
         self.profile = profile
         self._tallies = {name: _Tally(column) for name, column in profile.items()}
+        self._months: dict[str, Drift] = {}
 
     def update(self, X: Any) -> None:
         """Add new rows.
@@ -99,16 +100,22 @@ class Drift:
                 cells[name] = no_cells(column["kind"], n_rows)
         self.add(cells)
 
-    def add(self, cells: Mapping[str, Cells]) -> None:
+    def add(self, cells: Mapping[str, Cells], months: np.ndarray | None = None) -> None:
         """Add new rows that were converted to their kinds.
 
         Parameters
         ----------
         cells : dict of str to Cells
             What the encoder read.
+        months : ndarray of str of shape (n_rows,), default=None
+            The month of each row, such as "2024-03": `summary` then has the stability of each column by month.
         """
         for name, tally in self._tallies.items():
             tally.add(cells[name])
+        for month in [] if months is None else np.unique(months).tolist():
+            rows = np.flatnonzero(months == month)
+            of_month = self._months.setdefault(month, Drift(self.profile))
+            of_month.add({name: cells[name].take(rows) for name in self.profile})
 
     def merge(self, other: "Drift") -> None:
         """Add the rows of another comparison with the same profile, which come after those of this one.
@@ -119,6 +126,8 @@ class Drift:
         """
         for name, counts in self._tallies.items():
             counts.merge(other._tallies[name])
+        for month, drift in other._months.items():
+            self._months.setdefault(month, Drift(self.profile)).merge(drift)
 
     def findings(self) -> list[Finding]:
         """Columns whose new values do not fit the profile, in the order of the columns.
@@ -129,6 +138,23 @@ class Drift:
         """
         return [finding for name in self.profile for finding in self._tallies[name].findings(name)]
 
+    @property
+    def n_rows(self) -> int:
+        """Number of new rows."""
+        return max((tally.rows for tally in self._tallies.values()), default=0)
+
+    def stability(self) -> dict[str, float | None]:
+        """Population stability index of each column; None where too few values are there to tell.
+
+        With :math:`a_k` and :math:`b_k` the shares of the values in bin :math:`k` at fit and now, the index is
+        :math:`\\sum_k (b_k - a_k) \\log (b_k / a_k)`. Bins are categories, or tenths of the values at fit.
+
+        Returns
+        -------
+        dict of str to float or None
+        """
+        return {name: tally.stability() for name, tally in self._tallies.items()}
+
     def summary(self) -> dict[str, Any]:
         """Findings and figures of every column, as plain values for JSON.
 
@@ -136,13 +162,16 @@ class Drift:
         -------
         dict
         """
-        return {
-            "rows": max((tally.rows for tally in self._tallies.values()), default=0),
-            "findings": [finding._asdict() for finding in self.findings()],
-            "columns": {
-                name: {"fit": self.profile[name], "new": self._tallies[name].result()} for name in self.profile
-            },
-        }
+        stability = self.stability()
+        columns = {}
+        for name, at_fit in self.profile.items():
+            columns[name] = {"fit": at_fit, "new": self._tallies[name].result(), "stability": stability[name]}
+        months = []
+        for month in sorted(self._months):
+            drift = self._months[month]
+            months.append({"month": month, "rows": drift.n_rows, "stability": drift.stability()})
+        findings = [finding._asdict() for finding in self.findings()]
+        return {"rows": self.n_rows, "findings": findings, "columns": columns, "months": months}
 
 
 def compare(profile: dict[str, dict[str, Any]], X: Any) -> list[Finding]:
@@ -200,14 +229,15 @@ def profile_columns(columns: ReadColumns) -> dict[str, dict[str, Any]]:
     dict
         Plain values only, for JSON.
     """
-    profiles = {}
-    for name, cells in columns.cells.items():
-        notation = columns.notations.get(name, "")
-        column = {"kind": cells.kind, "notation": notation, **_bins(cells)}
-        tally = _Tally(column)
-        tally.add(cells)
-        profiles[name] = {**column, **tally.result()}
-    return profiles
+    return {name: profile_cells(cells, columns.notations.get(name, "")) for name, cells in columns.cells.items()}
+
+
+def profile_cells(cells: Cells, notation: str = "") -> dict[str, Any]:
+    """Profile of one column."""
+    column = {"kind": cells.kind, "notation": notation, **_bins(cells)}
+    tally = _Tally(column)
+    tally.add(cells)
+    return {**column, **tally.result()}
 
 
 def _bins(cells: Cells) -> dict[str, Any]:
@@ -401,23 +431,32 @@ class _Tally:
         text = f"{_percent(share)} of the dates are far outside {low} to {high}"
         return Finding(name, "date range", share, 0.0, text)
 
-    def _distribution(self, name: str) -> Finding | None:
-        kind = self.column["kind"]
-        if kind == DATE:  # new rows are later: no fault
-            return None
+    def _comparable(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Numbers of values by bin, at fit and now; None if there are too few to compare."""
         counts = self.counts
         shares = np.array(self.column["shares"])
-        what = "lengths of the texts" if kind == TEXT else "values"
         if "categories" in self.column:  # the unseen ones have a finding of their own
             counts = counts[:-1]
             shares = shares[:-1]
-            what = "values"
-        n_new = counts.sum()
         n_fit = self.column["rows"] * (1 - self.column["missing"] - self.column["unparseable"])
-        if min(n_new, n_fit) < _PSI_ROWS or len(counts) < 2:
+        if min(counts.sum(), n_fit) < _PSI_ROWS or len(counts) < 2:
             return None
-        index = _stability_index(shares * n_fit, counts)
-        by_chance = _chi_square_quantile(_CHANCE, len(counts) - 1) * (1 / n_fit + 1 / n_new)
+        return shares * n_fit, counts
+
+    def stability(self) -> float | None:
+        """Population stability index."""
+        counts = self._comparable()
+        return None if counts is None else _stability_index(*counts)
+
+    def _distribution(self, name: str) -> Finding | None:
+        kind = self.column["kind"]
+        counts = self._comparable()
+        if kind == DATE or counts is None:  # new rows are later: no fault
+            return None
+        what = "lengths of the texts" if kind == TEXT and "cuts" in self.column else "values"
+        at_fit, now = counts
+        index = _stability_index(at_fit, now)
+        by_chance = _chi_square_quantile(_CHANCE, len(now) - 1) * (1 / at_fit.sum() + 1 / now.sum())
         if index <= max(_LARGE_PSI, by_chance):
             return None
         text = f"the {what} are distributed differently: population stability index {index:.2f} (0.25 is large)"

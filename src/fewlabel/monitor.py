@@ -1,0 +1,401 @@
+r"""After deployment: what to expect of a model on new rows, and what it did once their labels arrive.
+
+The labels of new rows come late, or never. Until then the labeled rows of the fit tell: their out-of-fold scores give
+the probability of a positive at every score, and each new row counts as a positive by its probability. Where new rows
+differ from the labeled ones by more than chance, labeled rows that resemble them count more, by the ratio of the
+densities. All of this assumes that rows with the same columns have the same chance of being positive as at fit. Only
+labels can show that they do not: compare what was expected with what is measured.
+"""
+
+import json
+import os
+import warnings
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fewlabel import labels
+from fewlabel.auto.experience import from_angle, to_angle
+from fewlabel.auto.intervals import DEVIATIONS, angle_variance
+from fewlabel.decisions import Costs, Estimate, Evidence
+from fewlabel.exceptions import LabelError
+from fewlabel.metrics import auc_confidence_interval
+from fewlabel.parts import Baseline, FittedModel
+from fewlabel.parts.cells import NUMBER, Cells
+from fewlabel.population import Selection, describe_selection, flatten_weights
+from fewlabel.tables.kinds import as_moments
+from fewlabel.tables.profile import Drift, Finding, profile_cells
+from fewlabel.tables.scoring import score_features
+from fewlabel.text import short
+from fewlabel.types import PlainDict
+
+__all__ = ["Monitoring", "append_history", "monitor_rows", "read_history"]
+
+_LEAST_EFFECTIVE = 0.6  # effective number of labels, as a share of all: weights are flattened until it is reached
+_CHANGE = 1.5  # the interval reaches by this much of the change itself further to either side
+_LEAST_OF_A_CLASS = 5  # late labels of each class that measure something
+_SHOWN = ("share", "precision", "recall", "lift", "cost")
+SCORE = "score"
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """What is known of new rows.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_flagged : int or None
+        Rows above the model's cut; None with more than two classes.
+    at_fit : Estimate or None
+        The AUC that the fit expected; None if it had no estimate.
+    expected : dict of str to Estimate
+        `auc`, and `share`, `precision`, `recall`, `lift` and `cost` at the cut of the model, without labels of these
+        rows. Empty if they cannot be estimated.
+    reason : str or None
+        Why not.
+    shift : Selection or None
+        How these rows differ from the labeled rows of the fit.
+    n_labels : int
+        Rows whose label has arrived.
+    measured : dict of str to Estimate
+        The same figures by these labels; empty if they are too few.
+    drift : Drift
+        The columns of these rows beside those of the fit.
+    score_drift : Drift or None
+        The same for the score.
+    """
+
+    n_rows: int
+    n_flagged: int | None
+    at_fit: Estimate | None
+    expected: dict[str, Estimate]
+    reason: str | None
+    shift: Selection | None
+    n_labels: int
+    measured: dict[str, Estimate]
+    drift: Drift
+    score_drift: Drift | None
+
+    @property
+    def differences(self) -> list[str]:
+        """The columns in which new rows differ most from labeled rows of the fit, in words."""
+        if self.shift is None:
+            return []
+        # A selection tells of labeled rows beside others; here the new rows are the others.
+        return [replace(one, share=1 - one.share).text for one in self.shift.differences]
+
+    def findings(self) -> list[Finding]:
+        """Where columns, and the score, do not fit those of the fit."""
+        of_score = [] if self.score_drift is None else self.score_drift.findings()
+        return [*of_score, *self.drift.findings()]
+
+    def alarms(self) -> list[str]:
+        """Reasons to look closer, one sentence each; none if all is as at fit.
+
+        Returns
+        -------
+        list of str
+        """
+        found = []
+        if self.reason is not None and self.shift is not None:
+            found.append(f"no estimate: {self.reason}")
+        at_fit = self.at_fit
+        now = self.expected.get("auc")
+        if at_fit is not None and now is not None and now.value < at_fit.low:
+            found.append(f"the AUC to expect, {now.value:.3f}, is below the interval at fit, {_interval(at_fit)}")
+        seen = self.measured.get("auc")
+        if at_fit is not None and seen is not None and seen.value < at_fit.low and seen.high < at_fit.value:
+            found.append(f"the measured AUC, {seen.value:.3f}, is below the interval at fit, {_interval(at_fit)}")
+        return found + [f"{finding.column}: {finding.text}" for finding in self.findings()]
+
+    def to_dict(self) -> PlainDict:
+        """All of it as plain values, for JSON and the page."""
+        stability = None if self.score_drift is None else self.score_drift.stability()[SCORE]
+        return {
+            "rows": self.n_rows,
+            "flagged": self.n_flagged,
+            "labels": self.n_labels,
+            "at_fit": None if self.at_fit is None else self.at_fit._asdict(),
+            "expected": {name: estimate._asdict() for name, estimate in self.expected.items()},
+            "reason": self.reason,
+            "measured": {name: estimate._asdict() for name, estimate in self.measured.items()},
+            "differences": self.differences,
+            "effective_labels": None if self.shift is None else self.shift.effective_labels,
+            "score_stability": stability,
+            "score": None if self.score_drift is None else self.score_drift.summary()["columns"][SCORE],
+            "drift": self.drift.summary(),
+            "alarms": self.alarms(),
+        }
+
+
+def monitor_rows(
+    model: Any, X: Any, y: ArrayLike | None = None, *, costs: Costs | None = None, time: ArrayLike | None = None
+) -> Monitoring:
+    r"""Compare new rows with those of the fit, and estimate how good the model is on them.
+
+    With :math:`a = 2 \arcsin \sqrt{AUC}`, the AUC to expect is
+    :math:`a_{\text{new}} = a_{\text{fit}} + (\hat a_{\text{new}} - \hat a_{\text{old}})`: that of the fit, moved by the
+    difference between two estimates with probabilities in place of labels, of these rows and of the rows that the fit
+    was for. The errors that both estimates have in common cancel.
+
+    Parameters
+    ----------
+    model : TableClassifier or FittedModel
+        With an AutoClassifier as its estimator.
+    X : DataFrame
+        New rows.
+    y : array-like of shape (n_rows,), default=None
+        Late labels; missing (``None``, NaN, or -1 beside numbers) where none has arrived.
+    costs : Costs, default=None
+        What wrong decisions cost.
+    time : array-like of shape (n_rows,), default=None
+        When each row was recorded: the stability of the columns is then also by month.
+
+    Returns
+    -------
+    Monitoring
+
+    See Also
+    --------
+    fewlabel.tables.compare : The columns alone.
+
+    Notes
+    -----
+    The 95% interval of the AUC adds, on the same scale, the variance of the fit's own interval, that of an AUC measured
+    on so many rows, and 1.5 times the change, as the change is known less well than its start.
+
+    References
+    ----------
+    .. [1] J. Bialek, J. Kivimaki, W. Kuberski, N. Perrakis. Estimating model performance under covariate shift without
+       labels. arXiv:2401.08348, 2024. Probabilities in place of labels, weighted by the ratio of densities.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewlabel import AutoClassifier, TableClassifier, hide_labels
+    >>> from fewlabel.monitor import monitor_rows
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> few = hide_labels(y[:400], labeled=100, random_state=0)
+    >>> model = TableClassifier(AutoClassifier(["logistic regression"], random_state=0)).fit(X[:400], few)
+    >>> found = monitor_rows(model, X[400:])
+    >>> print(f"AUC {found.expected['auc'].value:.2f} to expect on {found.n_rows} rows")
+    AUC 0.98 to expect on 169 rows
+    """
+    fitted = getattr(model, "model_", model)
+    if not isinstance(fitted, FittedModel) or fitted.encoder is None:
+        raise TypeError(
+            f"model is a {type(model).__name__}: expected a TableClassifier around an AutoClassifier, or what "
+            "fewlabel.load read of one"
+        )
+    cells = fitted.encoder.read(X)
+    drift = Drift(fitted.encoder.profile)
+    drift.add(cells, None if time is None else _months(time))
+    features = np.asarray(fitted.encoder.encode(cells))
+    n_rows = len(features)
+    baseline = fitted.evidence.baseline
+    if baseline is None:
+        unknown = "it is estimated for models of two classes by an AutoClassifier"
+        return Monitoring(n_rows, None, None, {}, unknown, None, 0, {}, drift, None)
+    scores: Any = score_features(fitted, features).score  # there is one, with two classes
+    cut = 0.0 if fitted.cut is None else fitted.cut
+    score_drift = Drift({SCORE: profile_cells(Cells(NUMBER, baseline.population))})
+    score_drift.add({SCORE: Cells(NUMBER, scores)})
+    shift, reason = _shift(fitted, baseline, features)
+    at_fit = _at_fit(fitted)
+    expected: dict[str, Estimate] = {}
+    if reason is None:
+        expected = _expected(fitted, baseline, scores, shift, at_fit, cut, costs)
+    positive = np.full(n_rows, -1) if y is None else _read_late(fitted, y, n_rows)
+    arrived = positive >= 0
+    measured = _measured(positive[arrived] == 1, arrived, scores, features, cut, costs)
+    n_flagged = int(np.count_nonzero(scores > cut))
+    n_labels = int(arrived.sum())
+    return Monitoring(n_rows, n_flagged, at_fit, expected, reason, shift, n_labels, measured, drift, score_drift)
+
+
+def _months(time: ArrayLike) -> np.ndarray:
+    """The month of each row as a text such as 2024-03; rows without a time are together."""
+    moments = as_moments(time, str(getattr(time, "name", None) or "time"))
+    if moments.dtype.kind != "M":
+        raise ValueError("time holds numbers: months need dates")
+    return np.where(np.isnat(moments), "no date", np.datetime_as_string(moments, unit="M"))
+
+
+def _at_fit(model: FittedModel) -> Estimate | None:
+    headline = model.about["headline"]
+    if model.about["scoring"] != "roc_auc" or headline["score"] is None:
+        return None
+    return Estimate(headline["score"], headline["low"], headline["high"])
+
+
+def _shift(model: FittedModel, baseline: Baseline, features: np.ndarray) -> tuple[Selection | None, str | None]:
+    """How new rows differ from the labeled ones, and why nothing can be expected of them, if so."""
+    if model.prior is not None:
+        reason = "the model was fitted to positives only, which do not tell how many of the new rows are positive"
+        return None, reason
+    # The rows of the fit were rounded when they were stored: equal values must be equal here.
+    together = np.vstack([baseline.features, features.astype(np.float32)]).astype(np.float64)
+    is_old = np.arange(len(together)) < len(baseline.scores)
+    encoder: Any = model.encoder
+    shift = describe_selection(together, is_old, encoder.features)
+    if shift.can_tell:
+        return shift, None
+    return shift, f"{shift.uncovered:.0%} of the new rows resemble no labeled row of the fit: label some of them"
+
+
+def _expected(
+    model: FittedModel,
+    baseline: Baseline,
+    scores: np.ndarray,
+    shift: Selection | None,
+    at_fit: Estimate | None,
+    cut: float,
+    costs: Costs | None,
+) -> dict[str, Estimate]:
+    """The AUC, and what the model's cut yields, with probabilities in place of labels."""
+    weight = None if shift is None or shift.weight is None else flatten_weights(shift.weight, _LEAST_EFFECTIVE)
+
+    def evidence(population: np.ndarray, sample_weight: np.ndarray | None) -> Evidence:
+        return Evidence(
+            baseline.positive,
+            baseline.scores,
+            population,
+            prior=model.about.get("stated_prior"),
+            sample_weight=sample_weight,
+            training_share=model.about["training_share"],
+        )
+
+    now = evidence(scores, weight)
+    auc = now.auc()
+    if at_fit is not None:
+        before = evidence(baseline.population, baseline.weight).auc().value
+        n_positive = now.prior.value * len(scores)
+        auc = _moved(at_fit, to_angle(auc.value) - to_angle(before), n_positive, len(scores) - n_positive)
+    return {"auc": auc, **_shown(now.at(cut, costs))}
+
+
+def _moved(at_fit: Estimate, change: float, n_positive: float, n_negative: float) -> Estimate:
+    """The AUC at fit after a change of its angle, with an interval for what these rows will show."""
+    middle = to_angle(at_fit.value) + change
+    more = DEVIATIONS**2 * angle_variance(n_positive, n_negative) + (_CHANGE * change) ** 2
+    below = np.sqrt((to_angle(at_fit.value) - to_angle(at_fit.low)) ** 2 + more)
+    above = np.sqrt((to_angle(at_fit.high) - to_angle(at_fit.value)) ** 2 + more)
+    ends = from_angle(np.array([middle, middle - below, middle + above]))
+    return Estimate(*ends.tolist())
+
+
+def _measured(
+    positive: np.ndarray,
+    arrived: np.ndarray,
+    scores: np.ndarray,
+    features: np.ndarray,
+    cut: float,
+    costs: Costs | None,
+) -> dict[str, Estimate]:
+    """The figures by the labels that have arrived, which may be of some kinds of rows only."""
+    if min(positive.sum(), (~positive).sum()) < _LEAST_OF_A_CLASS:
+        return {}
+    chosen = describe_selection(features, arrived, [f"x{k}" for k in range(features.shape[1])])
+    weight = chosen.weight if chosen.can_tell else None
+    seen = scores[arrived]
+    interval = auc_confidence_interval(positive.astype(int), seen, sample_weight=weight)
+    evidence = Evidence(positive, seen, scores, sample_weight=weight)
+    return {"auc": Estimate(interval.auc, interval.low, interval.high), **_shown(evidence.at(cut, costs))}
+
+
+def _shown(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+    return {name: estimates[name] for name in _SHOWN if name in estimates}
+
+
+def _read_late(model: FittedModel, y: Any, n_rows: int) -> np.ndarray:
+    """1 for the positive class, 0 for another one, -1 where no label has arrived."""
+    read = labels.read(y)
+    if len(read.codes) != n_rows:
+        raise ValueError(f"y has {len(read.codes)} labels and X {n_rows} rows: give one per row, None where it is late")
+    names = [str(name) for name in model.classes_]
+    positive = names[model.positive or 0]
+    other = names[1 - (model.positive or 0)]
+    for name in map(str, read.classes):
+        # A model of one class against all others has no names for these.
+        if name not in names and other != labels.name_rest(positive):
+            raise LabelError(f"label {short(name)!r} is neither {short(positive)!r} nor {short(other)!r}")
+    is_positive = np.array([str(name) == positive for name in read.classes], dtype=np.int64)
+    return np.where(read.codes < 0, -1, np.append(is_positive, -1)[read.codes])
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.low:.3f} to {estimate.high:.3f}"
+
+
+def append_history(path: str | os.PathLike[str], batch: str, summary: PlainDict, **more: Any) -> PlainDict:
+    """Add a line to a history, which is never rewritten.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of JSON lines.
+    batch : str
+        Name of the new rows. A batch that is monitored again, with more labels, gets another line.
+    summary : dict
+        :meth:`Monitoring.to_dict`.
+    **more
+        Further plain values to keep, such as the digest of the model.
+
+    Returns
+    -------
+    dict
+        The line.
+    """
+    kept = ("rows", "flagged", "labels", "at_fit", "expected", "reason", "measured", "score_stability", "alarms")
+    line = {"batch": batch, "time": datetime.now(UTC).isoformat(timespec="seconds"), **more}
+    line |= {name: summary[name] for name in kept}
+    line["stability"] = {name: column["stability"] for name, column in summary["drift"]["columns"].items()}
+    text = json.dumps(line, allow_nan=False) + "\n"
+    # One write at the end of the file: lines of two commands at the same time do not mix.
+    with open(path, "ab") as file:
+        # A line that was cut short, by a full disk, must not swallow this one.
+        begun = file.tell() > 0 and not _ends_with_newline(Path(path))
+        file.write(("\n" if begun else "").encode() + text.encode())
+    return line
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with open(path, "rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def read_history(path: str | os.PathLike[str]) -> list[PlainDict]:
+    """The last line of each batch, in the order in which batches came first.
+
+    Parameters
+    ----------
+    path : str or path-like
+        What :func:`append_history` wrote; it may not exist yet.
+
+    Returns
+    -------
+    list of dict
+
+    Warns
+    -----
+    UserWarning
+        If lines cannot be read, such as one that was cut short; they are left out.
+    """
+    batches: dict[str, PlainDict] = {}
+    n_damaged = 0
+    text = Path(path).read_text("utf-8", errors="replace") if Path(path).exists() else ""
+    for line in text.splitlines():
+        try:
+            record = json.loads(line)
+            batches[record["batch"]] = record
+        except (ValueError, TypeError, KeyError):
+            n_damaged += 1
+    if n_damaged:
+        warnings.warn(f"{path}: {n_damaged} line(s) cannot be read and are left out", stacklevel=2)
+    return list(batches.values())

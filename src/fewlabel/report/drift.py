@@ -1,0 +1,99 @@
+"""Pages on new rows: their columns beside those of the fit, and what was expected and measured over time."""
+
+import itertools
+import os
+from collections.abc import Sequence
+
+from fewlabel.report import charts
+from fewlabel.report.render import render_template, write_page
+from fewlabel.types import PlainDict
+
+_MOST_BARS = 12
+_SHOWN = ("auc", "share", "precision", "recall", "lift", "cost")
+
+
+def write_drift(summary: PlainDict, path: str | os.PathLike[str], *, title: str) -> None:
+    """Write a page on new rows beside those of the fit.
+
+    Parameters
+    ----------
+    summary : dict
+        What :meth:`fewlabel.tables.Drift.summary` returned.
+    path : str or path-like
+        The file.
+    title : str
+        Heading of the page, such as the name of the table.
+    """
+    write_page(render_template("drift.html.j2", title=title, drift=_shown_drift(summary)), path)
+
+
+def write_monitor(summary: PlainDict, history: Sequence[PlainDict], path: str | os.PathLike[str]) -> None:
+    """Write a page on what to expect of a model on new rows, and on all batches so far.
+
+    Parameters
+    ----------
+    summary : dict
+        What :meth:`fewlabel.monitor.Monitoring.to_dict` returned, with `title`.
+    history : sequence of dict
+        What :func:`fewlabel.monitor.read_history` returned.
+    path : str or path-like
+        The file.
+    """
+    figures = [name for name in _SHOWN if name in summary["expected"] or name in summary["measured"]]
+    shown = {**summary, "figures": figures, "drift": _shown_drift(summary["drift"])}
+    shown["score_bars"] = None if summary["score"] is None else _bars(summary["score"])
+    names = [record["batch"] for record in history]
+    at_fit = None if summary["at_fit"] is None else summary["at_fit"]["value"]
+    panels = []
+    for name, label in (("auc", "AUC"), ("precision", "precision"), ("cost", "cost per row")):
+        expected = [record["expected"].get(name) for record in history]
+        measured = [record["measured"].get(name) for record in history]
+        if any(expected) or any(measured):
+            level = at_fit if name == "auc" else None
+            panels.append((label, charts.history_panel(names, expected, measured, label, level)))
+    stability = [record["score_stability"] for record in history]
+    if any(value is not None for value in stability):
+        panels.append(("Stability of the score", charts.stability_panel(names, stability)))
+    page = render_template("monitor.html.j2", **shown, history=history, panels=panels)
+    write_page(page, path)
+
+
+def _shown_drift(summary: PlainDict) -> PlainDict:
+    """The findings of each column, and its bars; columns with a finding first, then by their stability."""
+    texts: dict[str, list[str]] = {}
+    for finding in summary["findings"]:
+        texts.setdefault(finding["column"], []).append(finding["text"])
+    order = sorted(
+        summary["columns"], key=lambda name: (name not in texts, -(summary["columns"][name]["stability"] or 0))
+    )
+    columns = {}
+    for name in order:
+        column = summary["columns"][name]
+        columns[name] = {**column, "bars": _bars(column)}
+    return {**summary, "columns": columns, "texts": texts}
+
+
+def _bars(column: PlainDict) -> list[PlainDict]:
+    """Shares of the rows in each bin at fit and now, as heights of bars; rare categories are one."""
+    fit = column["fit"]
+    before = fit["shares"]
+    after = column["new"]["shares"]
+    if "categories" in fit:
+        names = [*fit["categories"], "not seen at fit"]
+        by_share = sorted(range(len(names)), key=lambda k: -max(before[k], after[k]))
+        # Categories keep their order; the unseen ones are the last.
+        kept = sorted(by_share[:_MOST_BARS])
+        bins = [(names[k], before[k], after[k]) for k in kept if before[k] or after[k]]
+        if len(names) > len(kept):
+            bins.append(("all others", 1 - sum(before[k] for k in kept), 1 - sum(after[k] for k in kept)))
+    else:
+        bins = list(zip(_intervals(fit["cuts"]), before, after))
+    return charts.bars(bins)
+
+
+def _intervals(cuts: Sequence[float]) -> list[str]:
+    if not cuts:
+        return ["all values"]
+    texts = [f"{cut:.4g}" for cut in cuts]
+    between = [f"{low} to {high}" for low, high in itertools.pairwise(texts)]
+    return [f"up to {texts[0]}", *between, f"above {texts[-1]}"]
