@@ -268,6 +268,7 @@ def _expected(
             prior=model.about.get("stated_prior"),
             sample_weight=sample_weight,
             training_share=model.about["training_share"],
+            ranked_among=baseline.population,
         )
 
     now = evidence(scores, weight)

@@ -63,7 +63,7 @@ def monitor(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Say what to expect of a model on new rows before their labels arrive, and what it did afterwards.
+    """Say what to expect of a model on new rows, before labels come.
 
     The AUC, precision, recall and cost to expect are based on the labeled rows of the fit. Probabilities stand for the
     labels of the new rows, and labeled rows that resemble the new ones count more. With --labels, the same figures are
