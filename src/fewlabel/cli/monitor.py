@@ -5,8 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fewlabel.cli.options import AnswerFiles, AsJson, DayFirst, Debug, Decimal, Encoding, ModelFile, Quiet, TableFile
+from fewlabel.cli.options import (
+    AnswerFiles,
+    AsJson,
+    DatabaseTable,
+    DayFirst,
+    Debug,
+    Decimal,
+    Encoding,
+    ModelFile,
+    Query,
+    Quiet,
+    Sheet,
+    Tables,
+)
 from fewlabel.cli.paths import keep_inputs, require_column, sha256, writable_file, writable_folder, write_json
+from fewlabel.cli.reading import open_source
 from fewlabel.cli.terminal import print_json, print_table, say
 from fewlabel.text import short
 
@@ -25,7 +39,7 @@ _NAMES = {"auc": "AUC", "share": "rows flagged", "cost": "cost per row"}
 
 def monitor(
     model: ModelFile,
-    table: TableFile,
+    tables: Tables,
     *,
     answers: AnswerFiles = None,
     key: Annotated[
@@ -56,6 +70,9 @@ def monitor(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 1 if there is a reason to look closer.")
     ] = False,
+    query: Query = None,
+    table: DatabaseTable = None,
+    sheet: Sheet = None,
     encoding: Encoding = None,
     decimal: Decimal = ".",
     day_first: DayFirst = None,
@@ -85,12 +102,14 @@ def monitor(
     written = [out / name for name in (PAGE, SUMMARY, HISTORY)]
     for path in written if out.exists() else []:
         writable_file(path)
-    keep_inputs(written, [model, table, *(answers or ())])
+    keep_inputs(written, [model, *tables, *(answers or ())])
     fitted = load_model(model)
-    check_table(fitted, table, [name for name in (key, time) if name is not None], encoding, quiet)
-    rows = read_table(table, encoding=encoding, decimal=decimal, verbatim=[fitted.target])
+    with open_source(tables, query=query, table=table, sheet=sheet, encoding=encoding, decimal=decimal) as source:
+        check_table(fitted, source.path, [name for name in (key, time) if name is not None], source.encoding, quiet)
+        form: dict[str, Any] = {"encoding": source.encoding, "decimal": source.decimal}
+        rows = read_table(source.path, verbatim=[fitted.target], **form)
     if len(rows) == 0:
-        raise ValueError(f"{table} has no rows: expected a line of column names and rows below it")
+        raise ValueError(f"{source.origin} has no rows: expected a line of column names and rows below it")
     late = None
     if answers:
         from fewlabel.cli.late_labels import read_late_labels
@@ -104,7 +123,7 @@ def monitor(
         )
     moments = None if time is None else _column(rows, time)
     found = monitor_rows(fitted, rows, late, costs=costs, time=moments)
-    summary = {"title": table.name, "batch": batch or table.name, "model_sha256": sha256(model), **found.to_dict()}
+    summary = {"title": source.name, "batch": batch or source.name, "model_sha256": sha256(model), **found.to_dict()}
     out.mkdir(exist_ok=True)
     append_history(out / HISTORY, summary["batch"], summary, model_sha256=summary["model_sha256"])
     write_json(summary, out / SUMMARY)

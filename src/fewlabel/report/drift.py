@@ -83,12 +83,12 @@ def _bars(column: PlainDict) -> list[PlainDict]:
         by_share = sorted(range(len(names)), key=lambda k: -max(before[k], after[k]))
         # Categories keep their order; the unseen ones are the last.
         kept = sorted(by_share[:_MOST_BARS])
-        bins = [(names[k], before[k], after[k]) for k in kept if before[k] or after[k]]
+        bins = [(names[k], before[k], after[k]) for k in kept]
         if len(names) > len(kept):
             bins.append(("all others", 1 - sum(before[k] for k in kept), 1 - sum(after[k] for k in kept)))
     else:
         bins = list(zip(_intervals(fit["cuts"]), before, after))
-    return charts.bars(bins)
+    return charts.bars([one for one in bins if one[1] or one[2]])
 
 
 def _intervals(cuts: Sequence[float]) -> list[str]:
