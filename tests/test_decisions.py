@@ -169,6 +169,17 @@ def test_a_stated_prior_moves_precision_and_cost_of_a_balanced_sample():
     assert np.mean(covered) >= 0.92
 
 
+def test_sensitivity_to_odds_that_are_not_as_estimated(evidence):
+    cut = capacity_cut(evidence.population, 100)
+    precision = evidence.at(cut)["precision"].value
+    found = evidence.sensitivity(cut, target=0.5)
+    assert found.low < precision < found.high
+    same = evidence.sensitivity(cut, target=precision)
+    assert same.reversing == pytest.approx(1.0, abs=1e-6)
+    again = evidence.sensitivity(cut, target=found.low)
+    assert again.reversing == pytest.approx(1 / 3)
+
+
 def test_extreme_costs_flag_all_rows_or_none(evidence):
     assert evidence.n_above(evidence.cost_cut(Costs(1e9, 1))) == len(evidence.population)
     assert evidence.n_above(evidence.cost_cut(Costs(1, 1e9))) == 0

@@ -62,6 +62,47 @@ def test_gaps_and_categories_are_named():
     assert describe_selection(X, by_category, ["income", "owner"]).differences[0].text == "owner is more frequent"
 
 
+def balanced_rows(seed):
+    """As many labels of each class, from a table with 5% positives."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N_ROWS, 6))
+    y = X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=N_ROWS)
+    y = y > np.quantile(y, 0.95)
+    rows = [rng.permutation(np.flatnonzero(of_class))[:30] for of_class in (y, ~y)]
+    return X, y, mask_of(np.concatenate(rows))
+
+
+def test_rows_that_were_drawn_class_by_class_are_noticed():
+    draws = []
+    for seed in range(10):
+        X, y, labeled = balanced_rows(seed)
+        draws.append(describe_selection(X, labeled, list("abcdef"), positive=y))
+    assert np.mean([one.asks_share for one in draws]) >= 0.8
+    assert np.mean([one.class_draw.low <= 0.026 <= one.class_draw.high for one in draws]) >= 0.8
+    found = next(one for one in draws if one.asks_share)
+    assert found.text.startswith("Labels seem to be drawn class by class: 50% of the labels are positive")
+    assert found.to_dict()["class_draw"]["z"] > 2
+
+
+def test_a_stated_share_explains_rows_that_were_drawn_class_by_class():
+    fitting = []
+    for seed in range(10):
+        X, y, labeled = balanced_rows(seed)
+        share = y[~labeled].mean()
+        fitting.append(not describe_selection(X, labeled, list("abcdef"), positive=y, share=share).chosen)
+    assert np.mean(fitting) >= 0.8
+
+
+def test_random_labels_are_not_called_drawn_by_class():
+    alarms = []
+    for seed in range(30):
+        X, y = made(seed % 5)
+        labeled = mask_of(np.random.default_rng(seed).permutation(N_ROWS)[:100])
+        found = describe_selection(X, labeled, list("abcdef"), positive=y == 1)
+        alarms.append(found.class_draw.is_suspected)
+    assert np.mean(alarms) <= 0.07  # 30 draws of about 1%
+
+
 def test_order_of_the_rows_does_not_matter():
     X, _ = made(0)
     labeled = mask_of(chosen_rows(X, 1.0, 150, np.random.default_rng(1)))

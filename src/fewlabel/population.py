@@ -4,6 +4,9 @@ Labels are seldom a random sample: accepted applicants, investigated claims and 
 taken to be chosen by their columns: given the columns, whether a row is labeled says nothing more about its class. Then
 a labeled row stands for :math:`w(x) = (1 - e(x)) / e(x)` unlabeled rows, where :math:`e(x)` is the probability of being
 labeled, and weighted means over the labeled rows estimate means over the unlabeled ones.
+
+Rows may also be drawn class by class, such as as many positives as negatives. Then the two classes look in the labeled
+rows as they do in the unlabeled ones, but have other shares there, which only their columns can tell.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +22,7 @@ from sklearn.model_selection import StratifiedKFold
 from fewlabel.row_order import value_order
 from fewlabel.rows import effective_number
 
-__all__ = ["ColumnDifference", "Selection", "describe_selection", "flatten_weights", "labeled_probability"]
+__all__ = ["ClassDraw", "ColumnDifference", "Selection", "describe_selection", "flatten_weights", "labeled_probability"]
 
 _LEVEL = 0.03  # chance that labels drawn at random are called chosen
 _N_PERMUTATIONS = 499
@@ -36,6 +39,13 @@ _MOST_UNCOVERED = 0.35  # of the unlabeled rows; beyond it, no estimate is made 
 _FEW_EFFECTIVE = 50
 _MANY_UNCOVERED = 0.1
 _MOST_SHOWN = 3
+# Rows that seem drawn class by class: standard deviations between their mean rank and that of a random sample.
+_FAR = 2.58
+_FAR_IF_BALANCED = 1.64  # as many rows of each class are a sign by themselves
+_LEVEL_IF_BALANCED = 0.003
+_BALANCED = 0.02  # difference of the classes' counts, as a share of all
+_NORMAL_90 = 1.645
+_ASK = "State their share (prior=, --prior): precision, cost and probabilities depend on it"
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,56 @@ class ColumnDifference:
 
 
 @dataclass(frozen=True)
+class ClassDraw:
+    r"""Whether rows seem to have been labeled class by class, at other rates than the classes occur.
+
+    Let :math:`r` be the rank of a row among the unlabeled ones, by models of the class that were not fitted to it. Over
+    unlabeled rows its mean is 1/2. If classes have the mean ranks :math:`r_+` and :math:`r_-`, the share of positives
+    among the unlabeled rows is :math:`(1/2 - r_-) / (r_+ - r_-)`.
+
+    Attributes
+    ----------
+    z : float
+        Distance of the labeled rows' mean rank from 1/2, in standard deviations.
+    pvalue : float
+        Of the test that other shares of the classes suffice to explain how labeled and unlabeled rows differ.
+    labeled_share : float
+        Share of positives among the labels.
+    n_labeled : int
+    share, low, high : float
+        Share of positives among the unlabeled rows if rows were drawn class by class, and its 90% interval.
+    """
+
+    z: float
+    pvalue: float
+    labeled_share: float
+    n_labeled: int
+    share: float
+    low: float
+    high: float
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether there are as many labels of each class."""
+        return abs(2 * self.labeled_share - 1) <= max(_BALANCED, 1.01 / self.n_labeled)
+
+    @property
+    def is_suspected(self) -> bool:
+        """Whether the class of a row seems to have decided if it was labeled."""
+        if self.is_balanced:
+            return abs(self.z) > _FAR_IF_BALANCED and self.pvalue > _LEVEL_IF_BALANCED
+        return abs(self.z) > _FAR and self.pvalue > _LEVEL
+
+    @property
+    def text(self) -> str:
+        """What the two shares are."""
+        return (
+            f"{self.labeled_share:.0%} of the labels are positive, and by the columns about {self.share:.0%} "
+            f"({self.low:.0%} to {self.high:.0%}) of the unlabeled rows"
+        )
+
+
+@dataclass(frozen=True)
 class Selection:
     """Whether labeled rows are a random sample of the table, and how they stand for its unlabeled rows.
 
@@ -89,6 +149,10 @@ class Selection:
         random. With known probabilities, rows without one have weight 0.
     audited : int
         Labeled rows that were drawn with known probability, if there are any: estimates are based on these alone.
+    class_draw : ClassDraw or None
+        Whether rows seem to have been labeled class by class; None with three classes or more, or with a stated share.
+    stated_share : float or None
+        Share of positives among the unlabeled rows, if it was stated.
 
     References
     ----------
@@ -103,6 +167,8 @@ class Selection:
     uncovered: float
     weight: np.ndarray | None
     audited: int = 0
+    class_draw: ClassDraw | None = None
+    stated_share: float | None = None
 
     @classmethod
     def unknown(cls, n_labeled: int) -> "Selection":
@@ -113,6 +179,12 @@ class Selection:
     def can_tell(self) -> bool:
         """Whether the labels resemble enough of the unlabeled rows for a number about them."""
         return self.uncovered < _MOST_UNCOVERED
+
+    @property
+    def asks_share(self) -> bool:
+        """Whether precision, cost and probabilities need the share of positives, which the labels do not tell."""
+        draw = self.class_draw
+        return self.weight is None and draw is not None and draw.is_suspected and not self.audited
 
     @property
     def reason(self) -> str:
@@ -166,6 +238,8 @@ class Selection:
             "effective_labels": self.effective_labels,
             "uncovered": self.uncovered,
             "audited": self.audited,
+            "class_draw": None if self.class_draw is None else asdict(self.class_draw),
+            "asks_share": self.asks_share,
             "text": self.text,
         }
 
@@ -183,6 +257,10 @@ class Selection:
             return text.strip()
         if np.isnan(self.pvalue):
             return ""
+        if self.class_draw is not None and self.asks_share:
+            return f"Labels seem to be drawn class by class: {self.class_draw.text}. {_ASK}."
+        if not self.chosen and self.stated_share is not None:
+            return f"With a share of {self.stated_share:.3g} positives, labels look like a random sample of each class."
         if not self.chosen:
             return "Labels look like a random sample of the rows."
         if not self.can_tell:
@@ -193,6 +271,10 @@ class Selection:
             text += f" {self.uncovered:.0%} of the rows resemble no labeled row: for them nothing can be said."
         if self.effective_labels < _FEW_EFFECTIVE or self.uncovered >= _MANY_UNCOVERED:
             text += " To be sure, label 50 rows that `fewlabel audit` draws."
+        if self.class_draw is not None and self.class_draw.is_suspected:
+            text += (
+                f" Were rows labeled class by class? {self.class_draw.text}: then state their share (prior=, --prior)."
+            )
         return text
 
 
@@ -201,6 +283,8 @@ def describe_selection(
     labeled: np.ndarray,
     sources: Sequence[str],
     *,
+    positive: np.ndarray | None = None,
+    share: float | None = None,
     drawn: str = "auto",
     seed: int = 0,
 ) -> Selection:
@@ -213,6 +297,10 @@ def describe_selection(
     labeled : ndarray of bool of shape (n_rows,)
     sources : sequence of str of length n_features
         The column that each feature comes from.
+    positive : ndarray of bool of shape (n_rows,), default=None
+        Labeled rows of the positive class, if there are two classes.
+    share : float, default=None
+        Share of positives among the unlabeled rows, if it is known: labels of a class then stand for this share.
     drawn : {"auto", "random", "by-columns"}, default="auto"
         Whether labels were drawn at random, or chosen by columns of the table; "auto" tests it.
     seed : int, default=0
@@ -236,8 +324,9 @@ def describe_selection(
     """
     rng = np.random.default_rng(seed)
     n_labeled = int(labeled.sum())
+    is_positive = np.zeros(len(labeled), dtype=bool) if positive is None else positive & labeled
     # The order of the rows in the table must not matter to what is drawn.
-    order = value_order(features, labeled.astype(np.int64))
+    order = value_order(features, labeled.astype(np.int64) + is_positive)
     unlabeled = order[~labeled[order]]
     if len(unlabeled) == 0 or n_labeled == 0:
         return Selection.unknown(n_labeled)
@@ -246,11 +335,23 @@ def describe_selection(
     rows = np.concatenate([order[labeled[order]], unlabeled])
     is_labeled = np.arange(len(rows)) < n_labeled
     described, origins = _comparable(features[rows], sources)
-    pvalue = _permutation_test(described, n_labeled, rng)
-    chosen = drawn == "by-columns" or (drawn == "auto" and pvalue <= _LEVEL)
+    is_positive = is_positive[rows[:n_labeled]]
+    counted = np.full(n_labeled, 1 / n_labeled)
+    if share is not None:
+        counted = _class_weight(is_positive, share)
+    pvalue = _permutation_test(described, counted, rng)
+    draw = None
+    if drawn == "auto" and share is None and positive is not None:
+        draw = _class_draw(described, is_positive, rng, seed)
+    is_suspected = draw is not None and draw.is_suspected
+    chosen = drawn == "by-columns" or (drawn == "auto" and (pvalue <= _LEVEL or is_suspected))
+    nothing = Selection(chosen, pvalue, [], n_labeled, float(n_labeled), 0.0, None, 0, draw, share)
     if not chosen:
-        return Selection(False, pvalue, [], n_labeled, float(n_labeled), 0.0, None)
+        return nothing
     differences = _differences(described, origins, is_labeled)
+    # Labels of both classes in equal numbers are no accident: within a class they are taken as a random sample.
+    if draw is not None and draw.is_suspected and draw.is_balanced:
+        return replace(nothing, differences=differences)
     by_forest = _cross_fitted(features[rows], is_labeled, _forest(seed), seed)
     uncovered = _uncovered(by_forest, is_labeled)
     by_logistic = _cross_fitted(described, is_labeled, LogisticRegression(C=0.1, max_iter=500), seed)
@@ -259,7 +360,8 @@ def describe_selection(
     ordered = flatten_weights(1 / odds[is_labeled])
     weight = np.empty(n_labeled)
     weight[np.argsort(rows[:n_labeled]).argsort()] = ordered
-    return Selection(True, pvalue, differences, n_labeled, effective_number(weight), uncovered, weight)
+    effective = effective_number(weight)
+    return replace(nothing, differences=differences, effective_labels=effective, uncovered=uncovered, weight=weight)
 
 
 def labeled_probability(features: np.ndarray, labeled: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -336,8 +438,47 @@ def _comparable(features, sources):
     return standardized, [origins[k] for k in varies]
 
 
-def _permutation_test(described, n_labeled, rng):
-    """p-value of the hypothesis that the first rows are a random sample of all.
+def _class_weight(positive, share):
+    """Weights that sum to 1, those of the positives to their share."""
+    return np.where(positive, share / max(positive.sum(), 1), (1 - share) / max((~positive).sum(), 1))
+
+
+def _class_draw(described, positive, rng, seed):
+    """Compare the labeled rows with the unlabeled ones along what separates the classes."""
+    n_labeled = len(positive)
+    counts = np.bincount(positive, minlength=2)
+    n_folds = int(min(_N_FOLDS, counts.min()))
+    if n_folds < 2 or described.shape[1] == 0:
+        return None
+    labeled = described[:n_labeled]
+    unlabeled = described[n_labeled:]
+    ranks = np.empty(n_labeled)
+    model = LogisticRegression(C=0.1, max_iter=500)
+    for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labeled, positive):
+        model.fit(labeled[train], positive[train])
+        reference = np.sort(model.decision_function(unlabeled))
+        scores = model.decision_function(labeled[test])
+        below = np.searchsorted(reference, scores, side="left") + np.searchsorted(reference, scores, side="right")
+        ranks[test] = below / (2 * len(reference))
+    noise = 1 / 12 / len(unlabeled)  # of the mean rank of unlabeled rows
+    z = (ranks.mean() - 0.5) / np.sqrt(ranks.var() / n_labeled + noise)
+    middle = [ranks[~positive].mean(), ranks[positive].mean()]
+    # Models that do not separate the classes cannot tell their shares.
+    gap = max(middle[1] - middle[0], 0.01)
+    least = 0.5 / n_labeled
+    share = float(np.clip((0.5 - middle[0]) / gap, least, 1 - least))
+    variance = ranks[positive].var() * share**2 / counts[1] + ranks[~positive].var() * (1 - share) ** 2 / counts[0]
+    half = _NORMAL_90 * float(np.sqrt(variance + noise)) / gap
+    low = float(max(share - half, least))
+    high = min(share + half, 1 - least)
+    pvalue = 0.0
+    if abs(z) > _FAR_IF_BALANCED:
+        pvalue = max(_permutation_test(described, _class_weight(positive, at), rng) for at in (share, low, high))
+    return ClassDraw(float(z), pvalue, float(positive.mean()), n_labeled, share, low, float(high))
+
+
+def _permutation_test(described, weight, rng):
+    """p-value of the hypothesis that the first rows, with these weights, are a random sample of all.
 
     Three statistics of the mean of the labeled rows are compared with those of random samples of the same size: its
     largest entry, its squared length, and its squared length in directions of equal variance. The smallest of their
@@ -347,9 +488,9 @@ def _permutation_test(described, n_labeled, rng):
     if described.shape[1] == 0:
         return 1.0
     means = np.empty((_N_PERMUTATIONS + 1, described.shape[1]))
-    means[0] = described[:n_labeled].mean(axis=0)
+    means[0] = weight @ described[: len(weight)]
     for k in range(_N_PERMUTATIONS):
-        means[k + 1] = described[rng.permutation(n_rows)[:n_labeled]].mean(axis=0)
+        means[k + 1] = weight @ described[rng.permutation(n_rows)[: len(weight)]]
     statistics = [np.abs(means).max(axis=1), (means**2).sum(axis=1)]
     if described.shape[1] <= _MOST_FEATURES:
         variances, directions = np.linalg.eigh(described.T @ described / n_rows)

@@ -403,12 +403,18 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
 
     def _compared(self, rows, names):
         """Labeled beside unlabeled rows."""
+        stated = {"drawn": self.labels_drawn}
+        positive = None
+        if len(rows.classes) == 2:
+            positive = rows.codes == 1
+            stated["share"] = self.prior
         if rows.groups is None:
-            return describe_selection(rows.X, rows.codes >= 0, names, drawn=self.labels_drawn)
+            return describe_selection(rows.X, rows.codes >= 0, names, positive=positive, **stated)
         # Rows of one group are no independent evidence: one row stands for each group.
         _, first, group = np.unique(rows.groups, return_index=True, return_inverse=True)
         is_labeled = rows.codes[first] >= 0
-        selection = describe_selection(rows.X[first], is_labeled, names, drawn=self.labels_drawn)
+        positive = None if positive is None else positive[first]
+        selection = describe_selection(rows.X[first], is_labeled, names, positive=positive, **stated)
         if selection.weight is None:
             return selection
         of_group = np.ones(len(first))

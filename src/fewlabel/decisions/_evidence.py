@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 
 from fewlabel.decisions._response import N_DRAWS, Rows, response_draws
 from fewlabel.rows import effective_number
@@ -13,6 +15,8 @@ from fewlabel.rows import effective_number
 _GRID = 40
 _PROMISE = 0.8  # confidence of `precision_cut`
 _LEAST = 1e-300  # a denominator of 0 becomes this
+_LEAST_ODDS = 1e-9
+_FURTHEST = 60.0  # log-odds, beyond those of any row
 _CURVE_ROWS = 10.0  # labeled rows that the curve counts as, beside those on the same side of the threshold
 
 
@@ -28,6 +32,28 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+
+class Sensitivity(NamedTuple):
+    """The precision of the flagged rows if their odds of being positive are not as estimated.
+
+    Attributes
+    ----------
+    factor : float
+        How many times lower or higher the odds of each row may be.
+    low, high : float
+        The precision with odds as low and as high as that.
+    target : float
+        The precision below which flagging is not worthwhile.
+    reversing : float
+        Factor of the odds at which the precision is the target: the decision to flag these rows is reversed there.
+    """
+
+    factor: float
+    low: float
+    high: float
+    target: float
+    reversing: float
 
 
 class Costs(NamedTuple):
@@ -248,6 +274,41 @@ class Evidence:
         if not 1 <= n <= len(self.population):
             raise ValueError(f"n={n} of {len(self.population)} rows: expected from 1 to {len(self.population)}")
         return self._figures(n, costs)
+
+    def sensitivity(self, cut: float, target: float = 0.5, factor: float = 3.0) -> Sensitivity:
+        r"""Precision of the rows above a threshold if their log-odds are :math:`z_j + \delta` instead of :math:`z_j`.
+
+        For labels that cannot tell the odds of these rows: no labeled row resembles them.
+
+        Parameters
+        ----------
+        cut : float
+            With at least one row above it.
+        target : float, default=0.5
+            The precision below which flagging is not worthwhile.
+        factor : float, default=3.0
+            :math:`e^{|\delta|}`, how many times lower or higher the odds may be.
+
+        Returns
+        -------
+        Sensitivity
+
+        References
+        ----------
+        .. [1] J. M. Robins, A. Rotnitzky, D. O. Scharfstein. Sensitivity analysis for selection bias and unmeasured
+           confounding. Statistical Models in Epidemiology, 2000.
+        """
+        flagged = self._rows.scores > cut
+        share = self._rows.counts[flagged] / self._rows.counts[flagged].sum()
+        probability = np.diff(self._positives[:, 0])[flagged] / self._rows.counts[flagged]
+        log_odds = logit(np.clip(probability, _LEAST_ODDS, 1 - _LEAST_ODDS))
+
+        def precision(delta):
+            return float(share @ expit(log_odds + delta))
+
+        delta = math.log(factor)
+        reversing = brentq(lambda shift: precision(shift) - target, -_FURTHEST, _FURTHEST)
+        return Sensitivity(factor, precision(-delta), precision(delta), target, math.exp(reversing))
 
     def n_above(self, cut: float) -> int:
         """Number of rows to decide on that are above a threshold."""

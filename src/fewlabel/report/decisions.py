@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fewlabel.decisions import Estimate
+from fewlabel.decisions import Estimate, Sensitivity
 from fewlabel.tables import Decision
 from fewlabel.text import short
 from fewlabel.types import PlainDict
@@ -27,7 +27,7 @@ def signed(number: float, digits: int = 3) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def describe(decision: Decision, positive: str, unknown: str | None = None) -> PlainDict:
+def describe(decision: Decision, positive: str, unknown: str | None = None, *, asks_share: bool = False) -> PlainDict:
     """Describe a threshold, and the precision among the rows at the top of the ranking.
 
     Parameters
@@ -37,12 +37,14 @@ def describe(decision: Decision, positive: str, unknown: str | None = None) -> P
         Name of the positive class.
     unknown : str, default=None
         Why the labels cannot tell what the threshold yields, if they cannot.
+    asks_share : bool, default=False
+        Whether it depends on the share of positives, which the labels cannot tell.
 
     Returns
     -------
     dict
         Plain values: `rule`, `cut`, numbers of rows, `estimates` (each with `value`, `low` and `high`), `top` (one row
-        per number of reviewed rows) and `text`, a sentence.
+        per number of reviewed rows), `sensitivity` if the labels cannot tell, and `text`, a sentence.
     """
     top = []
     for n in _TOPS:
@@ -54,6 +56,9 @@ def describe(decision: Decision, positive: str, unknown: str | None = None) -> P
                 row[name] = _plain(yields[name])
             top.append(row)
     interval = decision.evidence.prior_interval
+    sensitivity = None
+    if unknown is not None and decision.n_flagged:
+        sensitivity = decision.evidence.sensitivity(decision.cut, decision.target)
     return {
         "rule": decision.rule,
         "cut": decision.cut,
@@ -65,7 +70,9 @@ def describe(decision: Decision, positive: str, unknown: str | None = None) -> P
         "estimates": {name: _plain(estimate) for name, estimate in decision.yields.items()},
         "top": top,
         "unknown": unknown,
-        "text": _text(decision, short(positive), unknown),
+        "asks_share": asks_share,
+        "sensitivity": None if sensitivity is None else sensitivity._asdict(),
+        "text": _text(decision, short(positive), unknown, sensitivity, asks_share),
     }
 
 
@@ -97,7 +104,9 @@ def _plain(estimate: Estimate) -> dict[str, float]:
     return {name: float(np.round(value, 6)) for name, value in estimate._asdict().items()}
 
 
-def _text(decision: Decision, positive: str, unknown: str | None) -> str:
+def _text(
+    decision: Decision, positive: str, unknown: str | None, sensitivity: Sensitivity | None, asks_share: bool
+) -> str:
     """The threshold and its yields in sentences."""
     precision = decision.yields["precision"]
     recall = decision.yields["recall"]
@@ -106,9 +115,15 @@ def _text(decision: Decision, positive: str, unknown: str | None) -> str:
         f"{decision.cut:.4g}."
     )
     if unknown is not None:
-        return f"{text} How many of them are {positive} these labels cannot tell: {unknown}."
+        unknown = f"How many of them are {positive} these labels cannot tell: {unknown}."
+        return f"{text} {unknown} {_range(sensitivity)}".rstrip()
     if decision.n_flagged == 0:
         return f"{text} No row is flagged: at these costs no row is likely enough to be {positive}."
+    if asks_share:
+        return (
+            f"{text} {precision.low:.0%} to {precision.high:.0%} of them are {positive}: it depends on the share of "
+            f"{positive} among all rows, which these labels cannot tell. State it with --prior."
+        )
     text += (
         f" An estimated {precision.value:.0%} of them are {positive} (95% band {precision.low:.0%} to "
         f"{precision.high:.0%}), which is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
@@ -122,3 +137,17 @@ def _text(decision: Decision, positive: str, unknown: str | None) -> str:
         cost = decision.yields["cost"]
         text += f" Expected cost per row: {cost.value:.3g} ({cost.low:.3g} to {cost.high:.3g})."
     return text
+
+
+def _range(sensitivity: Sensitivity | None) -> str:
+    """What the precision may be, and what would reverse the decision."""
+    if sensitivity is None:
+        return ""
+    reversing = sensitivity.reversing
+    times = f"{1 / reversing:.1f} times lower" if reversing < 1 else f"{reversing:.1f} times higher"
+    side = "fewer" if reversing < 1 else "more"
+    return (
+        f"If their odds are up to {sensitivity.factor:g} times lower or higher than the model says, it is "
+        f"{sensitivity.low:.0%} to {sensitivity.high:.0%}. Odds that are {times} reverse the decision: {side} than "
+        f"{sensitivity.target:.0%}."
+    )

@@ -106,7 +106,12 @@ def summarize(
     else:
         # Chosen here for reports outside `fewlabel fit`, which has chosen one by its options.
         decision = decision or choose_cut(model, encoded)
-        summary["decisions"] = decisions.describe(decision, held_out.names[-1], summary["headline"]["reason"])
+        summary["decisions"] = decisions.describe(
+            decision,
+            held_out.names[-1],
+            summary["headline"]["reason"],
+            asks_share=summary["selection"]["asks_share"],
+        )
         summary["decision_curve"] = decisions.curve(decision)
     summary |= _curves_of(held_out, auto, seed)
     summary["learning_curve"] = forecast(auto, encoded, summary["data"]["labeled"], score_name, seed)

@@ -183,7 +183,8 @@ def _selection(used: ReadColumns, codes: np.ndarray) -> str:
     if len(np.unique(codes[codes >= 0])) < 2 or (codes >= 0).all():
         return ""
     columns = learn_columns(used, list(used.cells), named=True, random_state=0)
-    return describe_selection(columns.encode(used.cells), codes >= 0, columns.features).text
+    positive = codes == 1 if codes.max() == 1 else None
+    return describe_selection(columns.encode(used.cells), codes >= 0, columns.features, positive=positive).text
 
 
 class Suspicion(NamedTuple):

@@ -30,6 +30,9 @@ class Decision(NamedTuple):
     costs : Costs or None
     evidence : Evidence
         What the cut was chosen by.
+    target : float
+        Precision below which flagging is not worthwhile: the one that was asked for, the break-even one of the costs,
+        or one half.
     """
 
     cut: float
@@ -39,6 +42,7 @@ class Decision(NamedTuple):
     yields: dict[str, Estimate]
     costs: Costs | None
     evidence: Evidence
+    target: float = 0.5
 
 
 def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
@@ -70,13 +74,19 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
     counted = np.ones(len(auto.labeled_rows_), dtype=bool) if weight is None else weight > 0
     positive = rows.codes[auto.labeled_rows_[counted]] == 1
     only = auto.prior_ is not None
+    prior = auto.prior_ if only else auto.prior
+    interval = auto.prior_interval_ if only else None
+    if prior is None and auto.selection_.asks_share:
+        draw = auto.selection_.class_draw
+        prior = draw.share
+        interval = (draw.low, draw.high)
     decided = rows.unlabeled if len(rows.unlabeled) else np.arange(len(rows))
     return Evidence(
         positive,
         auto.out_of_fold_[counted],
         auto.decision_function(rows.X[decided]),
-        prior=auto.prior_ if only else auto.prior,
-        prior_interval=auto.prior_interval_ if only else None,
+        prior=prior,
+        prior_interval=interval,
         positives_only=only,
         sample_weight=None if weight is None else weight[counted],
         training_share=auto.training_share_,
@@ -132,7 +142,12 @@ def choose_cut(
         model.set_cut(cut, rule)
     n_rows = len(evidence.population)
     yields = evidence.at(cut, costs)
-    return Decision(cut, rule or _default_rule(model), n_rows, evidence.n_above(cut), yields, costs, evidence)
+    target = 0.5
+    if precision is not None:
+        target = precision
+    elif costs is not None:
+        target = costs.alarm / (costs.miss + costs.alarm)
+    return Decision(cut, rule or _default_rule(model), n_rows, evidence.n_above(cut), yields, costs, evidence, target)
 
 
 def _cut(
