@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from fewlabel.cli.manifest import defaults_from
 from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, Tables, Time, require_choice, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file, writable_folder
 from fewlabel.cli.reading import Reading
@@ -14,7 +15,8 @@ MODEL = "model.fewlabel"
 REPORT = "report.html"
 METRICS = "metrics.json"
 NEXT = "label_next.csv"
-FILES = (MODEL, REPORT, METRICS, "model_card.md", NEXT)
+MANIFEST = "manifest.json"
+FILES = (MODEL, REPORT, METRICS, "model_card.md", NEXT, MANIFEST)
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,18 @@ class FitOptions:
         str | None,
         typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster; by default the cores of this machine."),
     ] = None
+    repeated: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            exists=True,
+            dir_okay=False,
+            is_eager=True,
+            callback=defaults_from,
+            metavar="FILE",
+            help="A manifest.json: fit again with its table and options, and compare the models.",
+        ),
+    ] = None
     seed: Seed = 0
     as_json: AsJson = False
     quiet: Quiet = False
@@ -146,7 +160,8 @@ class FitOptions:
 def fit(options: FitOptions, *, debug: Debug = False) -> None:
     """Learn from a table; write a model, a report and the numbers.
 
-    The files are model.fewlabel, report.html, metrics.json, model_card.md and label_next.csv, the rows to label next.
+    The files are model.fewlabel, report.html, metrics.json, model_card.md, manifest.json (what the model was made from)
+    and label_next.csv, the rows to label next.
 
     Unlabeled rows have an empty label, or -1 beside two or more classes of numbers. `fewlabel check` shows how a table
     is read. If only one class is labeled, it is the positive class, and unlabeled rows may be of either class.
@@ -161,7 +176,8 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     if options.out.exists():
         for file in written:
             writable_file(file)
-    keep_inputs(written, [*options.tables, *(options.reading.answers or ())])
+    repeated = [] if options.repeated is None else [options.repeated]
+    keep_inputs(written, [*options.tables, *(options.reading.answers or ()), *repeated])
     require_choice(options.engine, ("memory", "dask"), "--engine")
     if options.all_rows and options.engine != "dask":
         raise typer.BadParameter("in memory, every row is used: it is for --engine dask", param_hint="--all-rows")

@@ -21,7 +21,7 @@ from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, progress, say, say_notes
 from fewlabel.exceptions import TableError
 from fewlabel.report import notes_of
-from fewlabel.tables import TableClassifier, local_files
+from fewlabel.tables import TableClassifier, TableSource, local_files
 
 if TYPE_CHECKING:
     from fewlabel.dask.sources import Source, Weights
@@ -140,7 +140,9 @@ class _Sample(NamedTuple):
                 path = Path(folder, "rows.parquet")
                 parquet.write_table(table, path)
             rows = read_rows(path, reading, new_target=False, with_keys=True)
-        return rows._replace(weights=weights)
+        files = _files(self.options)
+        source = TableSource(files[0], _title(self.options), ", ".join(map(str, files)), files=tuple(files))
+        return rows._replace(source=source, weights=weights)
 
     def _notes(self, n_labeled: int, n_unlabeled: int) -> Iterator[str]:
         by = "at random" if self.pool.weight is None else "in proportion to their weights"

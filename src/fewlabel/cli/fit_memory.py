@@ -13,6 +13,7 @@ from fewlabel.active.answers import answer_sheet
 from fewlabel.auto import AutoClassifier
 from fewlabel.checks import check_non_negative
 from fewlabel.cli.fit import FILES, METRICS, MODEL, NEXT, REPORT, FitOptions
+from fewlabel.cli.manifest import compare_with, describe_run
 from fewlabel.cli.methods import SCORECARD, find_method
 from fewlabel.cli.options import command_words, require_choice
 from fewlabel.cli.paths import keep_answers, new_set, require_column, sha256, write_json
@@ -22,14 +23,14 @@ from fewlabel.decisions import Costs
 from fewlabel.exceptions import TableError
 from fewlabel.label_app import auc_of_table
 from fewlabel.rows import Rows
-from fewlabel.tables import Decision, TableClassifier, choose_cut, repeated_rows, suspicions
+from fewlabel.tables import Decision, TableClassifier, TableDigest, choose_cut, digest_table, repeated_rows, suspicions
 from fewlabel.text import short
 
 if TYPE_CHECKING:
-    from fewlabel.labels import Labels
+    from fewlabel.labels import LabelColumn, Labels
 
 # Options that do not change the result, and so are not part of the command that gives the same one.
-_WITHOUT_EFFECT = ("jobs", "scheduler", "as_json", "quiet")
+_WITHOUT_EFFECT = ("jobs", "scheduler", "as_json", "quiet", "repeated")
 
 
 def fit_memory(options: FitOptions) -> None:
@@ -98,13 +99,25 @@ def fit_rows(
         model_file=str(options.out / MODEL),
         query=query,
     )
-    _write_all(options.out, model, summary, answer_sheet(rows.table, rows.keys, query))
+    manifest = describe_run(options, rows, column, _digest(options, rows, column), summary)
+    _write_all(options.out, model, summary, manifest, answer_sheet(rows.table, rows.keys, query))
     if options.as_json:
         print_json(report.metrics(summary))
     elif not options.quiet:
         show(summary)
         print(f"\nModel:   {options.out / MODEL}\nReport:  {options.out / REPORT}\nMetrics: {options.out / METRICS}")
+    if options.repeated is not None:
+        say(compare_with(options.repeated, manifest), options.quiet)
     return True
+
+
+def _digest(options: FitOptions, rows: TableRows, column: "LabelColumn") -> TableDigest:
+    """Digest of the rows and their labels, as they were read."""
+    labels = column.labels
+    names = [*map(str, labels.classes), None]
+    target = pd.Series([names[code] for code in labels.codes], dtype=object, index=rows.table.index)
+    table = rows.table.assign(**{options.reading.target: target})
+    return digest_table(table, dayfirst=options.reading.day_first)
 
 
 def _notes_on_table(
@@ -232,15 +245,19 @@ def _choose_cut(options: FitOptions, model: TableClassifier, encoded: Rows) -> D
     return choose_cut(model, encoded, review=cut.review, costs=costs, precision=cut.at_precision, at_prior=at_prior)
 
 
-def _write_all(out: Path, model: TableClassifier, summary: dict[str, Any], sheet: pd.DataFrame) -> None:
+def _write_all(
+    out: Path, model: TableClassifier, summary: dict[str, Any], manifest: dict[str, Any], sheet: pd.DataFrame
+) -> None:
     """Write the files as one set; the report and the metrics hold the digest of their model."""
-    with new_set(out, *FILES) as (model_file, report_file, metrics_file, card_file, next_file):
+    with new_set(out, *FILES) as (model_file, report_file, metrics_file, card_file, next_file, manifest_file):
         persistence.save(model, model_file)
         # The model first, as the others name its digest.
         summary["model_sha256"] = sha256(model_file)
         report.write(summary, report_file)
         write_json(report.metrics(summary), metrics_file)
-        report.write_card(summary, card_file)
+        manifest["model"] = {"file": MODEL, "sha256": summary["model_sha256"]}
+        write_json(manifest, manifest_file)
+        report.write_card(summary, card_file, manifest)
         sheet.to_csv(next_file, index=False)
 
 

@@ -241,6 +241,30 @@ def command_words(options: Any, omit: Container[str] = ()) -> list[str]:
     return words
 
 
+def given_options(options: Any, omit: Container[str] = ()) -> dict[str, Any]:
+    """The options that differ from their defaults, by field, as JSON can hold them.
+
+    Examples
+    --------
+    >>> from fewlabel.cli.options import given_options
+    >>> from fewlabel.cli.reading import Reading
+    >>> given_options(Reading("y", unlabeled=["-1"], day_first=False))
+    {'target': 'y', 'unlabeled': ['-1'], 'day_first': False}
+    """
+    given: dict[str, Any] = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if field.name in omit or value == field.default:
+            continue
+        if is_dataclass(value):
+            given |= given_options(value, omit)
+        elif isinstance(value, list):
+            given[field.name] = [str(item) for item in value]
+        else:
+            given[field.name] = str(value) if isinstance(value, Path) else value
+    return given
+
+
 def _option_words(name: str, value: Any) -> list[str]:
     if isinstance(value, bool):
         yes, _, no = name.partition("/")

@@ -119,7 +119,7 @@ def make_report(
     return Report(summary)
 
 
-def write_card(summary: PlainDict, path: str | os.PathLike[str]) -> None:
+def write_card(summary: PlainDict, path: str | os.PathLike[str], manifest: PlainDict | None = None) -> None:
     """Write a model card beside the report.
 
     Parameters
@@ -128,6 +128,8 @@ def write_card(summary: PlainDict, path: str | os.PathLike[str]) -> None:
         What :func:`fewlabel.report.summarize` returned.
     path : str or path-like
         A Markdown file.
+    manifest : dict, default=None
+        What `fewlabel fit` writes to manifest.json: from where and when the rows and labels are.
     """
     with atomic_write(path) as file:
-        file.write(render_card(summary).encode())
+        file.write(render_card(summary, manifest).encode())

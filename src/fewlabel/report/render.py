@@ -51,19 +51,23 @@ def render(summary: PlainDict) -> str:
     return _environment().get_template("report.html.j2").render(shown)
 
 
-def render_card(summary: PlainDict) -> str:
+def render_card(summary: PlainDict, manifest: PlainDict | None = None) -> str:
     """Render a summary as a model card in Markdown.
 
     Parameters
     ----------
     summary : dict
         As returned by :func:`fewlabel.report.summarize`.
+    manifest : dict, default=None
+        What `fewlabel fit` writes to manifest.json.
 
     Returns
     -------
     str
     """
-    return _environment().get_template("model_card.md.j2").render(summary)
+    card = _environment().get_template("model_card.md.j2").render(summary, manifest=manifest)
+    # Tags of users stay escaped; quotes mean nothing in Markdown.
+    return card.replace("&#39;", "'").replace("&#34;", '"')
 
 
 def _panels(summary: PlainDict) -> PlainDict:

@@ -1,0 +1,219 @@
+"""The manifest of a fit: who made which model, when, from which rows and how; and whether a fit repeats it."""
+
+import hashlib
+import json
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from fewlabel.cli.fit import FitOptions
+    from fewlabel.cli.reading import TableRows
+    from fewlabel.labels import LabelColumn
+    from fewlabel.tables import TableDigest
+
+FORMAT = 1
+# Versions on which the bits of a model may depend, where they are installed.
+_PACKAGES = ("catboost", "lightgbm", "pyarrow", "scipy", "xgboost", "xgboost-cpu")
+# Where results go, and how many threads make them, does not change them.
+_WITHOUT_EFFECT = ("out", "jobs", "scheduler", "as_json", "quiet", "repeated")
+
+
+def defaults_from(context: typer.Context, path: Path | None) -> Path | None:
+    """Take the options of a manifest where none is given: a callback of Typer."""
+    if path is not None:
+        context.default_map = read_manifest(path)["options"]
+    return path
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest; wrong use if the file is none."""
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+        is_known = manifest["manifest"] == FORMAT and isinstance(manifest["options"], dict)
+    except (ValueError, KeyError, TypeError):
+        is_known = False
+    if not is_known:
+        raise typer.BadParameter(f"{path} is no manifest.json of `fewlabel fit` of this version")
+    return manifest
+
+
+def describe_run(
+    options: "FitOptions", rows: "TableRows", column: "LabelColumn", digest: "TableDigest", summary: dict[str, Any]
+) -> dict[str, Any]:
+    """The manifest of a fit, without the digest of its model, which is not written yet."""
+    from getpass import getuser
+
+    from fewlabel.cli.options import given_options
+
+    data = summary["data"]
+    try:
+        user = getuser()
+    except (KeyError, OSError):  # an account without a name
+        user = "unknown"
+    return {
+        "manifest": FORMAT,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "user": user,
+        "machine": platform.node(),
+        "command": summary["command"],
+        "options": given_options(options, omit=_WITHOUT_EFFECT),
+        "seed": options.seed,
+        "table": _describe_table(rows, digest, len(rows.table)),
+        "labels": _describe_labels(options, rows, column, data),
+        "checks": _outcomes(summary),
+        "decisions": _decisions(summary),
+        "versions": {**summary["versions"], **_more_versions()},
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _describe_table(rows: "TableRows", digest: "TableDigest", n_rows: int) -> dict[str, Any]:
+    from fewlabel.cli.paths import sha256
+
+    source = rows.source
+    query = source.query
+    return {
+        "origin": source.origin,
+        "query": query,
+        "query_sha256": None if query is None else hashlib.sha256(query.encode()).hexdigest(),
+        "files": [{"name": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)} for path in source.files],
+        "rows": n_rows,
+        "columns": rows.table.shape[1],
+        "content_sha256": digest.content,
+        "order_sha256": digest.order,
+    }
+
+
+def _describe_labels(
+    options: "FitOptions", rows: "TableRows", column: "LabelColumn", data: dict[str, Any]
+) -> dict[str, Any]:
+    """How many labels there are, and from where and when."""
+    from fewlabel.active.answers import TIME, read_answers
+    from fewlabel.cli.paths import sha256
+
+    is_labeled = column.labels.codes >= 0
+    n_answered = 0 if rows.merged is None else int((is_labeled & (rows.merged.order >= 0)).sum())
+    sources: list[dict[str, Any]] = [
+        {"source": "the table", "labels": data["labeled"] - n_answered, "first": None, "last": None}
+    ]
+    for path in options.reading.answers or ():
+        answers = read_answers(path)
+        times = sorted(time for time in answers[TIME] if time)
+        first = times[0] if times else None
+        last = times[-1] if times else None
+        sources.append(
+            {"source": str(path), "sha256": sha256(path), "labels": len(answers), "first": first, "last": last}
+        )
+    by_class = data["labeled_by_class"]
+    by_month = None if options.time is None else _by_month(options, rows, is_labeled)
+    return {"by_class": by_class, "unlabeled": data["unlabeled"], "sources": sources, "by_month": by_month}
+
+
+def _by_month(options: "FitOptions", rows: "TableRows", is_labeled: "np.ndarray") -> dict[str, int] | None:
+    """Number of labels by the month in which their rows were recorded; None if --time is no date."""
+    import numpy as np
+
+    from fewlabel.tables.kinds import as_moments
+
+    moments = as_moments(rows.table[options.time], str(options.time), options.reading.day_first)
+    if moments.dtype.kind != "M":
+        return None
+    months, counts = np.unique(moments[is_labeled].astype("datetime64[M]"), return_counts=True)
+    return dict(zip(map(str, months), counts.tolist()))
+
+
+def _outcomes(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was looked at, and what was found."""
+    data = summary["data"]
+    leaks = data["leaks"]
+    found = [
+        ("how the table is read", summary["notes"]),
+        ("labels are a random sample of the rows", [summary["selection"]["text"] or "every row is labeled"]),
+        ("columns known only after the label", [f"suspected: {name}" for name in leaks] or ["none suspected"]),
+        ("what to know before relying on the model", summary["cautions"]),
+    ]
+    return [{"check": name, "outcome": outcome} for name, outcome in found]
+
+
+def _decisions(summary: dict[str, Any]) -> dict[str, Any]:
+    """What was decided, by options or by the fit."""
+    cut = summary["decisions"]
+    members = [row for row in summary["leaderboard"] if row["family"] != "ensemble"]
+    chosen = {row["method"]: row["weight"] for row in members if row["weight"]}
+    return {
+        "positive": summary["data"]["positive"],
+        "columns_left_out": summary["data"]["dropped"],
+        "methods": chosen,
+        "estimates_are_for": summary["headline"]["population"],
+        "headline": {name: summary["headline"][name] for name in ("score", "low", "high", "reason")},
+        "threshold": None if cut is None else {"rule": cut["rule"], "score_above": cut["cut"]},
+    }
+
+
+def _more_versions() -> dict[str, str]:
+    versions = {}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What differs between two fits, in words; the order of causes is that of their likelihood."""
+    found = []
+    table = before["table"]
+    new_table = now["table"]
+    if table["content_sha256"] != new_table["content_sha256"]:
+        found.append(f"the table has other rows, columns or labels ({new_table['rows']} rows, before {table['rows']})")
+    elif table["order_sha256"] != new_table["order_sha256"]:
+        found.append("the rows come in another order (of a database: add ORDER BY to the query)")
+    if table["query_sha256"] != new_table["query_sha256"]:
+        found.append("the query is another one")
+    options = _without_places(before["options"])
+    new_options = _without_places(now["options"])
+    for name in sorted({*options, *new_options}):
+        if options.get(name) != new_options.get(name):
+            found.append(f"{name} is {new_options.get(name, 'the default')}, before {options.get(name, 'the default')}")
+    answers = [source.get("sha256") for source in before["labels"]["sources"]]
+    if answers != [source.get("sha256") for source in now["labels"]["sources"]]:
+        found.append("other answers in --labels")
+    for name in sorted({*before["versions"], *now["versions"]}):
+        old = before["versions"].get(name, "not installed")
+        new = now["versions"].get(name, "not installed")
+        if old != new:
+            found.append(f"{name} is {new}, before {old}")
+    if before["platform"] != now["platform"]:
+        found.append(f"the platform is {now['platform']}, before {before['platform']}")
+    return found
+
+
+def _without_places(options: dict[str, Any]) -> dict[str, Any]:
+    """Options but those that say where the rows are: their content is compared."""
+    return {name: value for name, value in options.items() if name not in ("tables", "query", "table", "answers")}
+
+
+def compare_with(path: Path, now: dict[str, Any]) -> str:
+    """One sentence on whether a fit gave the same model as before.
+
+    Raises
+    ------
+    ValueError
+        If it did not: the sentence says what differs.
+    """
+    before = read_manifest(path)
+    causes = differences(before, now)
+    listed = "; ".join(causes)
+    if before["model"]["sha256"] == now["model"]["sha256"]:
+        return f"the model is that of {path}, bit for bit" + (f", although {listed}" if causes else "")
+    if not causes:
+        listed = "table, options and versions are the same, so a time budget or another processor made the difference"
+    raise ValueError(f"the model is not that of {path}: {listed}")
