@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from fewlabel.decisions import Costs, Evidence, capacity_cut
+from fewlabel.decisions import Costs, Evidence, best_class, capacity_cut
 
 
 def normal_rows(n, share, seed, shift=1.5):
@@ -302,3 +302,18 @@ def test_bad_requests(evidence):
         evidence.cost_cut(Costs(0, 1))
     with pytest.raises(ValueError, match="1 or more"):
         capacity_cut([1.0], 0)
+
+
+def test_the_class_to_decide_for_follows_the_metric():
+    rng = np.random.default_rng(0)
+    probability = rng.dirichlet(np.ones(3), 50)
+    costs = rng.random((3, 3))
+    expected = [min(range(3), key=lambda k: sum(row[j] * costs[j, k] for j in range(3))) for row in probability]
+    assert best_class(probability, costs=costs).tolist() == expected
+    # Equal costs of all errors are accuracy.
+    assert (best_class(probability, costs=1 - np.eye(3)) == probability.argmax(axis=1)).all()
+    assert (best_class(probability, shares=np.full(3, 1 / 3)) == probability.argmax(axis=1)).all()
+    with pytest.raises(ValueError, match="give one of them"):
+        best_class(probability, shares=np.ones(3), costs=costs)
+    with pytest.raises(ValueError, match=r"shape \(2, 2\): expected 3 true classes by 3 decisions"):
+        best_class(probability, costs=np.eye(2))

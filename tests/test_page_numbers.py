@@ -124,6 +124,20 @@ def test_decisions(labels):
     assert not missing("docs/decide.md", [f"{100 * covered_costs:.0f}"])
 
 
+def test_many_classes():
+    runs = pd.read_csv(QUALITY / "many_classes.csv")
+    methods = ["AutoClassifier", "CatBoost"]
+    methods += [f"{name} alone" for name in ("extra trees", "random forest", "logistic regression")]
+    runs = runs[runs["method"].isin(methods)]
+    for labels in (3, 10):
+        for score, name in (("balanced_accuracy", "balanced accuracy"), ("log_loss", "log-loss")):
+            by_table = runs[runs["labels"] == labels].pivot_table(index="table", columns="method", values=score)
+            means = by_table.mean()[methods]
+            assert row_of_page("docs/methods/auto.md", f"{labels} | {name}")[1:] == [short(value) for value in means]
+            ranks = by_table.rank(axis=1, ascending=score == "log_loss").mean()
+            assert ranks.idxmin() == "AutoClassifier"
+
+
 def test_chosen_labels():
     runs = pd.read_csv(QUALITY / "chosen_labels.csv")
     kind = runs["way"].str.split(",").str[0]

@@ -16,16 +16,19 @@ from fewlabel.rows import Rows
 
 __all__ = [
     "Fold",
+    "class_folds",
     "copies",
     "forward_folds",
     "grouped_folds",
     "join_groups",
     "split_labeled",
     "stratified_folds",
+    "usual_splits",
 ]
 
 _LEAST = 2  # labeled rows of each class before, and after, the moment from which on rows are predicted
 _FORWARD_SPLITS = 4
+_RARE = 0.1  # of the rows: classes that hold less together do not lower the number of folds
 _NEAR = 1e-3  # standard deviations; rows that differ by less in every column are near duplicates
 _FALSE_ALARM = 0.01  # highest chance, over all pairs of rows and with independent columns, of rows that agree
 _SHARED = 2  # few rows have a value: at most so many times the copies,
@@ -96,9 +99,76 @@ def split_labeled(rows, n_splits, *, seed, shuffle=True, n_blocks=_FORWARD_SPLIT
     if rows.groups is not None:
         tests = grouped_folds(rows.codes, rows.groups, n_splits, seed if shuffle else None)
     else:
-        splitter = StratifiedKFold(n_splits, shuffle=shuffle, random_state=seed if shuffle else None)
-        tests = [test for _, test in splitter.split(rows.codes, rows.codes)]
+        tests = class_folds(rows.codes, n_splits, seed if shuffle else None)
     return [(test, test) for test in tests]
+
+
+def usual_splits(codes: np.ndarray, most: int) -> int:
+    """Number of folds: with two classes each has a row in each fold.
+
+    With more, classes that hold less than a tenth of the rows together do not count.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_labeled,)
+    most : int
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.folds import usual_splits
+    >>> usual_splits(np.repeat([0, 1], [3, 9]), 5), usual_splits(np.repeat([0, 1, 2], [20, 20, 1]), 5)
+    (3, 5)
+    """
+    counts = np.sort(np.bincount(codes))
+    counts = counts[counts > 0]
+    if len(counts) > 2:
+        counts = counts[np.cumsum(counts) >= _RARE * counts.sum()]
+    return int(np.clip(counts[0], 2, most))
+
+
+def class_folds(codes: np.ndarray, n_splits: int, seed: int | None) -> list[np.ndarray]:
+    """Test sets over which the rows of each class are spread; the only row of a class is in none of them.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_labeled,)
+    n_splits : int
+    seed : int or None
+        Shuffles the rows; None keeps their order.
+
+    Returns
+    -------
+    list of ndarray of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.folds import class_folds
+    >>> [test.tolist() for test in class_folds(np.array([0, 0, 0, 1, 1, 2]), 3, seed=None)]
+    [[0, 3], [1, 4], [2]]
+    """
+    counts = np.bincount(codes)
+    tested = np.flatnonzero(counts[codes] > 1)
+    of_class = codes[tested]
+    if counts[counts > 1].min() >= n_splits:
+        splitter = StratifiedKFold(n_splits, shuffle=seed is not None, random_state=seed)
+        return [tested[test] for _, test in splitter.split(of_class, of_class)]
+    rng = None if seed is None else check_random_state(seed)
+    fold_of = np.zeros(len(tested), dtype=int)
+    start = 0
+    for code in np.unique(of_class):
+        rows = np.flatnonzero(of_class == code)
+        if rng is not None:
+            rows = rng.permutation(rows)
+        fold_of[rows] = (start + np.arange(len(rows))) % n_splits
+        # Each class begins where the last one ended, so that folds are of equal size.
+        start += len(rows)
+    return [tested[fold_of == fold] for fold in range(n_splits)]
 
 
 def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | None) -> list[np.ndarray]:

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.quality.trials import Trial, learn_experience, to_json
 from fewlabel import AutoClassifier
 from fewlabel.auto import Experience, portfolio
-from fewlabel.auto.experience import from_angle, package_experience, to_angle
+from fewlabel.auto.experience import PoolExperience, from_angle, package_experience, to_angle
 
 NAMES = ["a", "b", "c"]
 RULE = {"steepness": 20.0, "noise": 1.0, "most": 5}
@@ -83,7 +83,29 @@ def test_members_can_be_missing_or_new(learned):
 
 def test_positive_unlabeled_data_start_without_experience(learned):
     assert np.ptp(learned.of(NAMES, "positive-unlabeled").mean) == 0
-    assert learned.of(NAMES, "multiclass").mean.tolist() == learned.mean.tolist()
+
+
+def test_many_classes_are_weighed_by_their_losses():
+    state = {
+        "members": ["a", "b"],
+        "loss": [-0.1, 0.1],
+        "bias": [0.0, 0.05],
+        "rule": dict(RULE, steepness=6, labels=100),
+    }
+    pool = PoolExperience(state).of(["b", "new", "a"])
+    losses = np.array([0.55, 0.5, 0.5])
+    prior, posterior = pool.posterior(losses, 100)
+    # Half of what was seen, half of what other tables say.
+    np.testing.assert_allclose(prior, 0.5 + np.array([0.1, 0.0, -0.1]))
+    np.testing.assert_allclose(posterior, [0.55, 0.5, 0.45])
+    weights = pool.weights(losses, 100)
+    np.testing.assert_allclose(weights / weights[2], np.exp(-6 * np.array([0.1, 0.05, 0.0])))
+
+
+def test_without_experience_of_many_classes_the_losses_decide(learned):
+    prior, posterior = learned.of(["a", "b"], "multiclass").posterior(np.array([0.3, 0.5]), 10)
+    np.testing.assert_allclose(posterior, [0.3, 0.5])
+    assert np.ptp(prior) == 0
 
 
 def test_the_file_holds_the_same_model(learned):

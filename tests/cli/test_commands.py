@@ -370,3 +370,19 @@ def test_predict_says_that_the_metrics_are_of_another_model(table):
     write("metrics.json", json.dumps({**metrics, "model_sha256": "0" * 64}))
     with pytest.warns(UserWarning, match=r"metrics\.json is of another model"):
         assert run(["predict", "model.fewlabel", "rows.csv", "--out", "x.csv", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize(("how", "classes"), [("keep", "abcd"), ("merge", ["a", "b", "other"]), ("drop", "ab")])
+def test_rare_classes_are_kept_merged_or_dropped(how, classes, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = ["a"] * 8 + ["b"] * 8 + ["c", "d"] + [None] * 60
+    place = {"a": 0, "b": 2, "c": 4, "d": 6, None: 1}
+    pd.DataFrame({"x": [place[k] + rng.normal() for k in y], "z": rng.normal(size=len(y)), "y": y}).to_csv("t.csv")
+    options = ["--method", "logistic-regression", "--rare-classes", how, "--drop", "Unnamed: 0"]
+    assert run(["fit", "t.csv", "--target", "y", *options]) == 0
+    found = json.loads((tmp_path / "metrics.json").read_text())
+    assert found["data"]["classes"] == list(classes)
+    said = any("one or two labels" in note for note in found["notes"])
+    assert said == (how != "keep")
+    assert "reshape" not in "".join(capsys.readouterr())

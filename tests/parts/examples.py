@@ -41,6 +41,8 @@ def formulas():
         parts.Beside([everything, line]),
         parts.Ranks.among(rows),
         parts.LogOdds(N_COLUMNS),
+        parts.Logits.among(rows),
+        parts.Logits(0.02, 1.0, N_COLUMNS),
         parts.FillAndScale(np.zeros(3), np.array([1]), np.zeros(4), np.ones(4)),
         parts.Components(np.zeros(3), rng.normal(size=(3, 2))),
         parts.Smooth(rows, np.ones(20), scores, 5),

@@ -85,6 +85,7 @@ def printed(html):
 def check_numbers(text, found):
     known = spellings(found) | WORDS
     # Names of columns and classes may have numbers.
+    text = text.replace(found["versions"]["fewlabel"], " ")
     text = re.sub(r"(measure|signal|digit|pixel)[ _]\d[\d_]*", " ", text.replace(found["title"], " "))
     wrong = []
     for match in NUMBER.finditer(text):

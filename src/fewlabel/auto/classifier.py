@@ -31,7 +31,7 @@ from fewlabel.auto.effect import UnlabeledEffect, unlabeled_effect
 from fewlabel.auto.experience import Experience, package_experience
 from fewlabel.auto.intervals import interval, prior_is_too_large
 from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, baseline, headline, leaderboard
-from fewlabel.auto.members import ADDITIVE, select_members
+from fewlabel.auto.members import ADDITIVE, select_members, starved_members
 from fewlabel.auto.task import read_task
 from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
 from fewlabel.base import (
@@ -45,7 +45,7 @@ from fewlabel.base import (
     fit_context,
 )
 from fewlabel.boosting import read_directions
-from fewlabel.calibration import calibrate_pu, prior_shift, sigmoid_from_few, softmax_from_few
+from fewlabel.calibration import calibrate_pu, prior_shift, sigmoid_from_few
 from fewlabel.parts import (
     Baseline,
     Chain,
@@ -53,7 +53,6 @@ from fewlabel.parts import (
     Evidence,
     FittedModel,
     Formula,
-    Linear,
     LogOdds,
     Sigmoids,
     Softmax,
@@ -113,7 +112,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     to the other members, and its out-of-fold score, each by its precision: with ten labels experience decides, with
     hundreds the table itself. Small weights become 0. The chosen members are then fitted to all rows.
 
-    Binary, multi-class (one class against the rest, averaged over classes) and positive-unlabeled labels. If only one
+    With three classes or more the members' scores become calibrated log-probabilities, and the model is their
+    logarithmic opinion pool :math:`p(k \mid x) \propto \prod_m p_m(k \mid x)^{w_m}`, with weights by the log-loss out
+    of fold and on other tables of many classes; scores are the mean of one class against the rest. If only one
     class is labeled, it is the positive class, and members are compared by the AUC of positives against unlabeled rows.
     The AUC against negatives, which depends on the share of positives among the unlabeled rows, is then uncertain
     however many rows there are, and its interval says so. All of it assumes that labeled positives are a random sample
@@ -166,10 +167,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     leaderboard_ : DataFrame
         One row per member and one for the ensemble, the best first: `method`, `family`, `score` (out of fold), `low`
         and `high` (95% interval), `prior` and `posterior` (the AUC to expect by experience alone, and with the score
-        known), `fit_seconds`, `uses_unlabeled`, `weight` and `status`. The row of the ensemble is
-        cross-fitted: its weights were chosen without the rows they are evaluated on. `status` is "ok", or the reason
-        why a member is left out: "failed: ValueError: ...", "skipped: time budget", "not installed: xgboost"; it then
-        has no score, and the other rows are as if it were not in the portfolio.
+        known; the log-loss with three classes or more), `fit_seconds`, `uses_unlabeled`, `weight` and `status`. The row
+        of the ensemble is cross-fitted: its weights were chosen without the rows they are evaluated on. `status` is
+        "ok", or the reason why a member is left out: "failed: ValueError: ...", "skipped: time budget", "not installed:
+        xgboost"; it then has no score, and the other rows are as if it were not in the portfolio.
     selection_ : Selection
         How labeled and unlabeled rows differ, see :func:`fewlabel.population.describe_selection`.
     headline_ : dict
@@ -219,8 +220,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     is the threshold of the best expected balanced accuracy: with as many labels of each class it is one half, and the
     class is the one with the higher probability. `predict_proba` is a sigmoid fitted to the out-of-fold scores of the
     labeled rows, with a prior of its slope that comes from other tables: it is flatter the fewer labels there are, and
-    never flat. With more classes it is a softmax of the classes' log-odds, with one slope for all and the share of each
-    class among the labels as its intercept. Probabilities refer to the shares among the labeled rows. If these were not
+    never flat. Of more classes `predict` gives the most likely one. A class with one label is learned from, and never
+    tested. Probabilities refer to the shares among the labeled rows. If these were not
     drawn at random, such as the same number of each of two classes, give `prior`.
 
     Missing values (NaN) are replaced by medians and flagged in extra columns, or left as they are for members that
@@ -346,6 +347,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         scorer = find_scorer(self.scoring if task.prior is None else "roc_auc")
         has_unlabeled = len(rows.unlabeled) > 0
         members, left_out = select_members(self.portfolio, task.name, has_unlabeled, additive=self.interpretable)
+        left_out |= starved_members(members, np.bincount(rows.codes[rows.labeled]))
+        members = [member for member in members if member not in left_out]
         progress = _Progress(callback, len(members) + 2)
 
         training = Training(rows, task.name, members, seed, task.prior, self.directions())
@@ -480,21 +483,18 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         """The fitted model as parts: the formula of the scores, the threshold, the probabilities, and the estimates."""
         rows = training.evaluated_rows
         prior = None if task.prior is None else task.prior.prior
-        to_log_odds = LogOdds(training.n_outputs)
         weights = np.array(list(choice.weights.values()))
         total = WeightedSum(weights, [member.formula for member in choice.members.values()])
-        scores = to_log_odds(choice.weighing.out_of_fold)
+        scores = choice.weighing.out_of_fold
         evaluated = training.evaluated
-        steps = [total, to_log_odds]
+        steps = [total]
         if training.n_outputs == 1:
+            to_log_odds = LogOdds(1)
+            steps.append(to_log_odds)
+            scores = to_log_odds(scores)
             link = _sigmoid(scores[evaluated, 0], rows, prior)
         else:
-            # Ranks of a class say nothing of how frequent it is: its share among the labels is the intercept.
-            slope, intercepts = softmax_from_few(scores[evaluated], rows.codes, rows.weight)
-            to_logits = Linear(slope * np.eye(len(intercepts)), intercepts)
-            steps.append(to_logits)
-            scores = to_logits(scores)
-            link = Softmax(1.0, len(intercepts))
+            link = Softmax(1.0, training.n_outputs)
         base_rate = prior
         if base_rate is None and training.n_outputs == 1:
             base_rate = float(np.average(rows.codes == 1, weights=rows.weight))

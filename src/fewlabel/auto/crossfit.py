@@ -1,7 +1,8 @@
 """Out-of-fold scores of the members: the evidence by which they are chosen.
 
 Scores of different models are made comparable by ranks: the share of reference rows that the same model scores lower.
-The reference rows of a fold are the rows held out and a sample of the unlabeled ones.
+The reference rows of a fold are the rows held out and a sample of the unlabeled ones. With three classes or more ranks
+within a class say nothing of other classes, and scores become log-probabilities instead.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
@@ -19,9 +21,10 @@ from fewlabel.auto.attempts import attempt
 from fewlabel.auto.members import ALL, MULTICLASS, POSITIVE_UNLABELED, TRIED_FIRST, Context
 from fewlabel.auto.pretrained import MissingWeights
 from fewlabel.auto.views import Views
+from fewlabel.calibration import softmax_from_few
 from fewlabel.exceptions import LabelError
-from fewlabel.folds import copies, join_groups, stratified_folds
-from fewlabel.parts import Chain, Formula, Ranks, formula_of
+from fewlabel.folds import copies, join_groups, stratified_folds, usual_splits
+from fewlabel.parts import Chain, Formula, Linear, Logits, Ranks, formula_of
 from fewlabel.parts.numbers import bounded
 from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
@@ -54,16 +57,20 @@ class MemberEvidence(NamedTuple):
     Attributes
     ----------
     ranks : ndarray of shape (n_tested, n_outputs)
-        Rank of each tested row by models that were not fitted to it, the mean over repeats.
+        Rank of each tested row by models that were not fitted to it, the mean over repeats. With three classes or more
+        the logarithm of the probability of each class.
     scores : ndarray of shape (n_tested, n_outputs)
         The scores of the first repeat.
     seconds : float
         Mean time of a fit.
+    to_logits : Linear or None
+        From `Logits` to log-probabilities, with three classes or more.
     """
 
     ranks: np.ndarray
     scores: np.ndarray
     seconds: float
+    to_logits: Linear | None = None
 
 
 class FittedMember(NamedTuple):
@@ -72,7 +79,7 @@ class FittedMember(NamedTuple):
     Attributes
     ----------
     formula : Formula
-        Rank of each row, one per output: the view, the scores, the ranks.
+        Rank of each row: the view, the scores, the ranks. With three classes or more, the logits of the classes.
     additive : dict or None
         Of a sum of step functions: `calibration` (slope and intercept of the log-odds in its decision function) and
         `importances` of the columns.
@@ -204,9 +211,7 @@ class Training:
 
     def folds(self, n_repeats):
         """The folds of each repeat; there is one repeat if rows are ordered by time."""
-        # Each class has at least one row in each fold.
-        n_splits = int(min(_N_SPLITS, np.bincount(self.y).min()))
-        return stratified_folds(self._folds_by, n_splits, n_repeats, self.seed)
+        return stratified_folds(self._folds_by, usual_splits(self.y, _N_SPLITS), n_repeats, self.seed)
 
     def sample_unlabeled(self, most, fold=None):
         """Positions of at most this many unlabeled rows, without those that a model of a fold cannot know.
@@ -342,7 +347,8 @@ def crossfit(training, member, n_repeats):
     tested = training.tested
     of_repeats = [_ranked(training, scores[k, tested], ranks[k, tested]) for k in range(len(scores))]
     seconds = (time.perf_counter() - start) / len(folds)
-    return MemberEvidence(np.mean(of_repeats, axis=0), scores[0, tested], seconds)
+    found, to_logits = _log_probabilities(training, np.mean(of_repeats, axis=0))
+    return MemberEvidence(found, scores[0, tested], seconds, to_logits)
 
 
 @contained()
@@ -365,7 +371,8 @@ def crossfit_with_fewer(training, member, share):
         left_out = np.r_[fold.left_out, _dropped(training, fold.left_out, share, number)]
         fewer = fold._replace(left_out=left_out)
         scores[fold.test], ranks[fold.test] = _fold(training, member, fewer, salt=number)
-    return _ranked(training, scores[training.tested], ranks[training.tested])
+    found = _ranked(training, scores[training.tested], ranks[training.tested])
+    return _log_probabilities(training, found)[0]
 
 
 @contained()
@@ -392,7 +399,9 @@ def refit(training, member, evidence):
     if len(reference) < _LEAST_REFERENCE:
         scores = np.vstack([scores, evidence.scores])
     view = training.view(member)
-    steps = [scorer, Ranks.among(scores)]
+    steps = [scorer, _comparable(scores)]
+    if evidence.to_logits is not None:
+        steps.append(evidence.to_logits)
     return FittedMember(Chain(steps if view is None else [view, *steps]), _additive(estimator))
 
 
@@ -413,13 +422,28 @@ def _fold(training, member, fold, salt):
     scores = training.scores(scorer, member, scored)
     # Rows of other folds have been learned from: they are no reference.
     own = scores[: len(fold.test)]
-    return own, Ranks.among(scores)(own)
+    return own, _comparable(scores)(own)
+
+
+def _comparable(scores):
+    """What makes scores of different models comparable, by those of reference rows."""
+    return Ranks.among(scores) if scores.shape[1] == 1 else Logits.among(scores)
+
+
+def _log_probabilities(training, logits):
+    """Calibrated on the tested rows; ranks of two classes stay as they are."""
+    if training.n_outputs == 1:
+        return logits, None
+    rows = training.tested_rows
+    slope, intercepts = softmax_from_few(logits, rows.codes, rows.weight)
+    to_logits = Linear(slope * np.eye(len(intercepts)), intercepts)
+    return log_softmax(to_logits(logits), axis=1), to_logits
 
 
 def _ranked(training, scores, ranks):
     """The ranks within folds; with few unlabeled rows those among the scores of all folds."""
     few = len(training.unlabeled) < _LEAST_REFERENCE
-    return Ranks.among(scores)(scores) if few else ranks
+    return _comparable(scores)(scores) if few else ranks
 
 
 def _dropped(training, left_out, share, salt):

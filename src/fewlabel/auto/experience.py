@@ -6,13 +6,70 @@ from importlib import resources
 
 import numpy as np
 
-from fewlabel.auto.members import BINARY, POSITIVE_UNLABELED
+from fewlabel.auto.members import BINARY, MULTICLASS, POSITIVE_UNLABELED
 
 FEWEST, MOST = 5, 300  # labels of the rarer class: experience does not reach beyond
 MIDDLE = 20  # labels of the rarer class at which the slope of a member is 0
 _LEVEL = 10.0  # variance of a table's difficulty: so large that nothing is assumed about it
 _LEAST_WEIGHT = 0.1  # relative to the largest; smaller ones are not worth a fit
 _LOST = 2  # labels of the rarer class that out-of-fold scores seem to lose: with 5 their variance is that of 3
+
+
+# Of an experience without tables of many classes: members are weighed by their out-of-fold losses.
+_NO_POOL = {"members": [], "loss": [], "bias": [], "rule": {"steepness": 6, "labels": 0, "most": 5}}
+
+
+class PoolExperience:
+    r"""Log-losses of the members on other tables of three classes or more, relative to their mean on each table.
+
+    On a table with :math:`n` labels the log-loss to expect of a member, relative to the others, is
+
+    .. math:: t (\ell_m - b_m) + (1 - t) \mu_m, \qquad t = \frac{n}{n + n_0} ,
+
+    with its out-of-fold loss :math:`\ell_m`, the bias :math:`b_m` of such losses, and its mean :math:`\mu_m` on other
+    tables. Weights of the pool are proportional to :math:`e^{-k \cdot \mathrm{loss}}`.
+
+    Parameters
+    ----------
+    state : dict
+        `members` (names), `loss`, `bias` (one number per member), and `rule` with `steepness` :math:`k`, `labels`
+        :math:`n_0`, and `most`, the number of members with a weight.
+    """
+
+    def __init__(self, state):
+        self.members = list(state["members"])
+        self.loss = np.array(state["loss"], dtype=float)
+        self.bias = np.array(state["bias"], dtype=float)
+        self.rule = state["rule"]
+
+    def of(self, names):
+        """The experience with these members only; one without experience starts as an average member."""
+        known = dict(zip(self.members, zip(self.loss, self.bias)))
+        loss = [known.get(name, (0.0, 0.0))[0] for name in names]
+        bias = [known.get(name, (0.0, 0.0))[1] for name in names]
+        return PoolExperience({"members": list(names), "loss": loss, "bias": bias, "rule": self.rule})
+
+    def posterior(self, losses, n_labels):
+        """Log-loss to expect of each member, before and after its out-of-fold loss is known.
+
+        Parameters
+        ----------
+        losses : ndarray of shape (n_members,)
+        n_labels : int
+
+        Returns
+        -------
+        prior, posterior : ndarray of shape (n_members,)
+        """
+        seen = losses - self.bias
+        prior = seen.mean() + self.loss - self.loss.mean()
+        trust = n_labels / (n_labels + self.rule["labels"])
+        return prior, trust * seen + (1 - trust) * prior
+
+    def weights(self, losses, n_labels, among=None):
+        """Weights of the members in the pool, which sum to one; there are no additive members to choose `among`."""
+        _, posterior = self.posterior(losses, n_labels)
+        return _weights(-self.rule["steepness"] * posterior, self.rule["most"])
 
 
 class Experience:
@@ -28,7 +85,8 @@ class Experience:
     ----------
     state : dict
         `members` (names), `mean`, `slope`, `bias` (one number per member), `covariance`, `noise` (matrices), and `rule`
-        with the numbers `steepness` and `most`, the number of members with a weight.
+        with the numbers `steepness` and `most`, the number of members with a weight; `many`, the state of a
+        `PoolExperience`, for three classes or more.
     """
 
     def __init__(self, state):
@@ -54,8 +112,10 @@ class Experience:
 
         Returns
         -------
-        Experience
+        Experience or PoolExperience
         """
+        if task == MULTICLASS:
+            return PoolExperience(self.state.get("many", _NO_POOL)).of(names)
         known = () if task == POSITIVE_UNLABELED else self.members
         place = np.array([self.members.index(name) if name in known else -1 for name in names])
         new = place < 0
@@ -123,10 +183,15 @@ class Experience:
         if among is not None:
             best = np.where(np.isin(self.members, among), posterior, -np.inf).argmax()
             return (np.arange(len(posterior)) == best).astype(float)
-        weights = np.exp(self.rule["steepness"] * (posterior - posterior.max()))
-        weights[weights < _LEAST_WEIGHT] = 0.0
-        weights[np.argsort(-posterior, kind="stable")[self.rule["most"] :]] = 0.0
-        return weights / weights.sum()
+        return _weights(self.rule["steepness"] * posterior, self.rule["most"])
+
+
+def _weights(exponents, most):
+    """Weights proportional to the exponentials of numbers; small ones, and all but the largest, are 0."""
+    weights = np.exp(exponents - exponents.max())
+    weights[weights < _LEAST_WEIGHT] = 0.0
+    weights[np.argsort(-exponents, kind="stable")[most:]] = 0.0
+    return weights / weights.sum()
 
 
 @functools.cache

@@ -134,9 +134,10 @@ def baseline(training, evidence, weighing, records, scorer):
     scores = {record["method"]: record["score"] for record in records if record["status"] == "ok"}
     own = next(record["score"] for record in records if record["family"] == ENSEMBLE)
     difference = own - scores[plain]
-    rows = training.evaluated_rows
-    ensemble, single = (ranks[training.evaluated] for ranks in (weighing.out_of_fold, tried[plain].ranks))
-    observed, low, high, _ = compare(rows, ensemble, single, scorer, training.seed)
+    evaluated = training.evaluated
+    own_ranks = weighing.out_of_fold[evaluated]
+    plain_ranks = tried[plain].ranks[evaluated]
+    observed, low, high, _ = compare(training.evaluated_rows, own_ranks, plain_ranks, scorer, training.seed)
     # Positives among the unlabeled rows make differences against these smaller than against negatives.
     scale = 1.0 if training.prior is None else 1 / (1 - training.prior.prior)
     return {

@@ -50,6 +50,8 @@ class Member(NamedTuple):
         A package that has to be installed.
     needs_unlabeled : bool
         Whether it is only for tables with unlabeled rows.
+    least_labels : int
+        Labels of each class without which it is not tried.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Member(NamedTuple):
     most_unlabeled: int = 10_000
     package: str = "sklearn"
     needs_unlabeled: bool = False
+    least_labels: int = 1
 
     def without_unlabeled(self):
         """The same member, which learns nothing from unlabeled rows."""
@@ -240,7 +243,8 @@ _TABPFN = _new(_NETWORK, package="tabpfn", random_state=_seed)
 # From simple to complex: of two that do equally well, the upper one is preferred.
 PORTFOLIO = (
     Member("logistic regression", "linear", "scaled", LABELED, _LOGISTIC, _ANY),
-    Member("linear discriminant", "linear", "scaled", LABELED, _DISCRIMINANT, _CLASSES),
+    # One row of a class has no covariance: with three, each fold learns from two.
+    Member("linear discriminant", "linear", "scaled", LABELED, _DISCRIMINANT, _CLASSES, least_labels=3),
     Member("naive Bayes", "bayes", "scaled", LABELED, _BAYES, _CLASSES),
     Member("RankBoost", "boosting", "raw", LABELED, _new(_PNU, **_STUMPS), _TWO),
     Member("nearest neighbors", "neighbor", "scaled", LABELED, _NEIGHBORS, _CLASSES),
@@ -280,9 +284,9 @@ TRIED_FIRST = (
 # changes the mean AUC of the ensemble by less than .001.
 _BY_NAME_ONLY = (
     *("naive Bayes", "RankBoost", "nearest neighbors", "quadratic SVM", "random forest", "extra trees", "XGBoost"),
-    *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT", "label spreading"),
+    *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT", "label spreading", "histogram boosting"),
 )
-_NOT_FOR_TWO_CLASSES = "histogram boosting"  # for these there is the tree booster
+_FOR_MANY_CLASSES = "random forest"  # whose probabilities are among the best there
 ADDITIVE = ("RankBoost", "PNU-AUCBoost", "Ada-PU")  # sums of step functions, one per column
 _QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbors", "nnPU")
 
@@ -311,8 +315,8 @@ def _is_usual(member, task):
     """Whether a member is tried by default."""
     if task == POSITIVE_UNLABELED:
         return True
-    if task == BINARY and member.name == _NOT_FOR_TWO_CLASSES:
-        return False
+    if task == MULTICLASS and member.name == _FOR_MANY_CLASSES:
+        return True
     return member.name not in _BY_NAME_ONLY
 
 
@@ -371,6 +375,24 @@ def select_members(wanted, task, has_unlabeled, *, additive=False):
             f"only, and portfolio='auto', 'small' or a list with one of {', '.join(ADDITIVE)}"
         )
     return members, left_out
+
+
+def starved_members(members, counts):
+    """Why members are left out that need more labels of a class.
+
+    Parameters
+    ----------
+    members : list of Member
+    counts : ndarray of int
+        Labels of each class.
+
+    Returns
+    -------
+    dict
+    """
+    fewest = int(counts[counts > 0].min())
+    reason = "skipped: a class has fewer than {} labels"
+    return {m: reason.format(m.least_labels) for m in members if m.least_labels > fewest}
 
 
 def _select(wanted, task, has_unlabeled):

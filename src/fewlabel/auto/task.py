@@ -118,7 +118,9 @@ def _fewer_unlabeled(positions, is_positive, seed):
 
 
 def check_counts(classes, codes):
-    """Raise `LabelError` if a class has too few labeled rows to learn from and to validate with.
+    """Raise `LabelError` if there are too few labeled rows to learn from and to validate with.
+
+    Of two classes each needs two rows. Of more, two classes do: the only row of another one is learned from.
 
     Parameters
     ----------
@@ -128,7 +130,8 @@ def check_counts(classes, codes):
     """
     counts = np.bincount(codes[codes >= 0])
     present = np.flatnonzero(counts)
-    rarest = present[counts[present].argmin()]
+    # Of two classes the rarer one; of more, the second largest.
+    rarest = present[np.argsort(-counts[present], kind="stable")[1 if len(present) > 1 else 0]]
     if counts[rarest] < _LEAST:
         raise LabelError(
             f"class {classes[rarest : rarest + 1].tolist()[0]!r} has {counts[rarest]} labeled row(s): at least "

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.metrics import average_precision_score
-from sklearn.model_selection import StratifiedKFold
 
 from fewlabel.auto.experience import from_angle, to_angle
-from fewlabel.folds import grouped_folds
+from fewlabel.folds import class_folds, grouped_folds, usual_splits
 from fewlabel.kernels.ranks import area as auc
 
 _N_SPLITS = 5
@@ -39,16 +39,21 @@ def score_ranks(ranks, y, scorer, weight=None):
     """
     if ranks.shape[1] == 1:
         return scorer(y == 1, ranks[:, 0], weight)
-    return float(np.mean([scorer(y == k, ranks[:, k], weight) for k in range(ranks.shape[1])]))
+    # A class with a single label is never tested.
+    return float(np.mean([scorer(y == k, ranks[:, k], weight) for k in np.unique(y)]))
 
 
 def combine(weights, ranks):
-    """Weighted mean of the members' ranks, summed in one order whatever the threads of BLAS."""
-    return (weights[:, None, None] * ranks).sum(axis=0)
+    """Weighted mean of the members' ranks, summed in one order whatever the threads of BLAS.
+
+    With three classes or more it is the logarithmic opinion pool: log-probabilities are averaged and normalized.
+    """
+    mean = (weights[:, None, None] * ranks).sum(axis=0)
+    return mean if mean.shape[1] == 1 else log_softmax(mean, axis=1)
 
 
 def evidence(rows, ranks, scorer):
-    """The out-of-fold scores of the members, as angles (`to_angle`).
+    """The out-of-fold scores of the members, as angles (`to_angle`); log-losses with three classes or more.
 
     Scores other than the AUC take its place with the same mean and spread: experience knows the error of the AUC only.
 
@@ -61,6 +66,9 @@ def evidence(rows, ranks, scorer):
     -------
     ndarray of shape (n_members,)
     """
+    if ranks.shape[2] > 1:
+        own = ranks[:, np.arange(len(rows)), rows.codes]
+        return -np.average(own, axis=1, weights=rows.weight)
     aucs = [score_ranks(of_member, rows.codes, auc, rows.weight) for of_member in ranks]
     angles = to_angle(np.array(aucs))
     if scorer is auc:
@@ -73,7 +81,7 @@ def evidence(rows, ranks, scorer):
 
 
 def expected(rows, ranks, scorer, experience):
-    """AUC to expect of each member, before and after its out-of-fold score is known.
+    """AUC (three classes or more: log-loss) to expect of each member, before and after its evidence is known.
 
     Parameters
     ----------
@@ -84,8 +92,8 @@ def expected(rows, ranks, scorer, experience):
     -------
     ndarray of shape (n_members, 2)
     """
-    angles = experience.posterior(evidence(rows, ranks, scorer), _rarest(rows))
-    return from_angle(np.column_stack(angles))
+    found = np.column_stack(experience.posterior(evidence(rows, ranks, scorer), _n_labels(rows, ranks)))
+    return from_angle(found) if ranks.shape[2] == 1 else found
 
 
 def choose(rows, ranks, scorer, experience, among=None):
@@ -108,10 +116,13 @@ def choose(rows, ranks, scorer, experience, among=None):
     ndarray of shape (n_members,)
         Not negative, sum 1.
     """
-    return experience.weights(evidence(rows, ranks, scorer), _rarest(rows), among)
+    return experience.weights(evidence(rows, ranks, scorer), _n_labels(rows, ranks), among)
 
 
-def _rarest(rows):
+def _n_labels(rows, ranks):
+    """Labels of the rarer of two classes; all labels of more classes."""
+    if ranks.shape[2] > 1:
+        return len(rows)
     counts = np.bincount(rows.codes)
     return int(counts[counts > 0].min())
 
@@ -130,11 +141,10 @@ def cross_fitted(rows, ranks, scorer, experience, seed, among=None):
     ndarray of shape (n_rows, n_outputs)
     """
     y = rows.codes
-    n_splits = int(min(_N_SPLITS, np.bincount(y).min()))
+    n_splits = usual_splits(y, _N_SPLITS)
     # Ranks are out of fold already, and few rows are tested by time: groups need not be whole then.
     if rows.groups is None or rows.time is not None:
-        splitter = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
-        tests = [test for _, test in splitter.split(y, y)]
+        tests = class_folds(y, n_splits, seed)
     else:
         tests = grouped_folds(y, rows.groups, n_splits, seed)
     combined = np.zeros(ranks.shape[1:])

@@ -81,6 +81,14 @@ class FitOptions:
             "--weights", metavar="COLUMN", help="How much each row counts, for instance how many it stands for."
         ),
     ] = None
+    rare_classes: Annotated[
+        Literal["keep", "merge", "drop"],
+        typer.Option(
+            "--rare-classes",
+            metavar="HOW",
+            help="Classes with one or two labels, of three or more: keep them, merge them into one, or drop them.",
+        ),
+    ] = "keep"
     labels_drawn: Annotated[
         Literal["auto", "random", "by-columns"],
         typer.Option(

@@ -22,6 +22,7 @@ from fewlabel.cli.terminal import print_json, print_table, progress, say, say_no
 from fewlabel.decisions import Costs
 from fewlabel.exceptions import TableError
 from fewlabel.label_app import auc_of_table
+from fewlabel.labels import treat_rare_classes
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, TableDigest, choose_cut, digest_table, repeated_rows, suspicions
 from fewlabel.text import short
@@ -60,6 +61,10 @@ def fit_rows(
     """
     estimator = _new_estimator(options)
     column, label_notes = label_rows(rows, options.reading)
+    labels, rare = treat_rare_classes(column.labels, options.rare_classes)
+    if rare:
+        done = "merged into one" if options.rare_classes == "merge" else "taken as unlabeled"
+        label_notes.append(f"classes with one or two labels are {done}: {short(', '.join(map(str, rare)))}")
     # Said before dates and texts are encoded: how the labels are read is the first thing to know.
     say_notes(label_notes, options.quiet)
     X, sampled_by = split_by(options, rows)
@@ -69,8 +74,8 @@ def fit_rows(
     day_first = options.reading.day_first
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
     with options.reading.naming_target():
-        encoded = model.encode(X, column.labels, target=options.reading.target, **sampled_by)
-    table_notes = _notes_on_table(options, X, column.labels, model, encoded)
+        encoded = model.encode(X, labels, target=options.reading.target, **sampled_by)
+    table_notes = _notes_on_table(options, X, labels, model, encoded)
     say_notes([*table_notes, *report.table_notes(model)], options.quiet)
     with progress(options.quiet) as tell, options.reading.naming_target():
         model.fit_encoded(encoded, callback=tell)

@@ -4,6 +4,7 @@ The evidence are scores of labeled rows by models that were not fitted to them, 
 :class:`fewlabel.AutoClassifier`. Rows above the cut are *flagged*: reviewed, refused, treated as positive.
 """
 
+from fewlabel.decisions._classes import best_class
 from fewlabel.decisions._evidence import Costs, Estimate, Evidence, Sensitivity, capacity_cut
 
-__all__ = ["Costs", "Estimate", "Evidence", "Sensitivity", "capacity_cut"]
+__all__ = ["Costs", "Estimate", "Evidence", "Sensitivity", "best_class", "capacity_cut"]

@@ -13,7 +13,7 @@ from fewlabel.export.rows import readable
 from fewlabel.parts import FittedModel, Formula
 from fewlabel.parts.cells import LARGEST_NUMBER
 from fewlabel.parts.notations import NULL_TEXTS
-from fewlabel.parts.numbers import LARGEST_SCORE, RANK_EDGE
+from fewlabel.parts.numbers import LARGEST_DISTANCE, LARGEST_SCORE, RANK_EDGE
 from fewlabel.parts.trees import NO_CHILD
 from fewlabel.parts.views import LEAST_WEIGHT, SOFT_LIMIT
 
@@ -440,6 +440,13 @@ def _log_odds(graph, part, X):
     return (shares / (1.0 - shares)).then("Log")
 
 
+def _logits(graph, part, X):
+    if part.edge > 0:
+        X = (X.then("Clip", 0.0, 1.0) + part.edge).then("Log")
+    distance = (X.then("ReduceMax", np.array([1]), keepdims=1) - X) / part.scale
+    return -distance.then("Min", LARGEST_DISTANCE)
+
+
 _WRITERS = {
     parts.Beside: _beside,
     parts.Chain: _chain,
@@ -449,6 +456,7 @@ _WRITERS = {
     parts.GaussianKernel: _gaussian_kernel,
     parts.Linear: _linear,
     parts.LogOdds: _log_odds,
+    parts.Logits: _logits,
     parts.Neighbors: _neighbors,
     parts.PairsOfClasses: _pairs_of_classes,
     parts.PolynomialKernel: _polynomial_kernel,

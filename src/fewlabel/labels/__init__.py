@@ -5,6 +5,7 @@ A row is unlabeled if it holds ``-1`` in a numeric `y`, or ``NaN`` / ``None`` / 
 read more strictly, by `read_column`: it stops where two readings are possible.
 """
 
+from fewlabel.labels._rare import treat_rare_classes
 from fewlabel.labels._reading import (
     UNLABELED,
     BinaryLabels,
@@ -43,5 +44,6 @@ __all__ = [
     "require_weight",
     "require_y",
     "sorted_classes",
+    "treat_rare_classes",
     "warn_positive_unlabeled",
 ]

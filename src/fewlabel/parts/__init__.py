@@ -20,7 +20,7 @@ from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClas
 from fewlabel.parts.learned import Opaque, formula_of, model_of, ranking_model
 from fewlabel.parts.model import Baseline, Classes, Evidence, FittedModel, Shares, Sigmoids, Softmax
 from fewlabel.parts.nearest import Neighbors, Paths, Spreading
-from fewlabel.parts.numbers import Chain, Linear, LogOdds, Ranks, Select, WeightedSum
+from fewlabel.parts.numbers import Chain, Linear, Logits, LogOdds, Ranks, Select, WeightedSum
 from fewlabel.parts.part import Encoder, Formula, Part
 from fewlabel.parts.trees import Steps, SymmetricTrees, Trees
 from fewlabel.parts.views import Beside, Components, FillAndScale, Smooth
@@ -31,7 +31,7 @@ KINDS: dict[str, Any] = {
     for part in (
         *(Columns, NumberColumn, BooleanColumn, DateColumn, CategoryColumn),
         *(TextColumn, TextDateColumn, TextNumberColumn),
-        *(Chain, WeightedSum, Beside, Select, Linear, Ranks, LogOdds),
+        *(Chain, WeightedSum, Beside, Select, Linear, Ranks, LogOdds, Logits),
         *(FillAndScale, Components, Smooth),
         *(GaussianBayes, GaussianKernel, PolynomialKernel, PairsOfClasses),
         *(Neighbors, Paths, Spreading),
@@ -60,6 +60,7 @@ __all__ = [
     "GaussianKernel",
     "Linear",
     "LogOdds",
+    "Logits",
     "Neighbors",
     "NumberColumn",
     "Opaque",

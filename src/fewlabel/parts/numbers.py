@@ -11,6 +11,8 @@ from fewlabel.parts.part import Floats, Formula, Ints, Table
 # Ranks are kept this far from 0 and 1, where log-odds are infinite.
 RANK_EDGE = 1e-6
 LARGEST_SCORE = 1e300
+LARGEST_DISTANCE = 10.0  # of the score of a class to the highest one, in units of their scale
+_SHARE_EDGE = 0.02
 _MOST_LEVELS = 1000
 
 
@@ -228,6 +230,63 @@ def _interpolate(column, levels, ranks):
     right = np.clip(np.searchsorted(levels, column), 1, len(levels) - 1)
     share = (column - levels[right - 1]) / (levels[right] - levels[right - 1])
     return ranks[right - 1] + share * (ranks[right] - ranks[right - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Logits(Formula):
+    r"""Scores of classes on one scale: the distance of each to the highest of its row, up to a limit.
+
+    Attributes
+    ----------
+    edge : float
+        Added to scores that are shares, before their logarithm is taken; 0 for others.
+    scale : float
+        Distances are divided by it.
+    n_inputs : int
+        Number of classes.
+    """
+
+    kind: ClassVar[str] = "logits"
+    edge: float
+    scale: float
+    n_inputs: int
+
+    @classmethod
+    def among(cls, scores):
+        """Learn the scale of reference rows, on which the mean distance to the highest class is 1 for a usual row.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+
+        Returns
+        -------
+        Logits
+        """
+        n_classes = scores.shape[1]
+        if scores.min() >= 0 and scores.max() <= 1:
+            return cls(_SHARE_EDGE, 1.0, n_classes)
+        distance = scores.max(axis=1, keepdims=True) - bounded(scores)
+        # A class that no path reaches is as far as numbers go: it is no part of the scale.
+        distance = np.where(distance < np.sqrt(LARGEST_SCORE), distance, 0.0)
+        scale = float(np.median(distance.mean(axis=1)))
+        return cls(0.0, scale if scale > 0 else 1.0, n_classes)
+
+    def check(self):
+        self.require(self.n_inputs > 1, "it is for two classes or more")
+        self.require(0 <= self.edge < 1, "its edge is not a share")
+        self.require(0 < self.scale < np.inf, "its scale is not positive")
+
+    @property
+    def n_outputs(self):
+        return self.n_inputs
+
+    def values_at(self, X):
+        scores = bounded(X)
+        if self.edge > 0:
+            scores = np.log(np.clip(scores, 0.0, 1.0) + self.edge)
+        distance = scores.max(axis=1, keepdims=True) - scores
+        return -np.minimum(distance / self.scale, LARGEST_DISTANCE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,8 @@ def choice_of(auto: AutoClassifier, score_name: str) -> PlainDict:
         unchosen = {"best": {name: best[name] for name in names}, "weight": {name: chosen[0][name] for name in names}}
     sentences = [_chosen(auto, chosen, len(methods))]
     if unchosen is not None:
-        sentences.append(_unchosen(unchosen, score_name))
+        expected = "a log-loss of" if auto.task_ == "multiclass" else score_name
+        sentences.append(_unchosen(unchosen, expected))
     if auto.baseline_ is not None:
         sentences.append(_gain(auto.baseline_, score_name))
     return {
@@ -60,13 +61,13 @@ def _chosen(auto: AutoClassifier, chosen: list[PlainDict], n_tried: int) -> str:
     return f"The model is the weighted mean of {len(chosen)} of {n_tried} methods: {', '.join(named)}."
 
 
-def _unchosen(rows: PlainDict, score_name: str) -> str:
+def _unchosen(rows: PlainDict, expected: str) -> str:
     """Why the method with the highest score has no weight."""
     best = rows["best"]
     heaviest = rows["weight"]
     return (
         f"{best['method']} has the highest score of a single method, {best['score']:.3f}, and no weight: so few labels "
-        f"hardly tell methods apart, and on other tables it did worse. With both counted, {score_name} "
+        f"hardly tell methods apart, and on other tables it did worse. With both counted, {expected} "
         f"{best['posterior']:.3f} is expected of it, and {heaviest['posterior']:.3f} of {heaviest['method']}."
     )
 
