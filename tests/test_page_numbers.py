@@ -155,6 +155,18 @@ def test_chosen_labels():
             assert cells[4:6] == [f"{error[own].mean():+.3f}", f"{(error[own] ** 2).mean() ** 0.5:.3f}"]
 
 
+def test_scorecards():
+    runs = pd.read_csv(QUALITY / "scorecards.csv")
+    means = runs.pivot_table(index="labels", columns="method", values="auc")
+    for labels, row in means.iterrows():
+        order = [row[m] for m in ("fewlabel", "fewlabel, monotone", "optbinning", "EBM", "FasterRisk")]
+        tables = runs.loc[runs["labels"] == labels, "table"].nunique()
+        cells = row_of_page("docs/decide.md", f"{labels:,} labels |")
+        assert cells == [str(tables), *(short(value) for value in order)]
+    assert means.loc[100].idxmax() == "fewlabel, monotone"
+    assert (means.loc[300:].idxmax(axis=1) == "EBM").all()  # the page says so
+
+
 def test_boosting():
     means = means_by_table("ssmab", "Table 5.2")
     above = [str((means["SSMAB"] > means[rival]).sum()) for rival in ("tree", "random forest")]

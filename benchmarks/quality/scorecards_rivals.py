@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from fasterrisk.binarization_util import convert_continuous_df_to_binary_df
 from fasterrisk.fasterrisk import RiskScoreOptimizer
 from interpret.glassbox import ExplainableBoostingClassifier
 from optbinning import BinningProcess
@@ -38,8 +37,14 @@ def fasterrisk(X, y, new):
     """Integer points of at most ten binary features."""
     both = pd.get_dummies(pd.concat([X, new], ignore_index=True), columns=categorical(X), dtype=float)
     both = both.fillna(both.iloc[: len(X)].median())
-    binary = convert_continuous_df_to_binary_df(both, interval_width=0.1)[0]
-    features = binary.to_numpy(dtype=float)
+    # At or below each decile of the labeled rows, as its examples do.
+    columns = []
+    for values in both.to_numpy(dtype=float).T:
+        for cut in np.unique(np.quantile(values[: len(X)], np.arange(0.1, 1, 0.1))):
+            columns.append(values <= cut)
+    features = np.column_stack(columns).astype(float)
+    varies = features[: len(X)].std(axis=0) > 0
+    features = features[:, varies]
     optimizer = RiskScoreOptimizer(features[: len(X)], 2.0 * np.asarray(y) - 1, k=10, select_top_m=1)
     optimizer.optimize()
     _, intercepts, coefficients = optimizer.get_models()
