@@ -18,7 +18,7 @@ from fewlabel import (
     SubsetReliefSelector,
     hide_labels,
 )
-from fewlabel.selection._meta import wilson
+from fewlabel.metrics.shares import wilson
 
 ALL = [
     SubsetReliefSelector,

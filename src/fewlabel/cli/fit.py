@@ -129,6 +129,15 @@ class FitOptions:
     scoring: Annotated[
         str, typer.Option("--scoring", metavar="NAME", help="What to maximize: roc_auc or average_precision.")
     ] = "roc_auc"
+    report_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report-by",
+            metavar="COLUMN",
+            help="Report AUC, rows flagged, precision and recall of each group of this column; can be repeated. "
+            "It may be a column of --drop.",
+        ),
+    ] = None
     time_budget: Annotated[
         float | None,
         typer.Option("--time-budget", min=1, metavar="SECONDS", help="Start no further method after this time."),
@@ -189,6 +198,8 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     require_choice(options.engine, ("memory", "dask"), "--engine")
     if options.all_rows and options.engine != "dask":
         raise typer.BadParameter("in memory, every row is used: it is for --engine dask", param_hint="--all-rows")
+    if options.all_rows and options.report_by:
+        raise typer.BadParameter("with --all-rows there is no report", param_hint="--report-by")
     if options.all_rows:
         from fewlabel.cli.fit_dask import fit_all_rows
 

@@ -60,6 +60,7 @@ def fit_rows(
         written, and the result is False.
     """
     estimator = _new_estimator(options)
+    report_by = _report_by(options, rows)
     column, label_notes = label_rows(rows, options.reading)
     labels, rare = treat_rare_classes(column.labels, options.rare_classes)
     if rare:
@@ -103,6 +104,7 @@ def fit_rows(
         decision=decision,
         model_file=str(options.out / MODEL),
         query=query,
+        report_by=report_by,
     )
     manifest = describe_run(options, rows, column, _digest(options, rows, column), summary)
     _write_all(options.out, model, summary, manifest, answer_sheet(rows.table, rows.keys, query))
@@ -123,6 +125,16 @@ def _digest(options: FitOptions, rows: TableRows, column: "LabelColumn") -> Tabl
     target = pd.Series([names[code] for code in labels.codes], dtype=object, index=rows.table.index)
     table = rows.table.assign(**{options.reading.target: target})
     return digest_table(table, dayfirst=options.reading.day_first)
+
+
+def _report_by(options: FitOptions, rows: TableRows) -> dict[str, pd.Series]:
+    """The columns whose groups are reported; a column that is not learned from can be one of them."""
+    columns = {str(name): rows.table[name] for name in rows.table}
+    if rows.dropped is not None:
+        columns |= {str(name): rows.dropped[name] for name in rows.dropped}
+    for name in options.report_by or ():
+        require_column(name, list(columns), "--report-by")
+    return {name: columns[name] for name in options.report_by or ()}
 
 
 def _notes_on_table(
@@ -239,6 +251,7 @@ def _choose_cut(options: FitOptions, model: TableClassifier, encoded: Rows) -> D
     cut = options.cut
     given = cut.given()
     if model.positive_ is None:
+        given += ["--report-by"] if options.report_by else []
         if given:
             raise typer.BadParameter("it is for two classes: name the one to find with --positive", param_hint=given[0])
         return None

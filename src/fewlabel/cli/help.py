@@ -20,6 +20,7 @@ _GROUPS = {
     "Options": (),
     "Output": (
         *("--out", "--out-table", "--if-exists", "--model-out", "--drift", "--strict", "--reasons"),
+        "--report-by",
         *("--json", "--quiet", "--debug"),
     ),
     "Speed": ("--time-budget", "--jobs", "--engine", "--all-rows", "--scheduler"),

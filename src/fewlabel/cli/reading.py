@@ -144,6 +144,8 @@ class TableRows(NamedTuple):
         Weights of rows that were drawn by those in the table.
     immature : ndarray of bool or None
         Rows that are too young for their labels to count.
+    dropped : DataFrame or None
+        The columns that are not to be used.
     """
 
     source: "TableSource"
@@ -155,6 +157,7 @@ class TableRows(NamedTuple):
     notes: list[str]
     weights: "np.ndarray | None" = None
     immature: "np.ndarray | None" = None
+    dropped: "pd.DataFrame | None" = None
 
 
 @contextlib.contextmanager
@@ -213,8 +216,9 @@ def read_rows(tables: Any, reading: Reading, *, new_target: bool, with_keys: boo
         written = True  # answers are text
         if young is not None:
             young &= merged.order < 0  # who answers knows of today
+    dropped = table[list(reading.drop or ())]
     table = table.drop(columns=list(reading.drop or ()))
-    return TableRows(source, table, column, written, keys, merged, notes, immature=young)
+    return TableRows(source, table, column, written, keys, merged, notes, immature=young, dropped=dropped)
 
 
 def _immature(table: "pd.DataFrame", reading: Reading) -> "np.ndarray | None":

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from fewlabel.metrics.shares import wilson
 from fewlabel.types import PlainDict
 
 _N_BOOTSTRAP = 200
@@ -46,23 +47,10 @@ def calibration(positive: np.ndarray, probability: np.ndarray, most: int = 8) ->
     order = np.argsort(probability, kind="stable")
     for rows in np.array_split(order, n_bins):
         share = float(np.mean(positive[rows]))
-        low, high = _wilson(share, len(rows))
+        low, high = wilson(share, len(rows))[0].tolist()
         middle = float(np.mean(probability[rows]))
         bins.append({"probability": middle, "share": share, "low": low, "high": high, "rows": len(rows)})
     return bins
-
-
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    """Wilson's 95% interval of a share of n rows."""
-    z = 1.96
-    shrinkage = 1 + z**2 / n
-    middle = (share + z**2 / (2 * n)) / shrinkage
-    variance = share * (1 - share) / n + z**2 / (4 * n**2)
-    half = z * float(np.sqrt(variance)) / shrinkage
-    # Rounding may pass the ends.
-    low = max(middle - half, 0.0)
-    high = min(middle + half, 1.0)
-    return low, high
 
 
 def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:

@@ -2,6 +2,7 @@
 
 import html
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ def make_report(
     *,
     title: str = "Report",
     test: tuple[pd.DataFrame, pd.Series] | None = None,
+    report_by: Sequence[str] = (),
     random_state: int = 0,
 ) -> Report:
     """Report on a fitted model and the table it was fitted to.
@@ -83,6 +85,8 @@ def make_report(
         Heading of the page.
     test : (DataFrame, Series), default=None
         Held-out rows and their labels.
+    report_by : sequence of str, default=()
+        Columns of `X` whose groups have figures of their own, see :func:`fewlabel.metrics.by_group`.
     random_state : int, default=0
         Seed of the confidence bands.
 
@@ -115,7 +119,10 @@ def make_report(
         # As the encoder names columns of an array.
         table = pd.DataFrame(np.asarray(X)).rename(columns="x{}".format)
     command = "fewlabel.report(model, X, y)"
-    summary = summarize(model, table, encoded, title=title, command=command, seed=random_state, test=test)
+    groups = {name: table[name] for name in report_by}
+    summary = summarize(
+        model, table, encoded, title=title, command=command, seed=random_state, test=test, report_by=groups
+    )
     return Report(summary)
 
 

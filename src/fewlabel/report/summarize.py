@@ -1,7 +1,9 @@
 """Summary of a fitted model and its table: everything a report shows, as a plain dict that JSON can hold."""
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from fewlabel.report.additive import described_booster
 from fewlabel.report.answer import certainty, confusion, good_for
 from fewlabel.report.choice import choice_of
 from fewlabel.report.forecast import forecast
+from fewlabel.report.groups import describe_groups
 from fewlabel.report.notes import cautions as cautions_of
 from fewlabel.report.notes import left_out_notes, reading_notes
 from fewlabel.rows import Rows
@@ -46,6 +49,7 @@ def summarize(
     source: str | None = None,
     test: tuple[pd.DataFrame, pd.Series] | None = None,
     query: Query | None = None,
+    report_by: Mapping[str, Any] | None = None,
 ) -> PlainDict:
     """Summarize a fitted model and its table as a plain dict.
 
@@ -75,6 +79,8 @@ def summarize(
         Held-out rows and their labels, to test the model on.
     query : Query, default=None
         The rows to label next, by default those of :func:`fewlabel.report.rows_to_label`.
+    report_by : dict of str to array-like of shape (n_rows,), default=None
+        Columns whose groups have figures of their own. Not with more than two classes.
 
     Returns
     -------
@@ -103,6 +109,7 @@ def summarize(
     if model.positive_ is None:
         summary["decisions"] = None
         summary["decision_curve"] = []
+        summary["groups"] = []
     else:
         # Chosen here for reports outside `fewlabel fit`, which has chosen one by its options.
         decision = decision or choose_cut(model, encoded)
@@ -113,6 +120,7 @@ def summarize(
             asks_share=summary["selection"]["asks_share"],
         )
         summary["decision_curve"] = decisions.curve(decision)
+        summary["groups"] = describe_groups(model, encoded, decision.cut, report_by or {})
     summary |= _curves_of(held_out, auto, seed)
     summary["learning_curve"] = forecast(auto, encoded, summary["data"]["labeled"], score_name, seed)
     summary["scores"] = _histograms(held_out, auto, probability[encoded.codes < 0])

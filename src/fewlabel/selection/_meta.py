@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
 
 from fewlabel.base import HasMethods, Interval, set_random_states
+from fewlabel.metrics.shares import wilson
 from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path, choice_of_scores
 from fewlabel.selection._columns import coordinates
 from fewlabel.selection._correlation import CorrelationSubsetSelector
@@ -258,13 +258,3 @@ def _hide_half(y, rng):
         own = rng.permutation(np.flatnonzero(y == code))
         hidden[own[: len(own) // 2]] = -1
     return hidden
-
-
-def wilson(shares, n, confidence):
-    """Wilson's interval of shares of n draws: shape (n_shares, 2)."""
-    z = norm.isf((1 - confidence) / 2)
-    shrink = 1 + z**2 / n
-    center = (shares + z**2 / (2 * n)) / shrink
-    variance = shares * (1 - shares) / n + z**2 / (4 * n**2)
-    half = z / shrink * np.sqrt(variance)
-    return np.clip(np.column_stack([center - half, center + half]), 0.0, 1.0)
