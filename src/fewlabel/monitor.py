@@ -28,7 +28,7 @@ from fewlabel.parts import Baseline, FittedModel
 from fewlabel.parts.cells import NUMBER, Cells
 from fewlabel.population import Selection, describe_selection, flatten_weights
 from fewlabel.tables.kinds import as_moments
-from fewlabel.tables.profile import Drift, Finding, profile_cells
+from fewlabel.tables.profile import Drift, Finding, months_of, profile_cells
 from fewlabel.tables.scoring import score_features
 from fewlabel.text import short
 from fewlabel.types import PlainDict
@@ -223,7 +223,7 @@ def _months(time: ArrayLike) -> np.ndarray:
     moments = as_moments(time, str(getattr(time, "name", None) or "time"))
     if moments.dtype.kind != "M":
         raise ValueError("time holds numbers: months need dates")
-    return np.where(np.isnat(moments), "no date", np.datetime_as_string(moments, unit="M"))
+    return months_of(moments)
 
 
 def _at_fit(model: FittedModel) -> Estimate | None:

@@ -171,6 +171,23 @@ def test_columns_that_do_not_fit_are_named_once_each(fitted, rows, capsys, monke
     assert Path("drift.html").read_text() == page
 
 
+@pytest.mark.usefixtures("fitted")
+def test_the_drift_page_compares_month_by_month(rows, capsys):
+    rows["since"] = np.where(np.arange(300) < 100, "2024-01-31", "2024-02-01")
+    rows["seen"] = np.where(np.arange(300) < 200, "2023-12-31", "")
+    rows.to_csv("new.csv", index=False)
+    predict = ["predict", "model.fewlabel", "new.csv", "--out", "out.csv", "--quiet"]
+    for column, months in [("since", {"2024-01": 100, "2024-02": 200}), ("seen", {"2023-12": 200, "no date": 100})]:
+        assert run([*predict, "--drift", "drift.json", "--time", column]) == 0
+        found = json.loads(Path("drift.json").read_text())["months"]
+        assert {month["month"]: month["rows"] for month in found} == months
+        assert found[0]["stability"]["age"] < 0.25
+    assert run([*predict, "--drift", "drift.html", "--time", "since"]) == 0
+    assert "Stability by month" in Path("drift.html").read_text()
+    assert run([*predict, "--time", "since"]) == 2
+    assert "--drift" in capsys.readouterr().err
+
+
 def test_strict_writes_no_result(fitted, rows, capsys):
     rows.assign(city="Bern").to_csv("new.csv", index=False)
     Path("out.csv").write_text("old")

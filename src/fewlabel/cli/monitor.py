@@ -19,14 +19,12 @@ from fewlabel.cli.options import (
     Sheet,
     Tables,
 )
-from fewlabel.cli.paths import keep_inputs, require_column, sha256, writable_file, writable_folder, write_json
+from fewlabel.cli.paths import keep_inputs, sha256, writable_file, writable_folder, write_json
 from fewlabel.cli.reading import open_source
 from fewlabel.cli.terminal import print_json, print_table, say
 from fewlabel.text import short
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fewlabel.decisions import Costs
     from fewlabel.types import PlainDict
 
@@ -105,7 +103,7 @@ def monitor(
     keep_inputs(written, [model, *tables, *(answers or ())])
     fitted = load_model(model)
     with open_source(tables, query=query, table=table, sheet=sheet, encoding=encoding, decimal=decimal) as source:
-        check_table(fitted, source.path, [name for name in (key, time) if name is not None], source.encoding, quiet)
+        check_table(fitted, source.path, () if key is None else [key], source.encoding, quiet, time)
         form: dict[str, Any] = {"encoding": source.encoding, "decimal": source.decimal}
         rows = read_table(source.path, verbatim=[fitted.target], **form)
     if len(rows) == 0:
@@ -121,8 +119,7 @@ def monitor(
         raise typer.BadParameter(
             "it is about labels: give them with --labels", param_hint="--key" if key else "--as-of"
         )
-    moments = None if time is None else _column(rows, time)
-    found = monitor_rows(fitted, rows, late, costs=costs, time=moments)
+    found = monitor_rows(fitted, rows, late, costs=costs, time=None if time is None else rows[time])
     summary = {"title": source.name, "batch": batch or source.name, "model_sha256": sha256(model), **found.to_dict()}
     out.mkdir(exist_ok=True)
     append_history(out / HISTORY, summary["batch"], summary, model_sha256=summary["model_sha256"])
@@ -145,11 +142,6 @@ def _costs(miss: float | None, alarm: float | None) -> "Costs | None":
     if (miss is None) != (alarm is None):
         raise typer.BadParameter("--cost-miss and --cost-alarm go together: give both, in the same unit")
     return None if miss is None or alarm is None else Costs(miss, alarm)
-
-
-def _column(rows: "pd.DataFrame", name: str) -> "pd.Series":
-    require_column(name, [str(column) for column in rows.columns], "--time")
-    return rows[name]
 
 
 def _show(summary: "PlainDict") -> None:

@@ -81,6 +81,10 @@ def predict(
         Path | None,
         typer.Option("--drift", callback=drift_file, metavar="FILE", help="Page on the columns: .html, or .json."),
     ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="COLUMN", help="With --drift, dates of the rows: also compare month by month."),
+    ] = None,
     encoding: Encoding = None,
     decimal: Decimal = ".",
     engine: Annotated[
@@ -112,6 +116,8 @@ def predict(
     parsed, more missing values, unseen categories, another scale, another distribution (population stability index).
     """
     form: dict[str, Any] = {"encoding": encoding, "decimal": decimal}
+    if time is not None and (drift is None or engine == "dask"):
+        raise typer.BadParameter("it is for the page of --drift, with --engine memory", param_hint="--time")
     if engine == "dask":
         from fewlabel.cli.predict_dask import predict_files
         from fewlabel.tables import local_files
@@ -139,11 +145,11 @@ def predict(
     place: dict[str, Any] = {"query": query, "table": table, "sheet": sheet}
     with open_source(tables, **place, **form) as source, Results(cut) as results, keep_filters():
         form = {"encoding": source.encoding, "decimal": source.decimal}
-        check_table(fitted, source.path, keep or (), source.encoding, quiet)
+        check_table(fitted, source.path, keep or (), source.encoding, quiet, time)
         if out is not None and out.is_database:
             _require_key(fitted, source.path, keep)
         with progress(quiet, lines=False) as report:
-            for scored in score_file(fitted, source.path, keep or (), watch, n_reasons=reasons, **form):
+            for scored in score_file(fitted, source.path, keep or (), watch, n_reasons=reasons, time=time, **form):
                 results.add(scored)
                 report(results.n_rows, None, "rows scored")
         if results.n_rows == 0:
@@ -176,15 +182,19 @@ def _require_key(model: Any, table: Path, keep: Sequence[str] | None) -> None:
     )
 
 
-def check_table(model: Any, table: Path, keep: Sequence[str], encoding: str | None, quiet: bool) -> None:
+def check_table(
+    model: Any, table: Path, keep: Sequence[str], encoding: str | None, quiet: bool, time: str | None = None
+) -> None:
     """Wrong use if a column to keep is not there; a note on columns that the model does not know."""
     from fewlabel.tables.pieces import table_columns
 
     names = table_columns(table, encoding=encoding)
     for name in keep:
         require_column(name, names, "--keep")
+    if time is not None:
+        require_column(time, names, "--time")
     model.encoder.require_columns(names)
-    known = {*model.encoder.names, model.target, *keep}
+    known = {*model.encoder.names, model.target, *keep, time}
     unknown = [short(name) for name in names if name not in known]
     if unknown:
         say(f"note: ignored {len(unknown)} column(s) that the model does not know: {', '.join(unknown[:5])}", quiet)
@@ -256,7 +266,15 @@ class _Piece(NamedTuple):
 
 
 def score_file(
-    model: Any, table: Path, keep: Sequence[str], watch: "Drift", *, n_reasons: int = 0, n_jobs: int = -1, **form: Any
+    model: Any,
+    table: Path,
+    keep: Sequence[str],
+    watch: "Drift",
+    *,
+    n_reasons: int = 0,
+    time: str | None = None,
+    n_jobs: int = -1,
+    **form: Any,
 ) -> "Iterator[pa.Table]":
     """The result, chunk by chunk: rows are read and encoded in pieces, then scored in blocks, in threads.
 
@@ -272,6 +290,8 @@ def score_file(
     encoder = model.encoder
     # A column may look like numbers in one piece and text in another: the model knows which it is.
     text = ({*encoder.kinds} - encoder.plain_numbers()) | {*keep}
+    if time is not None:
+        text.add(time)
     numbers = {*encoder.kinds} - text
     memo: dict[str, Any] = {}  # of all pieces
 
@@ -279,7 +299,7 @@ def score_file(
         rows = read()
         cells = encoder.read(rows)
         found = Drift(watch.profile)
-        found.add(cells)
+        found.add(cells, None if time is None else _months(rows.column(time), watch.profile.get(time)))
         kept = plain_texts(rows.select(list(keep)))
         return _Piece(encoder.encode(cells, memo), kept, cells if n_reasons else {}), found
 
@@ -291,6 +311,16 @@ def score_file(
 
     blocks = _whole_blocks(pieces(), BLOCK)
     yield from map_ahead(lambda chunk: _score_chunk(model, chunk, n_reasons), blocks, n_jobs)
+
+
+def _months(column: Any, profile: "dict[str, Any] | None") -> "np.ndarray":
+    """The month of each row; a date is written as at fit, or as 2024-12-31: pieces must not guess differently."""
+    from fewlabel.parts.cells import DATE, read_as
+    from fewlabel.parts.notations import ISO
+    from fewlabel.tables.profile import months_of
+
+    notation = profile["notation"] if profile is not None and profile["kind"] == DATE else ISO
+    return months_of(read_as(column, DATE, notation).rows())
 
 
 def _whole_blocks(pieces: Iterator[_Piece], rows: int) -> Iterator[_Piece]:

@@ -217,6 +217,11 @@ def compare(profile: dict[str, dict[str, Any]], X: Any) -> list[Finding]:
     return drift.findings()
 
 
+def months_of(moments: np.ndarray) -> np.ndarray:
+    """The month of each date, such as "2024-03"; "no date" for a gap."""
+    return np.where(np.isnat(moments), "no date", np.datetime_as_string(moments, unit="M"))
+
+
 def profile_columns(columns: ReadColumns) -> dict[str, dict[str, Any]]:
     """Profile of each column in use.
 
