@@ -301,11 +301,15 @@ def test_scoring_imports_no_library_that_models_are_fitted_with(fitted, rows, na
         new.to_csv(name, index=False)
     else:
         new.to_parquet(name)
+    heavy = {"sklearn", "scipy", "pandas", "skrub", "matplotlib", "skops"}
+    # Files need no driver.
+    heavy |= {"sqlite3", "duckdb", "adbc_driver_manager", "python_calamine", "fewlabel.tables.databases"}
     code = (
         "import sys; from fewlabel.cli.main import main\n"
+        f"heavy = {heavy}\n"
         "try:\n    main()\n"
         "except SystemExit as end:\n"
-        "    print(end.code, *sorted({'sklearn', 'scipy', 'pandas', 'skrub', 'matplotlib', 'skops'} & {*sys.modules}))"
+        "    print(end.code, *sorted(heavy & {*sys.modules}))"
     )
     command = [sys.executable, "-c", code, "predict", "model.fewlabel", name, "--out", "out.csv", "-q"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -323,6 +323,23 @@ def test_a_result_without_a_key_is_wrong_use(fitted, rows, capsys):
     assert run(["predict", "model.fewlabel", "rows.csv", "--out", "x.csv", "--out-table", "t"]) == 2
 
 
+def test_other_commands_read_a_database_too(rows, capsys):
+    write_sqlite(rows)
+    place = ["sqlite:///rows.db", "--query", "SELECT * FROM rows WHERE id >= 0", "--target", "outcome"]
+    for command in (["check"], ["select"], ["prior", "--positive", "1"], ["next", "--n", "4", "--out", "ask.csv"]):
+        name, *options = command
+        assert run([name, *place, *options]) == 0, capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "query: 120 rows" in said.out
+    assert "fewlabel fit sqlite:///rows.db --target outcome --query 'SELECT * FROM rows WHERE id >= 0'" in said.err
+    sheet = pd.read_csv("ask.csv")
+    sheet["label"] = [0, 1, 0, 1]
+    sheet.to_csv("ask.csv", index=False)
+    assert run(["fit", *place, "--method", "logistic-regression", "-q", "--labels", "ask.csv"]) == 0
+    card = Path("model_card.md").read_text()
+    assert "```sql\nSELECT * FROM rows WHERE id >= 0\n```\n" in card
+
+
 # Passwords --------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from fewlabel import persistence, report
 from fewlabel.active.answers import answer_sheet
 from fewlabel.auto import AutoClassifier
 from fewlabel.checks import check_non_negative
-from fewlabel.cli.fit import FILES, METRICS, MODEL, NEXT, REPORT, FitOptions
+from fewlabel.cli.fit import FILES, MANIFEST, METRICS, MODEL, NEXT, REPORT, FitOptions
 from fewlabel.cli.manifest import compare_with, describe_run
 from fewlabel.cli.methods import SCORECARD, find_method
 from fewlabel.cli.options import command_words, require_choice
@@ -112,7 +112,9 @@ def fit_rows(
         print_json(report.metrics(summary))
     elif not options.quiet:
         show(summary)
-        print(f"\nModel:   {options.out / MODEL}\nReport:  {options.out / REPORT}\nMetrics: {options.out / METRICS}")
+        print()
+        for name, file in {"Model": MODEL, "Report": REPORT, "Metrics": METRICS, "Manifest": MANIFEST}.items():
+            print(f"{name + ':':10}{options.out / file}")
     if options.repeated is not None:
         say(compare_with(options.repeated, manifest), options.quiet)
     return True

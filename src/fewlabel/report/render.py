@@ -133,6 +133,8 @@ def _environment() -> "Environment":
     )
     environment.filters["signed"] = signed
     environment.filters["short"] = _short
+    # A line break or a bar would end a cell of a table in Markdown.
+    environment.filters["cell"] = lambda text: " ".join(str(text).split()).replace("|", "\\|")
     # JSON's texts are valid in Python source, too.
     environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)
     return environment

@@ -326,6 +326,8 @@ class _PostgreSQL:
         self._cursor = self._connection.cursor()
         if not write:
             self.execute("SET TRANSACTION READ ONLY")
+            # A scan starts with the first row, rather than where another user's scan is.
+            self.execute("SET LOCAL synchronize_seqscans TO off")
 
     def schema(self) -> str:
         return self.execute("SELECT current_schema()").fetchone()[0]
