@@ -219,3 +219,13 @@ def test_naive_bayes_with_tiny_probabilities():
     model = AutoClassifier(["naive Bayes"], **QUICK).fit(np.r_[X, rng.normal(size=(80, 250))], np.r_[y, [-1] * 80])
     assert (model.leaderboard_["status"] == "ok").all()
     assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_method_whose_time_grows_with_the_cube_of_the_columns_is_left_out_of_wide_tables():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 501))
+    y = np.arange(40) % 2
+    model = AutoClassifier(["linear discriminant", "logistic regression"], n_repeats=1, random_state=0).fit(X, y)
+    status = model.leaderboard_.set_index("method")["status"]
+    assert status["linear discriminant"] == "skipped: more than 500 columns"
+    assert model.ensemble_weights_ == {"logistic regression": 1.0}

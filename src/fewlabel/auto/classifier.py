@@ -31,7 +31,7 @@ from fewlabel.auto.effect import UnlabeledEffect, unlabeled_effect
 from fewlabel.auto.experience import Experience, package_experience
 from fewlabel.auto.intervals import interval, prior_is_too_large
 from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, baseline, headline, leaderboard
-from fewlabel.auto.members import ADDITIVE, select_members, starved_members
+from fewlabel.auto.members import ADDITIVE, select_members, unfit_members
 from fewlabel.auto.task import read_task
 from fewlabel.auto.weights import SCORERS, Weighing, find_scorer, weigh
 from fewlabel.base import (
@@ -347,7 +347,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         scorer = find_scorer(self.scoring if task.prior is None else "roc_auc")
         has_unlabeled = len(rows.unlabeled) > 0
         members, left_out = select_members(self.portfolio, task.name, has_unlabeled, additive=self.interpretable)
-        left_out |= starved_members(members, np.bincount(rows.codes[rows.labeled]))
+        left_out |= unfit_members(members, np.bincount(rows.codes[rows.labeled]), rows.X.shape[1])
         members = [member for member in members if member not in left_out]
         progress = _Progress(callback, len(members) + 2)
 

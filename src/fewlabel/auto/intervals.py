@@ -78,7 +78,7 @@ def _posterior(score, n_positive, n_negative, noise=_NOISE):
     On the scale :math:`a = 2 \arcsin \sqrt{AUC}` the AUC of a fitted model is :math:`N(\mu, \tau^2)` over tables, with
     :math:`\mu` rising with the logarithm of the labels of the rarer class, and the out-of-fold value is the AUC plus
     :math:`N(0, c (1 / (P - 1) + 1 / (N - 1)))`. The constants are maximum likelihood estimates from 149 fits on 40
-    tables. Where a table is much harder, :math:`\tau` is as large as the table says.
+    tables. Where a table is much harder, :math:`\tau` is as large as the table says for the score and the lower end.
 
     Parameters
     ----------
@@ -97,14 +97,21 @@ def _posterior(score, n_positive, n_negative, noise=_NOISE):
     expected = _MIDDLE + _GROWTH * np.log(n_rarer / 12)
     observed = to_angle(score)
     noise = angle_variance(n_positive, n_negative, noise)
-    spread = _SPREAD**2
+
+    def ends(spread):
+        trust = spread / (spread + noise)
+        middle = (1 - trust) * expected + trust * observed
+        half = DEVIATIONS * np.sqrt(trust * noise)
+        return np.array([middle, middle - half, middle + half])
+
+    usual = ends(_SPREAD**2)
+    found = usual
     if observed < expected:
-        # A table that is harder than all others must not be shrunken to them: that would promise too much.
-        spread = max(spread, (observed - expected) ** 2 - noise)
-    trust = spread / (spread + noise)
-    middle = (1 - trust) * expected + trust * observed
-    half = DEVIATIONS * np.sqrt(trust * noise)
-    return tuple(float(end) for end in from_angle(np.array([middle, middle - half, middle + half])))
+        # A table that is harder than all others must not be shrunken to them: that would promise too much. Nor can few
+        # labels rule out that it is like the others, so that the upper end stays.
+        found = ends(max(_SPREAD**2, (observed - expected) ** 2 - noise))
+        found[2] = max(found[2], usual[2])
+    return tuple(float(end) for end in from_angle(found))
 
 
 def labels_within(headline, n_labels, within, *, shrunken):

@@ -52,6 +52,8 @@ class Member(NamedTuple):
         Whether it is only for tables with unlabeled rows.
     least_labels : int
         Labels of each class without which it is not tried.
+    most_columns : float
+        Columns of a table beyond which it is not tried.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Member(NamedTuple):
     package: str = "sklearn"
     needs_unlabeled: bool = False
     least_labels: int = 1
+    most_columns: float = np.inf
 
     def without_unlabeled(self):
         """The same member, which learns nothing from unlabeled rows."""
@@ -243,8 +246,13 @@ _TABPFN = _new(_NETWORK, package="tabpfn", random_state=_seed)
 # From simple to complex: of two that do equally well, the upper one is preferred.
 PORTFOLIO = (
     Member("logistic regression", "linear", "scaled", LABELED, _LOGISTIC, _ANY),
-    # One row of a class has no covariance: with three, each fold learns from two.
-    Member("linear discriminant", "linear", "scaled", LABELED, _DISCRIMINANT, _CLASSES, least_labels=3),
+    # One row of a class has no covariance: with three, each fold learns from two. Its time grows with the cube of the
+    # columns, and with more of them than labels it is about the same as logistic regression.
+    Member(
+        *("linear discriminant", "linear", "scaled", LABELED, _DISCRIMINANT, _CLASSES),
+        least_labels=3,
+        most_columns=500,
+    ),
     Member("naive Bayes", "bayes", "scaled", LABELED, _BAYES, _CLASSES),
     Member("RankBoost", "boosting", "raw", LABELED, _new(_PNU, **_STUMPS), _TWO),
     Member("nearest neighbors", "neighbor", "scaled", LABELED, _NEIGHBORS, _CLASSES),
@@ -377,22 +385,28 @@ def select_members(wanted, task, has_unlabeled, *, additive=False):
     return members, left_out
 
 
-def starved_members(members, counts):
-    """Why members are left out that need more labels of a class.
+def unfit_members(members, counts, n_columns):
+    """Why members are left out that need more labels of a class, or fewer columns to be done in time.
 
     Parameters
     ----------
     members : list of Member
     counts : ndarray of int
         Labels of each class.
+    n_columns : int
 
     Returns
     -------
     dict
     """
     fewest = int(counts[counts > 0].min())
-    reason = "skipped: a class has fewer than {} labels"
-    return {m: reason.format(m.least_labels) for m in members if m.least_labels > fewest}
+    reasons = {}
+    for member in members:
+        if member.least_labels > fewest:
+            reasons[member] = f"skipped: a class has fewer than {member.least_labels} labels"
+        elif member.most_columns < n_columns:
+            reasons[member] = f"skipped: more than {member.most_columns} columns"
+    return reasons
 
 
 def _select(wanted, task, has_unlabeled):

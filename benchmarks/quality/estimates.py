@@ -1,0 +1,164 @@
+"""Whether figures with two classes hold on rows that come later: AUC interval, promised precision, probabilities.
+
+FEWLABEL_DATA=folder python -m benchmarks.quality.estimates CELLS [--draws 20] [--members quick|usual]
+
+Labels are drawn at random: 15, 40, 100 or 300 of a table, at least 3 of each class. Members are observed cell by cell
+into the folder CELLS, so that a run can be continued; from them functions of `AutoClassifier` compute its estimates,
+with weights by the experience of other tables. The truth are up to 1,500 unlabeled rows. estimates.csv has the results.
+"""
+
+import argparse
+import json
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+from scipy.stats import norm
+from sklearn.metrics import log_loss, roc_auc_score
+
+from benchmarks.quality.experience import experience_without
+from benchmarks.quality.intervals import LEAST, TABLES, load
+from benchmarks.quality.trials import observe_members
+from fewlabel.auto import default_members
+from fewlabel.auto.crossfit import usual_repeats
+from fewlabel.auto.intervals import interval
+from fewlabel.auto.weights import auc, weigh
+from fewlabel.calibration import sigmoid_from_few
+from fewlabel.decisions import Evidence
+from fewlabel.files import atomic_write
+from fewlabel.metrics import auc_confidence_interval
+from fewlabel.rows import Rows
+
+LABELS = (15, 40, 100, 300)
+MOST_UNLABELED = 1500
+LEAST_UNLABELED = 150
+QUICK = ("logistic regression", "linear discriminant", "RBF-SVM", "extra trees + components")
+TRAINING_SHARE = 0.8
+PRECISION = 0.8
+RANK_EDGE = 1e-6
+
+
+def draw_rows(y, n_labels, rng):
+    """Labeled rows first; None if a table is too small, or its classes too unequal."""
+    if len(y) < n_labels + LEAST_UNLABELED:
+        return None
+    for _ in range(2000):
+        order = rng.permutation(len(y))
+        if np.bincount(y[order[:n_labels]], minlength=2).min() >= LEAST:
+            return order[: n_labels + MOST_UNLABELED]
+    return None
+
+
+def run(folder, n_draws, members):
+    """Write the cells that are not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    loaded = {}
+    for draw in range(n_draws):
+        for name in TABLES:
+            for n_labels in LABELS:
+                path = folder / f"{name}_{n_labels}_{draw}.npz"
+                if path.exists():
+                    continue
+                if name not in loaded:
+                    loaded[name] = load(name)
+                X, y = loaded[name]
+                rng = np.random.default_rng([draw, n_labels, zlib.crc32(name.encode())])
+                rows = draw_rows(y, n_labels, rng)
+                if rows is not None:
+                    about = {"table": name, "labels": n_labels, "draw": draw}
+                    _write_cell(path, about, X[rows], y[rows], members)
+
+
+def _write_cell(path, about, X, y, members):
+    few = np.where(np.arange(len(y)) < about["labels"], y, -1)
+    varies = np.nanstd(X, axis=0) > 0
+    found = list(observe_members(X[:, varies], few, about["draw"], members, usual_repeats(about["labels"])))
+    with atomic_write(path) as file:
+        np.savez_compressed(
+            file,
+            about=json.dumps({**about, "members": [one.member for one in found]}),
+            y=y[few >= 0],
+            hidden=y[few < 0],
+            oof_ranks=np.array([one.out_of_fold for one in found], dtype=np.float32)[:, :, None],
+            ranks=np.array([one.ranks for one in found], dtype=np.float32)[:, :, None],
+        )
+
+
+def measure(cell, about):
+    """What a fit claims, and what is true."""
+    rows = Rows(None, cell["y"].astype(int), np.arange(2))
+    experience = experience_without(about["table"]).of(about["members"])
+    weighing = weigh(rows, cell["oof_ranks"].astype(float), auc, experience, 0)
+    ranks = (weighing.weights[:, None] * cell["ranks"][:, :, 0].astype(float)).sum(axis=0)
+    scores = logit(np.clip(ranks, RANK_EDGE, 1 - RANK_EDGE))
+    held_out = logit(np.clip(weighing.out_of_fold[:, 0], RANK_EDGE, 1 - RANK_EDGE))
+    positive = rows.codes == 1
+    truth = cell["hidden"] == 1
+    score, low, high = interval(rows, weighing.out_of_fold, auc, None, 0, TRAINING_SHARE)
+    slope, intercept = sigmoid_from_few(held_out, positive)
+    found = {
+        **{name: about[name] for name in ("table", "labels", "draw")},
+        "score": score,
+        "low": low,
+        "high": high,
+        "former_width": _former_width(rows.codes, weighing.out_of_fold[:, 0]),
+        "truth": roc_auc_score(truth, scores),
+        "log_loss": log_loss(truth, expit(slope * scores + intercept)),
+    }
+    evidence = Evidence(positive, held_out, scores, training_share=TRAINING_SHARE)
+    try:
+        flagged = scores > evidence.precision_cut(PRECISION)
+    except ValueError:
+        flagged = np.zeros(len(scores), dtype=bool)
+    found["flagged"] = int(flagged.sum())
+    found["precision"] = float(truth[flagged].mean()) if flagged.any() else np.nan
+    return found
+
+
+def _former_width(codes, ranks):
+    """Width of the interval without a prior over tables, which was used before."""
+    z = norm.isf(0.025) / np.sqrt(TRAINING_SHARE)
+    plain = auc_confidence_interval(codes, ranks, confidence=1 - 2 * norm.sf(z))
+    return 1 - (1 - plain.high) * TRAINING_SHARE - plain.low
+
+
+def summarize(found):
+    """Coverage, misses on either side and widths by number of labels; how often a promised precision holds."""
+    frame = found.assign(
+        covers=(found["low"] <= found["truth"]) & (found["truth"] <= found["high"]),
+        below=found["truth"] < found["low"],
+        above=found["truth"] > found["high"],
+        width=found["high"] - found["low"],
+        promises=found["flagged"] > 0,
+        holds=(found["precision"] >= PRECISION).where(found["flagged"] > 0),
+        error=(found["score"] - found["truth"]) ** 2,
+    )
+    names = ["covers", "width", "former_width", "truth", "log_loss", "promises", "holds", "precision"]
+    by_labels = frame.groupby("labels")
+    summary = by_labels[names].mean(numeric_only=False).astype(float)
+    counts = by_labels[["below", "above"]].sum().astype(int)
+    return summary.assign(runs=by_labels.size(), **counts, error=by_labels["error"].mean() ** 0.5)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--members", choices=("quick", "usual"), default="quick")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
+    options = parser.parse_args()
+    run(options.folder, options.draws, QUICK if options.members == "quick" else default_members())
+    rows = []
+    for path in sorted(options.folder.glob("*.npz")):
+        with np.load(path) as arrays:
+            cell = {name: arrays[name] for name in arrays.files}
+        rows.append(measure(cell, json.loads(str(cell["about"]))))
+    found = pd.DataFrame(rows)
+    found.round(4).to_csv(options.out, index=False)
+    print(summarize(found).round(3).to_string())
+
+
+if __name__ == "__main__":
+    main()
