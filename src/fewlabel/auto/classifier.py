@@ -46,6 +46,7 @@ from fewlabel.base import (
 )
 from fewlabel.boosting import read_directions
 from fewlabel.calibration import calibrate_pu, prior_shift, sigmoid_from_few
+from fewlabel.columns import choose_columns
 from fewlabel.parts import (
     Baseline,
     Chain,
@@ -148,6 +149,11 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         whether they differ from the unlabeled rows by more than chance. Where they were chosen, `headline_`, intervals,
         threshold and probabilities are for the unlabeled rows: labeled rows are weighted to stand for them. Members are
         fitted without these weights.
+    labeled_because : list of str or of int, default=None
+        With positives only: columns that decided which positives were labeled, such as a region with more inspections.
+        The probability of being labeled is estimated as a function of these (SAR-EM, see
+        :func:`fewlabel.prior.labeling_probability`), and labeled positives are weighted to stand for the others, in
+        fits and in estimates.
     experience : Experience, default=None
         What the members achieved on other tables; None means the experience that comes with the package.
     n_jobs : int, default=None
@@ -267,6 +273,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         interpretable: bool = False,
         monotone: Mapping | Sequence | None = None,
         labels_drawn: Literal["auto", "random", "by-columns"] = "auto",
+        labeled_because: Sequence | None = None,
         experience: Experience | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -279,6 +286,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         self.interpretable = interpretable
         self.monotone = monotone
         self.labels_drawn = labels_drawn
+        self.labeled_because = labeled_because
         self.experience = experience
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -288,6 +296,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         portfolio=[StrOptions({"auto", "small"}), list, tuple],
         scoring=[StrOptions(set(SCORERS)), callable],
         monotone=[Mapping, "array-like", None],
+        labeled_because=["array-like", None],
     )
     __metadata_request__fit = {"callback": UNUSED}
 
@@ -341,7 +350,15 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         # A number gives the estimate that `estimate_class_prior` gives with it.
         prior_seed = self.random_state if isinstance(self.random_state, Integral) else seed
         task = read_task(
-            X, y, groups=groups, time=time, weight=weight, prior=self.prior, seed=seed, prior_seed=prior_seed
+            X,
+            y,
+            groups=groups,
+            time=time,
+            weight=weight,
+            prior=self.prior,
+            seed=seed,
+            prior_seed=prior_seed,
+            because=self._because(),
         )
         rows = task.rows
         scorer = find_scorer(self.scoring if task.prior is None else "roc_auc")
@@ -383,11 +400,20 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             raise ValueError("monotone is for one additive method: set interpretable=True, or leave monotone out")
         return read_directions(self.monotone, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
+    def _because(self):
+        """Positions of the columns of `labeled_because`."""
+        if self.labeled_because is None:
+            return None
+        names = getattr(self, "feature_names_in_", None)
+        return choose_columns(self.labeled_because, self.n_features_in_, names, parameter="labeled_because")
+
     def _selection(self, task, label_probability):
         """How the labeled rows were chosen; positives alone cannot tell that."""
         rows = task.rows
         if task.prior is not None:
-            return Selection.unknown(len(rows.labeled))
+            n_positive = int((rows.codes == 1).sum())
+            n_hidden = task.prior.prior * task.n_unlabeled
+            return Selection.unknown(n_positive, n_positive / (n_positive + n_hidden))
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(rows.X.shape[1])])
         selection = self._compared(rows, names)
         if label_probability is None or len(rows.unlabeled) == 0:

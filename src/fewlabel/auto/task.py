@@ -10,7 +10,7 @@ from fewlabel import labels
 from fewlabel.auto.members import BINARY, MULTICLASS, POSITIVE_UNLABELED
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import Labels
-from fewlabel.prior import PriorEstimate, class_prior
+from fewlabel.prior import PriorEstimate, class_prior, weigh_positives
 from fewlabel.row_order import value_order
 from fewlabel.rows import Rows
 
@@ -32,15 +32,18 @@ class LearningTask(NamedTuple):
     prior : PriorEstimate or None
         Share of positives among the unlabeled rows, in positive-unlabeled data. If it is given, its interval has no
         width.
+    n_unlabeled : int
+        Rows without a label, also those that are not learned from.
     """
 
     name: str
     rows: Rows
     positions: np.ndarray
     prior: PriorEstimate | None
+    n_unlabeled: int
 
 
-def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0, prior_seed=0):
+def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0, prior_seed=0, because=None):
     """Read the labels.
 
     Parameters
@@ -56,6 +59,8 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0, 
         Draws unlabeled rows, if there are many.
     prior_seed : int, default=0
         The `random_state` of the estimate of the prior.
+    because : ndarray of int, default=None
+        Columns by which positives were chosen to be labeled.
 
     Returns
     -------
@@ -67,10 +72,17 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0, 
     positions = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
     others = [read.codes[positions], None if weight is None else weight[positions]]
     positions = positions[value_order(X[positions], *others)]
+    n_unlabeled = int((read.codes[positions] < 0).sum())
+    if because is not None and len(read.classes) > 1:
+        raise ValueError("labeled_because is for positives only, and y has labels of several classes; leave it out")
     if len(read.classes) == 1:
         name = POSITIVE_UNLABELED
         read = _read_positives(y, read, positions)
         is_positive = read.codes == 1
+        if because is not None:
+            weight = np.ones(len(X)) if weight is None else weight.copy()
+            started = _prior(X[positions], is_positive[positions], weight[positions], prior, prior_seed)
+            weight[positions] *= weigh_positives(X[positions], is_positive[positions], because, started.prior)
         counted = None if weight is None else weight[positions]
         prior = _prior(X[positions], is_positive[positions], counted, prior, prior_seed)
         positions = _fewer_unlabeled(positions, is_positive[positions], seed)
@@ -86,7 +98,7 @@ def read_task(X, y, *, groups=None, time=None, weight=None, prior=None, seed=0, 
     if weight is not None:
         weight = weight / weight[positions].mean()
     rows = Rows.read(X, read, groups=groups, time=time, weight=weight)
-    return LearningTask(name, rows.take(positions).with_groups_in_order(), positions, prior)
+    return LearningTask(name, rows.take(positions).with_groups_in_order(), positions, prior, n_unlabeled)
 
 
 def _read_positives(y, read, positions):

@@ -104,6 +104,14 @@ class FitOptions:
             "--label-probability", metavar="COLUMN", help="Probability with which each row was chosen to be labeled."
         ),
     ] = None
+    labeled_because: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labeled-because",
+            metavar="COLUMN",
+            help="With positives only: a column that decided which of them were labeled; can be repeated.",
+        ),
+    ] = None
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", metavar="COLUMN", help="Use this column of --groups, --time or --weights as a feature."),

@@ -242,6 +242,7 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
         interpretable=options.method == SCORECARD,
         monotone=_directions(options),
         labels_drawn=options.labels_drawn,  # type: ignore[arg-type]  # checked above
+        labeled_because=options.labeled_because,
         time_budget=options.time_budget,
         n_jobs=options.jobs,
         random_state=options.seed,
@@ -293,6 +294,10 @@ def show(summary: dict[str, Any]) -> None:
         weight = f"{row['weight']:.2f}" if has_weight else ""
         rows.append([name, learns_from, f"{row['score']:.3f}", interval, weight, f"{row['fit_seconds']:.2f}"])
     data = summary["data"]
+    only_positives = summary["task"] == "positive-unlabeled"
+    # First: everything below it rests on what these labels cannot show.
+    if only_positives:
+        print(summary["selection"]["text"])
     title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
     headings = ["method", "learns from", summary["score_name"], "95% interval", "weight", "seconds"]
     print_table(title, headings, rows, left=2)
@@ -300,13 +305,13 @@ def show(summary: dict[str, Any]) -> None:
     # Without an estimate for the unlabeled rows, the scores in the table could be taken for one.
     if headline["reason"] is not None:
         print("The scores of the methods are for rows like the labeled ones.")
-    if summary["selection"]["text"]:
+    if summary["selection"]["text"] and not only_positives:
         print(summary["selection"]["text"])
     print(f"{headline['text']} {summary['certainty']['text']}".rstrip())
     print(summary["choice"]["text"])
     if summary["confusion"] is not None:
         print(summary["confusion"]["text"])
-    if summary["task"] == "positive-unlabeled":
+    if only_positives:
         print(summary["unlabeled"]["text"])
     if summary["decisions"] is not None:
         print(summary["decisions"]["text"])

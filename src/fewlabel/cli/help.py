@@ -9,7 +9,7 @@ from typer.core import TyperCommand
 _GROUPS = {
     "Labels": (
         *("--target", "--positive", "--unlabeled", "--negatives-unknown", "--merge-spellings", "--labels", "--class"),
-        *("--labels-drawn", "--label-probability", "--label-time", "--mature-after"),
+        *("--labels-drawn", "--label-probability", "--labeled-because", "--label-time", "--mature-after"),
     ),
     "Data": (
         *("--query", "--table", "--sheet", "--drop", "--keep", "--weights", "--monotone"),

@@ -282,7 +282,7 @@ def _unlabeled(auto: AutoClassifier, data: PlainDict) -> PlainDict:
     if auto.prior_ is not None:
         text = (
             f"Only {data['positive']} is labeled, so every method needs the {data['unlabeled']} unlabeled rows. An "
-            f"estimated {auto.prior_:.0%} of them are {data['positive']}."
+            f"estimated {auto.prior_:.1%} of them are {data['positive']}{_share_interval(auto)}."
         )
         return {"text": text}
     if effect is None:
@@ -295,6 +295,13 @@ def _unlabeled(auto: AutoClassifier, data: PlainDict) -> PlainDict:
         f"{difference}, 95% interval {low} to {high}."
     )
     return {"text": text, **effect._asdict()}
+
+
+def _share_interval(auto: AutoClassifier) -> str:
+    if auto.prior is not None:
+        return ", as given"
+    low, high = auto.prior_interval_
+    return f" (90% interval {low:.1%} to {high:.1%})"
 
 
 def _curves_of(held_out: _HeldOut, auto: AutoClassifier, seed: int) -> PlainDict:

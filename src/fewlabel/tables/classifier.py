@@ -264,7 +264,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         return other.headline_
 
     def _set_directions(self, estimator: Any, kept: np.ndarray) -> None:
-        """Tell the estimator the directions of columns by the positions of their features, of which some are kept."""
+        """Tell the estimator what is given by columns by the positions of their features, of which some are kept."""
+        because = getattr(self._estimator(), "labeled_because", None)
+        if because is not None:
+            unknown = [column for column in because if column not in self.encoder_.columns_]
+            if unknown:
+                raise ValueError(f"labeled_because: the table has no column {unknown[0]!r}")
+            sources = np.array(self.encoder_.sources_, dtype=object)[kept]
+            estimator.set_params(labeled_because=np.flatnonzero(np.isin(sources, list(because))).tolist() or None)
         monotone = getattr(self._estimator(), "monotone", None)
         if not isinstance(monotone, Mapping):
             return

@@ -1,0 +1,248 @@
+"""Positives only: ranking beside other packages, and whether AUC, prior, precision and recall are in their intervals.
+
+FEWLABEL_DATA=folder python -m benchmarks.quality.positives_only [--draws 3] [--methods NAME ...] [--out FILE]
+
+30% of the positives of 1,400 rows are labeled: a random sample, or by one column ("by column": the highest one is
+labeled 20 times as often as the lowest). The AUC is that of 600 other rows ("auc_new") and of the unlabeled rows
+("auc_hidden"), which all intervals are about. "AutoClassifier, audit" knows the answers to 50 audited rows.
+"AutoClassifier, named" is told the column. Peers that are not installed (`pip install pulearn pu-toolbox`) are left
+out. Runs in the file are not made again.
+"""
+
+import argparse
+import time
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from catboost import CatBoostClassifier
+from scipy.stats import rankdata
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from benchmarks.harness.data import as_numbers, binary
+from fewlabel import AutoClassifier
+from fewlabel.active import AuditQuery
+from fewlabel.decisions import Evidence
+
+TABLES = [
+    "cod-rna-59k",
+    "default-credit-card",
+    "give-me-some-credit",
+    "insurance-30pct",
+    "surgical-deepnet",
+    "unsw-nb15-test",
+    "nsl-kdd-20pct",
+    "sick",
+    "hypothyroid",
+    "kr-vs-kp",
+    "twonorm",
+    "ring",
+    "waveform",
+    "splice",
+    "pendigits",
+    "credit-g",
+    "pima",
+    "tic-tac-toe",
+    "wdbc",
+    "ssl-Digit1",
+]
+WAYS = ("random", "by column")
+SHARE = 0.3  # of the positives is labeled
+STRENGTH = 3.0  # logarithm of how much more often the highest row is labeled than the lowest
+LEAST = 8  # labeled positives
+N_ROWS = 2000
+N_NEW = 600
+N_AUDITED = 50
+OWN = "AutoClassifier"
+FIGURES = ("auc", "prior", "precision", "recall")
+COLUMNS = ["table", "way", "draw", "method", "labeled", "seconds", "auc_new", "auc_hidden", "log_loss"]
+for figure in FIGURES:
+    COLUMNS += [figure, f"{figure}_low", f"{figure}_high", f"{figure}_truth"]
+
+
+def draw_table(name, way, draw):
+    """Rows, classes, which positives are labeled, which rows are new, and the column that labels depend on."""
+    data, y = binary(name)
+    rng = np.random.default_rng([draw, zlib.crc32(f"{name} {way}".encode())])
+    rows = rng.permutation(len(y))[:N_ROWS]
+    X = as_numbers(data.iloc[rows], np.arange(len(rows)))
+    y = y[rows]
+    is_new = np.arange(len(y)) < N_NEW * len(y) // N_ROWS
+    positives = np.flatnonzero((y == 1) & ~is_new)
+    varied = np.flatnonzero([len(np.unique(column)) > 4 for column in X[positives].T])
+    column = int(rng.choice(varied)) if len(varied) else int(rng.integers(X.shape[1]))
+    ranks = rankdata(X[positives, column] + 1e-9 * rng.normal(size=len(positives))) / len(positives)
+    liking = STRENGTH * ranks if way == "by column" else np.zeros(len(positives))
+    order = np.argsort(-(liking + rng.gumbel(size=len(positives))))
+    return X, y, positives[order[: max(LEAST, round(SHARE * len(positives)))]], is_new, column
+
+
+def own(X, y, labeled, is_new, column, seed, method):
+    """AutoClassifier, and what it says of the unlabeled rows."""
+    kept = np.flatnonzero(~is_new)
+    few = np.full(len(kept), -1)
+    few[np.isin(kept, labeled)] = 1
+    X_kept = X[kept]
+    given = {}
+    if method.endswith("audit"):
+        found = AuditQuery(random_state=seed).query(X_kept, few, n=N_AUDITED)
+        few[found.rows] = y[kept][found.rows]
+        chance = np.full(len(kept), np.nan)
+        chance[found.rows] = np.minimum(len(found.rows) * found.probability, 1)
+        given["label_probability"] = chance
+    named = {"labeled_because": [column]} if method.endswith("named") else {}
+    model = AutoClassifier(random_state=seed, **named).fit(X_kept, few, **given)
+    hidden = few == -1
+    truth = y[kept][hidden]
+    scores = model.decision_function(X_kept[hidden])
+    only = model.prior_ is not None
+    weight = model.model_.evidence.weight
+    # Labels that were not audited have no weight in estimates.
+    counted = np.ones(len(model.labeled_rows_), dtype=bool) if weight is None else weight > 0
+    evidence = Evidence(
+        few[model.labeled_rows_[counted]] == 1,
+        model.out_of_fold_[counted],
+        scores,
+        prior=model.prior_,
+        prior_interval=model.prior_interval_ if only else None,
+        positives_only=only,
+        sample_weight=None if weight is None else weight[counted],
+        training_share=model.training_share_,
+    )
+    at_threshold = evidence.at(0.0)
+    flagged = scores > 0
+    n_positive = max(truth.sum(), 1)
+    truths = {
+        "auc": roc_auc_score(truth, scores),
+        "prior": truth.mean(),
+        "precision": truth[flagged].mean() if flagged.any() else np.nan,
+        "recall": truth[flagged].sum() / n_positive,
+    }
+    head = model.headline_
+    bands = {"auc": (head["score"], head["low"], head["high"])}
+    bands["prior"] = (model.prior_, *model.prior_interval_) if only else tuple(evidence.prior)
+    bands["precision"] = tuple(at_threshold["precision"])
+    bands["recall"] = tuple(at_threshold["recall"])
+    probability = model.positive_proba(X_kept[hidden])
+    figures = [value for figure in FIGURES for value in (*bands[figure], truths[figure])]
+    own_loss = log_loss(truth, np.clip(probability, 1e-6, 1 - 1e-6), labels=[0, 1])
+    return [roc_auc_score(y[is_new], model.decision_function(X[is_new])), truths["auc"], own_loss, *figures]
+
+
+def peers(seed):
+    """Other ways to learn from positives and unlabeled rows: functions of (X, s) that return one of rows."""
+
+    def catboost(X, s):
+        # With so few labels as good as 1000 trees.
+        model = CatBoostClassifier(
+            300,
+            auto_class_weights="Balanced",
+            thread_count=1,
+            verbose=False,
+            allow_writing_files=False,
+            random_seed=seed,
+        )
+        return model.fit(X, s).predict_proba
+
+    found = {"CatBoost, positives against unlabeled": catboost}
+    try:
+        from pulearn import BaggingPuClassifier, ElkanotoPuClassifier
+
+        trees = dict(estimator=DecisionTreeClassifier(), n_estimators=100, n_jobs=1, random_state=seed)
+        forest = RandomForestClassifier(200, min_samples_leaf=5, random_state=seed)
+        found["pulearn: bagging"] = lambda X, s: BaggingPuClassifier(**trees).fit(X, s).predict_proba
+        found["pulearn: Elkan-Noto"] = lambda X, s: (
+            ElkanotoPuClassifier(forest, random_state=seed).fit(X, s).predict_proba
+        )
+    except ImportError:
+        print("pulearn is not installed: left out")
+    try:
+        from pu_toolbox.estimators.bias_aware.lbe import LBEClassifier
+        from pu_toolbox.estimators.bias_aware.pusb import PUSBClassifier
+        from pu_toolbox.estimators.classic.elkan_noto import ElkanNotoClassifier
+
+        found["pu-toolbox: PUSB"] = lambda X, s: PUSBClassifier().fit(X, s).predict_proba
+        found["pu-toolbox: LBE"] = lambda X, s: LBEClassifier().fit(X, s).predict_proba
+        found["pu-toolbox: Elkan-Noto"] = lambda X, s: ElkanNotoClassifier(random_state=seed).fit(X, s).predict_proba
+    except ImportError:
+        print("pu-toolbox is not installed: left out")
+    return found
+
+
+def peer(X, y, labeled, is_new, fit):
+    """The AUCs and the log-loss of a peer; it says nothing of how good it is."""
+    kept = np.flatnonzero(~is_new)
+    X = StandardScaler().fit(X[kept]).transform(X)
+    s = np.isin(kept, labeled).astype(int)
+    try:
+        score = fit(X[kept], s)
+    except ValueError as error:  # such as no positive in the hold-out set
+        print(error)
+        return [np.nan] * (3 + 4 * len(FIGURES))
+    hidden = kept[s == 0]
+    probability = np.asarray(score(X[hidden]))[:, 1]
+    loss = log_loss(y[hidden], np.clip(probability, 1e-6, 1 - 1e-6), labels=[0, 1])
+    new = roc_auc_score(y[is_new], np.asarray(score(X[is_new]))[:, 1])
+    return [new, roc_auc_score(y[hidden], probability), loss, *[np.nan] * (4 * len(FIGURES))]
+
+
+def show(runs):
+    """Means and coverage, as Markdown."""
+    keys = ["way", "method"]
+    means = runs.groupby(keys)[["auc_new", "auc_hidden", "log_loss", "seconds"]].mean()
+    means.insert(0, "runs", runs.groupby(keys).size())
+    print(means.round(3).to_markdown())
+    own_runs = runs[runs.method.str.startswith(OWN)]
+    rows = []
+    for (way, method), group in own_runs.groupby(keys):
+        row = {"way": way, "method": method, "runs": len(group), "no AUC": group.auc.isna().sum()}
+        for figure in FIGURES:
+            told = group.dropna(subset=[figure, f"{figure}_truth"])
+            is_in = told[f"{figure}_truth"].between(told[f"{figure}_low"], told[f"{figure}_high"])
+            row[f"{figure} covered"] = is_in.mean()
+            row[f"{figure} error"] = (told[figure] - told[f"{figure}_truth"]).abs().mean()
+            row[f"{figure} width"] = (told[f"{figure}_high"] - told[f"{figure}_low"]).mean()
+        row["highest AUC"] = group.auc.max()
+        rows.append(row)
+    print(pd.DataFrame(rows).set_index(keys).T.round(3).to_markdown())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--methods", nargs="*")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("positives_only.csv"))
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    done = set()
+    if options.out.exists():
+        known = pd.read_csv(options.out)
+        done = set(known[["table", "way", "draw", "method"]].itertuples(index=False, name=None))
+    for draw in range(options.draws):
+        others = peers(draw)
+        methods = options.methods or [OWN, f"{OWN}, audit", f"{OWN}, named", *others]
+        for name in TABLES:
+            for way in WAYS:
+                missing = [m for m in methods if (name, way, draw, m) not in done]
+                if not missing:
+                    continue
+                X, y, labeled, is_new, column = draw_table(name, way, draw)
+                for method in missing:
+                    start = time.process_time()
+                    if method in others:
+                        figures = peer(X, y, labeled, is_new, others[method])
+                    else:
+                        figures = own(X, y, labeled, is_new, column, draw, method)
+                    row = [name, way, draw, method, len(labeled), time.process_time() - start, *figures]
+                    table = pd.DataFrame([row], columns=COLUMNS).round(6)
+                    table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
+    show(pd.read_csv(options.out))
+
+
+if __name__ == "__main__":
+    main()
