@@ -1,6 +1,7 @@
 """Tables with positives only: no confident wrong number, and the first line says what nobody can know."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,7 @@ def written(X, labeled):
 def fitted(capsys, *options):
     assert run(["fit", "rows.csv", "--target", "bought", "--out", "out", *METHODS, *options]) == 0
     first_line = capsys.readouterr().out.splitlines()[0]
-    return first_line, json.load(open("out/metrics.json"))
+    return first_line, json.loads(Path("out/metrics.json").read_text("utf-8"))
 
 
 def test_positives_at_random_make_no_perfect_model(capsys):
@@ -69,7 +70,7 @@ def test_easy_positives_are_suspected(capsys):
     first_line, numbers = fitted(capsys)
     assert "More likely those that are easily recognized were labeled, and others are missed" in first_line
     assert numbers["selection"]["labeled_positives"] > 0.6
-    assert "Only positives are labeled" in open("out/report.html").read()
+    assert "Only positives are labeled" in Path("out/report.html").read_text("utf-8")
 
 
 def test_an_audit_tells_what_easy_positives_do_not(capsys):
