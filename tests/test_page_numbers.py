@@ -124,6 +124,22 @@ def test_decisions(labels):
     assert not missing("docs/decide.md", [f"{100 * covered_costs:.0f}"])
 
 
+def test_estimates():
+    runs = pd.read_csv(QUALITY / "estimates.csv")
+    below = runs["truth"] < runs["low"]
+    above = runs["truth"] > runs["high"]
+    for labels, own in runs.groupby("labels"):
+        promises = own[own["flagged"] > 0]
+        expected = [str(len(own)), f"{1 - (below | above)[own.index].mean():.1%}"]
+        expected += [str(below[own.index].sum()), str(above[own.index].sum())]
+        expected += [short((own["high"] - own["low"]).mean(), 2), short(own["former_width"].mean(), 2)]
+        expected += [f"{len(promises) / len(own):.0%}", f"{(promises['precision'] >= 0.8).mean():.0%}"]
+        assert row_of_page("docs/methods/auto.md", f"{labels} labels") == expected
+    # What the interval and the promise are for.
+    assert (below | above).groupby(runs["labels"]).mean().max() < 0.07
+    assert (runs["high"] - runs["low"]).mean() < 0.7 * runs["former_width"].mean()
+
+
 def test_many_classes():
     runs = pd.read_csv(QUALITY / "many_classes.csv")
     methods = ["AutoClassifier", "CatBoost"]
