@@ -60,6 +60,26 @@ def test_random_rows_give_the_auc_of_the_whole_table(path):
     store.close()
 
 
+def test_an_audit_asks_for_its_rows_and_no_others_also_over_two_sessions(path):
+    task = make_task(60, labeled=8, columns="ab", audit=20)
+    store = AnswerStore(path)
+    first = answer_rows(LabelingLoop(task, store), 9)
+    store.close()
+    store = AnswerStore(path)
+    loop = LabelingLoop(task, store)
+    second = answer_rows(loop, 11)
+    assert loop.next("a")["row"] is None
+    assert loop.next("a")["progress"]["history"][-1]["unbiased"]
+    assert {entry.how for entry in store.entries} == {"audit"}
+    store.close()
+    assert len({*first, *second}) == 20
+    merged = merge_answers(task.table["a"].astype(str).where([False] * 60, ""), task.keys, [path])
+    assert merged.n_audited == 20
+    chances = merged.known_probability()
+    # Each answer stands for one over its probability rows: together for about the 52 that were unlabeled.
+    assert (1 / chances[merged.random]).sum() == pytest.approx(52, rel=0.35)
+
+
 def test_the_page_gets_nothing_of_the_model_about_a_row_unless_asked(path):
     store = AnswerStore(path)
     task = make_task(40, labeled=12)

@@ -33,6 +33,10 @@ def label(
         Path, typer.Option("--out", "-o", callback=writable_file, metavar="FILE", help="Where to append the answers.")
     ] = Path("labels.csv"),
     random_share: RandomShare = 0.1,
+    audit: Annotated[
+        int,
+        typer.Option("--audit", min=0, metavar="N", help="Ask for N rows of an audit instead, see `fewlabel audit`."),
+    ] = 0,
     labeler: Annotated[
         str, typer.Option("--as", metavar="NAME", help="Who answers: stored with each answer, and counted.")
     ] = "",
@@ -75,6 +79,7 @@ def label(
         say(f"note: {note}", quiet)
     task = _task(rows.source.name, rows, reading, column, classes or [])._replace(
         random_share=random_share,
+        audit=audit,
         labeler=_one_line(labeler, "--as") if labeler else "",
         rubric="" if rubric is None else _read_rubric(rubric),
         show_model=show_model,

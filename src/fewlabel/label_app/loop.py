@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fewlabel.active import REASONS, BatchQuery
+from fewlabel.active import AUDIT, REASONS, AuditQuery, BatchQuery, QueryStrategy
 from fewlabel.active.answers import ANSWER, SKIP, UNDO
 from fewlabel.exceptions import TableError
 from fewlabel.label_app.progress import Progress, fit_model
@@ -43,6 +43,8 @@ class Task(NamedTuple):
     portfolio : list of str
         Methods of the model; see `fewlabel methods`.
     random_share : float
+    audit : int
+        Number of rows to draw with known probability, instead of rows that improve the model; 0 for none.
     labeler : str
         Who answers; stored with the answers.
     rubric : str
@@ -62,6 +64,7 @@ class Task(NamedTuple):
     positive: str | None = None
     portfolio: Sequence[str] = ("logistic regression", "extra trees")
     random_share: float = 0.1
+    audit: int = 0
     labeler: str = ""
     rubric: str = ""
     show_model: bool = False
@@ -236,15 +239,26 @@ class LabelingLoop:
             taken[[ask.row for ask in asks]] = True
         taken[[self._row_of[key] for key in self.store.latest]] = True
         known = Labels(np.array(self.task.classes, dtype=object), codes)
-        strategy = BatchQuery(
-            random_share=self.task.random_share,
-            positive=self.task.positive,
-            random_state=self.task.seed + len(self.store.entries),
-        )
-        probability = None if self._model is None else self._model.probability
+        seed = self.task.seed + len(self.store.entries)
+        if self.task.audit:
+            # All at once: rows of one draw are spread over the ranking.
+            n = self.task.audit - self._n_audited()
+            strategy: QueryStrategy = AuditQuery(random_state=seed)
+            probability = None  # of labels before the audit: the model of the page learns while rows are drawn
+        else:
+            strategy = BatchQuery(random_share=self.task.random_share, positive=self.task.positive, random_state=seed)
+            probability = None if self._model is None else self._model.probability
+        if n <= 0:
+            return
         query = strategy.query(self._features, known, n, probability=probability, exclude=taken)
         for row, how, chance in zip(query.rows, query.how, query.probability):
             self._queue.append(_Ask(int(row), how, float(chance)))
+
+    def _n_audited(self) -> int:
+        """Rows of the audit that are answered, skipped or asked for."""
+        asked = [ask.how for asks in (self._queue, *self._held.values()) for ask in asks if not self._is_done(ask.row)]
+        answered = [entry.how for entry in self.store.latest.values()]
+        return [*asked, *answered].count(AUDIT)
 
     def _refit(self) -> None:
         """Fit the model to the answers so far, in a thread of its own, unless one is running."""

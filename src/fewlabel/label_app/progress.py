@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.active import RANDOM, draw_weights
+from fewlabel.active import AUDIT, RANDOM, draw_weights
 from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
 from fewlabel.metrics import AUCInterval, auc_confidence_interval
 from fewlabel.parts.explanations import explain_by_sampling, reference_rows
@@ -151,7 +151,7 @@ def _measure(model: AutoClassifier, known: np.ndarray, order: list[int], draws: 
     random = np.zeros(len(known), dtype=bool)
     chance = np.full(len(known), np.nan)
     place[order] = np.arange(len(order))
-    random[order] = [draw.how == RANDOM for draw in draws]
+    random[order] = [draw.how in (RANDOM, AUDIT) for draw in draws]
     chance[order] = [draw.chance for draw in draws]
     n_labels = int((known >= 0).sum())
     interval = auc_of_table(model, known, place, random, chance)
