@@ -117,6 +117,8 @@ def equal_widths(told, of_random):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--ways", nargs="*", default=WAYS)
+    parser.add_argument("--numbers", type=int, nargs="*", default=NUMBERS)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -125,10 +127,10 @@ def main():
         known = pd.read_csv(options.out)
         done = set(known[["table", "way", "draw", "rows", "n"]].itertuples(index=False, name=None))
     for draw in range(options.draws):
-        for n in NUMBERS:
+        for n in options.numbers:
             for name in TABLES:
                 X, y = load(name)
-                for way in WAYS:
+                for way in options.ways:
                     rng = np.random.default_rng([draw, zlib.crc32(f"{name} {way}".encode())])
                     labeled = labeled_rows(X, y, way, rng)
                     if way != "positives" and min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:

@@ -197,3 +197,32 @@ def test_after_an_audit_the_headline_is_about_the_unlabeled_rows(truth, capsys):
     assert metrics["headline"]["audited"] == metrics["selection"]["audited"] == 50
     assert "by 50 audited rows" in Path("model/report.html").read_text()
     assert "by 50 audited rows" in Path("model/model_card.md").read_text()
+
+
+def test_people_who_contradict_each_other_and_labels_that_are_asked_again(truth, capsys):
+    table = pd.read_csv("rows.csv", dtype=str, keep_default_na=False)
+    wrong = [3, 7]
+    for row in wrong:
+        table.loc[row, "y"] = "benign" if truth[row] == "malignant" else "malignant"
+    table.to_csv("rows.csv", index=False)
+    assert run(["next", "rows.csv", "--target", "y", "--again", "--n", "6", "--out", "again.csv"]) == 0
+    rows = answer("again.csv", truth)
+    assert set(rows) < set(range(20))
+    assert set(rows) & set(wrong)
+    assert run(["next", "rows.csv", "--target", "y", "--n", "30", "--out", "ada.csv"]) == 0
+    answer("ada.csv", truth)
+    sheet = pd.read_csv("ada.csv", dtype=str, keep_default_na=False)
+    sheet.assign(labeler="Ada").to_csv("ada.csv", index=False)
+    others = sheet["label"].map({"benign": "malignant", "malignant": "benign"})
+    sheet.assign(labeler="Bob", label=sheet["label"].where(sheet.index % 4 > 0, others)).to_csv("bob.csv", index=False)
+    answers = ["--labels", "ada.csv", "--labels", "bob.csv"]
+    capsys.readouterr()
+    assert run(["fit", "rows.csv", "--target", "y", *answers, *QUICK, "--out", "model"]) == 0
+    said = capsys.readouterr().err
+    assert "2 people answered, 30 rows more than once: 73% of these pairs of answers agree" in said
+    assert "8 rows have contradicting answers" in said
+    metrics = json.loads(Path("model/metrics.json").read_text())
+    assert metrics["data"]["labeled"] == 50
+    assert any("2 people answered" in note for note in metrics["notes"])
+    assert run(["check", "rows.csv", "--target", "y", "--labels", "again.csv", "--json"]) == 0
+    assert "contradicting" not in capsys.readouterr().out

@@ -4,18 +4,23 @@ from fewlabel.active._audit import AuditQuery
 from fewlabel.active._baselines import CoresetQuery, MarginQuery, RandomQuery
 from fewlabel.active._batch import BatchQuery
 from fewlabel.active._draws import draw_weights
-from fewlabel.active._query import AUDIT, RANDOM, REASONS, Query, QueryStrategy
+from fewlabel.active._query import AGAIN, AUDIT, RANDOM, REASONS, Query, QueryStrategy
+from fewlabel.active.raters import CombinedAnswers, combine_answers, label_confidence
 
 __all__ = [
+    "AGAIN",
     "AUDIT",
     "RANDOM",
     "REASONS",
     "AuditQuery",
     "BatchQuery",
+    "CombinedAnswers",
     "CoresetQuery",
     "MarginQuery",
     "Query",
     "QueryStrategy",
     "RandomQuery",
+    "combine_answers",
     "draw_weights",
+    "label_confidence",
 ]

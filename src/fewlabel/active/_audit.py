@@ -9,7 +9,7 @@ from fewlabel.active._query import AUDIT, Query, QueryStrategy
 from fewlabel.population import labeled_probability
 from fewlabel.types import Seed
 
-_UNIFORM = 0.3  # share of the uniform distribution in a draw: no weight exceeds 1 / 0.3 times that of a uniform draw
+_UNIFORM = 0.5  # share of the uniform distribution in a draw: no weight exceeds twice that of a uniform draw
 _MOST_TRUST = 0.85  # in the model's probabilities, where rows are labeled as often as elsewhere
 _LEAST_SHARE = 0.01  # of a class that the model hardly predicts
 
@@ -26,8 +26,8 @@ class AuditQuery(QueryStrategy):
     squared influence of a row [1]_. With the probability :math:`m_i` of a positive, the share :math:`p` of positives,
     and the shares :math:`G_i` of the negatives and :math:`F_i` of the positives with a lower score,
 
-    .. math:: \pi_i \propto 0.7 \sqrt{m_i \Big(\frac{G_i - A}{p}\Big)^2 + (1 - m_i) \Big(\frac{1 - F_i - A}{1 - p}
-              \Big)^2} + 0.3\, \overline{\pi} .
+    .. math:: \pi_i \propto \tfrac12 \sqrt{m_i \Big(\frac{G_i - A}{p}\Big)^2 + (1 - m_i) \Big(\frac{1 - F_i - A}{1 - p}
+              \Big)^2} + \tfrac12 \overline{\pi} .
 
     The model is trusted less where few rows are labeled: there :math:`m_i` is moved towards the share of positives, by
     the probability that a row like this is labeled. Rows are drawn along the order of the scores by the pivotal method

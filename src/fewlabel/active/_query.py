@@ -17,6 +17,7 @@ from fewlabel.types import MatrixLike
 
 RANDOM = "random"
 AUDIT = "audit"
+AGAIN = "again"
 UNCERTAIN = "uncertain"
 DIVERSE = "diverse"
 LIKELY = "likely positive"
@@ -24,6 +25,7 @@ UNLIKE = "unlike the labeled"
 REASONS = {
     RANDOM: "Drawn at random, so that an AUC can be estimated that the choice of the other rows does not bias.",
     AUDIT: "Drawn with known probability, so that the estimates hold for all rows that nobody chose to label.",
+    AGAIN: "Its label looks wrong: models of the other rows find it improbable.",
     UNCERTAIN: "It represents rows that the model is uncertain about.",
     DIVERSE: "It represents a part of the table: there is no model yet.",
     LIKELY: "It looks like the rows of the only class that is labeled.",

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fewlabel.active._query import AUDIT, RANDOM, Query
+from fewlabel.active._query import AGAIN, AUDIT, RANDOM, Query
+from fewlabel.active.raters import combine_answers, contradicting
 from fewlabel.exceptions import TableError
 from fewlabel.files import column_names, has_rows, read_table
 from fewlabel.text import distinct, printable, short, without_formula
@@ -30,6 +31,35 @@ _KEY = re.compile(r"r(\d+)-([0-9a-f]{12})")
 _SHOWN = 3
 
 
+class Votes(NamedTuple):
+    """Answers of several people.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Positions of the rows that somebody answered.
+    labelers : list of str
+    classes : list of str
+    codes : ndarray of int of shape (n_answered, n_labelers)
+        Position of each answer in `classes`, -1 where somebody did not answer.
+    """
+
+    rows: np.ndarray
+    labelers: list[str]
+    classes: list[str]
+    codes: np.ndarray
+
+    def note(self, accuracy: np.ndarray, agreement: float, kappa: float) -> str:
+        """How far the people agree, and who is how often right."""
+        n_several = int(((self.codes >= 0).sum(axis=1) > 1).sum())
+        people = [f"{short(name, 20)} {share:.0%}" for name, share in zip(self.labelers, accuracy)]
+        return (
+            f"{len(self.labelers)} people answered, {n_several} rows more than once: {agreement:.0%} of these pairs of "
+            f"answers agree (Krippendorff's alpha {kappa:.2f}), {int(contradicting(self.codes).sum())} rows have "
+            f"contradicting answers. Estimated share of right answers: {', '.join(people)}"
+        )
+
+
 class Merged(NamedTuple):
     """A label column with the answers in it.
 
@@ -45,6 +75,8 @@ class Merged(NamedTuple):
         The probability of that draw, NaN for other rows.
     n_audited : int
         Answers to rows of an audit.
+    votes : Votes or None
+        Who answered what, if several people whose names are known answered the same rows.
     notes : list of str
         How many answers there are, and which contradict each other.
     """
@@ -54,6 +86,7 @@ class Merged(NamedTuple):
     random: np.ndarray
     probability: np.ndarray
     n_audited: int
+    votes: Votes | None
     notes: list[str]
 
     def known_probability(self) -> np.ndarray | None:
@@ -178,7 +211,7 @@ def read_answers(path: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `row`, `label`, `how`, `probability`, `time`: one line per answer, without empty labels.
+        Columns `row`, `label`, `how`, `probability`, `time`, `labeler`: one line per answer, without empty labels.
 
     Raises
     ------
@@ -199,12 +232,12 @@ def read_answers(path: Path) -> pd.DataFrame:
     answers[LABEL] = answers[LABEL].map(unguarded)
     if answers[ACTION].isin([ANSWER, SKIP, UNDO]).all():
         answers.loc[answers[ACTION] != ANSWER, LABEL] = ""
-        answers = answers.drop_duplicates(ROW, keep="last")
+        answers = answers.drop_duplicates([ROW, LABELER], keep="last")
     else:
         # A sheet, whose columns called action or time are those of the table.
         answers[TIME] = ""
     answers[PROBABILITY] = pd.to_numeric(answers[PROBABILITY], errors="coerce")
-    return answers.loc[answers[LABEL] != "", [ROW, LABEL, HOW, PROBABILITY, TIME]]
+    return answers.loc[answers[LABEL] != "", [ROW, LABEL, HOW, PROBABILITY, TIME, LABELER]]
 
 
 def recovery_file(path: Path) -> Path:
@@ -238,7 +271,9 @@ def merge_answers(
 ) -> Merged:
     """Write answers into a label column.
 
-    A row is unlabeled, and a note names it, if its answers contradict each other or the label that the table has.
+    A row is unlabeled, and a note names it, if its answers contradict each other or the label that the table has. If
+    the column `labeler` names several people, :func:`fewlabel.active.combine_answers` decides what they contradict each
+    other about. An answer to a row that was asked again takes the place of the label that the table has.
 
     Parameters
     ----------
@@ -274,9 +309,13 @@ def merge_answers(
     probability = np.full(len(labels), np.nan)
     # Who says so, by row and label.
     sources: dict[int, dict[str, str]] = {}
+    asked_again: set[int] = set()
     for number, answer in enumerate(answers.itertuples(index=False)):
         row = rows[number]
-        if row not in sources:
+        if answer.how == AGAIN and row not in asked_again:
+            asked_again.add(row)
+            sources[row] = {}
+        elif row not in sources:
             sources[row] = {labels[row]: "the table"} if labels[row] != "" else {}
         sources[row].setdefault(answer.label, answer.file)
         labels[row] = answer.label
@@ -286,6 +325,16 @@ def merge_answers(
             probability[row] = answer.probability
             audited[row] = answer.how == AUDIT
     conflicts = {row: said for row, said in sources.items() if len(said) > 1}
+    votes = _votes(answers, rows)
+    notes = []
+    if votes is not None:
+        found = combine_answers(votes.codes, len(votes.classes))
+        notes.append(votes.note(found.accuracy, found.agreement, found.kappa))
+        for row, code in zip(votes.rows, found.codes):
+            # The label that a table has is nobody's answer: a contradiction to it stays one.
+            if row in conflicts and "the table" not in conflicts[row].values():
+                labels[row] = votes.classes[code]
+                del conflicts[row]
     contradicted = list(conflicts)
     labels[contradicted] = ""
     order[contradicted] = -1
@@ -293,13 +342,29 @@ def merge_answers(
     audited[contradicted] = False
     probability[contradicted] = np.nan
     files = ", ".join(str(path) for path in paths)
-    notes = [f"{len(sources) - len(conflicts)} rows have labels from {files}"]
+    notes.insert(0, f"{len(sources) - len(conflicts)} rows have labels from {files}")
     for path in paths:
         notes += _recovery_notes(path, answers)
     if conflicts:
         notes.append(_conflict_note(conflicts))
     combined = pd.Series(labels, name=column.name, dtype=object)
-    return Merged(combined, order, random, probability, int(audited.sum()), notes)
+    return Merged(combined, order, random, probability, int(audited.sum()), votes, notes)
+
+
+def _votes(answers: pd.DataFrame, rows: list[int]) -> Votes | None:
+    """Answers by person; None unless all are named and two of them answered the same row."""
+    if len(answers) == 0 or (answers[LABELER] == "").any():
+        return None
+    table = pd.DataFrame({ROW: rows, LABELER: answers[LABELER].to_numpy(), LABEL: answers[LABEL].to_numpy()})
+    table = table.drop_duplicates([ROW, LABELER], keep="last")
+    if not table.duplicated(ROW).any():
+        return None
+    answered, row_codes = np.unique(table[ROW], return_inverse=True)
+    labelers, labeler_codes = np.unique(table[LABELER].astype(str), return_inverse=True)
+    classes, label_codes = np.unique(table[LABEL].astype(str), return_inverse=True)
+    codes = np.full((len(answered), len(labelers)), -1)
+    codes[row_codes, labeler_codes] = label_codes
+    return Votes(answered, labelers.tolist(), classes.tolist(), codes)
 
 
 def as_text(column: pd.Series) -> pd.Series:

@@ -2,14 +2,17 @@
 
 import shlex
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import typer
 
 from fewlabel import persistence, report
 from fewlabel.active.answers import answer_sheet
+from fewlabel.active.raters import combine_with_model, contradicting
 from fewlabel.auto import AutoClassifier
 from fewlabel.checks import check_non_negative
 from fewlabel.cli.fit import FILES, MANIFEST, METRICS, MODEL, NEXT, REPORT, FitOptions
@@ -76,6 +79,7 @@ def fit_rows(
     model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
     with options.reading.naming_target():
         encoded = model.encode(X, labels, target=options.reading.target, **sampled_by)
+    encoded = _with_model_as_labeler(rows, encoded, options.seed)
     table_notes = _notes_on_table(options, X, labels, model, encoded)
     say_notes([*table_notes, *report.table_notes(model)], options.quiet)
     with progress(options.quiet) as tell, options.reading.naming_target():
@@ -137,6 +141,23 @@ def _report_by(options: FitOptions, rows: TableRows) -> dict[str, pd.Series]:
     for name in options.report_by or ():
         require_column(name, list(columns), "--report-by")
     return {name: columns[name] for name in options.report_by or ()}
+
+
+def _with_model_as_labeler(rows: TableRows, encoded: Rows, seed: int) -> Rows:
+    """The rows with labels in which a model has a say too, where people contradict each other."""
+    votes = None if rows.merged is None else rows.merged.votes
+    if votes is None:
+        return encoded
+    code_of = {str(name): code for code, name in enumerate(encoded.classes)}
+    # With a class to find, all others are one, whose name may be none of theirs.
+    codes = np.array([code_of.get(name, 0) for name in votes.classes])
+    answers = np.where(votes.codes < 0, -1, codes[votes.codes])
+    found = combine_with_model(answers, len(encoded.classes), encoded.X[votes.rows], seed=seed)
+    combined = encoded.codes.copy()
+    # Where the table itself contradicts the answers, the row stays unlabeled.
+    decided = contradicting(answers) & (combined[votes.rows] >= 0)
+    combined[votes.rows[decided]] = found.codes[decided]
+    return replace(encoded, codes=combined)
 
 
 def _notes_on_table(

@@ -48,6 +48,9 @@ def next_rows(
         Path, typer.Option("--out", "-o", callback=answer_sheet_file, metavar="FILE", help="Where to write them.")
     ] = Path("ask.csv"),
     random_share: RandomShare = 0.1,
+    again: Annotated[
+        bool, typer.Option("--again", help="Ask for labeled rows instead, whose labels look wrong.")
+    ] = False,
     seed: Seed = 0,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -58,6 +61,9 @@ def next_rows(
     table may have no label at all yet. Rows are chosen because a quick model is uncertain about them, they are typical
     of many rows, and they differ from each other; some are drawn at random. The model's score is not written, so that
     it does not influence the answers.
+
+    With --again, the rows are labeled ones whose labels look wrong, out of fold: their answers replace the labels of
+    the table.
     """
     from fewlabel.active.answers import answer_sheet
 
@@ -67,7 +73,10 @@ def next_rows(
     column = read_some_labels(reading, rows)
     for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else ["no row is labeled"])]:
         say(f"note: {note}", quiet)
-    query = _query(rows, reading, column, n, random_share, seed)
+    if again:
+        query = _doubtful(rows, reading, column, n, seed)
+    else:
+        query = _query(rows, reading, column, n, random_share, seed)
     if len(query.rows) == 0:
         raise TableError(
             f"column {short(reading.target)!r} labels every row of {rows.source.origin}: there is none to ask for"
@@ -105,6 +114,21 @@ def _query(
     positive = reading.positive if column is None else column.positive
     strategy = BatchQuery(random_share=random_share, positive=positive, random_state=seed)
     return strategy.query(features, no_labels(len(features)) if column is None else column.labels, n)
+
+
+def _doubtful(rows: TableRows, reading: Reading, column: "LabelColumn | None", n: int, seed: int) -> "Query":
+    """Labeled rows, those first whose labels look most wrong."""
+    import numpy as np
+
+    from fewlabel.active import AGAIN, Query, label_confidence
+    from fewlabel.tables import TableEncoder
+
+    if column is None or len(column.labels.classes) < 2:
+        raise typer.BadParameter("labels of two classes or more are needed to find wrong ones", param_hint="--again")
+    features = TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(rows.table)
+    confidence = label_confidence(np.asarray(features), column.labels.codes, seed=seed)
+    lowest = np.argsort(confidence, kind="stable")[: min(n, int(np.isfinite(confidence).sum()))]
+    return Query(lowest, np.ones(len(lowest)), [AGAIN] * len(lowest))
 
 
 def write_sheet(path: Path, sheet: "pd.DataFrame") -> None:
