@@ -89,7 +89,7 @@ def combine_answers(votes: np.ndarray, n_classes: int) -> CombinedAnswers:
     rows, raters = np.nonzero(answered)
     said[rows, raters, votes[rows, raters]] = 1.0
     counts = said.sum(axis=1)
-    has_answer = answered.any(axis=1)
+    has_answer = answered.sum(axis=1) > 0
     probability = (counts + 1e-3) / (counts + 1e-3).sum(axis=1, keepdims=True)
     usual = np.full((n_classes, n_classes), (1 - _RIGHT) / max(n_classes - 1, 1))
     np.fill_diagonal(usual, _RIGHT)
