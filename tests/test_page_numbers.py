@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from benchmarks.harness import SUITES, get_suite
+from benchmarks.quality import monitor
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -169,6 +170,22 @@ def test_chosen_labels():
             assert cells[0] == str(own.sum())
             assert cells[3] == f"{covered[own].mean():.0%}"
             assert cells[4:6] == [f"{error[own].mean():+.3f}", f"{(error[own] ** 2).mean() ** 0.5:.3f}"]
+
+
+def test_monitor():
+    runs = pd.read_csv(QUALITY / "monitor.csv")
+    page = read("docs/monitor.md")
+    kinds = {"none": "none", "by a column": "column", "growing, along several columns": "time"}
+    kinds |= {"more or fewer positives": "prior", "all": "all"}
+    found = {title: (monitor.TABLES, kind) for title, kind in kinds.items()}
+    found["8 easier tables, all"] = (monitor.OTHERS, "all")
+    for title, (tables, kind) in found.items():
+        row = monitor.summarize(runs[runs["table"].isin(tables)]).loc[kind]
+        errors = [f"{row[name]:.3f}"[1:] for name in ("fewlabel", "NannyML", "AUC at fit")]
+        shares = [f"{row[name]:.0%}" for name in ("AUC covered", "precision covered")]
+        assert f"| {' | '.join([title, f'{row.batches:.0f}', *errors, *shares])} |" in page
+        if title == "all":
+            assert row["fewlabel"] <= row["NannyML"]
 
 
 def test_scorecards():
