@@ -19,7 +19,7 @@ _FEW_ROWS = 2048
 
 
 def _uses_kernels(X):
-    return len(X) > _FEW_ROWS or "fewlabel.kernels.trees" in sys.modules
+    return len(X) > _FEW_ROWS or "numba" in sys.modules
 
 
 @dataclass(frozen=True, eq=False)
