@@ -12,7 +12,7 @@ from fewlabel.neighbors import RowSearch
 
 def rows_of(kind, n=600, n_columns=8, seed=0):
     if kind == "sparse":
-        return csr_array(random_array((n, 40), density=0.2, rng=np.random.default_rng(seed), format="csr"))
+        return csr_array(random_array((n, 40), density=0.2, random_state=np.random.default_rng(seed), format="csr"))
     rng = np.random.default_rng(seed)
     return rng.normal(scale=3, size=(5, n_columns))[rng.integers(5, size=n)] + rng.normal(size=(n, n_columns))
 

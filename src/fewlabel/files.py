@@ -326,8 +326,10 @@ def check_lengths(path: Path, separator: str, encoding: str | None = None) -> No
                 is_open = has_open_quote(line, separator)
                 while is_open:
                     _, line = next(lines, (number, ""))
+                    if not line:
+                        raise TableError(f"{path}, line {number}: a double quote that opens a field is not closed")
                     row.append(line)
-                    is_open = line != "" and has_open_quote(line, separator, is_open=True)
+                    is_open = has_open_quote(line, separator, is_open=True)
                 n_fields = len(split_fields("".join(row), separator))
                 unquoted = _QUOTED.sub("", "".join(row))
             else:

@@ -69,5 +69,6 @@ class TestWeightedPlacements:
         rng = np.random.default_rng(seed)
         weights = [rng.integers(1, 4, len(sample)) for sample in (high, low)]
         repeated = placements(np.repeat(high, weights[0]), np.repeat(low, weights[1]))
-        for psi, slow, weight in zip(weighted_placements(high, low, *map(np.float64, weights)), repeated, weights):
+        as_floats = [weight.astype(np.float64) for weight in weights]
+        for psi, slow, weight in zip(weighted_placements(high, low, *as_floats), repeated, weights):
             np.testing.assert_allclose(np.repeat(psi, weight), slow, atol=1e-12)

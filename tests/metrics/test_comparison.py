@@ -74,6 +74,7 @@ def test_the_diagram_names_every_method():
     plt.close(ax.figure)
 
 
+@pytest.mark.skipif(not hasattr(stats, "quantile"), reason="SciPy before 1.16 approximates the p-values of ties")
 @pytest.mark.parametrize("n", [3, 6, 9])
 def test_signed_rank_p_values_are_those_of_scipy_with_ties_and_zeros(n):
     rng = np.random.default_rng(n)

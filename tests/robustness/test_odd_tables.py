@@ -9,6 +9,7 @@ import pytest
 import fewlabel
 from fewlabel.cli.main import run
 from fewlabel.files import TableError, read_table
+from fewlabel.tables.pieces import table_columns
 from robustness import odd_tables
 
 CHUNK = 4
@@ -39,7 +40,9 @@ def test_a_moment_of_a_time_zone_beyond_year_9999_is_a_gap(tmp_path):
     assert read_table(tmp_path / "rows.parquet")["when"].isna().tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize(("text", "line"), [("a,b\n1,x\ry\n", 2), ("a,b\n1,x\n2,\xff\n", 3), ('a,b\n1,"x"\ry\n', 2)])
+@pytest.mark.parametrize(
+    ("text", "line"), [("a,b\n1,x\ry\n", 2), ("a,b\n1,x\n2,\xff\n", 3), ('a,b\n1,"x"\ry\n', 2), ('a,b\n1,"x\n', 2)]
+)
 def test_a_row_that_readers_split_differently_is_named(tmp_path, text, line):
     (tmp_path / "rows.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(TableError, match=f"line {line}"):
@@ -51,3 +54,8 @@ def test_errors_about_labels_name_their_column(tmp_path, monkeypatch, capsys):
     pd.DataFrame({"a": range(9), "outcome": ["bad", "good", None] * 2 + ["rare", None, None]}).to_csv("rows.csv")
     assert run(["fit", "rows.csv", "--target", "outcome", "--quiet"]) == 1
     assert "column 'outcome': class 'rare' has 1 labeled row(s)" in capsys.readouterr().err
+
+
+def test_a_parquet_column_without_a_name_has_the_same_name_in_predict(tmp_path):
+    pq.write_table(pa.table({"": [1, 2], "a": [3, 4]}), tmp_path / "rows.parquet")
+    assert table_columns(tmp_path / "rows.parquet") == list(read_table(tmp_path / "rows.parquet").columns)

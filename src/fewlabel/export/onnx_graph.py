@@ -108,7 +108,7 @@ class _Graph:
         names = [value.name if isinstance(value, _Value) else self._constant(value) for value in inputs]
         first = output or self._free()
         outputs = [first, *(f"{first}_{k}" for k in range(1, n_outputs))]
-        node = self.onnx.helper.make_node(operator, names, outputs, domain=domain, **attributes)
+        node = self.onnx.helper.make_node(operator, names, outputs, name=first, domain=domain, **attributes)
         self.nodes.append(node)
         return _Value(self, first)
 

@@ -353,9 +353,11 @@ def _same_columns(features: np.ndarray, sources: list[str]) -> dict[str, str]:
     unit = centered / np.where(length > 0, length, 1.0)
     alike = np.triu(np.abs(unit.T @ unit) > _SAME, 1)
     same: dict[str, str] = {}
-    for other, column in np.argwhere(alike):
-        if (gaps[:, other] == gaps[:, column]).all():
-            same.setdefault(names[column], names[other])
+    for column in np.flatnonzero(alike.any(axis=0)):
+        others = np.flatnonzero(alike[:, column])
+        has_same_gaps = (gaps[:, others] == gaps[:, [column]]).all(axis=0)
+        if has_same_gaps.any():
+            same[names[column]] = names[others[has_same_gaps.argmax()]]
     return same
 
 

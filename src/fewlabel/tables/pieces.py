@@ -80,7 +80,9 @@ def read_pieces(
 def table_columns(path: Path, *, encoding: str | None = None) -> list[str]:
     """Names of the columns, as those of the DataFrame that :func:`fewlabel.tables.read_table` returns."""
     written = files.column_names(path, encoding=encoding)
-    return distinct(name or f"Unnamed: {k}" for k, name in enumerate(written))
+    if files.is_text_file(path):
+        written = [name or f"Unnamed: {k}" for k, name in enumerate(written)]
+    return distinct(written)
 
 
 def _arrow_pieces(path: Path, names: list[str], wanted: list[str], texts: Collection[str]) -> Iterator[Reader]:
