@@ -51,7 +51,7 @@ def test_a_row_that_readers_split_differently_is_named(tmp_path, text, line):
 
 def test_errors_about_labels_name_their_column(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"a": range(9), "outcome": ["bad", "good", None] * 2 + ["rare", None, None]}).to_csv("rows.csv")
+    pd.DataFrame({"a": range(9), "outcome": ["bad", "bad", None] * 2 + ["rare", None, None]}).to_csv("rows.csv")
     assert run(["fit", "rows.csv", "--target", "outcome", "--quiet"]) == 1
     assert "column 'outcome': class 'rare' has 1 labeled row(s)" in capsys.readouterr().err
 
