@@ -4,6 +4,7 @@ python -m benchmarks list                          # suites, their experiments, 
 python -m benchmarks run pnu-auc [--datasets pima sonar] [--repeats 2] [--out FOLDER]
 python -m benchmarks store pnu-auc FOLDER          # put the results of a run into the stored ones
 python -m benchmarks pages                         # write docs/results from the stored results
+python -m benchmarks rerun [--cells 100]           # run stored cells again, drawn at random, and compare
 python -m benchmarks experience [--out FOLDER]     # what the members of AutoClassifier achieve on every table
 
 A run writes each cell to a file of its own. Run it again with the same folder to continue it.
@@ -22,11 +23,13 @@ from benchmarks.harness import (
     write_all_pages,
     write_run_page,
 )
+from benchmarks.harness.rerun import draw, rerun
 from benchmarks.harness.tables import markdown_table
 from benchmarks.quality import experience
 from fewlabel.datasets import list_datasets
 
 RUNS = Path("build") / "runs"
+RERUN = Path(__file__).with_name("harness") / "rerun.csv"
 PAGES = Path(__file__).parents[1] / "docs" / "results"
 
 
@@ -97,6 +100,15 @@ def write_pages(options: argparse.Namespace) -> None:
     say(f"wrote the pages in {options.out}")
 
 
+def rerun_cells(options: argparse.Namespace) -> None:
+    """Run stored cells again, drawn at random; write them with both numbers, and print those that differ."""
+    suites = [get_suite(name) for name in SUITES]
+    found = rerun(suites, draw(suites, options.cells, options.seconds, options.seed), options.data_home)
+    found.to_csv(options.out, index=False)
+    print(markdown_table(found[~found["same"]].set_index("suite")))
+    say(f"{found['same'].sum()} of {len(found)} cells are the same; wrote {options.out}")
+
+
 def run_experience(options: argparse.Namespace) -> None:
     """Run the members of AutoClassifier on all tables; write its data file and figures."""
     folder = options.out or RUNS / "experience"
@@ -139,6 +151,13 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     pages = commands.add_parser("pages", help="write docs/results from the stored results")
     pages.add_argument("--out", type=Path, default=PAGES)
     pages.set_defaults(command=write_pages)
+
+    again = commands.add_parser("rerun", parents=[data], help="run stored cells again, drawn at random")
+    again.add_argument("--cells", type=int, default=100, help="number of cells")
+    again.add_argument("--seconds", type=float, default=2.0, help="only cells that took less")
+    again.add_argument("--seed", type=int, default=0, help="of the draw")
+    again.add_argument("--out", type=Path, default=RERUN, help="file of the cells with both numbers")
+    again.set_defaults(command=rerun_cells)
 
     trials = commands.add_parser("experience", parents=[data, cells], help="run the members of AutoClassifier")
     trials.set_defaults(command=run_experience)

@@ -51,6 +51,7 @@ _OTHER_TABLES = (
     *("breast-cancer", "bupa", "colic", "fourclass", "heart-statlog", "mushroom", "tic-tac-toe", "cod-rna-59k"),
     *("give-me-some-credit", "insurance-30pct", "ssl-BCI", "ssl-Digit1", "ssl-USPS", "ssl-g241c", "ssl-g241d"),
 )
+_TREES = "TreePUBoost"
 _OF_OURS = {"Ada-PU": {"init": "prior", "correction": 0.3}}
 
 
@@ -231,7 +232,11 @@ class ChosenColumns(Experiment):
 class Ranking(Experiment):
     """Our own experiment: how the start value, the correction and the stop rule change the ranking."""
 
-    compared = (("Ada-PU", _OLD), ("Ada-PU", _ON_UNLABELED), ("Ada-PU", "Ada-PU, no correction"))
+    compared = (
+        *(("Ada-PU", other) for other in (_OLD, _ON_UNLABELED, "Ada-PU, no correction")),
+        (_TREES, "Ada-PU"),
+        (_TREES, _ON_UNLABELED),
+    )
     repeats = 5
     constants = {"first_draw": 1, "most_positives": 100, "most_rows": 4000, "n_frauds": 300, "n_others": 6000}
     own_constants = _OF_OURS
@@ -285,8 +290,8 @@ SUITE = Suite(
         ChosenColumns(),
         ByRound("Figure 5", tuple(_RATES)),
         ByRound("Figure 5, normalized separately", tuple(_SEPARATE_RATES), covers="Figure 5"),
-        Ranking("Ranking", _TABLES_OF_CHOICE, (*_FORMS, _AS_PUBLISHED, _SEPARATE, _ON_UNLABELED)),
-        Ranking("Ranking, other tables", _OTHER_TABLES, (*_FORMS, _ON_UNLABELED)),
+        Ranking("Ranking", _TABLES_OF_CHOICE, (*_FORMS, _AS_PUBLISHED, _SEPARATE, _ON_UNLABELED, _TREES)),
+        Ranking("Ranking, other tables", _OTHER_TABLES, (*_FORMS, _ON_UNLABELED, _TREES)),
     ),
     __file__,
 )
@@ -323,6 +328,8 @@ def _every_round(stages):
 
 
 def _positive_unlabeled(method, prior, n_rows, seed):
+    if method == _TREES:
+        return fewlabel.TreePUBoostClassifier(prior=prior, random_state=seed)
     if method in _FORMS:
         return fewlabel.PUAdaBoostClassifier(prior=prior, random_state=seed, **_FORMS[method])
     if method in (_AS_PUBLISHED, _SEPARATE):
