@@ -107,7 +107,8 @@ def test_every_kind_of_file_is_read_alike(name, table, capsys):
 
 
 def test_pieces_and_their_edges_do_not_show(table, capsys, monkeypatch):
-    assert run(["fit", "rows.csv", "--target", "outcome", *QUICK]) == 0
+    # Of classes_[1], as decision_function is.
+    assert run(["fit", "rows.csv", "--target", "outcome", "--positive", "good", *QUICK]) == 0
     many = pd.concat([make_table(seed=k) for k in range(2 + BLOCK // 160)], ignore_index=True).drop(columns="outcome")
     second = np.arange(len(many)) >= BLOCK
     many["city"] = np.where(second, 12, many["city"].astype(object))  # looks like a number, in the second piece only
@@ -143,7 +144,7 @@ def test_notes_name_dropped_columns_and_suspected_leaks(table, capsys):
     assert "note: dropped (looks like an identifier): id" in captured.err
     assert "note: dropped (constant): constant" in captured.err
     assert "note: column 'secret' alone separates the classes" in captured.err
-    assert "Report:  report.html" in captured.out
+    assert "Report:   report.html" in captured.out
     assert run(["fit", "rows.csv", "--target", "outcome", "--drop", "secret", "--json", *QUICK]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["data"]["leaks"] == ["note"]  # which says the label in words

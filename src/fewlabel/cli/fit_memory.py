@@ -329,7 +329,8 @@ def show(summary: dict[str, Any]) -> None:
     if summary["selection"]["text"] and not only_positives:
         print(summary["selection"]["text"])
     print(f"{headline['text']} {summary['certainty']['text']}".rstrip())
-    print(summary["choice"]["text"])
+    # Old terminals have no minus sign of its own.
+    print(summary["choice"]["text"].replace("\N{MINUS SIGN}", "-"))
     if summary["confusion"] is not None:
         print(summary["confusion"]["text"])
     if only_positives:
