@@ -317,3 +317,14 @@ def test_the_class_to_decide_for_follows_the_metric():
         best_class(probability, shares=np.ones(3), costs=costs)
     with pytest.raises(ValueError, match=r"shape \(2, 2\): expected 3 true classes by 3 decisions"):
         best_class(probability, costs=np.eye(2))
+
+
+def test_with_positives_only_the_estimates_are_at_the_prior_and_not_at_a_draw_of_it():
+    rng = np.random.default_rng(0)
+    positive = np.arange(500) < 50
+    scores = rng.normal(1.5 * positive)
+    given = dict(prior=0.2, positives_only=True, random_state=3)
+    exact = Evidence(positive, scores, **given)
+    uncertain = Evidence(positive, scores, prior_interval=(0.02, 0.5), **given)
+    assert uncertain.prior.value == pytest.approx(0.2, abs=0.01)
+    assert uncertain.at_top(50)["precision"].value == pytest.approx(exact.at_top(50)["precision"].value, abs=0.01)

@@ -202,7 +202,7 @@ def show(runs):
     for (way, method), group in own_runs.groupby(keys):
         row = {"way": way, "method": method, "runs": len(group), "no AUC": group.auc.isna().sum()}
         for figure in FIGURES:
-            told = group.dropna(subset=[figure, f"{figure}_truth"])
+            told = group.dropna(subset=[f"{figure}_low", f"{figure}_truth"])
             is_in = told[f"{figure}_truth"].between(told[f"{figure}_low"], told[f"{figure}_high"])
             row[f"{figure} covered"] = is_in.mean()
             row[f"{figure} error"] = (told[figure] - told[f"{figure}_truth"]).abs().mean()

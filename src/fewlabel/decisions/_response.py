@@ -170,6 +170,7 @@ def _prior_draws(prior, interval, rng):
         return np.full(N_DRAWS, prior)
     low, middle, high = logit(np.clip([interval[0], prior, interval[1]], _LEAST_PRIOR, 1 - _LEAST_PRIOR))
     z = rng.normal(size=N_DRAWS) / ndtri(0.95)
+    z[0] = 0.0  # the first draw is the mode, which estimates are at
     return expit(middle + z * np.where(z < 0, middle - low, high - middle))
 
 
