@@ -5,8 +5,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fewlabel import AutoClassifier
+from fewlabel.auto.intervals import interval
+from fewlabel.auto.weights import auc
 from fewlabel.population import describe_selection, flatten_weights
-from fewlabel.rows import effective_number
+from fewlabel.rows import Rows, effective_number
 
 N_ROWS = 1200
 
@@ -209,3 +211,34 @@ def test_labels_of_groups_drawn_at_random_are_no_choice():
     assert not model.fit(X, few, groups=group).selection_.chosen
     weighted = model.set_params(labels_drawn="by-columns").fit(X, few, groups=group)
     assert len(weighted.model_.evidence.weight) == len(weighted.labeled_rows_)
+
+
+def test_out_of_fold_scores_are_on_the_scale_of_the_final_model():
+    """Ranks among labeled rows that were chosen would put a threshold elsewhere than in the unlabeled rows."""
+    X, y = made(4)
+    few = np.full(N_ROWS, -1)
+    rows = chosen_rows(X, 2.0, 500, np.random.default_rng(4))
+    few[rows] = y[rows]
+    model = AutoClassifier(["logistic regression"], n_repeats=1, random_state=0).fit(X, few)
+    final = model.decision_function(X[model.labeled_rows_])
+    assert np.median(model.out_of_fold_ - final) == pytest.approx(0.0, abs=0.1)
+
+
+def test_rows_beyond_all_labeled_ones_in_a_column_are_not_covered_even_with_few_labels():
+    X, _ = made(2)
+    rows = np.random.default_rng(2).permutation(np.flatnonzero(X[:, 3] > 0))[:30]
+    found = describe_selection(X, mask_of(rows), list("abcdef"))
+    assert found.uncovered > 0.45
+    assert not found.can_tell
+
+
+def test_the_interval_counts_that_weights_are_estimated():
+    codes = np.tile([0, 1], 50)
+    ranks = np.random.default_rng(0).normal(codes)[:, None]
+    rows = Rows(None, codes, np.arange(2), weight=np.ones(100))
+    weights = np.exp(np.random.default_rng(1).normal(size=(2, 100)))
+    plain = interval(rows, ranks, auc, None, 0)
+    wider = interval(rows, ranks, auc, None, 0, other_weights=weights)
+    same = interval(rows, ranks, auc, None, 0, other_weights=[weights[0], weights[0]])
+    assert wider[2] - wider[1] > plain[2] - plain[1]
+    assert same == plain

@@ -1,15 +1,19 @@
 """Labels that somebody chose: whether it is said, and whether the estimates hold for the unlabeled rows.
 
-FEWLABEL_DATA=folder python -m benchmarks.quality.chosen_labels [--draws 1] [--out chosen_labels.csv]
+FEWLABEL_DATA=folder python -m benchmarks.quality.chosen_labels [--draws 1] [--tables N ...] [--out runs.csv]
 
-Rows are labeled at random, by one column, by an old scorecard, by noisy top scores, or (without overlap) on one side of
-a column. The AUC, the share of positives and the precision at the threshold are compared with those of the unlabeled
-rows, with the correction (`labels_drawn="auto"`) and without it ("random"). Runs in the file are not made again.
+Rows are labeled at random, by one column, by an old scorecard, by noisy top scores, on one side of a column (without
+overlap), or class by class (as many of each from a table with 5% positives). The AUC, the precision at the threshold
+and the least cost are compared with those of the unlabeled rows: as fewlabel does ("auto"), by the same models with
+labels taken as random ("random"), and for rows drawn class by class with their share stated ("prior"). Runs in the file
+are not made again.
 """
 
 import argparse
 import warnings
 import zlib
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +25,10 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness.data import as_numbers, binary
 from fewlabel import AutoClassifier
-from fewlabel.decisions import Evidence
+from fewlabel.auto.intervals import interval
+from fewlabel.auto.weights import auc
+from fewlabel.decisions import Costs, Evidence
+from fewlabel.rows import Rows
 
 TABLES = [
     "default-credit-card",
@@ -45,20 +52,34 @@ WAYS = {
     "top scores, weak": 0.6,
     "top scores, strong": 0.25,
     "one side": None,
+    "class by class": None,
 }
-LABELS = (250,)
+LABELS = (250, 1000, 60)
 MEMBERS = ["logistic regression", "extra trees"]  # two families that are quick enough for hundreds of fits
 N_ROWS = 2500
 LEAST = 5  # labels of each class
 N_KNOWN = 80  # rows that an old scorecard was fitted to
-COLUMNS = ["table", "way", "labels", "draw", "drawn", "chosen", "told", "auc", "low", "high", "truth"]
-COLUMNS += ["prior", "prior_truth", "precision", "precision_low", "precision_high", "precision_truth"]
+MOST_TIED = 0.05  # of the rows at the median of a column that parts the table in two
+RARE = 0.05  # share of positives where rows are drawn class by class
+COSTS = Costs(10, 1)
+KEYS = ["table", "way", "labels", "draw", "drawn"]
+COLUMNS = [*KEYS, "chosen", "told", "asks", "auc", "low", "high", "truth"]
+COLUMNS += ["precision", "precision_low", "precision_high", "precision_truth"]
+COLUMNS += ["cost", "cost_low", "cost_high", "cost_truth"]
 
 
-def load(name):
-    """At most 2,500 rows as numbers, and 1 for the positive class."""
+@cache
+def load(name, way):
+    """At most 2,500 rows as numbers, and 1 for the positive class; with 5% positives for draws class by class."""
     data, y = binary(name)
-    rows = np.random.default_rng(0).permutation(len(y))[:N_ROWS]
+    rows = np.random.default_rng(0).permutation(len(y))
+    if way == "class by class":
+        positive = rows[y[rows] == 1]
+        negative = rows[y[rows] == 0][: int(2 * N_ROWS * (1 - RARE))]
+        negative = negative[: int(len(positive) * (1 - RARE) / RARE)]
+        rows = np.sort(np.concatenate([positive[: int(len(negative) * RARE / (1 - RARE))], negative]))
+    else:
+        rows = rows[:N_ROWS]
     return as_numbers(data.iloc[rows], np.arange(len(rows))), y[rows]
 
 
@@ -66,7 +87,13 @@ def liking(X, y, way, rng):
     """What the labeled rows are chosen by: ranks from 0 to 1."""
     scaled = np.clip(StandardScaler().fit_transform(X), -3, 3)
     if way.startswith(("column", "one")):
-        strength = [abs(roc_auc_score(y, column) - 0.5) for column in scaled.T]
+        strength = np.array([abs(roc_auc_score(y, column) - 0.5) for column in scaled.T])
+        if way == "one side":
+            # Rows that tie with the median would be on both sides.
+            tied = (scaled == np.median(scaled, axis=0)).mean(axis=0)
+            strength[tied > MOST_TIED] = -1.0
+            if strength.max() < 0:
+                return None
         values = scaled[:, int(np.argmax(strength))]
     else:
         known = rng.permutation(len(y))[:N_KNOWN]
@@ -79,10 +106,15 @@ def liking(X, y, way, rng):
 
 
 def choose(X, y, way, n, rng):
-    """Positions of the labeled rows."""
+    """Positions of the labeled rows; None if the table does not allow it."""
     if way == "random":
         return rng.permutation(len(y))[:n]
+    if way == "class by class":
+        of_class = [rng.permutation(np.flatnonzero(y == code))[: n // 2] for code in (0, 1)]
+        return np.concatenate(of_class) if len(of_class[1]) <= 0.8 * y.sum() else None
     likes = liking(X, y, way, rng)
+    if likes is None:
+        return None
     if way == "one side":
         return rng.permutation(np.flatnonzero(likes > 0.5))[:n]
     if way.startswith("top"):
@@ -91,86 +123,102 @@ def choose(X, y, way, n, rng):
     return np.argsort(-(WAYS[way] * likes + rng.gumbel(size=len(y))))[:n]
 
 
-def measure(X, y, labeled, drawn, seed):
-    """What is said, what is estimated, and what is true of the unlabeled rows."""
+def measure(X, y, labeled, prior, seed):
+    """What is said, what is estimated, and what is true of the unlabeled rows, by name of the estimate."""
     few = np.full(len(y), -1)
     few[labeled] = y[labeled]
-    model = AutoClassifier(MEMBERS, n_repeats=1, labels_drawn=drawn, random_state=seed).fit(X, few)
+    model = AutoClassifier(MEMBERS, n_repeats=1, prior=prior, random_state=seed).fit(X, few)
     hidden = few < 0
     scores = model.decision_function(X[hidden])
-    evidence = Evidence(
-        few[model.labeled_rows_] == 1,
-        model.out_of_fold_,
-        scores,
-        sample_weight=model.model_.evidence.weight,
-        training_share=model.training_share_,
-    )
-    precision = evidence.at(0.0)["precision"]
-    flagged = scores > 0
-    head = model.headline_
-    # What is not told to the user is measured all the same, by the row of the leaderboard.
+    codes = few[model.labeled_rows_]
+    selection = model.selection_
     own = model.leaderboard_.set_index("method").loc["AutoClassifier"]
-    estimates = [own["score"], own["low"], own["high"], roc_auc_score(y[hidden], scores)]
-    shares = [
-        evidence.prior.value,
-        y[hidden].mean(),
-        *precision,
-        y[hidden][flagged].mean() if flagged.any() else np.nan,
-    ]
-    return [model.selection_.chosen, head["reason"] is None, *estimates, *shares]
+    truth = roc_auc_score(y[hidden], scores)
+    share = {"prior": prior}
+    if selection.asks_share:
+        draw = selection.class_draw
+        share = {"prior": draw.share, "prior_interval": (draw.low, draw.high)}
+    # What is not told to the user is measured all the same, by the row of the leaderboard.
+    said = [selection.chosen, model.headline_["reason"] is None, selection.asks_share]
+    weight = model.model_.evidence.weight
+    yields = decided(model, codes, scores, y[hidden], sample_weight=weight, **share)
+    found = {"auto" if prior is None else "prior": [*said, own["score"], own["low"], own["high"], truth, *yields]}
+    if prior is None:
+        plain = interval(Rows(None, codes, np.arange(2)), model.out_of_fold_[:, None], auc, None, 0)
+        yields = decided(model, codes, scores, y[hidden])
+        found["random"] = [False, True, False, *plain, truth, *yields]
+    return found
 
 
-def show(runs):
-    """Coverage and errors by way of labeling, as Markdown."""
-    runs = runs.assign(
-        covered=(runs.low <= runs.truth) & (runs.truth <= runs.high),
-        error=runs.auc - runs.truth,
-        width=runs.high - runs.low,
-        held=(runs.precision_low <= runs.precision_truth) & (runs.precision_truth <= runs.precision_high),
-        prior_error=(runs.prior - runs.prior_truth).abs(),
+def decided(model, codes, scores, y, **sampled):
+    """Precision at the threshold and least cost, each with its band and its true value."""
+    evidence = Evidence(codes == 1, model.out_of_fold_, scores, training_share=model.training_share_, **sampled)
+    flagged = scores > 0
+    precision = [*evidence.at(0.0)["precision"], y[flagged].mean() if flagged.any() else np.nan]
+    cut = evidence.cost_cut(COSTS)
+    flagged = scores > cut
+    cost = (COSTS.miss * y[~flagged].sum() + COSTS.alarm * (1 - y[flagged]).sum()) / len(y)
+    return [*precision, *evidence.at(cut, COSTS)["cost"], cost]
+
+
+def kinds(runs):
+    """Random, chosen with overlap, on one side, or class by class."""
+    way = runs["way"].str.split(",").str[0]
+    return way.where(way.isin(["random", "one side", "class by class"]), "chosen")
+
+
+def summary(runs, by):
+    """Shares and errors of runs, by some of their columns."""
+
+    def inside(name, low, high, truth):
+        held = (runs[low] - 1e-9 <= runs[truth]) & (runs[truth] <= runs[high] + 1e-9)
+        return held.where(runs[truth].notna())
+
+    error = runs["auc"] - runs["truth"]
+    table = runs.assign(
+        covered=inside("auc", "low", "high", "truth").astype(float),
+        width=runs["high"] - runs["low"],
+        error=error,
+        squared=error**2,
+        precision_held=inside("precision", "precision_low", "precision_high", "precision_truth").astype(float),
+        cost_held=inside("cost", "cost_low", "cost_high", "cost_truth").astype(float),
     )
-    kind = runs.way.str.split(",").str[0]
-    for by in ([kind, "labels", "drawn"], [kind.where(kind.isin(["random", "one side"]), "chosen"), "drawn"]):
-        table = runs.groupby(by, sort=False).agg(
-            runs=("auc", "size"),
-            chosen=("chosen", "mean"),
-            told=("told", "mean"),
-            covered=("covered", "mean"),
-            width=("width", "mean"),
-            bias=("error", "mean"),
-            rmse=("error", lambda e: np.sqrt((e**2).mean())),
-            precision=("held", "mean"),
-            prior_error=("prior_error", "mean"),
-        )
-        print(table.round(3).to_string(), "\n")
+    names = ["chosen", "told", "asks", "covered", "width", "error", "squared", "precision_held", "cost_held"]
+    grouped = table.groupby(by, sort=False)
+    means = grouped[names].mean()
+    means.insert(0, "runs", grouped.size())
+    means["squared"] **= 0.5
+    return means.rename(columns={"squared": "rmse"})
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("chosen_labels.csv"))
+    parser.add_argument("--tables", nargs="*", default=TABLES)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("chosen_labels_grid.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     done = set()
     if options.out.exists():
-        known = pd.read_csv(options.out)
-        done = set(known[["table", "way", "labels", "draw", "drawn"]].itertuples(index=False, name=None))
-    for draw in range(options.draws):
-        for name in TABLES:
-            X, y = load(name)
-            for way in WAYS:
-                for n in LABELS:
-                    rng = np.random.default_rng([draw, n, zlib.crc32(f"{name} {way}".encode())])
-                    labeled = choose(X, y, way, n, rng)
-                    if min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:
-                        continue
-                    for drawn in ("auto", "random"):
-                        if (name, way, n, draw, drawn) in done:
-                            continue
-                        row = [name, way, n, draw, drawn, *measure(X, y, labeled, drawn, draw)]
-                        table = pd.DataFrame([row], columns=COLUMNS).round(6)
-                        table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    show(pd.read_csv(options.out))
+        done = set(pd.read_csv(options.out)[KEYS[:4]].itertuples(index=False, name=None))
+    for draw, n, way, name in product(range(options.draws), LABELS, WAYS, options.tables):
+        if (name, way, n, draw) in done:
+            continue
+        X, y = load(name, way)
+        rng = np.random.default_rng([draw, n, zlib.crc32(f"{name} {way}".encode())])
+        labeled = choose(X, y, way, n, rng)
+        if labeled is None or min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:
+            continue
+        found = measure(X, y, labeled, None, draw)
+        if way == "class by class":
+            share = float(np.delete(y, labeled).mean())
+            found |= measure(X, y, labeled, share, draw)
+        rows = [[name, way, n, draw, drawn, *values] for drawn, values in found.items()]
+        table = pd.DataFrame(rows, columns=COLUMNS).round(6)
+        table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
+    runs = pd.read_csv(options.out)
+    for by in (["way", "labels", "drawn"], [kinds(runs), "labels", "drawn"], [kinds(runs), "drawn"]):
+        print(summary(runs, by).round(3).to_string(), "\n")
 
 
 if __name__ == "__main__":

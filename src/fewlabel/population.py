@@ -22,7 +22,14 @@ from sklearn.model_selection import StratifiedKFold
 from fewlabel.row_order import value_order
 from fewlabel.rows import effective_number
 
-__all__ = ["ClassDraw", "ColumnDifference", "Selection", "describe_selection", "flatten_weights", "labeled_probability"]
+__all__ = [
+    "ClassDraw",
+    "ColumnDifference",
+    "Selection",
+    "describe_selection",
+    "flatten_weights",
+    "labeled_probability",
+]
 
 _LEVEL = 0.03  # chance that labels drawn at random are called chosen
 _N_PERMUTATIONS = 499
@@ -34,7 +41,7 @@ _N_FOLDS = 5
 _LEAST_PROBABILITY = 0.002  # of being labeled; smaller ones cannot be told apart with these numbers of rows
 _MOST_CERTAIN = 0.99  # of a known probability: a row stands for at least a hundredth of another
 _EDGE = 0.01  # of the labeled rows may lie at the edge of what the labels cover
-_MOST_UNCOVERED = 0.35  # of the unlabeled rows; beyond it, no estimate is made for them
+_MOST_UNCOVERED = 0.3  # of the unlabeled rows; beyond it, no estimate is made for them
 # Where an audit of 50 rows would tell more than the labels do.
 _FEW_EFFECTIVE = 50
 _MANY_UNCOVERED = 0.1
@@ -152,6 +159,8 @@ class Selection:
         random. With known probabilities, rows without one have weight 0.
     audited : int
         Labeled rows that were drawn with known probability, if there are any: estimates are based on these alone.
+    other_weights : tuple of ndarray
+        Weights by each of the two models of being labeled alone: how much they differ shows how well they are known.
     class_draw : ClassDraw or None
         Whether rows seem to have been labeled class by class; None with three classes or more, or with a stated share.
     stated_share : float or None
@@ -175,6 +184,7 @@ class Selection:
     class_draw: ClassDraw | None = None
     stated_share: float | None = None
     labeled_positives: float | None = None
+    other_weights: tuple[np.ndarray, ...] = ()
 
     @classmethod
     def unknown(cls, n_labeled: int, labeled_positives: float | None = None) -> "Selection":
@@ -225,7 +235,8 @@ class Selection:
         weight[known] = (1 - chances) / chances
         weight /= weight.mean()
         n_known = int(known.sum())
-        return replace(self, weight=weight, effective_labels=effective_number(weight), uncovered=0.0, audited=n_known)
+        known_now = replace(self, weight=weight, uncovered=0.0, audited=n_known, other_weights=())
+        return replace(known_now, effective_labels=effective_number(weight))
 
     def renamed(self, names: Mapping[str, str]) -> "Selection":
         """The same with other names of the columns, each of them once."""
@@ -377,15 +388,19 @@ def describe_selection(
     if draw is not None and draw.is_suspected and draw.is_balanced:
         return replace(nothing, differences=differences)
     by_forest = _cross_fitted(features[rows], is_labeled, _forest(seed), seed)
-    uncovered = _uncovered(by_forest, is_labeled)
+    uncovered = max(_uncovered(by_forest, is_labeled), _beyond(features[rows], is_labeled))
     by_logistic = _cross_fitted(described, is_labeled, LogisticRegression(C=0.1, max_iter=500), seed)
     # The mean of the log-odds: the forest sees thresholds and combinations, the regression extrapolates smoothly.
-    odds = np.sqrt(_odds(by_logistic) * _odds(by_forest))
-    ordered = flatten_weights(1 / odds[is_labeled])
-    weight = np.empty(n_labeled)
-    weight[np.argsort(rows[:n_labeled]).argsort()] = ordered
-    effective = effective_number(weight)
-    return replace(nothing, differences=differences, effective_labels=effective, uncovered=uncovered, weight=weight)
+    both = np.sqrt(_odds(by_logistic) * _odds(by_forest))
+    place = np.argsort(rows[:n_labeled]).argsort()
+    weights = []
+    for odds in (both, _odds(by_logistic), _odds(by_forest)):
+        weight = np.empty(n_labeled)
+        weight[place] = flatten_weights(1 / odds[is_labeled])
+        weights.append(weight)
+    weight, *others = weights
+    weighted = replace(nothing, differences=differences, weight=weight, other_weights=tuple(others))
+    return replace(weighted, effective_labels=effective_number(weight), uncovered=uncovered)
 
 
 def labeled_probability(features: np.ndarray, labeled: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -569,3 +584,16 @@ def _uncovered(probability, is_labeled):
     below = float(np.mean(probability[~is_labeled] < labeled[n_edge - 1]))
     by_chance = n_edge / (len(labeled) + 1)
     return max(0.0, (below - by_chance) / (1 - by_chance))
+
+
+def _beyond(features, is_labeled):
+    """The largest share of unlabeled rows that lie beyond all labeled rows in one feature, on one side."""
+    labeled = features[is_labeled]
+    others = features[~is_labeled]
+    # Of a feature without a value among the labeled rows nothing is known; comparisons with infinity are False.
+    lowest = np.where(np.isnan(labeled), np.inf, labeled).min(axis=0)
+    highest = np.where(np.isnan(labeled), -np.inf, labeled).max(axis=0)
+    is_known = highest >= lowest
+    below = (others < np.where(is_known, lowest, -np.inf)).mean(axis=0)
+    above = (others > np.where(is_known, highest, np.inf)).mean(axis=0)
+    return float(max(below.max(initial=0.0), above.max(initial=0.0)))

@@ -372,7 +372,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         progress.step("features of all rows")
         selection = self._selection(task, label_probability)
         if selection.weight is not None and selection.can_tell:
-            training.weigh_tested(selection.weight, by_design=selection.audited > 0)
+            training.weigh_tested(selection.weight, others=selection.other_weights, by_design=selection.audited > 0)
         evidence = self._try(training, members, left_out, start, progress)
         choice = self._choose(training, evidence, left_out, scorer)
         # Once, by the ensemble: members are fitted without checking the prior.
@@ -446,9 +446,14 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         selection = describe_selection(rows.X[first], is_labeled, names, positive=positive, **stated)
         if selection.weight is None:
             return selection
-        of_group = np.ones(len(first))
-        of_group[is_labeled] = selection.weight
-        return replace(selection, weight=of_group[group][rows.codes >= 0])
+
+        def of_rows(weight):
+            of_group = np.ones(len(first))
+            of_group[is_labeled] = weight
+            return of_group[group][rows.codes >= 0]
+
+        others = tuple(of_rows(weight) for weight in selection.other_weights)
+        return replace(selection, weight=of_rows(selection.weight), other_weights=others)
 
     def _n_repeats(self, training):
         return usual_repeats(len(training.tested)) if self.n_repeats == "auto" else self.n_repeats

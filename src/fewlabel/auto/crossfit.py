@@ -1,8 +1,8 @@
 """Out-of-fold scores of the members: the evidence by which they are chosen.
 
 Scores of different models are made comparable by ranks: the share of reference rows that the same model scores lower.
-The reference rows of a fold are the rows held out and a sample of the unlabeled ones. With three classes or more ranks
-within a class say nothing of other classes, and scores become log-probabilities instead.
+The reference rows are a sample of the unlabeled ones; rows of other folds have been learned from. With three classes or
+more ranks within a class say nothing of other classes, and scores become log-probabilities instead.
 """
 
 import contextlib
@@ -144,18 +144,21 @@ class Training:
         self.tested_rows = self._folds_by.take(self.tested)
         self.evaluated_rows = self.tested_rows
         self.evaluated = np.arange(len(self.tested))
+        self.other_weights = []
         self.by_design = False
         self._views = Views(rows.X, self.labeled, seed)
         self.learn_views(members)
 
     @contained()
-    def weigh_tested(self, weight, *, by_design=False):
+    def weigh_tested(self, weight, *, others=(), by_design=False):
         """Let labeled rows stand for the unlabeled ones in all estimates, but not in the fits.
 
         Parameters
         ----------
         weight : ndarray of shape (n_labeled,)
             Rows of weight 0 are left out.
+        others : sequence of ndarray of shape (n_labeled,), default=()
+            Other estimates of the weights: intervals count how much they differ.
         by_design : bool, default=False
             Whether the weights are known, rather than estimated.
         """
@@ -164,6 +167,8 @@ class Training:
             weight = weight * self.tested_rows.weight
         self.evaluated = np.flatnonzero(weight > 0)
         self.evaluated_rows = replace(self.tested_rows, weight=weight).take(self.evaluated)
+        given = 1.0 if self.tested_rows.weight is None else self.tested_rows.weight
+        self.other_weights = [(other[self.tested] * given)[self.evaluated] for other in others]
         self.by_design = by_design
 
     def learn_views(self, members):
@@ -420,9 +425,12 @@ def _fold(training, member, fold, salt):
     scorer = formula_of(training.fit(member, _FOLD_TREES, fold, salt), training.n_outputs)
     scored = np.r_[training.labeled[fold.test], training.sample_unlabeled(_REFERENCE)]
     scores = training.scores(scorer, member, scored)
-    # Rows of other folds have been learned from: they are no reference.
     own = scores[: len(fold.test)]
-    return own, _comparable(scores)(own)
+    reference = scores[len(fold.test) :]
+    # Of two classes as the final model does: labels that were chosen would put the ranks on another scale than its own.
+    if len(reference) < _LEAST_REFERENCE or training.n_outputs > 1:
+        reference = scores
+    return own, _comparable(reference)(own)
 
 
 def _comparable(scores):

@@ -26,7 +26,7 @@ _NOISE_BY_DESIGN = 0.25  # of rows that were drawn with known probability, see b
 DEVIATIONS = 2.1  # for the same reason more than 1.96
 
 
-def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False):
+def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False, other_weights=()):
     """Score and the ends of its 95% interval, never of width zero.
 
     The AUC of two classes is shrunken to what such models have on other tables, see `_posterior`, and that of positives
@@ -52,6 +52,8 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False):
     by_design : bool, default=False
         Whether rows were drawn with known probability, their weights: they are then a sample of the rows to rank, and
         the score varies less than that of rows that somebody chose.
+    other_weights : sequence of ndarray of shape (n_rows,), default=()
+        Other estimates of the weights: the variance of the scores with them is that of estimating the weights.
 
     References
     ----------
@@ -67,12 +69,16 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False):
     effect = design_effect(rows, _placements(rows.codes, ranks[:, 0]))
     if prior is None:
         n_negative, n_positive = np.bincount(rows.codes, minlength=2) / effect
-        return _posterior(score, n_positive, n_negative, _NOISE_BY_DESIGN if by_design else _NOISE)
+        of_weights = 0.0
+        if len(other_weights):
+            others = [score_ranks(ranks, rows.codes, scorer, weight) for weight in other_weights]
+            of_weights = float(np.var(to_angle(np.array(others))))
+        return _posterior(score, n_positive, n_negative, _NOISE_BY_DESIGN if by_design else _NOISE, of_weights)
     n_unlabeled, n_positive = np.bincount(rows.codes, minlength=2) / effect
     return auc_against_negatives(score, n_positive, n_unlabeled, prior.prior, prior.low, prior.high)
 
 
-def _posterior(score, n_positive, n_negative, noise=_NOISE):
+def _posterior(score, n_positive, n_negative, noise=_NOISE, of_weights=0.0):
     r"""Posterior mean of an AUC and a 95% interval, from its out-of-fold value.
 
     On the scale :math:`a = 2 \arcsin \sqrt{AUC}` the AUC of a fitted model is :math:`N(\mu, \tau^2)` over tables, with
@@ -88,6 +94,8 @@ def _posterior(score, n_positive, n_negative, noise=_NOISE):
         Effective numbers of labels.
     noise : float
         The constant :math:`c`.
+    of_weights : float
+        Further variance, of weights that are estimated.
 
     Returns
     -------
@@ -96,7 +104,7 @@ def _posterior(score, n_positive, n_negative, noise=_NOISE):
     n_rarer = np.clip(min(n_positive, n_negative), *_RARER)
     expected = _MIDDLE + _GROWTH * np.log(n_rarer / 12)
     observed = to_angle(score)
-    noise = angle_variance(n_positive, n_negative, noise)
+    noise = angle_variance(n_positive, n_negative, noise) + of_weights
 
     def ends(spread):
         trust = spread / (spread + noise)

@@ -61,10 +61,15 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
     share = training.training_share
 
     def ends_of(ranks):
-        known = training.by_design
-        ranks = ranks[training.evaluated]
         score, low, high = interval(
-            training.evaluated_rows, ranks, scorer, training.prior, training.seed, share, by_design=known
+            training.evaluated_rows,
+            ranks[training.evaluated],
+            scorer,
+            training.prior,
+            training.seed,
+            share,
+            by_design=training.by_design,
+            other_weights=training.other_weights,
         )
         return {"score": score, "low": low, "high": high}
 
