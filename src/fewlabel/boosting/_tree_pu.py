@@ -86,7 +86,9 @@ class TreePUBoostClassifier(PositiveUnlabeled, Booster):
 
         R(H) = \pi\, \overline{e^{-H}}_P + \overline{e^{H}}_U - \lambda\pi\, \overline{e^{H}}_P ,
 
-    by second-order gradient boosting. The trees are those of `TreeAUCBoostClassifier`.
+    by second-order gradient boosting. The trees are those of `TreeAUCBoostClassifier`. It is a class of its own rather
+    than `max_depth` of `PUAdaBoostClassifier`: a depth would replace the exact steps of Ada-PU, and `init`,
+    `normalization`, `non_negative`, `max_step` and `n_thresholds` would mean nothing.
 
     Parameters
     ----------
