@@ -300,7 +300,7 @@ def names_a_place(text, columns):
     """Whether an error names a column, a line, or what a file lacks as a whole."""
     if re.search(r"\bline \d|\b\d+ row", text) or "has no rows" in text or "is empty" in text:
         return True
-    shown = [name.strip()[:20] for name in columns]
+    shown = [" ".join(name.split())[:20] for name in columns]  # messages have one line
     return any(repr(name)[1:-1] in text or name in text for name in shown if name)
 
 
