@@ -28,7 +28,7 @@ __all__ = [
 
 _LEAST = 2  # labeled rows of each class before, and after, the moment from which on rows are predicted
 _FORWARD_SPLITS = 4
-_RARE = 0.1  # of the rows: classes that hold less together do not lower the number of folds
+_RARE_CLASSES = 0.1  # of the rows: classes that hold less together do not lower the number of folds
 _NEAR = 1e-3  # standard deviations; rows that differ by less in every column are near duplicates
 _FALSE_ALARM = 0.01  # highest chance, over all pairs of rows and with independent columns, of rows that agree
 _SHARED = 2  # few rows have a value: at most so many times the copies,
@@ -127,7 +127,7 @@ def usual_splits(codes: np.ndarray, most: int) -> int:
     counts = np.sort(np.bincount(codes))
     counts = counts[counts > 0]
     if len(counts) > 2:
-        counts = counts[np.cumsum(counts) >= _RARE * counts.sum()]
+        counts = counts[np.cumsum(counts) >= _RARE_CLASSES * counts.sum()]
     return int(np.clip(counts[0], 2, most))
 
 

@@ -207,8 +207,8 @@ class Selection:
     def reason(self) -> str:
         """Why there is no number."""
         return (
-            f"{self.uncovered:.0%} of the unlabeled rows resemble no labeled row. Label 50 rows that `fewlabel audit` "
-            "draws: then the labels can tell"
+            f"{self.uncovered:.0%} of the unlabeled rows resemble no labeled row. Label the rows that "
+            "`fewlabel audit TABLE --target COLUMN --n 50` draws: then the labels can tell"
         )
 
     def by_design(self, probability: np.ndarray) -> "Selection":
@@ -305,7 +305,7 @@ class Selection:
         if self.uncovered >= _EDGE:
             text += f" {self.uncovered:.0%} of the rows resemble no labeled row: for them nothing can be said."
         if self.effective_labels < _FEW_EFFECTIVE or self.uncovered >= _MANY_UNCOVERED:
-            text += " To be sure, label 50 rows that `fewlabel audit` draws."
+            text += " To be sure, label the rows that `fewlabel audit TABLE --target COLUMN --n 50` draws."
         if self.class_draw is not None and self.class_draw.is_suspected:
             text += (
                 f" Were rows labeled class by class? {self.class_draw.text}: then state their share (prior=, --prior)."

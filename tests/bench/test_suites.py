@@ -32,12 +32,13 @@ SMALL = {
     "auc-dcd": (["sonar", "svmguide4"], None),
     "fscrf": (["breast-cancer", "dermatology"], None),
     "cross-training": (["iris"], None),
-    "ssmab": (["wine", "car"], None),
+    "ssmab": (["wine", "car", "dermatology"], None),
     "paths": (["ssl-BCI", "ssl-Digit1", "ssl-g241c", "two-moons"], None),
-    "bssel": (["generator"], ["BSSEL-LS", "BSSEL-SVM, 10 groups", "LDA"]),
+    "bssel": (["generator", "two-view moons"], ["BSSEL-LS", "BSSEL-SVM, 10 groups", "LDA"]),
     "ada-pu": (
         ["wdbc", "bupa"],
         ["Ada-PU", "Ada-PU, as published", "Ada-PU, all cuts", "Ada-PU, learning rate 1", "uPU, linear"]
+        + ["Ada-PU, learning rate 1, normalized separately"]
         + ["AdaBoost, P against U", "GBDT, few of both"],
     ),
     "prior": (["Gauss 3, 50 positives"], ["auto", "Elkan-Noto"]),

@@ -62,7 +62,8 @@ def certainty(summary: PlainDict) -> PlainDict:
     """
     headline = summary["headline"]
     nothing = {"text": "", "within": _WITHIN, "more_labels": 0}
-    if headline["score"] is None:
+    # More positives alone do not tell how many of the unlabeled rows are positive.
+    if headline["score"] is None or summary["task"] == "positive-unlabeled":
         return nothing
     by_class = summary["data"]["labeled_by_class"]
     n_labels = sum(by_class.values())
