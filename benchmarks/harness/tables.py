@@ -114,6 +114,14 @@ class ResultTable:
         mine = (self._cells["method"] == method) & (self._cells["dataset"] == dataset)
         return float(self._cells.loc[mine, "hindsight"].mean())
 
+    def best_division(self, method: str, dataset: str, n_folds: int = 10) -> float:
+        """Best mean over the folds of one division of a dataset, of those whose folds are all there."""
+        if method not in self.by_draw or dataset not in self.by_draw.index:
+            return np.nan
+        scores = self.by_draw.loc[dataset, method].dropna()
+        divisions = scores.groupby(scores.index // n_folds).agg(["mean", "size"])
+        return float(divisions.loc[divisions["size"] == n_folds, "mean"].max())
+
     def better_on(self, method: str, other: str) -> int:
         """On how many datasets a method is better than another."""
         return int(self._better(self._apart(method, other)).sum())

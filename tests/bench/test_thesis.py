@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
@@ -11,6 +12,7 @@ from benchmarks.harness import get_suite
 from benchmarks.papers.cross_training.experiment import one_split
 from benchmarks.papers.fscrf import experiment as fscrf
 from benchmarks.papers.paths.experiment import LocalAndGlobalConsistency
+from benchmarks.papers.ssmab import experiment as ssmab
 from fewlabel.datasets import registry
 
 BELOW_800 = ("bupa", "colic", "pima", "ionosphere", "iris", "vote", "wdbc")
@@ -64,10 +66,28 @@ def test_relief_takes_as_many_columns_as_fscrf_whose_search_is_not_repeated(monk
         return inner(X, y, method, *args, **kwargs)
 
     monkeypatch.setattr(fscrf, "support", counted)
-    kept = {m: fscrf._support_of_fold(fold, m, 3, 20, 1) for m in ("FSCRF", "Relief")}
+    thesis = "FSCRF, as published"
+    kept = {m: fscrf._support_of_fold(fold, m, 3, 20, 1) for m in (thesis, "Relief")}
     np.testing.assert_array_equal(kept["Relief"], alone)
-    assert kept["Relief"].sum() == kept["FSCRF"].sum() > 0
-    assert selectors == ["FSCRF", "Relief"]
+    assert kept["Relief"].sum() == kept[thesis].sum() > 0
+    assert selectors == [thesis, "Relief"]
+
+
+def test_as_published_columns_are_kept_where_the_guard_of_our_default_keeps_none():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 4)))
+    y = np.arange(60) % 2
+    with pytest.warns(UserWarning, match="no column is selected"):
+        ours = fscrf.support(table, y, "FSCRF", 0, max_samples=20, n_neighbors=1)
+    assert not ours.any()
+    assert fscrf.support(table, y, "FSCRF, as published", 0, max_samples=20, n_neighbors=1).any()
+
+
+def test_labels_of_ssmab_are_drawn_in_proportion_to_the_classes():
+    y = np.repeat([0, 1, 2], [100, 40, 3])
+    draws = [ssmab.few_labels(np.random.default_rng(k).permutation(y), 0.1, k) for k in range(5)]
+    counts = {tuple(np.unique(few[few >= 0], return_counts=True)[1]) for few in draws}
+    assert counts == {(10, 4)}  # of 14 labels; a class of three rows has none
 
 
 def test_a_fold_that_keeps_no_column_predicts_the_largest_class():
@@ -89,8 +109,11 @@ def test_llgc_is_the_limit_of_its_iteration():
     spread = affinity / np.sqrt(degree[:, None] * degree)
     known = (y[:, None] == np.arange(2)).astype(float)
     scores = known
-    for _ in range(5000):
+    for step in range(5000):
         scores = 0.99 * spread @ scores + 0.01 * known
+        if step == 1:
+            early = LocalAndGlobalConsistency(n_steps=2).fit(X, y).transduction_
+            np.testing.assert_array_equal(early, scores.argmax(axis=1))
     np.testing.assert_array_equal(LocalAndGlobalConsistency().fit(X, y).transduction_, scores.argmax(axis=1))
 
 
@@ -103,7 +126,7 @@ def test_the_largest_expression_is_the_most_probable_class(monkeypatch):
     monkeypatch.setattr(fscrf, "multiclass", lambda name, data_home: (table, y))
     experiment = get_suite("fscrf")["Equations 3.4 to 3.9"]
     problem = experiment.problem("dermatology", experiment.settings[0], 0)
-    record = experiment.measure(problem, None, experiment.outcome(problem, None, "FSCRF", 0))
+    record = experiment.measure(problem, None, experiment.outcome(problem, None, "FSCRF, as published", 0))
     found = []
     for k, line in enumerate(record["text"].splitlines()):
         start, expression = line.split(" = ")

@@ -1,4 +1,4 @@
-"""Ada-PU (Zhao et al., 2022): accuracy from positives and unlabeled rows; Figures 1, 2, 3 and 5; and our defaults."""
+"""Ada-PU (Zhao et al., 2022): accuracy from positives and unlabeled rows; Figures 1 to 5; and our defaults."""
 
 from dataclasses import dataclass
 
@@ -38,6 +38,9 @@ _FORMS: dict[str, dict] = {
 }
 _RATES: dict[str, dict] = {
     f"Ada-PU, learning rate {r:g}": {"learning_rate": r} for r in (0.001, 0.01, 0.1, 0.2, 0.5, 0.7, 0.9, 1.0)
+}
+_SEPARATE_RATES: dict[str, dict] = {
+    f"{method}, normalized separately": {**_SEPARATELY[_SEPARATE], **form} for method, form in _RATES.items()
 }
 _TABLES_OF_CHOICE = (  # on one draw of which our defaults were chosen
     *("wdbc", "pima", "credit-g", "ringnorm", "sick", "kr-vs-kp", "waveform", "surgical-deepnet", "sonar"),
@@ -153,8 +156,8 @@ class ByRound(Experiment):
     needs = {**dict.fromkeys(_NETWORKS, "torch"), "XGBoost, few of both": "xgboost"}
     repeats = published_repeats = 5
 
-    def __init__(self, name, methods, *, x="rounds", log=False, with_negatives=False):
-        self.name, self.methods, self.covers = name, methods, (name,)
+    def __init__(self, name, methods, *, covers="", x="rounds", log=False, with_negatives=False):
+        self.name, self.methods, self.covers = name, methods, (covers or name,)
         self.figures = (Figure(name, x, log=log),)
         self.with_negatives = with_negatives
         own = {"with_negatives": with_negatives, "late_rounds": _LATE_ROUNDS, "passes": _PASSES_SMALL}
@@ -179,9 +182,8 @@ class ByRound(Experiment):
             model = fewlabel.PUAdaBoostClassifier(prior=prior, warm_start=True, random_state=seed, **_FORMS[method])
             stops = (model.set_params(n_estimators=n).fit(rows, few) for n in _LATE_ROUNDS)
             return _LATE_ROUNDS, [model.predict(tests) == 1 for model in stops]
-        form = {**_SEPARATELY, **_CUTS, **_RATES}.get(method, {})
-        model = fewlabel.PUAdaBoostClassifier.paper(n_estimators=_ROUNDS, prior=prior, random_state=seed, **form)
-        stages = [scores > 0 for scores in model.fit(rows, few).staged_decision_function(tests)]
+        model = _paper(method, prior, seed).fit(rows, few)
+        stages = [scores > 0 for scores in model.staged_decision_function(tests)]
         return _every_round(stages or [np.ones(len(tests), dtype=bool)])
 
     def measure(self, problem, setting, outcome):
@@ -192,6 +194,38 @@ class ByRound(Experiment):
     def warm_up(self, problem, setting, method):
         if method.startswith("Ada-PU"):
             _warm_up(problem)
+
+
+class ChosenColumns(Experiment):
+    """Which columns the rounds choose: how many different ones, and how often the one chosen most."""
+
+    name = "Figure 4"
+    covers = ("Figure 4",)
+    metric = "different columns among those of the rounds so far"
+    digits = ".1f"
+    datasets = ("unsw-nb15-test", "wdbc")
+    methods = (_AS_PUBLISHED, *_CUTS)
+    comparable = False
+    repeats = 5
+    published_repeats = 1
+    figures = (Figure("Figure 4", "rounds"),)
+    constants = Accuracy.constants
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        return _draw(dataset, repeat, data_home)
+
+    def outcome(self, problem, setting, method, seed):
+        model = _paper(method, _true_prior(problem), seed).fit(problem.X[problem.train], problem.few)
+        return model.splits_["column"].ravel()
+
+    def measure(self, problem, setting, outcome):
+        so_far = [len(np.unique(outcome[: t + 1])) for t in range(len(outcome))]
+        most = 100 * float(np.bincount(outcome).max() / len(outcome))
+        rounds = list(range(1, len(outcome) + 1))
+        return {"score": so_far[-1], "most_chosen": most, "curves": {self.metric: [rounds, so_far]}}
+
+    def warm_up(self, problem, setting, method):
+        _warm_up(problem)
 
 
 class Ranking(Experiment):
@@ -248,12 +282,20 @@ SUITE = Suite(
         ByRound("Figure 1", ("Ada-PU", _OLD, _AS_PUBLISHED, _SEPARATE, *_NETWORKS), x="rounds or passes", log=True),
         ByRound("Figure 2", ("Ada-PU", _OLD, _AS_PUBLISHED, *_FEW_OF_BOTH), log=True, with_negatives=True),
         ByRound("Figure 3", (_AS_PUBLISHED, *_CUTS)),
+        ChosenColumns(),
         ByRound("Figure 5", tuple(_RATES)),
+        ByRound("Figure 5, normalized separately", tuple(_SEPARATE_RATES), covers="Figure 5"),
         Ranking("Ranking", _TABLES_OF_CHOICE, (*_FORMS, _AS_PUBLISHED, _SEPARATE, _ON_UNLABELED)),
         Ranking("Ranking, other tables", _OTHER_TABLES, (*_FORMS, _ON_UNLABELED)),
     ),
     __file__,
 )
+
+
+def _paper(method, prior, seed):
+    """Ada-PU as published, with the cuts, the rate or the normalization that a method names."""
+    form = {**_SEPARATELY, **_CUTS, **_RATES, **_SEPARATE_RATES}.get(method, {})
+    return fewlabel.PUAdaBoostClassifier.paper(n_estimators=_ROUNDS, prior=prior, random_state=seed, **form)
 
 
 def _adaboost(seed):

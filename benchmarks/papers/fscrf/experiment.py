@@ -18,6 +18,8 @@ from benchmarks.papers.weka import NaiveBayes, PrunedTree, kinds_of_columns
 _PUBLISHED = published(__file__)
 _FOLDS = 10
 _SELECTORS = ("CFS", "LVF", "FSCRF")
+_THESIS = "FSCRF, as published"
+_AS_PUBLISHED = {"stop": "best-first", "guard": False}  # the thesis's search, and no test against shuffled labels
 _TOP = {"Relief, top 3": 3, "Relief, top 5": 5, "Relief, top 8": 8}
 _SAME = (20, 1)  # sampled rows M and neighbors K of Tables 3.5 and 3.6, for all sets
 _DEMENTIA = (120, 3)  # those of Table 3.8 and Figure 3.3
@@ -78,13 +80,15 @@ class Selection(Experiment):
     digits = ".1f"
     settings: Sequence[Setting] = (INSIDE, BEFORE)
     repeats = published_repeats = 100
+    own_constants = {_THESIS: _AS_PUBLISHED, "Relief": {"as_many_as": _THESIS}}
 
     def __init__(self, name, methods, classify=None, published=None, *, sample=None):
-        self.name, self.methods, self.covers = name, tuple(methods), (name,)
+        self.name, self.methods, self.covers = name, (*methods, _THESIS), (name,)
         self.classify, self.published, self.sample = classify, published, sample
         self.comparable = classify is not None
         self.metric = "columns kept in a fold" if classify is None else "test accuracy in percent"
-        self.compared = () if classify is None else (("FSCRF", "Relief"), *((("FSCRF", m)) for m in methods[:2]))
+        others = () if classify is None else ("Relief", *methods[:2], "FSCRF")
+        self.compared = tuple((_THESIS, other) for other in others)
         self.constants = {"folds": _FOLDS, "sampled_and_neighbors": sample or "of the thesis"}
 
     def problem(self, dataset, setting, repeat, data_home=None):
@@ -118,10 +122,11 @@ class Selection(Experiment):
         fewlabel.ReliefFSelector(1, random_state=0).fit(X, y)
 
     def paper(self, dataset, setting, method):
+        name = "FSCRF" if method == _THESIS else method
         if self.published is None:
-            return _PUBLISHED["sizes"][dataset][_SELECTORS.index(method)], np.nan
+            return _PUBLISHED["sizes"][dataset][_SELECTORS.index(name)], np.nan
         columns = _PUBLISHED["relief" if self.sample else "methods"]
-        return tuple(_PUBLISHED[self.published][dataset][columns.index(method)])
+        return tuple(_PUBLISHED[self.published][dataset][columns.index(name)])
 
 
 class StandIn(Selection):
@@ -140,7 +145,7 @@ class Expressions(StandIn):
     repeats = published_repeats = 1
 
     def __init__(self):
-        super().__init__("Equations 3.4 to 3.9", ("FSCRF",), sample=_DEMENTIA)
+        super().__init__("Equations 3.4 to 3.9", (), sample=_DEMENTIA)
         self.metric, self.comparable = "accuracy in percent on the rows of the fit", False
         self.constants = {"sampled_and_neighbors": _DEMENTIA, "penalty": "l1"}
 
@@ -181,7 +186,7 @@ def _support_of_fold(problem, method, seed, n_sampled, n_neighbors):
     if key not in _kept:
         options = dict(max_samples=n_sampled, n_neighbors=n_neighbors)
         if method == "Relief":
-            options["n_columns"] = _support_of_fold(problem, "FSCRF", seed, n_sampled, n_neighbors).sum()
+            options["n_columns"] = _support_of_fold(problem, _THESIS, seed, n_sampled, n_neighbors).sum()
         _kept[key] = support(problem.X.iloc[problem.seen], problem.seen_classes, method, seed, **options)
     return _kept[key]
 
@@ -189,7 +194,7 @@ def _support_of_fold(problem, method, seed, n_sampled, n_neighbors):
 def support(X, y, method, seed, n_columns=None, **sample):
     """Mask of the columns that a method keeps; `sample` holds the parameters of FSCRF and ReliefF.
 
-    `n_columns` is the number of those that FSCRF keeps, which Relief keeps too; None: found here.
+    `n_columns` is the number of those that FSCRF as published keeps, which Relief keeps too; None: found here.
     """
     text = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])]
     nominal = np.array(text, dtype=object) if text else "auto"
@@ -201,12 +206,12 @@ def support(X, y, method, seed, n_columns=None, **sample):
     elif method == "LVF":
         selector = fewlabel.ConsistencySubsetSelector(categorical_features=nominal)
     elif method == "Relief":
-        n_columns = support(X, y, "FSCRF", seed, **sample).sum() if n_columns is None else n_columns
+        n_columns = support(X, y, _THESIS, seed, **sample).sum() if n_columns is None else n_columns
         selector = fewlabel.ReliefFSelector(max(int(n_columns), 1), **options)
     elif method in _TOP:
         selector = fewlabel.ReliefFSelector(min(_TOP[method], X.shape[1]), **options)
     else:
-        selector = fewlabel.SubsetReliefSelector(**options)
+        selector = fewlabel.SubsetReliefSelector(**options, **(_AS_PUBLISHED if method == _THESIS else {}))
     return selector.fit(X, y).get_support()
 
 

@@ -48,25 +48,14 @@ class Boosting(Experiment):
         self.name, self.covers, self.datasets, self.methods = name, (name,), datasets, methods
         self.settings, self.published, self.compared = settings, published, compared
         self.figures, self.tables = figures, not figures
-        self.constants = {"test_share": 0.25, "n_estimators": 30}
-        if self.tables:
-            self.constants |= {"draw": "plain"}
+        self.constants = {"test_share": 0.25, "n_estimators": 30, "draw": "proportional"}
 
     def problem(self, dataset, setting, repeat, data_home=None):
         data, y = multiclass(dataset, data_home)
         strata = y if np.bincount(y).min() > 1 else None
         train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=repeat, stratify=strata)
-        few = self.few_labels(y[train], setting.percent / 100, repeat)
+        few = few_labels(y[train], setting.percent / 100, repeat)
         return Rows(as_numbers(data, train), y, train, few, test, name=dataset, kinds=kinds_of_columns(data))
-
-    def few_labels(self, y, share, repeat):
-        """A plain draw, as in the thesis; in the figures, with their few labels, at least one label of each class."""
-        if not self.tables:
-            return fewlabel.hide_labels(y, labeled=share, random_state=np.random.RandomState(repeat))
-        few = np.full_like(y, -1)
-        kept = np.random.default_rng(repeat).permutation(len(y))[: round(share * len(y))]
-        few[kept] = y[kept]
-        return few
 
     def outcome(self, problem, setting, method, seed):
         base = NaiveBayes(problem.kinds)
@@ -104,6 +93,21 @@ class Boosting(Experiment):
         if self.published is None or name not in _PUBLISHED["columns"] or dataset not in _PUBLISHED[self.published]:
             return None
         return tuple(_PUBLISHED[self.published][dataset][_PUBLISHED["columns"].index(name)])
+
+
+def few_labels(y, share, seed):
+    """Labels of a share of the rows, as many of each class as its share of the rows says; -1 elsewhere.
+
+    Rows in random order are sorted by class and taken at equal distances, as Weka stratifies: a class with fewer rows
+    than that distance may have no label.
+    """
+    order = np.random.default_rng(seed).permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    n_kept = round(share * len(y))
+    kept = order[((np.arange(n_kept) + 0.5) * len(y) / n_kept).astype(int)]
+    few = np.full_like(y, -1)
+    few[kept] = y[kept]
+    return few
 
 
 _SETS = (
