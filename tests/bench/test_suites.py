@@ -34,7 +34,18 @@ SMALL = {
     "cross-training": (["iris"], None),
     "ssmab": (["wine", "car", "dermatology"], None),
     "paths": (["ssl-BCI", "ssl-Digit1", "ssl-g241c", "two-moons"], None),
-    "bssel": (["generator", "two-view moons"], ["BSSEL-LS", "BSSEL-SVM, 10 groups", "LDA"]),
+    "bssel": (
+        ["generator", "two-view moons"],
+        [
+            "BSSEL-LS",
+            "BSSEL-LS, none",
+            "BSSEL-LS, between",
+            "BSSEL-LS, within",
+            "BSSEL-LS, both",
+            "BSSEL-SVM, 10 groups",
+            "LDA",
+        ],
+    ),
     "ada-pu": (
         ["wdbc", "bupa"],
         ["Ada-PU", "Ada-PU, as published", "Ada-PU, all cuts", "Ada-PU, learning rate 1", "uPU, linear"]
@@ -50,7 +61,7 @@ SMALL = {
 # Settings between the first and the last of an experiment that take a path of their own; and suites where the last
 # setting takes the path of the first.
 TOLD_PRIOR = ("ada-pu", "pnu-auc")  # the papers feed the true share of positives among the unlabeled rows
-MORE = {"Tables 6.2 to 6.6": ["30 labeled rows"]}
+MORE = {"Tables 6.2 to 6.6": ["30 labeled rows"], "Control": ["u/l = 5"]}
 ONE_SETTING = ("cross-training", "prior")
 
 
