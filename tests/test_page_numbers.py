@@ -158,34 +158,28 @@ def test_many_classes():
 def test_chosen_labels():
     runs = pd.read_csv(QUALITY / "chosen_labels.csv")
     kind = runs["way"].str.split(",").str[0]
-    kind = kind.where(kind.isin(["random", "one side"]), "chosen")
-    covered = (runs["low"] <= runs["truth"]) & (runs["truth"] <= runs["high"])
-    error = runs["auc"] - runs["truth"]
-    rows = [line for line in read("docs/chosen.md").splitlines() if re.search("as fewlabel does|taken as random", line)]
-    of_page = iter(rows)
-    for way in ("random", "chosen", "one side"):
-        for drawn in ("auto", "random"):
-            own = (kind == way) & (runs["drawn"] == drawn)
-            cells = [cell.strip() for cell in next(of_page).split("|")[3:-1]]
-            assert cells[0] == str(own.sum())
-            assert cells[3] == f"{covered[own].mean():.0%}"
-            assert cells[4:6] == [f"{error[own].mean():+.3f}", f"{(error[own] ** 2).mean() ** 0.5:.3f}"]
-
-
-def test_monitor():
-    runs = pd.read_csv(QUALITY / "monitor.csv")
-    page = read("docs/monitor.md")
-    kinds = {"none": "none", "by a column": "column", "growing, along several columns": "time"}
-    kinds |= {"more or fewer positives": "prior", "all": "all"}
-    found = {title: (monitor.TABLES, kind) for title, kind in kinds.items()}
-    found["8 easier tables, all"] = (monitor.OTHERS, "all")
-    for title, (tables, kind) in found.items():
-        row = monitor.summarize(runs[runs["table"].isin(tables)]).loc[kind]
-        errors = [f"{row[name]:.3f}"[1:] for name in ("fewlabel", "NannyML", "AUC at fit")]
-        shares = [f"{row[name]:.0%}" for name in ("AUC covered", "precision covered")]
-        assert f"| {' | '.join([title, f'{row.batches:.0f}', *errors, *shares])} |" in page
-        if title == "all":
-            assert row["fewlabel"] <= row["NannyML"]
+    runs["kind"] = kind.where(kind.isin(["random", "one side", "class by class"]), "chosen")
+    runs["covered"] = (runs["low"] <= runs["truth"]) & (runs["truth"] <= runs["high"])
+    runs["error"] = runs["auc"] - runs["truth"]
+    truth = runs["precision_truth"]
+    runs["held"] = (runs["precision_low"] <= truth) & (truth <= runs["precision_high"])
+    named = {"as fewlabel does": "auto", "taken as random": "random", "the share stated": "prior"}
+    starts = {"at random": "random", "by a column": "chosen", "one side": "one side", "as many": "class by class"}
+    n_rows = 0
+    for line in read("docs/chosen.md").splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) != 10 or cells[2] not in named:
+            continue
+        way = next(value for start, value in starts.items() if cells[0].startswith(start))
+        own = runs[(runs["kind"] == way) & (runs["drawn"] == named[cells[2]])]
+        if " to " not in cells[1]:
+            own = own[own["labels"] == int(cells[1].replace(",", ""))]
+        shares = [own["chosen"].mean(), 1 - own["told"].mean(), own["covered"].mean()]
+        errors = [f"{own['error'].mean():+.3f}", f"{(own['error'] ** 2).mean() ** 0.5:.3f}"]
+        expected = [str(len(own)), *(f"{share:.0%}" for share in shares), *errors, f"{own['held'].mean():.0%}"]
+        assert cells[3:] == expected
+        n_rows += 1
+    assert n_rows == 13
 
 
 def test_scorecards():

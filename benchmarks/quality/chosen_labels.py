@@ -195,7 +195,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--tables", nargs="*", default=TABLES)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("chosen_labels_grid.csv"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("chosen_labels.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     done = set()
