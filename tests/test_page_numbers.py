@@ -182,6 +182,22 @@ def test_chosen_labels():
     assert n_rows == 13
 
 
+def test_monitor():
+    runs = pd.read_csv(QUALITY / "monitor.csv")
+    page = read("docs/monitor.md")
+    kinds = {"none": "none", "by a column": "column", "growing, along several columns": "time"}
+    kinds |= {"more or fewer positives": "prior", "all": "all"}
+    found = {title: (monitor.TABLES, kind) for title, kind in kinds.items()}
+    found["8 easier tables, all"] = (monitor.OTHERS, "all")
+    for title, (tables, kind) in found.items():
+        row = monitor.summarize(runs[runs["table"].isin(tables)]).loc[kind]
+        errors = [f"{row[name]:.3f}"[1:] for name in ("fewlabel", "NannyML", "AUC at fit")]
+        shares = [f"{row[name]:.0%}" for name in ("AUC covered", "precision covered")]
+        assert f"| {' | '.join([title, f'{row.batches:.0f}', *errors, *shares])} |" in page
+        if title == "all":
+            assert row["fewlabel"] <= row["NannyML"]
+
+
 def test_scorecards():
     runs = pd.read_csv(QUALITY / "scorecards.csv")
     means = runs.pivot_table(index="labels", columns="method", values="auc")
