@@ -41,10 +41,9 @@ def good_for(summary: PlainDict) -> str:
     use = _use(headline, "Good for deciding by a threshold, with a check of the rows close to it.")
     if summary["score_name"] != "AUC":
         return use
-    return (
-        f"Of two rows, one {positive} and one not, it puts the {positive} one first in about "
-        f"{100 * headline['score']:.0f} of 100 cases. {use}"
-    )
+    # Never 100 of 100: no number of labels shows that.
+    cases = "nearly all" if headline["score"] >= 0.995 else f"about {100 * headline['score']:.0f} of 100"
+    return f"Of two rows, one {positive} and one not, it puts the {positive} one first in {cases} cases. {use}"
 
 
 def certainty(summary: PlainDict) -> PlainDict:
