@@ -31,7 +31,7 @@ templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"fewlabel {release}"
 html_static_path = ["_static"]
-html_js_files = ["headings.js"]
+html_js_files = ["access.js"]
 html_theme_options = {
     "source_repository": "https://github.com/fewlabel/fewlabel/",
     "source_branch": "main",
