@@ -300,7 +300,9 @@ def names_a_place(text, columns):
     """Whether an error names a column, a line, or what a file lacks as a whole."""
     if re.search(r"\bline \d|\b\d+ row", text) or "has no rows" in text or "is empty" in text:
         return True
-    shown = [" ".join(name.split())[:20] for name in columns]  # messages have one line
+    # A column without a name is shown as pandas calls it; messages have one line.
+    names = [name or f"Unnamed: {k}" for k, name in enumerate(columns)]
+    shown = [" ".join(name.split())[:20] for name in names]
     return any(repr(name)[1:-1] in text or name in text for name in shown if name)
 
 
