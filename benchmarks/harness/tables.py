@@ -260,8 +260,8 @@ class ResultTable:
         if found is not None and {method, other} <= set(found.ranks.index):
             p = f"; Wilcoxon p = {found.p_values.loc[method, other]:.2g} after Holm's correction"
         return (
-            f"{method} less {other}: {self._show(apart.mean(), '+')}{error} (mean and standard error over the sets"
-            f"{p}); better on {better}, worse on {worse} of {len(apart)} sets."
+            f"{method} compared with {other}: {self._show(apart.mean(), '+')}{error} (mean and standard error over the "
+            f"sets{p}); better on {better}, worse on {worse} of {len(apart)} sets."
         )
 
     def _marks_sentence(self) -> str | None:

@@ -47,7 +47,7 @@ def test_the_page_of_a_few_results():
     assert "0.8000 / 0.5000 (+2.9)" in page
     assert "mean: within two standard errors of the paper or better on 1 of 1 sets." in page
     # The second draw of "mean" has no counterpart and does not count.
-    assert "mean less other: +0.2000" in page
+    assert "mean compared with other: +0.2000" in page
     assert "Table 2" not in page.replace("## Table 2\n\nNo results here.", "")
     assert made.tables[0].gap("mean", "other") == "+0.2000"
 
