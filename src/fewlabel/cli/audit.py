@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.next import answer_sheet_file, no_labels, read_some_labels, write_sheet
+from fewlabel.cli.next import SheetFile, no_labels, read_to_ask, write_sheet
 from fewlabel.cli.options import Debug, Quiet, Seed, Tables, unfold
-from fewlabel.cli.paths import keep_answers, keep_inputs
-from fewlabel.cli.reading import Reading, read_rows
+from fewlabel.cli.reading import Reading
 from fewlabel.cli.terminal import say
 from fewlabel.exceptions import TableError
 from fewlabel.text import short
@@ -20,9 +19,7 @@ def audit(
     *,
     reading: Reading,
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to draw.")] = 50,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=answer_sheet_file, metavar="FILE", help="Where to write them.")
-    ] = Path("ask.csv"),
+    out: SheetFile = Path("ask.csv"),
     seed: Seed = 0,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -37,12 +34,7 @@ def audit(
     from fewlabel.active.answers import answer_sheet
     from fewlabel.tables import TableEncoder
 
-    keep_inputs([out], [*tables, *(reading.answers or ())])
-    keep_answers(out)
-    rows = read_rows(tables, reading, new_target=True)
-    column = read_some_labels(reading, rows)
-    for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else ["no row is labeled"])]:
-        say(f"note: {note}", quiet)
+    rows, column = read_to_ask(tables, reading, out, quiet)
     features = TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(rows.table)
     labels = no_labels(len(features)) if column is None else column.labels
     query = AuditQuery(random_state=seed).query(features, labels, n)

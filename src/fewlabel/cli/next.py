@@ -30,12 +30,17 @@ RandomShare = Annotated[
 ]
 
 
-def answer_sheet_file(path: Path) -> Path:
+def _answer_sheet_file(path: Path) -> Path:
     """The callback of an option that names a file of rows to label."""
     if path.suffix.lower() not in TEXT_SEPARATORS:
         raise typer.BadParameter(f"{path}: rows to label are written as .csv or .tsv")
     writable_file(path)
     return path
+
+
+SheetFile = Annotated[
+    Path, typer.Option("--out", "-o", callback=_answer_sheet_file, metavar="FILE", help="Where to write them.")
+]
 
 
 @unfold()
@@ -44,9 +49,7 @@ def next_rows(
     *,
     reading: Reading,
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to ask for.")] = 50,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=answer_sheet_file, metavar="FILE", help="Where to write them.")
-    ] = Path("ask.csv"),
+    out: SheetFile = Path("ask.csv"),
     random_share: RandomShare = 0.1,
     again: Annotated[
         bool, typer.Option("--again", help="Ask for labeled rows instead, whose labels look wrong.")
@@ -67,12 +70,7 @@ def next_rows(
     """
     from fewlabel.active.answers import answer_sheet
 
-    keep_inputs([out], [*tables, *(reading.answers or ())])
-    keep_answers(out)
-    rows = read_rows(tables, reading, new_target=True)
-    column = read_some_labels(reading, rows)
-    for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else ["no row is labeled"])]:
-        say(f"note: {note}", quiet)
+    rows, column = read_to_ask(tables, reading, out, quiet)
     if again:
         query = _doubtful(rows, reading, column, n, seed)
     else:
@@ -85,6 +83,18 @@ def next_rows(
     counts = {how: query.how.count(how) for how in dict.fromkeys(query.how)}
     say(f"{len(query.rows)} rows ({', '.join(f'{n} {how}' for how, n in counts.items())}): {out}", quiet)
     say(f"fill in the column label, then: {reading.command(tables)} --labels {out}", quiet)
+
+
+def read_to_ask(tables: Tables, reading: Reading, out: Path, quiet: bool) -> "tuple[TableRows, LabelColumn | None]":
+    """Read a table of which rows are asked for, and say how; no file that is read, or holds answers, is written."""
+    keep_inputs([out], [*tables, *(reading.answers or ())])
+    keep_answers(out)
+    rows = read_rows(tables, reading, new_target=True)
+    column = read_some_labels(reading, rows)
+    about_labels = ["no row is labeled"] if column is None else [column.describe(), *column.notes]
+    for note in [*rows.notes, *about_labels]:
+        say(f"note: {note}", quiet)
+    return rows, column
 
 
 def read_some_labels(reading: Reading, rows: TableRows) -> "LabelColumn | None":

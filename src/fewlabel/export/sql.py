@@ -97,7 +97,7 @@ class _Boolean:
         return _case(self._is(others), other, usual) if others else usual
 
     def _is(self, words):
-        return f"{self.word} IN ({_listed(words)})"
+        return f"{self.word} IN ({listed(words)})"
 
 
 class _Refused:
@@ -128,7 +128,7 @@ def _features(column: Column) -> list[Any]:
     shown = column.categories[int(column.drop_first) :]
     features = [_Flag(f"{word} = {text(category)}") for category in shown]
     if column.missing:
-        is_gap = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({_listed(NULL_TEXTS)})"
+        is_gap = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"
         features.append(_Flag(is_gap))
     return features
 
@@ -143,7 +143,8 @@ def _cases(arms: Mapping[str, float], otherwise: float) -> str:
     return f"CASE {' '.join(written)} ELSE {number(otherwise)} END"
 
 
-def _listed(words: Iterable[str]) -> str:
+def listed(words: Iterable[str]) -> str:
+    """Texts in quotes, for a condition with IN."""
     return ", ".join(map(text, sorted(words)))
 
 

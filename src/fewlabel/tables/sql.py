@@ -1,6 +1,5 @@
 """A scorecard as one SQL statement that gives what `fewlabel predict` gives, in SQLite and DuckDB."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 
 from fewlabel.auto import AdditiveMember
 from fewlabel.export import Statement
-from fewlabel.export.sql import quoted, text
+from fewlabel.export.sql import listed, quoted, text
 from fewlabel.inspection import check_points
 from fewlabel.parts.cells import BOOLEAN, NUMBER
 from fewlabel.parts.notations import FALSE_WORDS, NULL_TEXTS, TRUE_WORDS
@@ -129,15 +128,11 @@ def _points_of_column(column: str, kind: str, block: pd.DataFrame) -> str:
             otherwise = value
     elif kind == BOOLEAN:
         for words, name in ((FALSE_WORDS, "= no"), (TRUE_WORDS, "= yes")):
-            arms[f"LOWER(TRIM({word})) IN ({_listed(words)})"] = rows[name]
+            arms[f"LOWER(TRIM({word})) IN ({listed(words)})"] = rows[name]
     else:
-        arms[f"{column} IS NULL OR TRIM({word}) = '' OR {word} IN ({_listed(NULL_TEXTS)})"] = rows[MISSING]
+        arms[f"{column} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"] = rows[MISSING]
         for name, value in rows.items():
             if str(name).startswith("= "):
                 arms[f"{word} = {text(str(name)[2:])}"] = value
     written = [f"      WHEN {condition} THEN {value}" for condition, value in arms.items()]
     return "\n".join(["CASE", *written, f"      ELSE {otherwise}", "    END"])
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(text(word) for word in sorted(words))
