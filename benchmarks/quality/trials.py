@@ -10,9 +10,10 @@ import numpy as np
 from fewlabel.auto import Experience
 from fewlabel.auto.attempts import attempt
 from fewlabel.auto.crossfit import Training, crossfit, refit
-from fewlabel.auto.experience import MIDDLE, effective_labels, label_count, to_angle
+from fewlabel.auto.experience import MIDDLE, effective_labels, label_count
 from fewlabel.auto.members import BINARY, available, select_members
 from fewlabel.auto.weights import auc, choose
+from fewlabel.metrics.angles import to_angle
 from fewlabel.rows import Rows
 
 _RIDGE = 5.0  # slopes are shrunken as by this many tables without one

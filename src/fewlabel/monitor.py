@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fewlabel import labels
-from fewlabel.auto.experience import from_angle, to_angle
 from fewlabel.auto.intervals import DEVIATIONS, angle_variance
 from fewlabel.decisions import Costs, Estimate, Evidence
 from fewlabel.exceptions import LabelError
 from fewlabel.metrics import auc_confidence_interval
+from fewlabel.metrics.angles import from_angle, to_angle
 from fewlabel.parts import Baseline, FittedModel
 from fewlabel.parts.cells import NUMBER, Cells
 from fewlabel.population import Selection, describe_selection, flatten_weights

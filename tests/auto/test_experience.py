@@ -8,7 +8,8 @@ import pytest
 from benchmarks.quality.trials import Trial, learn_experience, to_json
 from fewlabel import AutoClassifier
 from fewlabel.auto import Experience, portfolio
-from fewlabel.auto.experience import PoolExperience, from_angle, package_experience, to_angle
+from fewlabel.auto.experience import PoolExperience, package_experience
+from fewlabel.metrics.angles import from_angle, to_angle
 
 NAMES = ["a", "b", "c"]
 RULE = {"steepness": 20.0, "noise": 1.0, "most": 5}

@@ -200,16 +200,6 @@ def package_experience():
     return Experience(json.loads(resources.files("fewlabel.auto").joinpath("experience.json").read_text("utf-8")))
 
 
-def to_angle(auc):
-    """Scale on which the sampling variance of an AUC hardly depends on its value."""
-    return 2 * np.arcsin(np.sqrt(np.clip(auc, 0.0, 1.0)))
-
-
-def from_angle(angle):
-    """Inverse of `to_angle`."""
-    return np.sin(np.clip(angle, 0.0, np.pi) / 2) ** 2
-
-
 def label_count(n_rarest):
     """Logarithm of the labels of the rarer class, 0 at `MIDDLE`, constant beyond `FEWEST` and `MOST`."""
     return np.log(np.clip(n_rarest, FEWEST, MOST) / MIDDLE)

@@ -4,10 +4,10 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
-from fewlabel.auto.experience import from_angle, to_angle
 from fewlabel.auto.weights import auc, score_ranks
 from fewlabel.kernels.ranks import placements
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test
+from fewlabel.metrics.angles import from_angle, to_angle
 from fewlabel.prior import auc_against_negatives
 
 _N_BOOTSTRAP = 200

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.metrics import average_precision_score
 
-from fewlabel.auto.experience import from_angle, to_angle
 from fewlabel.folds import class_folds, grouped_folds, usual_splits
 from fewlabel.kernels.ranks import area as auc
+from fewlabel.metrics.angles import from_angle, to_angle
 
 _N_SPLITS = 5
 

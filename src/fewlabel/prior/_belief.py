@@ -14,21 +14,22 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
+from fewlabel.metrics.angles import from_angle, to_angle
+
 _PRIORS = np.linspace(-7.0, 4.5, 116)  # log-odds
 _ANGLES = np.linspace(0.3, np.pi + 1.0, 130)  # 2 arcsin(sqrt(AUC)); those above pi are an AUC of 1
-_AUCS = np.sin(np.minimum(_ANGLES, np.pi) / 2) ** 2
+_AUCS = from_angle(_ANGLES)
 # Log-odds of the prior: a line in those of the estimates, lower the more the classes may overlap.
 _SHIFT = -0.003
 _SLOPE = 0.978
 _BY_OVERLAP = -0.551
 _BY_LARGEST = -0.454  # where the classes overlap, by the largest prior above this:
 _LARGEST_FROM = -1.0
-_SPREAD = (
-    -0.848,
-    0.222,
-    -0.131,
-    0.828,
-)  # its logarithm: base, by the largest prior, by the number of positives, by the overlap
+# Logarithm of its deviation, and what changes it.
+_LOG_SPREAD = -0.848
+_SPREAD_BY_LARGEST = 0.222
+_SPREAD_BY_POSITIVES = -0.131
+_SPREAD_BY_OVERLAP = 0.828
 _CHANCE = 2.5  # over the root of the number of positives: overlap that they do not rule out
 _WIDER = 1.15  # for tables unlike those that the constants were learned from
 _ESTIMATES = (0.01, 0.95)  # beyond, the data cannot tell estimates apart
@@ -68,7 +69,9 @@ def believe_prior(estimates: Sequence[float], auc: float, rise: float, n_positiv
     by_overlap = _BY_OVERLAP + _BY_LARGEST * max(largest - _LARGEST_FROM, 0.0)
     expected = _SHIFT + _SLOPE * middle + overlap * by_overlap
     positives = np.log(np.clip(n_positive, *_POSITIVES) / 40)
-    spread = _WIDER * np.exp(np.dot(_SPREAD, [1.0, largest, positives, overlap]))
+    log_spread = _LOG_SPREAD + _SPREAD_BY_LARGEST * largest
+    log_spread += _SPREAD_BY_POSITIVES * positives + _SPREAD_BY_OVERLAP * overlap
+    spread = _WIDER * np.exp(log_spread)
     believed = np.exp(-0.5 * ((_PRIORS - expected) / spread) ** 2)
     believed *= _possible(expit(_PRIORS), auc, _noise(n_positive, n_unlabeled))
     believed /= believed.sum()
@@ -116,7 +119,7 @@ def auc_against_negatives(auc: float, n_positive: float, n_unlabeled: float, pri
     expected = _MIDDLE + _GROWTH * np.log(np.clip(n_positive, 3, _MOST_POSITIVES) / 12)
     of_tables = -0.5 * ((_ANGLES - expected) / _DEVIATION) ** 2
     against_unlabeled = (1 - priors[:, None]) * _AUCS + priors[:, None] / 2
-    of_rows = -0.5 * (_angle(auc) - _angle(against_unlabeled)) ** 2 / noise
+    of_rows = -0.5 * (to_angle(auc) - to_angle(against_unlabeled)) ** 2 / noise
     # How high AUCs usually are says something of the AUC, but nothing of the prior: it is given here.
     given_prior = np.exp(of_tables + of_rows - (of_tables + of_rows).max(axis=1, keepdims=True))
     given_prior /= given_prior.sum(axis=1, keepdims=True)
@@ -128,15 +131,11 @@ def auc_against_negatives(auc: float, n_positive: float, n_unlabeled: float, pri
 
 def _possible(priors, auc, noise):
     """Likelihood of priors, relative to those that allow the AUC: at most 1 - prior / 2, at least prior / 2."""
-    angle = _angle(auc)
-    too_high = np.maximum(angle - _angle(1 - priors / 2), 0.0)
-    too_low = np.maximum(_angle(priors / 2) - angle, 0.0)
+    angle = to_angle(auc)
+    too_high = np.maximum(angle - to_angle(1 - priors / 2), 0.0)
+    too_low = np.maximum(to_angle(priors / 2) - angle, 0.0)
     return np.exp(-0.5 * (too_high + too_low) ** 2 / noise)
 
 
 def _noise(n_positive, n_unlabeled):
     return _NOISE * (1 / max(n_positive - 1, 1) + 1 / max(n_unlabeled - 1, 1))
-
-
-def _angle(auc):
-    return 2 * np.arcsin(np.sqrt(auc))
