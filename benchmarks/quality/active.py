@@ -13,18 +13,18 @@ seeds here start at 10.
 """
 
 import argparse
-import csv
 import functools
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
 
 import fewlabel
+from benchmarks.harness.resume import run_missing
 from fewlabel.active import BatchQuery, CoresetQuery, MarginQuery, RandomQuery, draw_weights
 from fewlabel.metrics import auc_confidence_interval
 
@@ -70,7 +70,7 @@ def predict(X, n_classes, known, seed, *others):
 
 
 def run(name, seed, strategy):
-    """Mean test AUC over the batches."""
+    """One row: the mean test AUC over the batches."""
     X, y, X_test, y_test = load(name, seed)
     n_classes = max(y.max(), y_test.max()) + 1
     order = np.random.default_rng(seed).permutation(len(y))
@@ -83,7 +83,7 @@ def run(name, seed, strategy):
         curve.append(mean_auc(y_test, test))
         sizes.append(int((known >= 0).sum()))
         if sizes[-1] >= STOP:
-            return float(np.mean(curve[1:]))
+            return [[float(np.mean(curve[1:]))]]
         query = STRATEGIES[strategy](seed + len(curve)).query(X, known, BATCH, probability=pool)
         known[query.rows] = y[query.rows]
 
@@ -122,9 +122,8 @@ def simulate_bias(n_draws=1000, n_rows=4000, n_labels=300):
     )
 
 
-def summarize(path):
+def summarize(cells):
     """Mean areas, tables won, and Wilcoxon tests over the tables."""
-    cells = pd.read_csv(path)
     areas = cells.pivot_table(index="table", columns="strategy", values="area")[list(STRATEGIES)]
     print(areas.round(4).to_string())
     print(f"mean over {len(areas)} tables, {cells['seed'].nunique()} seeds: {areas.mean().round(4).to_dict()}")
@@ -144,20 +143,9 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("active.csv"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    done = set()
-    if options.out.exists():
-        done = set(pd.read_csv(options.out)[["table", "seed", "strategy"]].itertuples(index=False, name=None))
-    with open(options.out, "a", newline="") as file:
-        writer = csv.writer(file)
-        if not done:
-            writer.writerow(["table", "seed", "strategy", "area"])
-        for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
-            for name in options.tables:
-                for strategy in STRATEGIES:
-                    if (name, seed, strategy) not in done:
-                        writer.writerow([name, seed, strategy, run(name, seed, strategy)])
-                        file.flush()
-    summarize(options.out)
+    seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
+    keys = [(name, seed, strategy) for seed, name, strategy in product(seeds, options.tables, STRATEGIES)]
+    summarize(run_missing(options.out, ["table", "seed", "strategy"], ["area"], keys, run))
     simulate_bias()
 
 

@@ -11,12 +11,14 @@ are the interval of `auc_confidence_interval` on the same answers and scores. Ru
 import argparse
 import warnings
 import zlib
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.harness.resume import run_missing
 from benchmarks.quality.chosen_labels import LEAST, MEMBERS, TABLES, choose, liking, load
 from fewlabel import AutoClassifier
 from fewlabel.active import AuditQuery, RandomQuery
@@ -29,8 +31,9 @@ WAYS = ["column, strong", "scorecard, strong", "top scores, strong", "one side",
 QUERIES = {"audit": AuditQuery, "random": RandomQuery}
 NUMBERS = (50, 25, 100)
 N_LABELS = 250
-COLUMNS = ["table", "way", "draw", "rows", "n", "positives", "auc", "low", "high", "truth", "raw", "n_positive"]
-COLUMNS += ["n_negative", "plain_low", "plain_high", "precision", "precision_low", "precision_high", "precision_truth"]
+KEYS = ["table", "way", "draw", "rows", "n"]
+COLUMNS = ["positives", "auc", "low", "high", "truth", "raw", "n_positive", "n_negative", "plain_low", "plain_high"]
+COLUMNS += ["precision", "precision_low", "precision_high", "precision_truth"]
 
 
 def labeled_rows(X, y, way, rng):
@@ -53,7 +56,7 @@ def measure(X, y, labeled, query, n, seed):
     model = AutoClassifier(MEMBERS, n_repeats=1, random_state=seed).fit(X, few, label_probability=chance)
     n_positives = int(y[found.rows].sum())
     if not model.selection_.audited:
-        return [n_positives, *[np.nan] * (len(COLUMNS) - 6)]
+        return [n_positives, *[np.nan] * (len(COLUMNS) - 1)]
     weight = model.model_.evidence.weight
     counted = weight > 0
     answers = few[model.labeled_rows_[counted]]
@@ -82,6 +85,18 @@ def measure(X, y, labeled, query, n, seed):
         *evidence.at(0.0)["precision"],
         y[hidden][flagged].mean() if flagged.any() else np.nan,
     ]
+
+
+def audit(name, way, draw, kind, n):
+    """The row of one run; none where the labels have too few rows of a class."""
+    X, y = load(name)
+    rng = np.random.default_rng([draw, zlib.crc32(f"{name} {way}".encode())])
+    labeled = labeled_rows(X, y, way, rng)
+    if labeled is None:
+        return []
+    if way != "positives" and min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:
+        return []
+    return [measure(X, y, labeled, QUERIES[kind](random_state=draw), n, draw)]
 
 
 def show(runs):
@@ -122,26 +137,9 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    done = set()
-    if options.out.exists():
-        known = pd.read_csv(options.out)
-        done = set(known[["table", "way", "draw", "rows", "n"]].itertuples(index=False, name=None))
-    for draw in range(options.draws):
-        for n in options.numbers:
-            for name in TABLES:
-                X, y = load(name)
-                for way in options.ways:
-                    rng = np.random.default_rng([draw, zlib.crc32(f"{name} {way}".encode())])
-                    labeled = labeled_rows(X, y, way, rng)
-                    if way != "positives" and min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:
-                        continue
-                    for kind, query in QUERIES.items():
-                        if (name, way, draw, kind, n) in done:
-                            continue
-                        found = measure(X, y, labeled, query(random_state=draw), n, draw)
-                        table = pd.DataFrame([[name, way, draw, kind, n, *found]], columns=COLUMNS).round(6)
-                        table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    show(pd.read_csv(options.out))
+    wanted = product(range(options.draws), options.numbers, TABLES, options.ways, QUERIES)
+    keys = [(name, way, draw, kind, n) for draw, n, name, way, kind in wanted]
+    show(run_missing(options.out, KEYS, COLUMNS, keys, audit))
 
 
 if __name__ == "__main__":

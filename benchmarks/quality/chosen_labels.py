@@ -17,13 +17,13 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness.data import as_numbers, binary
+from benchmarks.harness.resume import run_missing
 from fewlabel import AutoClassifier
 from fewlabel.auto.intervals import interval
 from fewlabel.auto.weights import auc
@@ -62,14 +62,14 @@ N_KNOWN = 80  # rows that an old scorecard was fitted to
 MOST_TIED = 0.05  # of the rows at the median of a column that parts the table in two
 RARE = 0.05  # share of positives where rows are drawn class by class
 COSTS = Costs(10, 1)
-KEYS = ["table", "way", "labels", "draw", "drawn"]
-COLUMNS = [*KEYS, "chosen", "told", "asks", "auc", "low", "high", "truth"]
+KEYS = ["table", "way", "labels", "draw"]
+COLUMNS = ["drawn", "chosen", "told", "asks", "auc", "low", "high", "truth"]
 COLUMNS += ["precision", "precision_low", "precision_high", "precision_truth"]
 COLUMNS += ["cost", "cost_low", "cost_high", "cost_truth"]
 
 
 @cache
-def load(name, way):
+def load(name, way="random"):
     """At most 2,500 rows as numbers, and 1 for the positive class; with 5% positives for draws class by class."""
     data, y = binary(name)
     rows = np.random.default_rng(0).permutation(len(y))
@@ -150,6 +150,20 @@ def measure(X, y, labeled, prior, seed):
     return found
 
 
+def draw_and_measure(name, way, n, draw):
+    """The rows of one run; none where the labels have too few rows of a class."""
+    X, y = load(name, way)
+    rng = np.random.default_rng([draw, n, zlib.crc32(f"{name} {way}".encode())])
+    labeled = choose(X, y, way, n, rng)
+    if labeled is None or min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:
+        return []
+    found = measure(X, y, labeled, None, draw)
+    if way == "class by class":
+        share = float(np.delete(y, labeled).mean())
+        found |= measure(X, y, labeled, share, draw)
+    return [[drawn, *values] for drawn, values in found.items()]
+
+
 def decided(model, codes, scores, y, **sampled):
     """Precision at the threshold and least cost, each with its band and its true value."""
     evidence = Evidence(codes == 1, model.out_of_fold_, scores, training_share=model.training_share_, **sampled)
@@ -198,25 +212,9 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("chosen_labels.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    done = set()
-    if options.out.exists():
-        done = set(pd.read_csv(options.out)[KEYS[:4]].itertuples(index=False, name=None))
-    for draw, n, way, name in product(range(options.draws), LABELS, WAYS, options.tables):
-        if (name, way, n, draw) in done:
-            continue
-        X, y = load(name, way)
-        rng = np.random.default_rng([draw, n, zlib.crc32(f"{name} {way}".encode())])
-        labeled = choose(X, y, way, n, rng)
-        if labeled is None or min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:
-            continue
-        found = measure(X, y, labeled, None, draw)
-        if way == "class by class":
-            share = float(np.delete(y, labeled).mean())
-            found |= measure(X, y, labeled, share, draw)
-        rows = [[name, way, n, draw, drawn, *values] for drawn, values in found.items()]
-        table = pd.DataFrame(rows, columns=COLUMNS).round(6)
-        table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    runs = pd.read_csv(options.out)
+    wanted = product(range(options.draws), LABELS, WAYS, options.tables)
+    keys = [(name, way, n, draw) for draw, n, way, name in wanted]
+    runs = run_missing(options.out, KEYS, COLUMNS, keys, draw_and_measure)
     for by in (["way", "labels", "drawn"], [kinds(runs), "labels", "drawn"], [kinds(runs), "drawn"]):
         print(summary(runs, by).round(3).to_string(), "\n")
 

@@ -8,13 +8,15 @@ Runs in the file are not made again; benchmarks/quality/decisions.csv has those 
 
 import argparse
 import warnings
+from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from benchmarks.harness.resume import run_missing
 from fewlabel import TableEncoder, load_dataset
 from fewlabel.decisions import Costs, Evidence
 
@@ -43,9 +45,11 @@ TABLES = [
 MOST_ROWS = 12_000
 RATIOS = (1, 5, 20, 100)  # cost of a miss, in alarms
 TOPS = (20, 50, 100, 200, 500)
-COLUMNS = ["table", "labels", "draw", "what", "value", "other", "covers", "width"]
+KEYS = ["table", "labels", "draw"]
+COLUMNS = ["what", "value", "other", "covers", "width"]
 
 
+@lru_cache(maxsize=1)
 def encoded(name):
     """The table as numbers, and whether each row is of the rarer class."""
     data = load_dataset(name)
@@ -74,8 +78,12 @@ def least_cost(y, scores, costs):
     return cost[np.r_[True, np.diff(scores[order]) < 0, True]].min() / len(y)
 
 
-def measure(name, n_labels, draw, found):
+def measure(name, n_labels, draw):
     """One row per ratio of costs and one per number of reviewed rows."""
+    X, y = encoded(name)
+    found = scored(X, y, n_labels, draw) if len(y) > 2 * n_labels else None
+    if found is None:
+        return []
     labels, held_out, y, scores = found
     evidence = Evidence(labels, held_out, scores, training_share=0.8)
     rows = []
@@ -86,14 +94,14 @@ def measure(name, n_labels, draw, found):
         cost = (ratio * np.sum(y & ~flagged) + np.sum(~y & flagged)) / len(y)
         band = evidence.at(cut, costs)["cost"]
         covers = band.low <= cost <= band.high
-        rows.append((name, n_labels, draw, f"cost {ratio}:1", cost, least_cost(y, scores, costs), covers, np.nan))
+        rows.append((f"cost {ratio}:1", cost, least_cost(y, scores, costs), covers, np.nan))
     order = np.argsort(-scores, kind="stable")
     for n in TOPS:
         if 2 * n <= len(y):
             band = evidence.at_top(n)["precision"]
             truth = y[order[:n]].mean()
             width = band.high - band.low
-            rows.append((name, n_labels, draw, f"top {n}", truth, band.value, band.low <= truth <= band.high, width))
+            rows.append((f"top {n}", truth, band.value, band.low <= truth <= band.high, width))
     return rows
 
 
@@ -104,18 +112,8 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("decisions.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)
-    done = set()
-    if options.out.exists():
-        done = set(pd.read_csv(options.out)[["table", "labels", "draw"]].itertuples(index=False, name=None))
-    for name in TABLES:
-        wanted = [(n, draw) for n in options.labels for draw in range(options.draws) if (name, n, draw) not in done]
-        X, y = encoded(name) if wanted else (None, ())
-        for n_labels, draw in wanted:
-            found = scored(X, y, n_labels, draw) if len(y) > 2 * n_labels else None
-            rows = [] if found is None else measure(name, n_labels, draw, found)
-            rows = pd.DataFrame(rows, columns=COLUMNS).round(6)
-            rows.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    print(summarize(pd.read_csv(options.out)).round(3).to_string())
+    keys = product(TABLES, options.labels, range(options.draws))
+    print(summarize(run_missing(options.out, KEYS, COLUMNS, keys, measure)).round(3).to_string())
 
 
 def summarize(table):

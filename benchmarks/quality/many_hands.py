@@ -20,6 +20,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.harness.resume import run_missing
 from benchmarks.quality.chosen_labels import LEAST, TABLES, load
 from fewlabel.active import combine_answers, label_confidence
 from fewlabel.active.raters import combine_with_model
@@ -71,31 +72,29 @@ def planted(X, y, share, rng):
     return {name: float(flipped[np.argsort(values)[: flipped.sum()]].mean()) for name, values in quality.items()}
 
 
+def measure(name):
+    """All tasks and methods on one table."""
+    X, y = load(name)
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    rows = rng.permutation(len(y))[:N_ROWS]
+    runs = []
+    for n_each in (2, 3):
+        for method, value in combined(X[rows], y[rows], n_each, rng).items():
+            runs.append([f"{n_each} answers", method, value])
+    for share in (0.1, 0.2, 0.3):
+        for method, value in planted(np.nan_to_num(X[rows]), y[rows], share, rng).items():
+            runs.append([f"{share:.0%} errors", method, value])
+    return runs
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=len(TABLES))
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    done = set()
-    if options.out.exists():
-        done = set(pd.read_csv(options.out).table)
-    for name in TABLES[: options.tables]:
-        if name in done:
-            continue
-        X, y = load(name)
-        rng = np.random.default_rng(zlib.crc32(name.encode()))
-        rows = rng.permutation(len(y))[:N_ROWS]
-        runs = []
-        for n_each in (2, 3):
-            for method, value in combined(X[rows], y[rows], n_each, rng).items():
-                runs.append([name, f"{n_each} answers", method, value])
-        for share in (0.1, 0.2, 0.3):
-            for method, value in planted(np.nan_to_num(X[rows]), y[rows], share, rng).items():
-                runs.append([name, f"{share:.0%} errors", method, value])
-        table = pd.DataFrame(runs, columns=["table", "task", "method", "value"]).round(6)
-        table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    found = pd.read_csv(options.out)
+    keys = [(name,) for name in TABLES[: options.tables]]
+    found = run_missing(options.out, ["table"], ["task", "method", "value"], keys, measure)
     print(found.pivot_table(index="method", columns="task", values="value").round(3).to_string())
 
 

@@ -12,6 +12,8 @@ import argparse
 import subprocess
 import tempfile
 import warnings
+from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.harness.resume import run_missing
 from fewlabel import AutoClassifier, TableClassifier, load_dataset
 from fewlabel.monitor import monitor_rows
 
@@ -44,12 +47,16 @@ OTHERS = [
     "splice",
     "twonorm",
 ]
+KEYS = ["table", "labels", "draw"]
+COLUMNS = ["shift", "strength", "auc", "nannyml", "at_fit", "precision"]
+COLUMNS += [f"{figure}_{end}" for figure in ("auc", "precision") for end in ("value", "low", "high")]
 MOST_ROWS = 12_000
 BATCH = 1000
 # Log-odds of being in the batch change by these per standard deviation; with a prior, those of the class.
 STRENGTHS = {"none": (0.0,), "column": (1.0, 2.0, 1.0, 2.0), "time": (0.5, 1.0, 1.5), "prior": (-1.1, 1.1)}
 
 
+@lru_cache(maxsize=1)
 def read(name):
     """A table in random order, and whether each row is of the rarest class with enough rows."""
     data = load_dataset(name)
@@ -106,8 +113,9 @@ def by_nannyml(python, model, probability, chosen):
         return pd.read_csv(Path(folder, "batches.csv"))["value"].tolist()
 
 
-def measure(name, X, y, n_labels, draw, python):
+def measure(python, name, n_labels, draw):
     """One row per batch: the true AUC, what each expected, and the precision at the threshold."""
+    X, y = read(name)
     rng = np.random.default_rng([n_labels, draw, 7])
     model, new = fit(X, y, n_labels, rng)
     if model is None:
@@ -121,7 +129,7 @@ def measure(name, X, y, n_labels, draw, python):
     for (kind, strength, rows), theirs in zip(found, nannyml):
         truth = y[new[rows]]
         result = monitor_rows(model, X.iloc[new[rows]])
-        record = {"table": name, "labels": n_labels, "draw": draw, "shift": kind, "strength": strength}
+        record = {"shift": kind, "strength": strength}
         record |= {"auc": roc_auc_score(truth, probability[rows]), "nannyml": theirs}
         record["at_fit"] = result.at_fit.value
         record["precision"] = truth[flagged[rows]].mean() if flagged[rows].any() else np.nan
@@ -163,16 +171,8 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("monitor.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)
-    done = set()
-    if options.out.exists():
-        done = set(pd.read_csv(options.out)[["table", "labels", "draw"]].itertuples(index=False, name=None))
-    for name in options.tables if options.nannyml else []:
-        wanted = [(n, draw) for n in options.labels for draw in range(options.draws) if (name, n, draw) not in done]
-        X, y = read(name) if wanted else (None, ())
-        for n_labels, draw in wanted:
-            rows = pd.DataFrame(measure(name, X, y, n_labels, draw, options.nannyml)).round(6)
-            rows.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    runs = pd.read_csv(options.out)
+    keys = product(options.tables if options.nannyml else [], options.labels, range(options.draws))
+    runs = run_missing(options.out, KEYS, COLUMNS, keys, partial(measure, options.nannyml))
     for title, tables in (("10 tables", TABLES), ("8 other tables", OTHERS)):
         print(title, summarize(runs[runs["table"].isin(tables)]).round(3).to_string(), sep="\n")
 

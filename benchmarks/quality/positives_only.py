@@ -13,6 +13,7 @@ import argparse
 import time
 import warnings
 import zlib
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.harness.data import as_numbers, binary
+from benchmarks.harness.resume import run_missing
 from fewlabel import AutoClassifier
 from fewlabel.active import AuditQuery
 from fewlabel.decisions import Evidence
@@ -60,7 +62,8 @@ N_NEW = 600
 N_AUDITED = 50
 OWN = "AutoClassifier"
 FIGURES = ("auc", "prior", "precision", "recall")
-COLUMNS = ["table", "way", "draw", "method", "labeled", "seconds", "auc_new", "auc_hidden", "log_loss"]
+KEYS = ["table", "way", "draw", "method"]
+COLUMNS = ["labeled", "seconds", "auc_new", "auc_hidden", "log_loss"]
 for figure in FIGURES:
     COLUMNS += [figure, f"{figure}_low", f"{figure}_high", f"{figure}_truth"]
 
@@ -191,6 +194,17 @@ def peer(X, y, labeled, is_new, fit):
     return [new, roc_auc_score(y[hidden], probability), loss, *[np.nan] * (4 * len(FIGURES))]
 
 
+def measure(name, way, draw, method):
+    """The row of one run."""
+    X, y, labeled, is_new, column = draw_table(name, way, draw)
+    start = time.process_time()
+    if method.startswith(OWN):
+        figures = own(X, y, labeled, is_new, column, draw, method)
+    else:
+        figures = peer(X, y, labeled, is_new, peers(draw)[method])
+    return [[len(labeled), time.process_time() - start, *figures]]
+
+
 def show(runs):
     """Means and coverage, as Markdown."""
     keys = ["way", "method"]
@@ -219,29 +233,9 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("positives_only.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    done = set()
-    if options.out.exists():
-        known = pd.read_csv(options.out)
-        done = set(known[["table", "way", "draw", "method"]].itertuples(index=False, name=None))
-    for draw in range(options.draws):
-        others = peers(draw)
-        methods = options.methods or [OWN, f"{OWN}, audit", f"{OWN}, named", *others]
-        for name in TABLES:
-            for way in WAYS:
-                missing = [m for m in methods if (name, way, draw, m) not in done]
-                if not missing:
-                    continue
-                X, y, labeled, is_new, column = draw_table(name, way, draw)
-                for method in missing:
-                    start = time.process_time()
-                    if method in others:
-                        figures = peer(X, y, labeled, is_new, others[method])
-                    else:
-                        figures = own(X, y, labeled, is_new, column, draw, method)
-                    row = [name, way, draw, method, len(labeled), time.process_time() - start, *figures]
-                    table = pd.DataFrame([row], columns=COLUMNS).round(6)
-                    table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    show(pd.read_csv(options.out))
+    methods = options.methods or [OWN, f"{OWN}, audit", f"{OWN}, named", *peers(0)]
+    keys = [(name, way, draw, m) for draw, name, way, m in product(range(options.draws), TABLES, WAYS, methods)]
+    show(run_missing(options.out, KEYS, COLUMNS, keys, measure))
 
 
 if __name__ == "__main__":

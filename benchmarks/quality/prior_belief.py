@@ -11,6 +11,7 @@ left out in turn. In half of the stored draws (from 1000 on), 10% to 50% of the 
 import argparse
 import warnings
 import zlib
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,13 @@ from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.harness.data import as_numbers, binary
+from benchmarks.harness.resume import run_missing
 from fewlabel.datasets import list_datasets
 from fewlabel.prior._belief import _CHANCE, _ESTIMATES, _LARGEST, _LARGEST_FROM, _POSITIVES
 from fewlabel.prior._score_methods import bbe, dedpul, ratio_rise
 from fewlabel.prior._scores import out_of_fold_scores
 
-COLUMNS = ["table", "draw", "positives", "unlabeled", "share", "bbe", "dedpul", "auc", "rise"]
+COLUMNS = ["positives", "unlabeled", "share", "bbe", "dedpul", "auc", "rise"]
 LEAST_ROWS = 150
 LEAST_POSITIVES = 8
 
@@ -50,12 +52,17 @@ def draw_rows(name, draw):
     return X[:n_labeled], X[n_labeled:], n_hidden / n_unlabeled
 
 
-def measure(P, U, seed):
-    """What a user can see of one draw."""
+def measure(name, draw):
+    """The row of one draw: what a user can see of it, and the share; none if the table is too small."""
+    drawn = draw_rows(name, draw)
+    if drawn is None:
+        return []
+    P, U, share = drawn
     weights = (np.ones(len(P)), np.ones(len(U)))
-    scores = out_of_fold_scores(P, U, *weights, np.random.RandomState(seed))
+    scores = out_of_fold_scores(P, U, *weights, np.random.RandomState(draw))
     auc = roc_auc_score(np.repeat([1, 0], [len(P), len(U)]), np.concatenate(scores))
-    return [bbe(*scores, *weights), dedpul(*scores, *weights), auc, ratio_rise(*scores, *weights)]
+    seen = [bbe(*scores, *weights), dedpul(*scores, *weights), auc, ratio_rise(*scores, *weights)]
+    return [[len(P), len(U), share, *seen]]
 
 
 def designs(runs):
@@ -110,19 +117,8 @@ def main():
     warnings.filterwarnings("ignore")
     known = list_datasets()
     found = known[(known["where"] == "data home") & (known["rows"] >= LEAST_ROWS) & (known["columns"] < 1000)]
-    done = set()
-    if options.out.exists():
-        done = set(pd.read_csv(options.out)[["table", "draw"]].itertuples(index=False, name=None))
-    for draw in range(options.draws):
-        for name in options.tables or found.index:
-            drawn = None if (name, draw) in done else draw_rows(name, draw)
-            if drawn is None:
-                continue
-            P, U, share = drawn
-            row = [name, draw, len(P), len(U), share, *measure(P, U, draw)]
-            table = pd.DataFrame([row], columns=COLUMNS)
-            table.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    show(pd.read_csv(options.out))
+    keys = [(name, draw) for draw, name in product(range(options.draws), options.tables or found.index)]
+    show(run_missing(options.out, ["table", "draw"], COLUMNS, keys, measure))
 
 
 if __name__ == "__main__":
