@@ -53,6 +53,7 @@ _STRATEGIES = {
 }
 _FUNCTIONS = {
     "check": "fewlabel.tables",
+    "export": "fewlabel.exporting",
     "load": "fewlabel.persistence",
     "save": "fewlabel.persistence",
     "list_datasets": "fewlabel.datasets",
@@ -84,7 +85,7 @@ _MODULES = (
     "datasets",
     "decisions",
     "exceptions",
-    "export",
+    "exporting",
     "graph",
     "inspection",
     "labels",

@@ -32,8 +32,8 @@ def export(
     ONNX and SQL are tried on rows like those of the fit before they are written, and refused if they give other scores
     than `fewlabel predict`. SQL is for step functions and trees of two classes, on DuckDB and SQLite.
     """
-    from fewlabel.export import export_model
+    from fewlabel import exporting
     from fewlabel.persistence import load
 
-    export_model(load(model), out, table=table)
+    exporting.export(load(model), out, table=table)
     say(f"{out.stat().st_size:,} bytes: {out}", quiet)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.auto import AdditiveMember
-from fewlabel.export import Statement
-from fewlabel.export.sql import listed, quoted, text
+from fewlabel.exporting import Statement
+from fewlabel.exporting.sql import listed, quoted, text
 from fewlabel.inspection import check_points
 from fewlabel.parts.cells import BOOLEAN, NUMBER
 from fewlabel.parts.notations import FALSE_WORDS, NULL_TEXTS, TRUE_WORDS

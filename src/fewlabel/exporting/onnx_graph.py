@@ -8,8 +8,8 @@ import numpy as np
 import fewlabel
 from fewlabel import parts
 from fewlabel.exceptions import ExportError
-from fewlabel.export.flat_trees import flat_trees, search_tree
-from fewlabel.export.rows import readable
+from fewlabel.exporting.flat_trees import flat_trees, search_tree
+from fewlabel.exporting.rows import readable
 from fewlabel.parts import FittedModel, Formula
 from fewlabel.parts.cells import LARGEST_NUMBER
 from fewlabel.parts.notations import NULL_TEXTS

@@ -17,8 +17,8 @@ import fewlabel
 from fewlabel import AutoClassifier, PNUAUCBoostClassifier, TableClassifier, TreeAUCBoostClassifier, parts
 from fewlabel.cli.main import run
 from fewlabel.exceptions import ExportError
-from fewlabel.export.flat_trees import flat_trees, thresholds_before_rounding
-from fewlabel.export.onnx_graph import onnx_columns
+from fewlabel.exporting.flat_trees import flat_trees, thresholds_before_rounding
+from fewlabel.exporting.onnx_graph import onnx_columns
 from fewlabel.persistence.records import read_part
 
 # Portfolios of small tables, together with every part that ONNX can express; the default one takes half a minute each.

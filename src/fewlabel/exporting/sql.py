@@ -9,8 +9,8 @@ import numpy as np
 
 from fewlabel import parts
 from fewlabel.exceptions import ExportError
-from fewlabel.export.flat_trees import flat_trees
-from fewlabel.export.rows import readable
+from fewlabel.exporting.flat_trees import flat_trees
+from fewlabel.exporting.rows import readable
 from fewlabel.parts import FittedModel, Formula, Steps
 from fewlabel.parts.cells import LARGEST_NUMBER
 from fewlabel.parts.columns import Column

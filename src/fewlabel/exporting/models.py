@@ -1,4 +1,4 @@
-"""export_model: a fitted model in the format that the name of the file asks for, tried before it is written."""
+"""export: a fitted model in the format that the name of the file asks for, tried before it is written."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from fewlabel.exceptions import ExportError
-from fewlabel.export.document import model_json
-from fewlabel.export.onnx_graph import onnx_columns, onnx_model, require
-from fewlabel.export.rows import trial_rows
-from fewlabel.export.sql import model_sql, run_in_sqlite
+from fewlabel.exporting.document import model_json
+from fewlabel.exporting.onnx_graph import onnx_columns, onnx_model, require
+from fewlabel.exporting.rows import trial_rows
+from fewlabel.exporting.sql import model_sql, run_in_sqlite
 from fewlabel.files import atomic_write
 from fewlabel.parts import FittedModel, ranking_model
 
@@ -19,7 +19,7 @@ _SQL_TOLERANCE = 1e-9
 KINDS = (".onnx", ".sql", ".json")
 
 
-def export_model(model: Any, path: str | os.PathLike, *, table: str = "rows") -> None:
+def export(model: Any, path: str | os.PathLike, *, table: str = "rows") -> None:
     """Write a fitted model for another system: as ONNX, SQL or JSON.
 
     The model is first tried on rows like those of the fit, with gaps and categories that it has not seen. Nothing is
