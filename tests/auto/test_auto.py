@@ -125,15 +125,6 @@ def test_any_score_is_evidence(scoring):
     assert weights.sum() == pytest.approx(1)
 
 
-def test_the_effect_of_unlabeled_rows_is_a_paired_difference(model):
-    effect = model.unlabeled_effect_
-    board = model.leaderboard_.set_index("method")
-    assert effect.low <= effect.difference <= effect.high
-    assert effect.difference == pytest.approx(effect.score - effect.without)
-    assert board.uses_unlabeled[effect.method]
-    assert 0 <= effect.pvalue <= 1
-
-
 def test_the_headline_is_the_shrunken_score_of_the_cross_fitted_ranks(model, cancer):
     _, _, few = cancer
     row = model.leaderboard_.set_index("method").loc["AutoClassifier"]
@@ -205,7 +196,6 @@ def test_many_classes():
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
     assert np.mean(model.predict(X) == names) > 0.85
-    assert model.unlabeled_effect_.low <= model.unlabeled_effect_.high
     assert model.out_of_fold_.shape == (len(model.labeled_rows_), 3)
 
 
@@ -215,7 +205,6 @@ def test_positives_only(cancer):
     with pytest.warns(UserWarning, match="positive-unlabeled"):
         model = AutoClassifier(["logistic regression", "extra trees", "Ada-PU", "nnPU"], **QUICK).fit(X, few)
     assert model.task_ == "positive-unlabeled"
-    assert model.unlabeled_effect_ is None
     hidden = few < 0
     assert roc_auc_score(y[hidden], model.decision_function(X[hidden])) > 0.95
     found = estimate_class_prior(X, few, random_state=QUICK["random_state"])
@@ -243,7 +232,6 @@ def test_positives_only_on_new_rows(cancer):
 def test_without_unlabeled_rows(cancer):
     X, y, few = cancer
     model = AutoClassifier(["logistic regression", "extra trees + components"], **QUICK).fit(X[few >= 0], y[few >= 0])
-    assert model.unlabeled_effect_ is None
     assert not model.leaderboard_["uses_unlabeled"].any()
     assert roc_auc_score(y, model.decision_function(X)) > 0.95
 

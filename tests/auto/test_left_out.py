@@ -60,7 +60,6 @@ def test_a_member_that_fails_changes_nothing_but_its_row(table, monkeypatch, nam
     np.testing.assert_array_equal(model.predict_proba(X), without.predict_proba(X))
     np.testing.assert_array_equal(model.out_of_fold_, without.out_of_fold_)
     assert model.ensemble_weights_ == without.ensemble_weights_
-    assert model.unlabeled_effect_ == without.unlabeled_effect_
     board, last = model.leaderboard_.iloc[:-1], model.leaderboard_.iloc[-1]
     columns = ["method", "score", "low", "high", "weight", "status"]
     assert board[columns].equals(without.leaderboard_[columns])

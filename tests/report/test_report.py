@@ -94,9 +94,6 @@ def test_numbers_are_those_of_the_model(model, summary, table):
     board = model.estimator_.leaderboard_.query("status == 'ok'")
     assert [row["method"] for row in summary["leaderboard"]] == list(board["method"])
     assert [row["score"] for row in summary["leaderboard"]] == list(board["score"])
-    effect = model.estimator_.unlabeled_effect_
-    assert summary["unlabeled"]["difference"] == effect.difference
-    assert signed(effect.difference) in summary["unlabeled"]["text"]
     data = summary["data"]
     assert data["labeled"] + data["unlabeled"] == data["rows"] == len(table.X_train)
     assert sum(data["labeled_by_class"].values()) == data["labeled"]

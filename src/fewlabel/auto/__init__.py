@@ -3,7 +3,6 @@
 from fewlabel.auto.additive import AdditiveMember, additive_member
 from fewlabel.auto.classifier import AutoClassifier
 from fewlabel.auto.curves import LearningCurve, learning_curve
-from fewlabel.auto.effect import UnlabeledEffect
 from fewlabel.auto.experience import Experience
 from fewlabel.auto.intervals import labels_within
 from fewlabel.auto.leaderboard import ENSEMBLE, AdditiveChoice
@@ -19,7 +18,6 @@ __all__ = [
     "AutoClassifier",
     "Experience",
     "LearningCurve",
-    "UnlabeledEffect",
     "additive_member",
     "check_counts",
     "default_members",

@@ -27,7 +27,6 @@ from fewlabel.auto.crossfit import (
     try_members,
     usual_repeats,
 )
-from fewlabel.auto.effect import UnlabeledEffect, unlabeled_effect
 from fewlabel.auto.experience import Experience, package_experience
 from fewlabel.auto.intervals import interval, prior_is_too_large
 from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, baseline, headline, leaderboard
@@ -190,9 +189,6 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         Out-of-fold score of the ensemble with these weights.
     additive_choice_ : AdditiveChoice or None
         With `interpretable`, the chosen member beside the best of all; its `text` says what being additive costs.
-    unlabeled_effect_ : UnlabeledEffect or None
-        What the unlabeled rows are worth: a member that uses them, compared with itself without them on the same folds.
-        None for positive-unlabeled data, without unlabeled rows, or if the time budget is spent.
     out_of_fold_ : ndarray of shape (n_tested,) or (n_tested, n_classes)
         Cross-fitted decision function of the labeled rows, in their order; with `time`, of the later ones.
     labeled_rows_ : ndarray of int
@@ -379,15 +375,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         if task.prior is not None and self.prior is not None:
             too_large = prior_is_too_large(training.tested_rows, choice.weighing.out_of_fold, self.prior)
             check_prior_fits(self.prior, rows.X, rows.codes == 1, sure=too_large)
-        effect = None
-        # The effect costs as much as two members: it is the first to be left out.
-        if self.time_budget is None or monotonic() < start + self.time_budget:
-            compared = {m: results for m, results in evidence.items() if m not in left_out}
-            effect = unlabeled_effect(training, compared, choice.weights, self._n_repeats(training), scorer)
         self.classes_, places = labels.sorted_classes(rows.classes)
         # The labels name the positive class last; in sorted order it may be the first, as "fraud" before "not fraud".
         self.positive_ = places[1] if len(places) == 2 else None
-        self.model_ = self._model(task, training, choice, effect, scorer, selection)
+        self.model_ = self._model(task, training, choice, scorer, selection)
         self.selection_ = selection
         progress.finish("the chosen members on all rows")
         return self
@@ -510,7 +501,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         kind = "additive method" if self.interpretable else "method"
         raise RuntimeError(f"no {kind} could be fitted: {reasons(left_out)}; name others in `portfolio`") from cause
 
-    def _model(self, task, training, choice, effect, scorer, selection):
+    def _model(self, task, training, choice, scorer, selection):
         """The fitted model as parts: the formula of the scores, the threshold, the probabilities, and the estimates."""
         rows = training.evaluated_rows
         prior = None if task.prior is None else task.prior.prior
@@ -552,7 +543,6 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             "selection": selection.to_dict(),
             "weights": choice.weights,
             "score": score,
-            "unlabeled_effect": None if effect is None else effect._asdict(),
             "training_share": training.training_share,
             "n_copies": training.n_copies,
             "base_rate": base_rate,
@@ -689,11 +679,6 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     @property
     def additive_choice_(self) -> AdditiveChoice | None:
         return additive_choice(self.model_.about["leaderboard"]) if self.interpretable else None
-
-    @property
-    def unlabeled_effect_(self) -> UnlabeledEffect | None:
-        effect = self.model_.about["unlabeled_effect"]
-        return None if effect is None else UnlabeledEffect(**effect)
 
     @property
     def out_of_fold_(self) -> np.ndarray:

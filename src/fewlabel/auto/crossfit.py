@@ -147,7 +147,7 @@ class Training:
         self.other_weights = []
         self.by_design = False
         self._views = Views(rows.X, self.labeled, seed)
-        self.learn_views(members)
+        self._views.learn(members)
 
     @contained()
     def weigh_tested(self, weight, *, others=(), by_design=False):
@@ -170,10 +170,6 @@ class Training:
         given = 1.0 if self.tested_rows.weight is None else self.tested_rows.weight
         self.other_weights = [(other[self.tested] * given)[self.evaluated] for other in others]
         self.by_design = by_design
-
-    def learn_views(self, members):
-        """Learn what these members see of the table."""
-        self._views.learn(members)
 
     def view(self, member):
         """What turns the columns into what a member sees; None if it sees them as they are."""

@@ -187,7 +187,7 @@ def prior_is_too_large(rows, ranks, prior):
 
 
 def compare(rows, a, b, scorer, seed):
-    """Difference of the scores of ranks `a` and `b` on the same rows, the ends of its 95% interval, and a p-value."""
+    """Difference of the scores of ranks `a` and `b` on the same rows, and the ends of its 95% interval."""
     y = rows.codes
     if scorer is auc and a.shape[1] == 1 and rows.weight is None:
         gains = _placements(y, a[:, 0]) - _placements(y, b[:, 0])
@@ -196,16 +196,12 @@ def compare(rows, a, b, scorer, seed):
         difference = test.difference
         low = test.low
         high = test.high
-        pvalue = test.pvalue
     else:
         difference = score_ranks(a, y, scorer, rows.weight) - score_ranks(b, y, scorer, rows.weight)
         differences = []
         for draw in _resamples(y, seed, rows.groups):
             differences.append(_score_at(rows, draw, a, scorer) - _score_at(rows, draw, b, scorer))
-        drawn = np.array(differences)
-        low, high = np.quantile(drawn, _ENDS)
-        n_opposite = min((drawn <= 0).sum(), (drawn >= 0).sum())
-        pvalue = min(1.0, 2 * (1 + n_opposite) / (1 + len(drawn)))
+        low, high = np.quantile(differences, _ENDS)
     unseen = 0.0
     if high - low < _NO_WIDTH:
         # Equal ranks of n rows: a row in which they differ may be as frequent as this without having been drawn.
@@ -213,7 +209,7 @@ def compare(rows, a, b, scorer, seed):
         unseen = 1 - (1 - _CONFIDENCE) ** (1 / n_rarest)
     low = min(low, difference) - unseen
     high = max(high, difference) + unseen
-    return difference, float(low), float(high), float(pvalue)
+    return difference, float(low), float(high)
 
 
 def design_effect(rows, values):

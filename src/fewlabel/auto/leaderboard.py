@@ -142,7 +142,7 @@ def baseline(training, evidence, weighing, records, scorer):
     evaluated = training.evaluated
     own_ranks = weighing.out_of_fold[evaluated]
     plain_ranks = tried[plain].ranks[evaluated]
-    observed, low, high, _ = compare(training.evaluated_rows, own_ranks, plain_ranks, scorer, training.seed)
+    observed, low, high = compare(training.evaluated_rows, own_ranks, plain_ranks, scorer, training.seed)
     # Positives among the unlabeled rows make differences against these smaller than against negatives.
     scale = 1.0 if training.prior is None else 1 / (1 - training.prior.prior)
     return {

@@ -69,10 +69,6 @@ class Member(NamedTuple):
     least_labels: int = 1
     most_columns: float = np.inf
 
-    def without_unlabeled(self):
-        """The same member, which learns nothing from unlabeled rows."""
-        return self._replace(learns=LABELED, fits_unlabeled=False)
-
     @property
     def installed(self):
         """Whether its package is installed."""

@@ -277,24 +277,14 @@ def _estimate(name: str, headline: PlainDict) -> str:
 
 
 def _unlabeled(auto: AutoClassifier, data: PlainDict) -> PlainDict:
-    """What the unlabeled rows are for, and what one method gains by them."""
-    effect = auto.unlabeled_effect_
-    if auto.prior_ is not None:
-        text = (
-            f"Only {data['positive']} is labeled, so every method needs the {data['unlabeled']} unlabeled rows. An "
-            f"estimated {auto.prior_:.1%} of them are {data['positive']}{_share_interval(auto)}."
-        )
-        return {"text": text}
-    if effect is None:
+    """What the unlabeled rows are for, where only positives are labeled."""
+    if auto.prior_ is None:
         return {"text": ""}
-    difference = decisions.signed(effect.difference)
-    low = decisions.signed(effect.low)
-    high = decisions.signed(effect.high)
     text = (
-        f"Out of fold, the {data['unlabeled']} unlabeled rows change the {_score_name(auto)} of {effect.method} by "
-        f"{difference}, 95% interval {low} to {high}."
+        f"Only {data['positive']} is labeled, so every method needs the {data['unlabeled']} unlabeled rows. An "
+        f"estimated {auto.prior_:.1%} of them are {data['positive']}{_share_interval(auto)}."
     )
-    return {"text": text, **effect._asdict()}
+    return {"text": text}
 
 
 def _share_interval(auto: AutoClassifier) -> str:
