@@ -13,9 +13,9 @@ from sklearn.datasets import load_digits
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier, hide_labels
 from fewlabel.decisions import Costs
-from fewlabel.report import summarize, write
-from fewlabel.report.demo import breast_cancer
-from fewlabel.tables import choose_cut
+from fewlabel.reporting import summarize, write
+from fewlabel.reporting.demo import breast_cancer
+from fewlabel.tables import choose_threshold
 
 
 def credit_default():
@@ -62,11 +62,11 @@ REPORTS = {
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in REPORTS.items():
-        title, X, y, options, cut = make()
+        title, X, y, options, threshold = make()
         model = TableClassifier(AutoClassifier("small", n_repeats=1, random_state=0), random_state=0, **options)
         table = model.encode(X, y)
         model.fit_encoded(table)
-        decision = None if cut is None else choose_cut(model, table, **cut)
+        decision = None if threshold is None else choose_threshold(model, table, **threshold)
         command = "python docs/reports.py docs/_reports/reports"
         write(summarize(model, X, table, title=title, command=command, decision=decision), folder / f"{name}.html")
 

@@ -24,7 +24,7 @@ from sklearn.metrics import roc_auc_score
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier, hide_labels
 from fewlabel.decisions import Costs
-from fewlabel.tables import choose_cut
+from fewlabel.tables import choose_threshold
 
 if os.environ.get("FEWLABEL_DATA"):
     table = fewlabel.load_dataset("default-credit-card")
@@ -62,7 +62,7 @@ print(card.round(1).head(8).to_string(index=False))
 # A missed default costs ten times as much as a good customer who is refused. The threshold with the least expected
 # cost is stored in the model.
 costs = Costs(miss=500, alarm=50)
-decision = choose_cut(model, rows, costs=costs)
+decision = choose_threshold(model, rows, costs=costs)
 precision = decision.yields["precision"]
 print(f"{decision.rule}: refuse {decision.n_flagged} of {decision.n_rows} open loans")
 print(f"of these, {precision.value:.0%} would default (95% band {precision.low:.0%} to {precision.high:.0%})")

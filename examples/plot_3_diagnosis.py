@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 
 import fewlabel
 from fewlabel import AutoClassifier, BatchQuery, TableClassifier, hide_labels
-from fewlabel.tables import choose_cut
+from fewlabel.tables import choose_threshold
 
 data = load_breast_cancer(as_frame=True)
 diagnosis = data.target_names[data.target]
@@ -46,7 +46,7 @@ print(model.estimator_.headline_)
 # %%
 # The decision: at most 100 examinations
 # --------------------------------------
-decision = choose_cut(model, rows, review=100)
+decision = choose_threshold(model, rows, review=100)
 recall = decision.yields["recall"]
 band = f"{recall.low:.0%} to {recall.high:.0%}"
 print(f"{decision.rule}: {recall.value:.0%} of all malignant tumors are among them ({band})")

@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier, hide_labels
-from fewlabel.tables import choose_cut
+from fewlabel.tables import choose_threshold
 
 
 def make_log(n=6000, seed=0):
@@ -64,7 +64,7 @@ print(X_train.head(3).to_string())
 model = TableClassifier(AutoClassifier("small", random_state=0), positive="attack", random_state=0)
 rows = model.encode(X_train, y_few)
 model.fit_encoded(rows)
-decision = choose_cut(model, rows, precision=0.6)
+decision = choose_threshold(model, rows, precision=0.6)
 print(f"{decision.rule}: {decision.n_flagged} alarms among {decision.n_rows} connections")
 
 # %%

@@ -8,12 +8,12 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax, logit
 
 from fewlabel.calibration import (
-    balanced_cut,
+    balanced_threshold,
     calibrate,
     calibrate_pu,
     likelihood_slope,
-    prior_cut,
     prior_shift,
+    prior_threshold,
     pu_slope,
     score_folds,
     sigmoid_from_few,
@@ -43,14 +43,14 @@ def balanced_accuracy(decided, positive, weight):
 def test_no_cut_has_a_better_balanced_accuracy(rows):
     scores, positive, weight = rows
     order = np.argsort(scores, kind="stable")
-    cut = balanced_cut(scores[order], positive[order], weight[order])
+    cut = balanced_threshold(scores[order], positive[order], weight[order])
     tried = np.arange(-4.5, 5.0)  # between any two scores, and outside
     best = max(balanced_accuracy(scores > c, positive, weight) for c in tried)
     assert balanced_accuracy(scores > cut, positive, weight) == pytest.approx(best)
 
 
 def test_the_balanced_cut_is_mid_way():
-    assert balanced_cut(np.array([0.0, 1.0, 4.0, 5.0]), np.array([False, False, True, True]), np.ones(4)) == 2.5
+    assert balanced_threshold(np.array([0.0, 1.0, 4.0, 5.0]), np.array([False, False, True, True]), np.ones(4)) == 2.5
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_balanced_cut_is_mid_way():
     ],
 )
 def test_balanced_cuts_at_the_limits(scores, positive, decided):
-    cut = balanced_cut(np.array(scores), np.array(positive), np.ones(2))
+    cut = balanced_threshold(np.array(scores), np.array(positive), np.ones(2))
     assert (np.array(scores) > cut).tolist() == decided
 
 
@@ -71,7 +71,7 @@ def test_no_cut_leaves_a_share_nearer_to_the_prior(rows, prior):
     scores, _, weight = rows
     order = np.argsort(scores, kind="stable")
     scores, weight = scores[order], weight[order] / weight.sum()
-    cut = prior_cut(scores, weight, prior)
+    cut = prior_threshold(scores, weight, prior)
     inner = [c for c in np.arange(-3.5, 4.0) if scores[0] < c < scores[-1]]
     if not inner:
         assert not (scores > cut).any()
@@ -82,10 +82,10 @@ def test_no_cut_leaves_a_share_nearer_to_the_prior(rows, prior):
 
 def test_prior_cuts_by_hand():
     scores, weight = np.array([0.0, 1.0, 1.0, 2.0, 4.0]), np.full(5, 0.2)
-    assert prior_cut(scores, weight, 0.2) == 3.0
-    assert prior_cut(scores, weight, 0.45) == 1.5
-    assert prior_cut(scores, weight, 0.99) == 0.5
-    assert prior_cut(np.ones(4), np.full(4, 0.25), 0.5) == 1.0
+    assert prior_threshold(scores, weight, 0.2) == 3.0
+    assert prior_threshold(scores, weight, 0.45) == 1.5
+    assert prior_threshold(scores, weight, 0.99) == 0.5
+    assert prior_threshold(np.ones(4), np.full(4, 0.25), 0.5) == 1.0
 
 
 @pytest.mark.parametrize("scale", [0.1, 1 / 3, 2.0**10])
@@ -93,10 +93,10 @@ def test_rounding_does_not_choose_between_cuts_that_are_equally_good(scale):
     scores, weight = np.arange(11.0), np.array([1.0, 2, 1, 3, 2, 1, 1, 2, 3, 1, 2])
     for cut in range(9):  # two shares are equally far from the prior
         prior = (weight[cut + 1 :].sum() + weight[cut + 2 :].sum()) / 2 / weight.sum()
-        assert prior_cut(scores, weight * scale / (weight * scale).sum(), prior) == cut + 0.5
+        assert prior_threshold(scores, weight * scale / (weight * scale).sum(), prior) == cut + 0.5
     positive = np.array([False, True, False, True, True, True, False])
     rows = np.arange(7.0), positive, np.array([1.0, 1, 1, 1, 1, 1, 1])
-    assert balanced_cut(*rows[:2], scale * rows[2]) == balanced_cut(*rows)
+    assert balanced_threshold(*rows[:2], scale * rows[2]) == balanced_threshold(*rows)
 
 
 def test_no_cut_is_between_scores_that_differ_by_rounding():

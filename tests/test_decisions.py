@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from fewlabel.decisions import Costs, Evidence, best_class, capacity_cut
+from fewlabel.decisions import Costs, Evidence, best_class, capacity_threshold
 
 
 def normal_rows(n, share, seed, shift=1.5):
@@ -19,19 +19,19 @@ def evidence():
 def test_capacity_cut_flags_as_many_rows_as_asked_for():
     scores = np.random.default_rng(0).normal(size=101)
     for n in (1, 50, 100, 101, 500):
-        assert np.sum(scores > capacity_cut(scores, n)) == min(n, 101)
+        assert np.sum(scores > capacity_threshold(scores, n)) == min(n, 101)
 
 
 def test_capacity_cut_does_not_split_ties_and_flags_no_more_than_asked_for():
-    assert np.sum(np.array([3.0, 2.0, 2.0, 1.0]) > capacity_cut([3.0, 2.0, 2.0, 1.0], 2)) == 1
-    assert np.sum(np.ones(4) > capacity_cut(np.ones(4), 2)) == 0
+    assert np.sum(np.array([3.0, 2.0, 2.0, 1.0]) > capacity_threshold([3.0, 2.0, 2.0, 1.0], 2)) == 1
+    assert np.sum(np.ones(4) > capacity_threshold(np.ones(4), 2)) == 0
 
 
 def test_the_figures_of_a_threshold_add_up(evidence):
     n_rows = len(evidence.population)
-    cut = float(np.median(evidence.population))
-    found = evidence.at(cut, Costs(10, 2))
-    n_flagged = evidence.n_above(cut)
+    threshold = float(np.median(evidence.population))
+    found = evidence.at(threshold, Costs(10, 2))
+    n_flagged = evidence.n_above(threshold)
     values = {name: one.value for name, one in found.items()}
     assert n_rows * (values["true_positive"] + values["false_positive"]) == pytest.approx(n_flagged)
     assert values["precision"] == pytest.approx(n_rows * values["true_positive"] / n_flagged)
@@ -44,9 +44,9 @@ def test_the_figures_of_a_threshold_add_up(evidence):
 def test_with_many_labels_the_figures_are_those_of_the_rows():
     positive, scores = normal_rows(20_000, 0.3, 0)
     evidence = Evidence(positive, scores)
-    for cut in (0.0, 1.0, 2.0):
-        above = scores > cut
-        found = evidence.at(cut)
+    for threshold in (0.0, 1.0, 2.0):
+        above = scores > threshold
+        found = evidence.at(threshold)
         assert found["precision"].value == pytest.approx(positive[above].mean(), abs=0.01)
         assert found["recall"].value == pytest.approx(above[positive].mean(), abs=0.01)
 
@@ -91,7 +91,7 @@ def test_positives_and_unlabeled_rows_give_the_same_figures_as_labels():
     for name in ("precision", "recall", "lift", "share"):
         assert both.at(1.5)[name].value == pytest.approx(expected.at(1.5)[name].value, rel=0.05)
         assert both.at_top(4000)[name].value == pytest.approx(expected.at_top(4000)[name].value, rel=0.05)
-    assert both.cost_cut(Costs(5, 1)) == pytest.approx(expected.cost_cut(Costs(5, 1)), abs=0.15)
+    assert both.cost_threshold(Costs(5, 1)) == pytest.approx(expected.cost_threshold(Costs(5, 1)), abs=0.15)
 
 
 def test_no_more_positives_are_found_than_rows_are_flagged():
@@ -158,45 +158,45 @@ def test_a_stated_prior_moves_precision_and_cost_of_a_balanced_sample():
         positive = np.arange(100) < 50
         hidden, others = normal_rows(3000, 0.05, 1000 + seed)
         evidence = Evidence(positive, rng.normal(1.5 * positive), others, prior=0.05)
-        cut = evidence.cost_cut(Costs(10, 1))
-        found = evidence.at(cut, Costs(10, 1))
-        flagged = others > cut
+        threshold = evidence.cost_threshold(Costs(10, 1))
+        found = evidence.at(threshold, Costs(10, 1))
+        flagged = others > threshold
         cost = (10 * hidden[~flagged].sum() + (~hidden[flagged]).sum()) / len(hidden)
         covered.append(found["precision"].low <= hidden[flagged].mean() <= found["precision"].high)
         covered.append(found["cost"].low <= cost <= found["cost"].high)
         with pytest.raises(ValueError, match="cannot promise"):
-            evidence.precision_cut(0.9)
+            evidence.precision_threshold(0.9)
     assert np.mean(covered) >= 0.92
 
 
 def test_sensitivity_to_odds_that_are_not_as_estimated(evidence):
-    cut = capacity_cut(evidence.population, 100)
-    precision = evidence.at(cut)["precision"].value
-    found = evidence.sensitivity(cut, target=0.5)
+    threshold = capacity_threshold(evidence.population, 100)
+    precision = evidence.at(threshold)["precision"].value
+    found = evidence.sensitivity(threshold, target=0.5)
     assert found.low < precision < found.high
-    same = evidence.sensitivity(cut, target=precision)
+    same = evidence.sensitivity(threshold, target=precision)
     assert same.reversing == pytest.approx(1.0, abs=1e-6)
-    again = evidence.sensitivity(cut, target=found.low)
+    again = evidence.sensitivity(threshold, target=found.low)
     assert again.reversing == pytest.approx(1 / 3)
 
 
 def test_extreme_costs_flag_all_rows_or_none(evidence):
-    assert evidence.n_above(evidence.cost_cut(Costs(1e9, 1))) == len(evidence.population)
-    assert evidence.n_above(evidence.cost_cut(Costs(1, 1e9))) == 0
+    assert evidence.n_above(evidence.cost_threshold(Costs(1e9, 1))) == len(evidence.population)
+    assert evidence.n_above(evidence.cost_threshold(Costs(1, 1e9))) == 0
 
 
 def test_the_threshold_of_least_cost_is_the_minimum_of_the_curve(evidence):
     costs = Costs(5, 1)
-    cut = evidence.cost_cut(costs)
-    curve = evidence.curve(costs, also=cut)
-    assert curve.loc[curve["cost"].idxmin(), "cut"] == cut
+    threshold = evidence.cost_threshold(costs)
+    curve = evidence.curve(costs, also=threshold)
+    assert curve.loc[curve["cost"].idxmin(), "threshold"] == threshold
 
 
 def test_the_curve_has_the_cut_of_the_caller():
     positive, scores = normal_rows(200, 0.3, 0)
     table = Evidence(positive, scores).curve(also=0.123)
-    assert 0.123 in table["cut"].tolist()
-    assert table["cut"].is_monotonic_decreasing
+    assert 0.123 in table["threshold"].tolist()
+    assert table["threshold"].is_monotonic_decreasing
 
 
 def test_weights_undo_a_choice_of_rows():
@@ -218,7 +218,7 @@ def test_cost_cut_is_where_the_probability_breaks_even():
     positive, scores = normal_rows(50_000, 0.3, 0)
     # Two normal classes of equal variance: log-odds = shift * score - shift**2 / 2 + logit(share)
     expected = (np.log(1 / 10) - np.log(0.3 / 0.7)) / 1.5 + 0.75
-    assert Evidence(positive, scores).cost_cut(Costs(10, 1)) == pytest.approx(expected, abs=0.1)
+    assert Evidence(positive, scores).cost_threshold(Costs(10, 1)) == pytest.approx(expected, abs=0.1)
 
 
 def test_figures_depend_on_the_order_of_the_scores_only():
@@ -226,7 +226,7 @@ def test_figures_depend_on_the_order_of_the_scores_only():
     plain = Evidence(positive, scores)
     moved = Evidence(positive, np.exp(scores))
     assert moved.at(np.exp(0.5)) == plain.at(0.5)
-    assert moved.n_above(moved.cost_cut(Costs(5, 1))) == plain.n_above(plain.cost_cut(Costs(500, 100)))
+    assert moved.n_above(moved.cost_threshold(Costs(5, 1))) == plain.n_above(plain.cost_threshold(Costs(500, 100)))
 
 
 def test_a_promised_precision_is_kept():
@@ -236,10 +236,10 @@ def test_a_promised_precision_is_kept():
         new, new_scores = normal_rows(2000, 0.3, 1000 + seed)
         evidence = Evidence(positive, scores, new_scores)
         try:
-            cut = evidence.precision_cut(0.7)
+            threshold = evidence.precision_threshold(0.7)
         except ValueError:
             continue
-        kept.append(new[new_scores > cut].mean() >= 0.7)
+        kept.append(new[new_scores > threshold].mean() >= 0.7)
     assert len(kept) > 50
     assert np.mean(kept) >= 0.75
 
@@ -247,7 +247,7 @@ def test_a_promised_precision_is_kept():
 def test_a_precision_that_labels_cannot_promise_is_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=r"cannot promise a precision of 0.9: .* is 0\.\d+"):
-        Evidence(rng.random(40) < 0.3, rng.normal(size=40)).precision_cut(0.9)
+        Evidence(rng.random(40) < 0.3, rng.normal(size=40)).precision_threshold(0.9)
 
 
 def test_all_rows_flagged_and_none(evidence):
@@ -268,7 +268,7 @@ def test_order_of_the_rows_does_not_matter():
     forward = Evidence(positive, scores)
     backward = Evidence(positive[::-1], scores[::-1])
     assert backward.at_top(30) == forward.at_top(30)
-    assert backward.cost_cut(Costs(5, 1)) == forward.cost_cut(Costs(5, 1))
+    assert backward.cost_threshold(Costs(5, 1)) == forward.cost_threshold(Costs(5, 1))
 
 
 def test_many_rows_are_thinned_out_without_changing_the_figures():
@@ -299,9 +299,9 @@ def test_bad_requests(evidence):
     with pytest.raises(ValueError, match="expected from 1 to 400"):
         evidence.at_top(401)
     with pytest.raises(ValueError, match="greater than 0"):
-        evidence.cost_cut(Costs(0, 1))
+        evidence.cost_threshold(Costs(0, 1))
     with pytest.raises(ValueError, match="1 or more"):
-        capacity_cut([1.0], 0)
+        capacity_threshold([1.0], 0)
 
 
 def test_the_class_to_decide_for_follows_the_metric():

@@ -169,10 +169,10 @@ def decided(model, codes, scores, y, **sampled):
     evidence = Evidence(codes == 1, model.out_of_fold_, scores, training_share=model.training_share_, **sampled)
     flagged = scores > 0
     precision = [*evidence.at(0.0)["precision"], y[flagged].mean() if flagged.any() else np.nan]
-    cut = evidence.cost_cut(COSTS)
-    flagged = scores > cut
+    threshold = evidence.cost_threshold(COSTS)
+    flagged = scores > threshold
     cost = (COSTS.miss * y[~flagged].sum() + COSTS.alarm * (1 - y[flagged]).sum()) / len(y)
-    return [*precision, *evidence.at(cut, COSTS)["cost"], cost]
+    return [*precision, *evidence.at(threshold, COSTS)["cost"], cost]
 
 
 def kinds(runs):

@@ -71,7 +71,7 @@ def scored(X, y, n_labels, draw):
 
 
 def least_cost(y, scores, costs):
-    """Cost per row of the best cut, chosen with all labels."""
+    """Cost per row of the best threshold, chosen with all labels."""
     order = np.argsort(-scores, kind="stable")
     found = np.r_[0, np.cumsum(y[order])]
     cost = costs.miss * (y.sum() - found) + costs.alarm * (np.arange(len(y) + 1) - found)
@@ -89,10 +89,10 @@ def measure(name, n_labels, draw):
     rows = []
     for ratio in RATIOS:
         costs = Costs(ratio, 1)
-        cut = evidence.cost_cut(costs)
-        flagged = scores > cut
+        threshold = evidence.cost_threshold(costs)
+        flagged = scores > threshold
         cost = (ratio * np.sum(y & ~flagged) + np.sum(~y & flagged)) / len(y)
-        band = evidence.at(cut, costs)["cost"]
+        band = evidence.at(threshold, costs)["cost"]
         covers = band.low <= cost <= band.high
         rows.append((f"cost {ratio}:1", cost, least_cost(y, scores, costs), covers, np.nan))
     order = np.argsort(-scores, kind="stable")
@@ -117,7 +117,7 @@ def main():
 
 
 def summarize(table):
-    """Coverage and width of the bands, and the cost above that of the best cut, by labels and kind of figure."""
+    """Coverage and width of the bands, and the cost above that of the best threshold, by labels and kind of figure."""
     costs = table[table["what"].str.startswith("cost")].groupby(["labels", "what", "table"])[["value", "other"]].mean()
     costs = costs.groupby(["labels", "what"]).agg(["sum", "count"])
     summary = table.groupby(["labels", "what"]).agg(

@@ -109,7 +109,7 @@ def measure(cell, about):
     }
     evidence = Evidence(positive, held_out, scores, training_share=TRAINING_SHARE)
     try:
-        flagged = scores > evidence.precision_cut(PRECISION)
+        flagged = scores > evidence.precision_threshold(PRECISION)
     except ValueError:
         flagged = np.zeros(len(scores), dtype=bool)
     found["flagged"] = int(flagged.sum())

@@ -15,13 +15,13 @@ from fewlabel.rows import effective_number
 
 __all__ = [
     "Calibration",
-    "balanced_cut",
+    "balanced_threshold",
     "calibrate",
     "calibrate_pu",
     "likelihood_slope",
     "out_of_fold_slope",
-    "prior_cut",
     "prior_shift",
+    "prior_threshold",
     "pu_slope",
     "score_folds",
     "sigmoid_from_few",
@@ -87,7 +87,7 @@ def calibrate(scores, positive, weight=None):
     -1.5
     """
     scores, positive, weight = _merged(_tied(scores), positive, weight)
-    cut = balanced_cut(scores, positive, weight)
+    cut = balanced_threshold(scores, positive, weight)
     slope = likelihood_slope(scores - cut, positive, weight)
     return Calibration(-cut, np.array([slope, logit(np.average(positive, weights=weight))]))
 
@@ -311,14 +311,14 @@ def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
     weight = np.ones(len(scores)) if weight is None else weight
     u, u_weight = _in_order(scores[~positive], weight[~positive])
     p, p_weight = _in_order(scores[positive], weight[positive])
-    cut = prior_cut(u, u_weight, prior) if at_prior else 0.0
+    cut = prior_threshold(u, u_weight, prior) if at_prior else 0.0
     _, _, merged_weight = _merged(scores, positive, weight)
     most = math.log1p(effective_number(merged_weight))
     slope = pu_slope(p - cut, p_weight, u - cut, u_weight, prior, most)
     return Calibration(-cut, np.array([slope, 0.0]))
 
 
-def balanced_cut(scores, positive, weight):
+def balanced_threshold(scores, positive, weight):
     """Cut with the best balanced accuracy, mid-way between the two neighboring scores.
 
     Parameters
@@ -355,7 +355,7 @@ def balanced_cut(scores, positive, weight):
     return highest_negative if middle >= lowest_positive else middle
 
 
-def prior_cut(scores, weight, prior):
+def prior_threshold(scores, weight, prior):
     """Cut above which the share of the rows is nearest to the prior, mid-way between two neighboring scores.
 
     Parameters

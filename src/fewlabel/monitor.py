@@ -50,12 +50,12 @@ class Monitoring:
     ----------
     n_rows : int
     n_flagged : int or None
-        Rows above the model's cut; None with more than two classes.
+        Rows above the model's threshold; None with more than two classes.
     at_fit : Estimate or None
         The AUC that the fit expected; None if it had no estimate.
     expected : dict of str to Estimate
-        `auc`, and `share`, `precision`, `recall`, `lift` and `cost` at the cut of the model, without labels of these
-        rows. Empty if they cannot be estimated.
+        `auc`, and `share`, `precision`, `recall`, `lift` and `cost` at the threshold of the model, without labels of
+        these rows. Empty if they cannot be estimated.
     reason : str or None
         Why not.
     shift : Selection or None
@@ -202,18 +202,18 @@ def monitor_rows(
         unknown = "it is estimated for models of two classes by an AutoClassifier"
         return Monitoring(n_rows, None, None, {}, unknown, None, 0, {}, drift, None)
     scores: Any = score_features(fitted, features).score  # there is one, with two classes
-    cut = 0.0 if fitted.cut is None else fitted.cut
+    threshold = 0.0 if fitted.threshold is None else fitted.threshold
     score_drift = Drift({SCORE: profile_cells(Cells(NUMBER, baseline.population))})
     score_drift.add({SCORE: Cells(NUMBER, scores)})
     shift, reason = _shift(fitted, baseline, features)
     at_fit = _at_fit(fitted)
     expected: dict[str, Estimate] = {}
     if reason is None:
-        expected = _expected(fitted, baseline, scores, shift, at_fit, cut, costs)
+        expected = _expected(fitted, baseline, scores, shift, at_fit, threshold, costs)
     positive = np.full(n_rows, -1) if y is None else _read_late(fitted, y, n_rows)
     arrived = positive >= 0
-    measured = _measured(positive[arrived] == 1, arrived, scores, features, cut, costs)
-    n_flagged = int(np.count_nonzero(scores > cut))
+    measured = _measured(positive[arrived] == 1, arrived, scores, features, threshold, costs)
+    n_flagged = int(np.count_nonzero(scores > threshold))
     n_labels = int(arrived.sum())
     return Monitoring(n_rows, n_flagged, at_fit, expected, reason, shift, n_labels, measured, drift, score_drift)
 
@@ -254,10 +254,10 @@ def _expected(
     scores: np.ndarray,
     shift: Selection | None,
     at_fit: Estimate | None,
-    cut: float,
+    threshold: float,
     costs: Costs | None,
 ) -> dict[str, Estimate]:
-    """The AUC, and what the model's cut yields, with probabilities in place of labels."""
+    """The AUC, and what the model's threshold yields, with probabilities in place of labels."""
     weight = None if shift is None or shift.weight is None else flatten_weights(shift.weight, _LEAST_EFFECTIVE)
 
     def evidence(population: np.ndarray, sample_weight: np.ndarray | None) -> Evidence:
@@ -277,7 +277,7 @@ def _expected(
         before = evidence(baseline.population, baseline.weight).auc().value
         n_positive = now.prior.value * len(scores)
         auc = _moved(at_fit, to_angle(auc.value) - to_angle(before), n_positive, len(scores) - n_positive)
-    return {"auc": auc, **_shown(now.at(cut, costs))}
+    return {"auc": auc, **_shown(now.at(threshold, costs))}
 
 
 def _moved(at_fit: Estimate, change: float, n_positive: float, n_negative: float) -> Estimate:
@@ -295,7 +295,7 @@ def _measured(
     arrived: np.ndarray,
     scores: np.ndarray,
     features: np.ndarray,
-    cut: float,
+    threshold: float,
     costs: Costs | None,
 ) -> dict[str, Estimate]:
     """The figures by the labels that have arrived, which may be of some kinds of rows only."""
@@ -306,7 +306,7 @@ def _measured(
     seen = scores[arrived]
     interval = auc_confidence_interval(positive.astype(int), seen, sample_weight=weight)
     evidence = Evidence(positive, seen, scores, sample_weight=weight)
-    return {"auc": Estimate(interval.auc, interval.low, interval.high), **_shown(evidence.at(cut, costs))}
+    return {"auc": Estimate(interval.auc, interval.low, interval.high), **_shown(evidence.at(threshold, costs))}
 
 
 def _shown(estimates: dict[str, Estimate]) -> dict[str, Estimate]:

@@ -54,7 +54,7 @@ def fit(table, bad, labeled, capsys, *more):
     ranks = rankdata(scores)
     n_bad = hidden.sum()
     auc = (ranks[hidden].sum() - n_bad * (n_bad + 1) / 2) / (n_bad * (~hidden).sum())
-    flagged = scores > metrics["decisions"]["cut"]
+    flagged = scores > metrics["decisions"]["threshold"]
     return printed, metrics, auc, hidden[flagged].mean()
 
 

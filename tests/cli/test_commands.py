@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import fewlabel
-from fewlabel import AutoClassifier, TableClassifier, report
+from fewlabel import AutoClassifier, TableClassifier, reporting
 from fewlabel.auto import BLOCK
 from fewlabel.cli.fit import FILES
 from fewlabel.cli.main import run
@@ -348,7 +348,7 @@ def test_a_refit_that_fails_leaves_the_old_set(table, tmp_path, monkeypatch):
     command = ["fit", "rows.csv", "--target", "outcome", "--seed", "1", *QUICK]
     for name in ("write", "metrics"):
         with monkeypatch.context() as patch:
-            patch.setattr(report, name, lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            patch.setattr(reporting, name, lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
             assert run(command) == 1
             assert run([*command, "--out", "new"]) == 1
         assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == old

@@ -11,11 +11,11 @@ import warnings
 import pytest
 
 import fewlabel
-from fewlabel import report
+from fewlabel import reporting
 from fewlabel.auto import members
 from fewlabel.cli import main
 from fewlabel.cli.main import run
-from fewlabel.report import demo as demo_job
+from fewlabel.reporting import demo as demo_job
 from fewlabel.tables import TableClassifier
 
 HEAVY = ("numba", "sklearn", "pandas", "numpy", "scipy", "matplotlib", "jinja2", "skrub", "pyarrow")
@@ -141,7 +141,7 @@ def _failing(error):
     ],
 )
 def test_failed_work_is_one_line_and_code_1(error, message, quick, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(report, "write", _failing(error))
+    monkeypatch.setattr(reporting, "write", _failing(error))
     assert run(["demo", "--quiet"]) == 1
     captured = capsys.readouterr()
     assert message in _one_line(captured.err)
@@ -150,7 +150,7 @@ def test_failed_work_is_one_line_and_code_1(error, message, quick, capsys, monke
 
 
 def test_debug_shows_the_traceback(quick, monkeypatch):
-    monkeypatch.setattr(report, "write", _failing(RuntimeError("here")))
+    monkeypatch.setattr(reporting, "write", _failing(RuntimeError("here")))
     with pytest.raises(RuntimeError, match="here"):
         run(["demo", "--quiet", "--debug"])
 

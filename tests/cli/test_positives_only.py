@@ -53,7 +53,7 @@ def test_positives_at_random_make_no_perfect_model(capsys):
     assert head["score"] < 0.999
     assert head["high"] - head["low"] > 0.1
     # At the threshold of the model, for the unlabeled rows.
-    flagged = scores[~labeled] > numbers["decisions"]["cut"]
+    flagged = scores[~labeled] > numbers["decisions"]["threshold"]
     precision = numbers["decisions"]["estimates"]["precision"]
     assert precision["low"] <= truth[~labeled][flagged].mean() <= precision["high"]
     capsys.readouterr()

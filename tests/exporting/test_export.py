@@ -161,7 +161,9 @@ def in_duckdb(rows, sql):
 def ensemble():
     X, y = make_table(load_breast_cancer)
     portfolio = ["RankBoost", "histogram boosting"]
-    return TableClassifier(AutoClassifier(portfolio, n_repeats=1, random_state=0)).fit(X, y).set_cut(0.2), new_rows(X)
+    return TableClassifier(AutoClassifier(portfolio, n_repeats=1, random_state=0)).fit(X, y).set_threshold(
+        0.2
+    ), new_rows(X)
 
 
 @pytest.mark.parametrize("engine", [in_sqlite, in_duckdb])

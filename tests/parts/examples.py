@@ -137,7 +137,7 @@ def models():
     score = parts.Chain([fill, parts.Linear(np.ones((1, encoder.n_outputs)), np.zeros(1))])
     classes = parts.Classes([False, True], "bool")
     link = parts.Sigmoids(np.zeros(1), np.ones(1), np.zeros(1))
-    found["columns"] = parts.FittedModel(score, link, classes, 0, encoder=encoder, cut=0.5, prior=0.2)
+    found["columns"] = parts.FittedModel(score, link, classes, 0, encoder=encoder, threshold=0.5, prior=0.2)
     return found
 
 

@@ -104,7 +104,7 @@ def test_a_binary_model_by_hand(positive):
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     assert (model.predict(X) == np.where(towards > 0, *model.classes_[[positive, 1 - positive]])).all()
     assert (np.diff(towards[model.rank(X)]) <= 0).all()
-    moved = binary_model(positive=positive, cut=1.0)
+    moved = binary_model(positive=positive, threshold=1.0)
     assert (moved.predict(X) == model.classes_[np.where(towards > 1.0, positive, 1 - positive)]).all()
 
 

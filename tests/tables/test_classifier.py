@@ -211,7 +211,7 @@ def test_what_is_saved_is_what_predicts(rows, positive, tmp_path):
     """Also where the class to find is the first one, and the threshold was moved."""
     table, y = rows
     model = TableClassifier(AutoClassifier(["logistic regression"], n_repeats=1, random_state=0), positive=positive)
-    model.fit(table, y).set_cut(0.3, "chosen by hand")
+    model.fit(table, y).set_threshold(0.3, "chosen by hand")
     chance = model.positive_proba(table)
     np.testing.assert_array_equal(chance, model.predict_proba(table)[:, model.positive_])
     assert (np.diff(chance[model.rank(table)]) <= 0).all()

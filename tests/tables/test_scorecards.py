@@ -36,7 +36,7 @@ def rows():
 @pytest.fixture(scope="module")
 def auto(rows):
     model = AutoClassifier(["RankBoost"], n_repeats=1, random_state=0)
-    return TableClassifier(model, positive="bad").fit(*rows).set_cut(0.3)
+    return TableClassifier(model, positive="bad").fit(*rows).set_threshold(0.3)
 
 
 @pytest.fixture(scope="module")

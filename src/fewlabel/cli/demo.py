@@ -47,10 +47,10 @@ def demo(
     if model_out is not None and model_out.resolve() == out.resolve():
         raise typer.BadParameter("--out and --model-out name the same file: choose two names")
     # Wrong use is answered before these imports, which take seconds.
-    from fewlabel import persistence, report
+    from fewlabel import persistence, reporting
     from fewlabel.auto import AutoClassifier
     from fewlabel.cli.fit_memory import show
-    from fewlabel.report.demo import breast_cancer
+    from fewlabel.reporting.demo import breast_cancer
     from fewlabel.tables import TableClassifier
 
     try:
@@ -64,7 +64,7 @@ def demo(
         encoded = model.encode(table.X_train, table.y_train)
         model.fit_encoded(encoded, callback=tell)
     say("writing the report", quiet)
-    summary = report.summarize(
+    summary = reporting.summarize(
         model,
         table.X_train,
         encoded,
@@ -77,7 +77,7 @@ def demo(
     )
     if model_out is not None:
         persistence.save(model, model_out)
-    report.write(summary, out)
+    reporting.write(summary, out)
     if as_json:
         print_json(summary)
     elif not quiet:

@@ -20,7 +20,7 @@ FILES = (MODEL, REPORT, METRICS, "model_card.md", NEXT, MANIFEST)
 
 
 @dataclass(frozen=True)
-class CutOptions:
+class ThresholdOptions:
     """The options of `fewlabel fit` that choose the threshold."""
 
     review: Annotated[
@@ -60,7 +60,7 @@ class FitOptions:
 
     tables: Tables
     reading: Reading
-    cut: CutOptions
+    threshold: ThresholdOptions
     method: Annotated[
         str,
         typer.Option(

@@ -20,7 +20,7 @@ from fewlabel.cli.paths import check_columns, new_set, sha256, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, progress, say, say_notes
 from fewlabel.exceptions import TableError
-from fewlabel.report import notes_of
+from fewlabel.reporting import notes_of
 from fewlabel.tables import TableClassifier, TableSource, local_files
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def fit_sample(options: FitOptions) -> None:
     require_dask()
     check_options(options)
     _refuse(options)
-    if options.cut.review is not None:
+    if options.threshold.review is not None:
         raise typer.BadParameter(
-            "it counts rows of the table, of which --engine dask keeps a sample: choose the cut with --at-precision or "
-            "by costs",
+            "it counts rows of the table, of which --engine dask keeps a sample: choose the threshold with "
+            "--at-precision or by costs",
             param_hint="--review",
         )
     # The cluster is only needed to gather: the sample is fitted in this process.
@@ -206,8 +206,10 @@ def fit_all_rows(options: FitOptions) -> None:
     if options.groups or options.time:
         raise typer.BadParameter("is not for --all-rows", param_hint="--groups" if options.groups else "--time")
     require_choice(options.method, ("auto", *METHODS), "--method with --all-rows")
-    if options.cut.given():
-        raise typer.BadParameter("it needs out-of-fold scores: leave out --all-rows", param_hint=options.cut.given()[0])
+    if options.threshold.given():
+        raise typer.BadParameter(
+            "it needs out-of-fold scores: leave out --all-rows", param_hint=options.threshold.given()[0]
+        )
     with cluster_client(options.scheduler, options.jobs) as client:
         if options.scheduler is not None:  # the cluster of this machine has no dashboard
             say(f"dashboard: {client.dashboard_link}", options.quiet)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from fewlabel import persistence, report
+from fewlabel import persistence, reporting
 from fewlabel.active.answers import answer_sheet
 from fewlabel.active.raters import combine_with_model, contradicting
 from fewlabel.auto import AutoClassifier
@@ -27,7 +27,15 @@ from fewlabel.exceptions import TableError
 from fewlabel.label_app import auc_of_table
 from fewlabel.labels import treat_rare_classes
 from fewlabel.rows import Rows
-from fewlabel.tables import Decision, TableClassifier, TableDigest, choose_cut, digest_table, repeated_rows, suspicions
+from fewlabel.tables import (
+    Decision,
+    TableClassifier,
+    TableDigest,
+    choose_threshold,
+    digest_table,
+    repeated_rows,
+    suspicions,
+)
 from fewlabel.text import short
 
 if TYPE_CHECKING:
@@ -81,7 +89,7 @@ def fit_rows(
         encoded = model.encode(X, labels, target=options.reading.target, **sampled_by)
     encoded = _with_model_as_labeler(rows, encoded, options.seed)
     table_notes = _notes_on_table(options, X, labels, model, encoded)
-    say_notes([*table_notes, *report.table_notes(model)], options.quiet)
+    say_notes([*table_notes, *reporting.table_notes(model)], options.quiet)
     with progress(options.quiet) as tell, options.reading.naming_target():
         model.fit_encoded(encoded, callback=tell)
     # Before the report, which takes seconds and would be about a model that is fitted again.
@@ -92,11 +100,11 @@ def fit_rows(
             return False
         fit_notes.append(verdict)
     fit_notes += _note_on_random_answers(rows, model, encoded)
-    say_notes([*fit_notes, *report.method_notes(model)], options.quiet)
-    decision = _choose_cut(options, model, encoded)
+    say_notes([*fit_notes, *reporting.method_notes(model)], options.quiet)
+    decision = _choose_threshold(options, model, encoded)
     say("writing the report", options.quiet)
-    query = report.rows_to_label(model, encoded, seed=options.seed)
-    summary = report.summarize(
+    query = reporting.rows_to_label(model, encoded, seed=options.seed)
+    summary = reporting.summarize(
         model,
         X,
         encoded,
@@ -113,7 +121,7 @@ def fit_rows(
     manifest = describe_run(options, rows, column, _digest(options, rows, column), summary)
     _write_all(options.out, model, summary, manifest, answer_sheet(rows.table, rows.keys, query))
     if options.as_json:
-        print_json(report.metrics(summary))
+        print_json(reporting.metrics(summary))
     elif not options.quiet:
         show(summary)
         print()
@@ -167,7 +175,7 @@ def _notes_on_table(
     if options.weights is not None:
         notes.append(
             f"rows count by column {short(options.weights)!r} in the fit of the methods that take weights, in the "
-            "scores and in the cut; curves and histograms count rows"
+            "scores and in the threshold; curves and histograms count rows"
         )
     for suspicion in suspicions(X, labels.codes):
         if suspicion.column not in model.leaks_:  # the report has a note of its own on leaks
@@ -270,21 +278,23 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
     )
 
 
-def _choose_cut(options: FitOptions, model: TableClassifier, encoded: Rows) -> Decision | None:
-    """The cut that the options ask for, now stored in the model; None with more than two classes."""
-    cut = options.cut
-    given = cut.given()
+def _choose_threshold(options: FitOptions, model: TableClassifier, encoded: Rows) -> Decision | None:
+    """The threshold that the options ask for, now stored in the model; None with more than two classes."""
+    threshold = options.threshold
+    given = threshold.given()
     if model.positive_ is None:
         given += ["--report-by"] if options.report_by else []
         if given:
             raise typer.BadParameter("it is for two classes: name the one to find with --positive", param_hint=given[0])
         return None
     costs = None
-    if cut.cost_miss is not None and cut.cost_alarm is not None:
-        costs = Costs(cut.cost_miss, cut.cost_alarm)
-    # A prior says how many rows to call positive, unless another cut does.
+    if threshold.cost_miss is not None and threshold.cost_alarm is not None:
+        costs = Costs(threshold.cost_miss, threshold.cost_alarm)
+    # A prior says how many rows to call positive, unless another threshold does.
     at_prior = options.prior is not None and not given
-    return choose_cut(model, encoded, review=cut.review, costs=costs, precision=cut.at_precision, at_prior=at_prior)
+    return choose_threshold(
+        model, encoded, review=threshold.review, costs=costs, precision=threshold.at_precision, at_prior=at_prior
+    )
 
 
 def _write_all(
@@ -295,11 +305,11 @@ def _write_all(
         persistence.save(model, model_file)
         # The model first, as the others name its digest.
         summary["model_sha256"] = sha256(model_file)
-        report.write(summary, report_file)
-        write_json(report.metrics(summary), metrics_file)
+        reporting.write(summary, report_file)
+        write_json(reporting.metrics(summary), metrics_file)
         manifest["model"] = {"file": MODEL, "sha256": summary["model_sha256"]}
         write_json(manifest, manifest_file)
-        report.write_card(summary, card_file, manifest)
+        reporting.write_card(summary, card_file, manifest)
         sheet.to_csv(next_file, index=False)
 
 

@@ -144,7 +144,7 @@ def _outcomes(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _decisions(summary: dict[str, Any]) -> dict[str, Any]:
     """What was decided, by options or by the fit."""
-    cut = summary["decisions"]
+    threshold = summary["decisions"]
     members = [row for row in summary["leaderboard"] if row["family"] != "ensemble"]
     chosen = {row["method"]: row["weight"] for row in members if row["weight"]}
     return {
@@ -153,7 +153,7 @@ def _decisions(summary: dict[str, Any]) -> dict[str, Any]:
         "methods": chosen,
         "estimates_are_for": summary["headline"]["population"],
         "headline": {name: summary["headline"][name] for name in ("score", "low", "high", "reason")},
-        "threshold": None if cut is None else {"rule": cut["rule"], "score_above": cut["cut"]},
+        "threshold": None if threshold is None else {"rule": threshold["rule"], "score_above": threshold["threshold"]},
     }
 
 

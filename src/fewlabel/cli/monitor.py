@@ -91,7 +91,7 @@ def monitor(
     Labels are those of `fewlabel next` and `fewlabel label`, or with --key any file that has this column and a column
     called label, or like the label column of the fit.
     """
-    from fewlabel import report
+    from fewlabel import reporting
     from fewlabel.cli.predict import check_table, load_model
     from fewlabel.files import read_table
     from fewlabel.monitor import append_history, monitor_rows, read_history
@@ -124,7 +124,7 @@ def monitor(
     out.mkdir(exist_ok=True)
     append_history(out / HISTORY, summary["batch"], summary, model_sha256=summary["model_sha256"])
     write_json(summary, out / SUMMARY)
-    report.write_monitor(summary, read_history(out / HISTORY), out / PAGE)
+    reporting.write_monitor(summary, read_history(out / HISTORY), out / PAGE)
     if as_json:
         print_json(summary)
     elif not quiet:

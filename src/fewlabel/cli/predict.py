@@ -141,9 +141,9 @@ def predict(
 
     fitted = load_model(model)
     watch = Drift(fitted.encoder.profile)
-    cut = fitted.cut
+    threshold = fitted.threshold
     place: dict[str, Any] = {"query": query, "table": table, "sheet": sheet}
-    with open_source(tables, **place, **form) as source, Results(cut) as results, keep_filters():
+    with open_source(tables, **place, **form) as source, Results(threshold) as results, keep_filters():
         form = {"encoding": source.encoding, "decimal": source.decimal}
         check_table(fitted, source.path, keep or (), source.encoding, quiet, time)
         if out is not None and out.is_database:
@@ -162,9 +162,9 @@ def predict(
         with writer as (render, write):
             for rendered in map_ahead(lambda read: render(read()), results.ranked(), n_jobs=-1):
                 write(rendered)
-    if cut is not None:
-        where = f"a score above {cut:.6g} ({fitted.about.get('rule', 'chosen by hand')})"
-        say(f"cut: {results.n_flagged} of {results.n_rows} rows have {where}", quiet)
+    if threshold is not None:
+        where = f"a score above {threshold:.6g} ({fitted.about.get('rule', 'chosen by hand')})"
+        say(f"threshold: {results.n_flagged} of {results.n_rows} rows have {where}", quiet)
     if out is not None:
         say(f"{results.n_rows} rows: {out}{f', table {out_table}' if out_table else ''}", quiet)
 
@@ -208,9 +208,9 @@ def _report_drift(watch: "Drift", page: Path | None, title: str, strict: bool, q
     if page is not None and page.suffix.lower() == ".json":
         write_json(watch.summary(), page)
     elif page is not None:
-        from fewlabel import report
+        from fewlabel import reporting
 
-        report.write_drift(watch.summary(), page, title=title)
+        reporting.write_drift(watch.summary(), page, title=title)
     if strict and findings:
         names = list(_by_column(findings))
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""

@@ -28,13 +28,13 @@ class Results:
 
     Parameters
     ----------
-    cut : float or None
+    threshold : float or None
         Rows with a higher score are counted in `n_flagged`.
     """
 
-    def __init__(self, cut: float | None) -> None:
+    def __init__(self, threshold: float | None) -> None:
         self.n_rows = self.n_flagged = 0
-        self._cut, self._scores = cut, [np.empty(0)]
+        self._threshold, self._scores = threshold, [np.empty(0)]
 
     def __enter__(self) -> "Results":
         import tempfile
@@ -54,7 +54,7 @@ class Results:
         if "score" in chunk.column_names:
             scores = as_numpy(chunk["score"].combine_chunks())
             self._scores.append(scores)
-            self.n_flagged += 0 if self._cut is None else int((scores > self._cut).sum())
+            self.n_flagged += 0 if self._threshold is None else int((scores > self._threshold).sum())
 
     def ranked(self) -> Iterator[Callable[[], pa.Table]]:
         """Readers of the chunks; with two classes each row has its rank, and equal scores have the same rank."""

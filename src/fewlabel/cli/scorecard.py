@@ -72,7 +72,7 @@ def scorecard(
 
 
 def _page(card: Any, fitted: Any, points: float, base: float) -> str:
-    from fewlabel import report
+    from fewlabel import reporting
 
     positive = str(fitted.classes_[fitted.positive])
-    return report.render_scorecard(card, title=fitted.target, positive=positive, points=points, base=base)
+    return reporting.render_scorecard(card, title=fitted.target, positive=positive, points=points, base=base)

@@ -13,7 +13,7 @@ from fewlabel.decisions._response import N_DRAWS, Rows, response_draws
 from fewlabel.rows import effective_number
 
 _GRID = 40
-_PROMISE = 0.8  # confidence of `precision_cut`
+_PROMISE = 0.8  # confidence of `precision_threshold`
 _LEAST = 1e-300  # a denominator of 0 becomes this
 _LEAST_ODDS = 1e-9
 _FURTHEST = 60.0  # log-odds, beyond those of any row
@@ -71,7 +71,7 @@ class Costs(NamedTuple):
     alarm: float
 
 
-def capacity_cut(scores: ArrayLike, n: int) -> float:
+def capacity_threshold(scores: ArrayLike, n: int) -> float:
     """Threshold above which the `n` highest scores lie, halfway to the next score.
 
     Parameters
@@ -87,8 +87,8 @@ def capacity_cut(scores: ArrayLike, n: int) -> float:
 
     Examples
     --------
-    >>> from fewlabel.decisions import capacity_cut
-    >>> capacity_cut([0.1, 0.9, 0.4, 0.7], 2)
+    >>> from fewlabel.decisions import capacity_threshold
+    >>> capacity_threshold([0.1, 0.9, 0.4, 0.7], 2)
     0.55
     """
     ordered = np.sort(np.asarray(scores, dtype=float))[::-1]
@@ -166,8 +166,8 @@ class Evidence:
     >>> found = evidence.at_top(50)
     >>> round(found["precision"].value, 2)
     0.91
-    >>> cut = evidence.cost_cut(Costs(miss=10, alarm=1))
-    >>> cut < evidence.cost_cut(Costs(miss=1, alarm=1))  # an expensive miss: more rows are flagged
+    >>> threshold = evidence.cost_threshold(Costs(miss=10, alarm=1))
+    >>> threshold < evidence.cost_threshold(Costs(miss=1, alarm=1))  # an expensive miss: more rows are flagged
     True
     """
 
@@ -221,12 +221,12 @@ class Evidence:
         self._above = np.concatenate([[0.0], np.cumsum(self._rows.counts)])
         self.prior = self._estimate(self._positives[-1] / len(self.population))
 
-    def at(self, cut: float, costs: Costs | None = None) -> dict[str, Estimate]:
+    def at(self, threshold: float, costs: Costs | None = None) -> dict[str, Estimate]:
         """Estimate what flagging the rows above a threshold yields.
 
         Parameters
         ----------
-        cut : float
+        threshold : float
         costs : Costs, default=None
 
         Returns
@@ -236,7 +236,7 @@ class Evidence:
             (the confusion matrix), `share` (flagged; counted, so its band has no width), `precision`, `recall` (the
             gain), `lift` (precision against that of a random choice), and `cost` per row if `costs` are given.
         """
-        return self._figures(self.n_above(cut), costs)
+        return self._figures(self.n_above(threshold), costs)
 
     def auc(self) -> Estimate:
         r"""Estimate the AUC among the rows to decide on, whose labels are not known.
@@ -275,14 +275,14 @@ class Evidence:
             raise ValueError(f"n={n} of {len(self.population)} rows: expected from 1 to {len(self.population)}")
         return self._figures(n, costs)
 
-    def sensitivity(self, cut: float, target: float = 0.5, factor: float = 3.0) -> Sensitivity:
+    def sensitivity(self, threshold: float, target: float = 0.5, factor: float = 3.0) -> Sensitivity:
         r"""Precision of the rows above a threshold if their log-odds are :math:`z_j + \delta` instead of :math:`z_j`.
 
         For labels that cannot tell the odds of these rows: no labeled row resembles them.
 
         Parameters
         ----------
-        cut : float
+        threshold : float
             With at least one row above it.
         target : float, default=0.5
             The precision below which flagging is not worthwhile.
@@ -298,7 +298,7 @@ class Evidence:
         .. [1] J. M. Robins, A. Rotnitzky, D. O. Scharfstein. Sensitivity analysis for selection bias and unmeasured
            confounding. Statistical Models in Epidemiology, 2000.
         """
-        flagged = self._rows.scores > cut
+        flagged = self._rows.scores > threshold
         share = self._rows.counts[flagged] / self._rows.counts[flagged].sum()
         probability = np.diff(self._positives[:, 0])[flagged] / self._rows.counts[flagged]
         log_odds = logit(np.clip(probability, _LEAST_ODDS, 1 - _LEAST_ODDS))
@@ -310,9 +310,9 @@ class Evidence:
         reversing = brentq(lambda shift: precision(shift) - target, -_FURTHEST, _FURTHEST)
         return Sensitivity(factor, precision(-delta), precision(delta), target, math.exp(reversing))
 
-    def n_above(self, cut: float) -> int:
+    def n_above(self, threshold: float) -> int:
         """Number of rows to decide on that are above a threshold."""
-        return int(np.count_nonzero(self.population > cut))
+        return int(np.count_nonzero(self.population > threshold))
 
     def curve(self, costs: Costs | None = None, *, also: float | None = None) -> pd.DataFrame:
         """Estimates by threshold, from few flagged rows to all of them.
@@ -326,23 +326,23 @@ class Evidence:
         Returns
         -------
         DataFrame
-            One row per threshold: `cut`, and for each estimate of `at` a column and its band, such as `precision`,
-            `precision_low` and `precision_high`.
+            One row per threshold: `threshold`, and for each estimate of `at` a column and its band, such as
+            `precision`, `precision_low` and `precision_high`.
         """
-        cuts = {capacity_cut(self.population, n) for n in self._grid()}
+        thresholds = {capacity_threshold(self.population, n) for n in self._grid()}
         if also is not None:
-            cuts.add(also)
+            thresholds.add(also)
         rows = []
-        for cut in sorted(cuts, reverse=True):
-            row = {"cut": cut}
-            for name, estimate in self.at(cut, costs).items():
+        for threshold in sorted(thresholds, reverse=True):
+            row = {"threshold": threshold}
+            for name, estimate in self.at(threshold, costs).items():
                 row[name] = estimate.value
                 row[f"{name}_low"] = estimate.low
                 row[f"{name}_high"] = estimate.high
             rows.append(row)
         return pd.DataFrame(rows)
 
-    def cost_cut(self, costs: Costs) -> float:
+    def cost_threshold(self, costs: Costs) -> float:
         """Threshold with the lowest expected cost.
 
         As the probability rises with the score, it is where a row has the break-even probability
@@ -362,7 +362,7 @@ class Evidence:
         cost = costs.miss * (found[-1] - found) + costs.alarm * (self._above - found)
         return self._cut_after(int(np.argmin(cost)))
 
-    def precision_cut(self, target: float, confidence: float = _PROMISE) -> float:
+    def precision_threshold(self, target: float, confidence: float = _PROMISE) -> float:
         """The lowest threshold that promises a precision: the most rows of this precision.
 
         Parameters

@@ -509,9 +509,9 @@ def _two_classes(graph, model, scores, names):
     graph.beside(probabilities, output=names["probabilities"])
     flat = towards.then("Reshape", np.array([-1]))
     decision = flat.then("Neg" if is_first else "Identity", output=names["score"])
-    if model.cut is None:
+    if model.threshold is None:
         return decision.then("Greater", 0.0).integer()
-    is_positive = flat.then("Greater", model.cut)
+    is_positive = flat.then("Greater", model.threshold)
     return is_positive.then("Where", np.array(model.positive), np.array(1 - model.positive))
 
 

@@ -291,16 +291,16 @@ class Statement:
         model = self.model
         slope = number(model.link.slope[0])
         intercept = number(model.link.intercept[0])
-        cut = number(model.cut or 0.0)
+        threshold = number(model.threshold or 0.0)
         # At 0 exactly `predict` gives the first class.
-        above = ">=" if model.cut is None and model.positive == 0 else ">"
+        above = ">=" if model.threshold is None and model.positive == 0 else ">"
         positive = text(model.classes.names[model.positive])
         negative = text(model.classes.names[1 - model.positive])
         added = {
             **(first or {}),
             "score": self.score,
             "probability": f"1.0 / (1.0 + EXP(-({slope} * {self.score} + {intercept})))",
-            "label": _case(f"{self.score} {above} {cut}", positive, negative),
+            "label": _case(f"{self.score} {above} {threshold}", positive, negative),
         }
         columns = ",\n".join(f"  {expression} AS {name}" for name, expression in added.items())
         stages = ",\n".join(self._stages)

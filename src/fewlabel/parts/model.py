@@ -240,14 +240,14 @@ class FittedModel(Part):
     names : list of str or None
         Names of the input columns, if they had any.
     evidence : Evidence
-    cut : float or None
+    threshold : float or None
         Rows whose score for the positive class is above it are positive, in place of 0.
     target : str
         Name of the label column.
     prior : float or None
         Share of positives that the model was fitted for.
     about : dict
-        JSON for people: leaderboard, headline, profile, parameters, the rule of the cut.
+        JSON for people: leaderboard, headline, profile, parameters, the rule of the threshold.
     """
 
     kind: ClassVar[str] = "model"
@@ -258,7 +258,7 @@ class FittedModel(Part):
     encoder: Encoder | None = None
     names: Texts | None = None
     evidence: Evidence = field(default_factory=Evidence)
-    cut: float | None = None
+    threshold: float | None = None
     target: str = "label"
     prior: float | None = None
     about: Json = field(default_factory=dict)
@@ -405,9 +405,9 @@ class FittedModel(Part):
         classes = self.classes_
         if decision.ndim == 2:
             return classes[decision.argmax(axis=1)]
-        if self.cut is None:
+        if self.threshold is None:
             return classes[(decision > 0).astype(np.intp)]
-        is_positive = (-decision if self.positive == 0 else decision) > self.cut
+        is_positive = (-decision if self.positive == 0 else decision) > self.threshold
         codes = is_positive if self.positive == 1 else ~is_positive
         return classes[codes.astype(np.intp)]
 

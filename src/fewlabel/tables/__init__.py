@@ -7,7 +7,7 @@ from importlib import import_module
 
 _HOME = {
     "NUMBER": "fewlabel.parts.cells",
-    "Decision": "fewlabel.tables.cuts",
+    "Decision": "fewlabel.tables.thresholds",
     "Drift": "fewlabel.tables.profile",
     "Explanation": "fewlabel.parts.explanations",
     "Finding": "fewlabel.tables.profile",
@@ -21,10 +21,10 @@ _HOME = {
     "check": "fewlabel.tables.checks",
     "check_source": "fewlabel.tables.sources",
     "check_target": "fewlabel.tables.databases",
-    "choose_cut": "fewlabel.tables.cuts",
+    "choose_threshold": "fewlabel.tables.thresholds",
     "compare": "fewlabel.tables.profile",
     "digest_table": "fewlabel.tables.digests",
-    "evidence_of": "fewlabel.tables.cuts",
+    "evidence_of": "fewlabel.tables.thresholds",
     "immature": "fewlabel.tables.maturity",
     "local_files": "fewlabel.tables.sources",
     "open_table": "fewlabel.tables.sources",

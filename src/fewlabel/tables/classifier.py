@@ -76,8 +76,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         `AutoClassifier` nor a ranker of two classes of this library.
     reference_ : ndarray or None
         Encoded rows of the fit that `explain` compares others with; None after `set_parts`.
-    cut_ : dict or None
-        The cut that `set_cut` set: its `score` and `rule`. None if `predict` follows the estimator.
+    threshold_ : dict or None
+        The threshold that `set_threshold` set: its `score` and `rule`. None if `predict` follows the estimator.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
@@ -90,8 +90,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    As in scikit-learn, positive values of `decision_function` favor ``classes_[1]``, unless `set_cut` moved the cut of
-    `predict`. The probability of the positive
+    As in scikit-learn, positive values of `decision_function` favor ``classes_[1]``, unless `set_threshold` moved the
+    threshold of `predict`. The probability of the positive
     class is ``predict_proba(X)[:, positive_]``, and :func:`fewlabel.tables.score_table` gives its score.
 
     References
@@ -115,7 +115,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     """
 
     __metadata_request__fit = {"callback": UNUSED}
-    cut_: dict[str, Any] | None
+    threshold_: dict[str, Any] | None
     reference_: np.ndarray | None
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
@@ -233,7 +233,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         self.estimator_ = self._estimator()
         self._set_directions(self.estimator_, np.arange(rows.X.shape[1]))
-        self.cut_ = None
+        self.threshold_ = None
         self.reference_ = reference_rows(rows.X)
         if isinstance(self.estimator_, AutoClassifier):
             check_counts(rows.classes, rows.codes)  # here, where the classes have their names
@@ -340,7 +340,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.leaks_ = dict(leaks or {})
         self.target_ = str(target or "label")
         self.without_leaks_ = None
-        self.cut_ = None
+        self.threshold_ = None
         self.reference_ = None  # rows of a fit elsewhere are elsewhere
         self.classes_, positions = labels.sorted_classes(read.classes)
         self.positive_ = int(positions[1]) if len(positions) == 2 else None
@@ -370,8 +370,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             about={**inner.about, **about},
         )
 
-    def set_cut(self, score: float, rule: str = "chosen by hand") -> "TableClassifier":
-        """Set the cut of `predict`, see :func:`fewlabel.tables.choose_cut` and :mod:`fewlabel.decisions`.
+    def set_threshold(self, score: float, rule: str = "chosen by hand") -> "TableClassifier":
+        """Set the threshold of `predict`, see :func:`fewlabel.tables.choose_threshold` and :mod:`fewlabel.decisions`.
 
         Parameters
         ----------
@@ -386,10 +386,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         if self.positive_ is None:
-            raise ValueError(f"a cut is for two classes, and there are {len(self.classes_)}: fit with positive=...")
-        self.cut_ = {"score": float(score), "rule": rule}
+            raise ValueError(
+                f"a threshold is for two classes, and there are {len(self.classes_)}: fit with positive=..."
+            )
+        self.threshold_ = {"score": float(score), "rule": rule}
         if self.model_ is not None:
-            self.model_ = replace(self.model_, cut=float(score), about={**self.model_.about, "rule": rule})
+            self.model_ = replace(self.model_, threshold=float(score), about={**self.model_.about, "rule": rule})
         return self
 
     def scorecard(self, *, points: float = 20, base: float = 600) -> pd.DataFrame:
@@ -532,9 +534,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         features = self._features(X)
         if self.model_ is not None:
             return self.model_.classes_at(self.model_.decision_of(features))
-        if self.cut_ is None:
+        if self.threshold_ is None:
             return self.names_of(self.estimator_.predict(features))
-        return self.names_of(self.estimator_.decision_function(features) > self.cut_["score"])
+        return self.names_of(self.estimator_.decision_function(features) > self.threshold_["score"])
 
     def names_of(self, codes: Any) -> np.ndarray:
         """Classes by the numbers under which `estimator_` knows them.
@@ -623,7 +625,7 @@ def table_classifier(model: Any) -> TableClassifier:
         classes=Classes(list(range(n_classes)), "int"),
         positive=None if model.positive is None else 1,
         encoder=None,
-        cut=None,
+        threshold=None,
     )
     estimator: Any = inner
     about = model.about
@@ -647,5 +649,7 @@ def table_classifier(model: Any) -> TableClassifier:
     table.leaks_ = about.get("leaks", {})
     table.without_leaks_ = about.get("without_leaks")
     table.reference_ = model.evidence.reference
-    table.cut_ = None if model.cut is None else {"score": model.cut, "rule": about.get("rule", "chosen by hand")}
+    table.threshold_ = (
+        None if model.threshold is None else {"score": model.threshold, "rule": about.get("rule", "chosen by hand")}
+    )
     return table

@@ -46,7 +46,7 @@ def score_features(model: FittedModel, features: np.ndarray) -> Scores:
         return Scores(decision.argmax(axis=1), probability, None)
     score = -decision if model.positive == 0 else decision
     # The offset of the model puts its own threshold at 0.
-    is_positive = score > (0.0 if model.cut is None else model.cut)
+    is_positive = score > (0.0 if model.threshold is None else model.threshold)
     return Scores(np.where(is_positive, model.positive, 1 - model.positive), probability, score)
 
 

@@ -31,7 +31,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
     Examples
     --------
-    >>> from fewlabel.report.charts import ticks
+    >>> from fewlabel.reporting.charts import ticks
     >>> ticks(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
@@ -53,7 +53,7 @@ def tick_texts(values: Sequence[float]) -> list[str]:
 
     Examples
     --------
-    >>> from fewlabel.report.charts import tick_texts
+    >>> from fewlabel.reporting.charts import tick_texts
     >>> tick_texts([0.0, 0.25, 0.5])
     ['0.00', '0.25', '0.50']
     """
@@ -188,7 +188,7 @@ def _curves(panel: Panel, curves: Sequence[PlainDict]) -> Panel:
 
 
 def decision_panel(curve: Sequence[PlainDict], name: str, label: str, share: float) -> Panel:
-    """An estimate by share of flagged rows, with its band and the share at the cut."""
+    """An estimate by share of flagged rows, with its band and the share at the threshold."""
     xs = [row["share"]["value"] for row in curve]
     values = [row[name]["value"] for row in curve]
     low = [row[name]["low"] for row in curve]
@@ -201,7 +201,7 @@ def decision_panel(curve: Sequence[PlainDict], name: str, label: str, share: flo
     if name == "recall":
         panel.diagonal()
     panel.band(xs, low, high).line(xs, values, "curve c0")
-    return panel.whisker(share, 0.0, top, "cut")
+    return panel.whisker(share, 0.0, top, "threshold")
 
 
 def learning_panel(curve: PlainDict) -> Panel:

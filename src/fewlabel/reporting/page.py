@@ -12,8 +12,8 @@ from fewlabel.auto import AutoClassifier
 from fewlabel.files import atomic_write
 from fewlabel.labels import read_positive
 from fewlabel.parts import FittedModel
-from fewlabel.report.render import render, render_card, write
-from fewlabel.report.summarize import metrics, summarize
+from fewlabel.reporting.render import render, render_card, write
+from fewlabel.reporting.summarize import metrics, summarize
 from fewlabel.rows import Rows
 from fewlabel.tables import TableClassifier, table_classifier
 from fewlabel.types import PlainDict
@@ -27,7 +27,7 @@ class Report:
     Parameters
     ----------
     summary : dict
-        What :func:`fewlabel.report.summarize` returned.
+        What :func:`fewlabel.reporting.summarize` returned.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Report:
         return f'<iframe title="fewlabel report" {frame} srcdoc="{html.escape(self.html())}"></iframe>'
 
 
-def make_report(
+def report(
     model: TableClassifier,
     X: Any,
     y: Any,
@@ -132,7 +132,7 @@ def write_card(summary: PlainDict, path: str | os.PathLike[str], manifest: Plain
     Parameters
     ----------
     summary : dict
-        What :func:`fewlabel.report.summarize` returned.
+        What :func:`fewlabel.reporting.summarize` returned.
     path : str or path-like
         A Markdown file.
     manifest : dict, default=None

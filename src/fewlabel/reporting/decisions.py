@@ -16,7 +16,7 @@ def signed(number: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> from fewlabel.report.decisions import signed
+    >>> from fewlabel.reporting.decisions import signed
     >>> signed(0.0123), signed(-0.5), signed(-0.0001)
     ('+0.012', '−0.500', '0.000')
     """
@@ -43,8 +43,8 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
     Returns
     -------
     dict
-        Plain values: `rule`, `cut`, numbers of rows, `estimates` (each with `value`, `low` and `high`), `top` (one row
-        per number of reviewed rows), `sensitivity` if the labels cannot tell, and `text`, a sentence.
+        Plain values: `rule`, `threshold`, numbers of rows, `estimates` (each with `value`, `low` and `high`), `top`
+        (one row per number of reviewed rows), `sensitivity` if the labels cannot tell, and `text`, a sentence.
     """
     top = []
     for n in _TOPS:
@@ -58,10 +58,10 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
     interval = decision.evidence.prior_interval
     sensitivity = None
     if unknown is not None and decision.n_flagged:
-        sensitivity = decision.evidence.sensitivity(decision.cut, decision.target)
+        sensitivity = decision.evidence.sensitivity(decision.threshold, decision.target)
     return {
         "rule": decision.rule,
-        "cut": decision.cut,
+        "threshold": decision.threshold,
         "rows": decision.n_rows,
         "flagged": decision.n_flagged,
         "prior": _plain(decision.evidence.prior),
@@ -88,10 +88,10 @@ def curve(decision: Decision) -> list[PlainDict]:
     list of dict
         From few flagged rows to all.
     """
-    table = decision.evidence.curve(decision.costs, also=decision.cut)
+    table = decision.evidence.curve(decision.costs, also=decision.threshold)
     points = []
     for row in table.to_dict("records"):
-        point: PlainDict = {"cut": float(row["cut"])}
+        point: PlainDict = {"threshold": float(row["threshold"])}
         for name in _SHOWN:
             if name in row:  # there is no cost unless costs are given
                 estimate = Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
@@ -112,7 +112,7 @@ def _text(
     recall = decision.yields["recall"]
     text = (
         f"Threshold by {decision.rule}: {decision.n_flagged} of {decision.n_rows} rows have a score above "
-        f"{decision.cut:.4g}."
+        f"{decision.threshold:.4g}."
     )
     if unknown is not None:
         unknown = f"How many of them are {positive} these labels cannot tell: {unknown}."

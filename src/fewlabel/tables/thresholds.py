@@ -1,11 +1,11 @@
-"""The cut of a fitted table classifier: which rows it calls positive."""
+"""The threshold of a fitted table classifier: which rows it calls positive."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.calibration import prior_cut
-from fewlabel.decisions import Costs, Estimate, Evidence, capacity_cut
+from fewlabel.calibration import prior_threshold
+from fewlabel.decisions import Costs, Estimate, Evidence, capacity_threshold
 from fewlabel.rows import Rows
 from fewlabel.tables.classifier import TableClassifier
 
@@ -13,29 +13,29 @@ DEFAULT_RULE = "best balanced accuracy"
 
 
 class Decision(NamedTuple):
-    """A cut and what it yields on the rows to decide on: the unlabeled ones, or all if none is unlabeled.
+    """A threshold and what it yields on the rows to decide on: the unlabeled ones, or all if none is unlabeled.
 
     Attributes
     ----------
-    cut : float
+    threshold : float
         Rows with a higher score are flagged: called positive.
     rule : str
-        How the cut was chosen, such as "review 200 of 5000 rows".
+        How the threshold was chosen, such as "review 200 of 5000 rows".
     n_rows : int
         Rows to decide on.
     n_flagged : int
-        Those above the cut.
+        Those above the threshold.
     yields : dict of str to Estimate
         What :meth:`fewlabel.decisions.Evidence.at` returns.
     costs : Costs or None
     evidence : Evidence
-        What the cut was chosen by.
+        What the threshold was chosen by.
     target : float
         Precision below which flagging is not worthwhile: the one that was asked for, the break-even one of the costs,
         or one half.
     """
 
-    cut: float
+    threshold: float
     rule: str
     n_rows: int
     n_flagged: int
@@ -46,7 +46,7 @@ class Decision(NamedTuple):
 
 
 def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
-    """Out-of-fold scores of the labeled rows, as evidence for a cut of the unlabeled ones (of all, if none is).
+    """Out-of-fold scores of the labeled rows, as evidence for a threshold of the unlabeled ones (of all, if none is).
 
     Parameters
     ----------
@@ -62,12 +62,13 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
     auto = model.estimator_
     if model.positive_ is None:
         raise ValueError(
-            f"a cut is for two classes, and there are {len(model.classes_)}: name the class to find with positive="
+            f"a threshold is for two classes, and there are {len(model.classes_)}: name the class to find with "
+            "positive="
         )
     if not hasattr(auto, "out_of_fold_"):
         raise ValueError(
             f"{type(auto).__name__} has no out-of-fold scores: use an AutoClassifier, or make them with "
-            "cross_val_predict, choose a cut with fewlabel.decisions.Evidence, and call model.set_cut"
+            "cross_val_predict, choose a threshold with fewlabel.decisions.Evidence, and call model.set_threshold"
         )
     weight = auto.model_.evidence.weight
     # After an audit, rows that somebody chose say nothing about the others: they have no weight.
@@ -93,7 +94,7 @@ def evidence_of(model: TableClassifier, rows: Rows) -> Evidence:
     )
 
 
-def choose_cut(
+def choose_threshold(
     model: TableClassifier,
     rows: Rows,
     *,
@@ -102,7 +103,7 @@ def choose_cut(
     precision: float | None = None,
     at_prior: bool = False,
 ) -> Decision:
-    """Choose the cut of a fitted model and store it there; `predict` uses it from now on.
+    """Choose the threshold of a fitted model and store it there; `predict` uses it from now on.
 
     Parameters
     ----------
@@ -122,35 +123,37 @@ def choose_cut(
     Returns
     -------
     Decision
-        With none of these, the model keeps the cut it has.
+        With none of these, the model keeps the threshold it has.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from fewlabel import AutoClassifier, TableClassifier, hide_labels
-    >>> from fewlabel.tables import choose_cut
+    >>> from fewlabel.tables import choose_threshold
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = TableClassifier(AutoClassifier(["logistic regression"], random_state=0))
     >>> rows = model.encode(X, hide_labels(y, labeled=100, random_state=0))
-    >>> decision = choose_cut(model.fit_encoded(rows), rows, review=50)
+    >>> decision = choose_threshold(model.fit_encoded(rows), rows, review=50)
     >>> decision.rule, decision.n_flagged
     ('review 50 of 469 rows', 50)
     """
     evidence = evidence_of(model, rows)
-    cut, rule = _cut(model, evidence, review, costs, precision, at_prior)
+    threshold, rule = _threshold(model, evidence, review, costs, precision, at_prior)
     if rule is not None:
-        model.set_cut(cut, rule)
+        model.set_threshold(threshold, rule)
     n_rows = len(evidence.population)
-    yields = evidence.at(cut, costs)
+    yields = evidence.at(threshold, costs)
     target = 0.5
     if precision is not None:
         target = precision
     elif costs is not None:
         target = costs.alarm / (costs.miss + costs.alarm)
-    return Decision(cut, rule or _default_rule(model), n_rows, evidence.n_above(cut), yields, costs, evidence, target)
+    return Decision(
+        threshold, rule or _default_rule(model), n_rows, evidence.n_above(threshold), yields, costs, evidence, target
+    )
 
 
-def _cut(
+def _threshold(
     model: TableClassifier,
     evidence: Evidence,
     review: Any,
@@ -160,16 +163,16 @@ def _cut(
 ) -> tuple[float, str | None]:
     scores = evidence.population
     if review is not None:
-        return capacity_cut(scores, review), f"review {min(review, len(scores))} of {len(scores)} rows"
+        return capacity_threshold(scores, review), f"review {min(review, len(scores))} of {len(scores)} rows"
     if precision is not None:
-        return evidence.precision_cut(precision), f"precision of at least {precision:g} with 80% confidence"
+        return evidence.precision_threshold(precision), f"precision of at least {precision:g} with 80% confidence"
     if costs is not None:
-        return evidence.cost_cut(costs), f"least expected cost: miss {costs.miss:g}, false alarm {costs.alarm:g}"
+        return evidence.cost_threshold(costs), f"least expected cost: miss {costs.miss:g}, false alarm {costs.alarm:g}"
     if at_prior:
         prior = model.estimator_.prior
-        cut = prior_cut(scores[::-1], np.full(len(scores), 1 / len(scores)), prior)
-        return float(cut), f"share of positives {prior:g}"
-    return (0.0, None) if model.cut_ is None else (model.cut_["score"], model.cut_["rule"])
+        threshold = prior_threshold(scores[::-1], np.full(len(scores), 1 / len(scores)), prior)
+        return float(threshold), f"share of positives {prior:g}"
+    return (0.0, None) if model.threshold_ is None else (model.threshold_["score"], model.threshold_["rule"])
 
 
 def _default_rule(model: TableClassifier) -> str:

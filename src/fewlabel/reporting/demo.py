@@ -35,7 +35,7 @@ def breast_cancer(labeled: float = 0.1, seed: int = 0) -> Table:
 
     Examples
     --------
-    >>> from fewlabel.report.demo import breast_cancer
+    >>> from fewlabel.reporting.demo import breast_cancer
     >>> table = breast_cancer(labeled=0.1, seed=0)
     >>> len(table.X_train), len(table.X_test), int(table.y_train.notna().sum())
     (398, 171, 40)

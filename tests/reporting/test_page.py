@@ -7,7 +7,7 @@ import pytest
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.active import BatchQuery
-from fewlabel.report.answer import confusion, good_for
+from fewlabel.reporting.answer import confusion, good_for
 
 
 @pytest.fixture(scope="module")

@@ -13,16 +13,16 @@ import fewlabel
 from fewlabel.active import Query
 from fewlabel.auto import AutoClassifier, additive_member
 from fewlabel.metrics import auc_confidence_interval
-from fewlabel.report import advice, curves, decisions
-from fewlabel.report.additive import described_booster
-from fewlabel.report.answer import certainty, confusion, good_for
-from fewlabel.report.choice import choice_of
-from fewlabel.report.forecast import forecast
-from fewlabel.report.groups import describe_groups
-from fewlabel.report.notes import cautions as cautions_of
-from fewlabel.report.notes import left_out_notes, reading_notes
+from fewlabel.reporting import advice, curves, decisions
+from fewlabel.reporting.additive import described_booster
+from fewlabel.reporting.answer import certainty, confusion, good_for
+from fewlabel.reporting.choice import choice_of
+from fewlabel.reporting.forecast import forecast
+from fewlabel.reporting.groups import describe_groups
+from fewlabel.reporting.notes import cautions as cautions_of
+from fewlabel.reporting.notes import left_out_notes, reading_notes
 from fewlabel.rows import Rows
-from fewlabel.tables import Decision, TableClassifier, choose_cut, score_table
+from fewlabel.tables import Decision, TableClassifier, choose_threshold, score_table
 from fewlabel.text import short
 from fewlabel.types import PlainDict
 
@@ -66,7 +66,7 @@ def summarize(
     seed : int, default=0
         Seed of the confidence bands, and of the sample of rows that the importances are computed on.
     notes : list of str, default=None
-        On how the table was read, in addition to those of :func:`fewlabel.report.table_notes`.
+        On how the table was read, in addition to those of :func:`fewlabel.reporting.table_notes`.
     cautions : list of str, default=None
         What matters before the model is relied on, beside the number of labels, how they arose, leaks and groups.
     decision : Decision, default=None
@@ -78,7 +78,7 @@ def summarize(
     test : (DataFrame, Series), default=None
         Held-out rows and their labels, to test the model on.
     query : Query, default=None
-        The rows to label next, by default those of :func:`fewlabel.report.rows_to_label`.
+        The rows to label next, by default those of :func:`fewlabel.reporting.rows_to_label`.
     report_by : dict of str to array-like of shape (n_rows,), default=None
         Columns whose groups have figures of their own. Not with more than two classes.
 
@@ -112,7 +112,7 @@ def summarize(
         summary["groups"] = []
     else:
         # Chosen here for reports outside `fewlabel fit`, which has chosen one by its options.
-        decision = decision or choose_cut(model, encoded)
+        decision = decision or choose_threshold(model, encoded)
         summary["decisions"] = decisions.describe(
             decision,
             held_out.names[-1],
@@ -120,7 +120,7 @@ def summarize(
             asks_share=summary["selection"]["asks_share"],
         )
         summary["decision_curve"] = decisions.curve(decision)
-        summary["groups"] = describe_groups(model, encoded, decision.cut, report_by or {})
+        summary["groups"] = describe_groups(model, encoded, decision.threshold, report_by or {})
     summary |= _curves_of(held_out, auto, seed)
     summary["learning_curve"] = forecast(auto, encoded, summary["data"]["labeled"], score_name, seed)
     summary["scores"] = _histograms(held_out, auto, probability[encoded.codes < 0])

@@ -1,5 +1,5 @@
 "use strict";
-// Without this script the page shows the same figures; it adds a slider over the cuts and sorting by a click.
+// Without this script the page shows the same figures; it adds a slider over the thresholds and sorting by a click.
 for (const head of document.querySelectorAll("table.sortable th[data-sort]")) {
   head.tabIndex = 0;
   head.classList.add("sorts");
@@ -20,26 +20,26 @@ for (const head of document.querySelectorAll("table.sortable th[data-sort]")) {
   head.addEventListener("click", sort);
   head.addEventListener("keydown", event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); sort(); } });
 }
-const slider = document.getElementById("cut-slider");
+const slider = document.getElementById("threshold-slider");
 if (slider) {
-  const cuts = JSON.parse(document.getElementById("cut-data").textContent);
+  const thresholds = JSON.parse(document.getElementById("threshold-data").textContent);
   const percent = found => `${Math.round(100 * found[0])}%\n${Math.round(100 * found[1])} to ${Math.round(100 * found[2])}`;
   const plain = found => `${found[0].toPrecision(3)}\n${found[1].toPrecision(3)} to ${found[2].toPrecision(3)}`;
   const show = () => {
-    const cut = cuts[slider.value];
-    for (const cell of document.querySelectorAll("[data-cut]")) {
-      const name = cell.dataset.cut;
-      cell.textContent = name === "cut" ? cut.cut.toPrecision(4) : name === "cost" || name === "lift" ? plain(cut[name]) : percent(cut[name]);
+    const threshold = thresholds[slider.value];
+    for (const cell of document.querySelectorAll("[data-threshold]")) {
+      const name = cell.dataset.threshold;
+      cell.textContent = name === "threshold" ? threshold.threshold.toPrecision(4) : name === "cost" || name === "lift" ? plain(threshold[name]) : percent(threshold[name]);
     }
-    for (const line of document.querySelectorAll("path.cut")) {
+    for (const line of document.querySelectorAll("path.threshold")) {
       const svg = line.closest("svg"), left = Number(svg.dataset.left), width = Number(svg.dataset.width);
-      const x = left + width * cut.share[0];
+      const x = left + width * threshold.share[0];
       line.setAttribute("d", line.getAttribute("d").replace(/^M[\d.]+/, `M${x.toFixed(2)}`));
     }
   };
-  slider.max = cuts.length - 1;
+  slider.max = thresholds.length - 1;
   slider.value = slider.dataset.start;
   slider.addEventListener("input", show);
-  document.getElementById("cut-tool").hidden = false;
+  document.getElementById("threshold-tool").hidden = false;
   show();
 }

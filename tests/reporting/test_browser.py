@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fewlabel import AutoClassifier, TableClassifier
-from fewlabel.report import summarize, write
+from fewlabel.reporting import summarize, write
 
 HOSTILE = [
     "<script>document.title = 'owned'</script>",
@@ -95,12 +95,12 @@ def test_it_can_be_printed(browser, page):
 def test_the_slider_moves_the_cut_and_a_click_sorts(browser, page):
     browser.get(page.as_uri())
     read = (
-        "return [document.querySelector('[data-cut=recall]').textContent, "
-        "document.querySelector('path.cut').getAttribute('d')]"
+        "return [document.querySelector('[data-threshold=recall]').textContent, "
+        "document.querySelector('path.threshold').getAttribute('d')]"
     )
     before = browser.execute_script(read)
     browser.execute_script(
-        "const s = document.getElementById('cut-slider'); s.value = s.max; s.dispatchEvent(new Event('input'))"
+        "const s = document.getElementById('threshold-slider'); s.value = s.max; s.dispatchEvent(new Event('input'))"
     )
     after = browser.execute_script(read)
     assert after[0].startswith("100%")
@@ -121,4 +121,4 @@ def test_without_scripts_everything_is_readable(browser, page):
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     text = browser.find_element("tag name", "body").text
     assert "Expected rows of" in text
-    assert "Try another cut" not in text
+    assert "Try another threshold" not in text

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import beta
 
 from fewlabel.auto import labels_within
-from fewlabel.report.forecast import rough
+from fewlabel.reporting.forecast import rough
 from fewlabel.text import short
 from fewlabel.types import PlainDict
 

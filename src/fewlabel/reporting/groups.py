@@ -14,7 +14,9 @@ from fewlabel.types import PlainDict
 _FIGURES = ("auc", "flagged", "precision", "recall")
 
 
-def describe_groups(model: TableClassifier, rows: Rows, cut: float, columns: Mapping[str, Any]) -> list[PlainDict]:
+def describe_groups(
+    model: TableClassifier, rows: Rows, threshold: float, columns: Mapping[str, Any]
+) -> list[PlainDict]:
     """Figures of each group of each column, as plain values; None where the labels of a group are too few.
 
     Parameters
@@ -23,7 +25,7 @@ def describe_groups(model: TableClassifier, rows: Rows, cut: float, columns: Map
         Fitted to two classes, with an AutoClassifier as its estimator.
     rows : Rows
         What it was fitted to.
-    cut : float
+    threshold : float
         Rows with a higher score are flagged.
     columns : dict of str to array-like of shape (n_rows,)
         The groups, by the name of the column.
@@ -41,7 +43,7 @@ def describe_groups(model: TableClassifier, rows: Rows, cut: float, columns: Map
     found = []
     for name, groups in columns.items():
         of_kept = pd.Series(groups).reset_index(drop=True)[kept]
-        table = by_group(rows.codes[kept], score[kept], of_kept, threshold=cut, sample_weight=weight[kept])
+        table = by_group(rows.codes[kept], score[kept], of_kept, threshold=threshold, sample_weight=weight[kept])
         found.append({"column": name, "groups": [_plain(group) for group in table.to_dict("records")]})
     return found
 

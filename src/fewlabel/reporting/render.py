@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from fewlabel.files import atomic_write
-from fewlabel.report import charts
-from fewlabel.report.decisions import signed
+from fewlabel.reporting import charts
+from fewlabel.reporting.decisions import signed
 from fewlabel.types import PlainDict
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def render(summary: PlainDict) -> str:
     Parameters
     ----------
     summary : dict
-        As returned by :func:`fewlabel.report.summarize`.
+        As returned by :func:`fewlabel.reporting.summarize`.
 
     Returns
     -------
@@ -43,8 +43,8 @@ def render(summary: PlainDict) -> str:
     shown["script"] = script
     # The browser runs no other script, whatever the table holds.
     shown["script_hash"] = base64.b64encode(digest).decode()
-    shown["cut_data"] = [_slider_values(row) for row in summary["decision_curve"]]
-    shown["cut_start"] = _position_of_cut(summary)
+    shown["threshold_data"] = [_slider_values(row) for row in summary["decision_curve"]]
+    shown["threshold_start"] = _position_of_threshold(summary)
     largest = max([row["importance"] for row in summary["importances"]], default=1.0)
     shown["importance_scale"] = largest or 1.0  # lengths of bars are divided by it
     shown["point_scale"] = charts.point_scale(card["columns"] if card else [])
@@ -57,7 +57,7 @@ def render_card(summary: PlainDict, manifest: PlainDict | None = None) -> str:
     Parameters
     ----------
     summary : dict
-        As returned by :func:`fewlabel.report.summarize`.
+        As returned by :func:`fewlabel.reporting.summarize`.
     manifest : dict, default=None
         What `fewlabel fit` writes to manifest.json.
 
@@ -84,24 +84,24 @@ def _panels(summary: PlainDict) -> PlainDict:
 
 
 def _script() -> str:
-    return files("fewlabel.report").joinpath("templates/report.js").read_text("utf-8")
+    return files("fewlabel.reporting").joinpath("templates/report.js").read_text("utf-8")
 
 
 def _slider_values(row: PlainDict) -> PlainDict:
     """The threshold, and value, low and high of each estimate at it."""
-    values: PlainDict = {"cut": row["cut"]}
+    values: PlainDict = {"threshold": row["threshold"]}
     for name, estimate in row.items():
-        if name != "cut":
+        if name != "threshold":
             values[name] = [estimate["value"], estimate["low"], estimate["high"]]
     return values
 
 
-def _position_of_cut(summary: PlainDict) -> int:
+def _position_of_threshold(summary: PlainDict) -> int:
     """Position of the model's threshold in the curve, which holds it."""
     if summary["decisions"] is None:
         return 0
-    cuts = [row["cut"] for row in summary["decision_curve"]]
-    return cuts.index(summary["decisions"]["cut"])
+    thresholds = [row["threshold"] for row in summary["decision_curve"]]
+    return thresholds.index(summary["decisions"]["threshold"])
 
 
 def _decision_panels(summary: PlainDict) -> list[tuple[str, charts.Panel]]:
@@ -125,7 +125,7 @@ def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("fewlabel.report"),
+        loader=PackageLoader("fewlabel.reporting"),
         autoescape=True,  # names of columns and classes come from the user
         undefined=StrictUndefined,
         trim_blocks=True,

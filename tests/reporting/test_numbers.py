@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from fewlabel import AutoClassifier, TableClassifier
-from fewlabel.report import metrics, render, summarize
-from fewlabel.report.demo import breast_cancer
-from fewlabel.report.render import render_card
-from fewlabel.tables import choose_cut
+from fewlabel.reporting import metrics, render, summarize
+from fewlabel.reporting.demo import breast_cancer
+from fewlabel.reporting.render import render_card
+from fewlabel.tables import choose_threshold
 
 _SPEC = importlib.util.spec_from_file_location("reports", Path(__file__).parents[2] / "docs" / "reports.py")
 REPORTS = importlib.util.module_from_spec(_SPEC)
@@ -32,7 +32,7 @@ def demo():
 @pytest.fixture(scope="module", params=[*REPORTS.REPORTS, "demo"])
 def summary(request):
     """Two members each: what is printed is tested, not what is learned."""
-    title, X, y, options, cut = REPORTS.REPORTS.get(request.param, demo)()
+    title, X, y, options, threshold = REPORTS.REPORTS.get(request.param, demo)()
     if len(X) > 1500:
         # All labels, and some of the other rows.
         rows = np.flatnonzero(y.notna() | (np.arange(len(y)) < 1200))
@@ -43,7 +43,7 @@ def summary(request):
     model = TableClassifier(auto, random_state=0, **options)
     rows = model.encode(X, y)
     model.fit_encoded(rows)
-    decision = None if cut is None else choose_cut(model, rows, **(cut or {}))
+    decision = None if threshold is None else choose_threshold(model, rows, **(threshold or {}))
     return summarize(model, X, rows, title=title, command="fewlabel", decision=decision)
 
 
@@ -133,7 +133,7 @@ def test_text_matrix_chart_and_slider_are_one_computation(summary):
     values = {name: one["value"] for name, one in found["estimates"].items()}
     flagged = found["rows"] * (values["true_positive"] + values["false_positive"])
     assert flagged == pytest.approx(found["flagged"], abs=1e-2)
-    point = next(one for one in summary["decision_curve"] if one["cut"] == found["cut"])
+    point = next(one for one in summary["decision_curve"] if one["threshold"] == found["threshold"])
     for name in ("precision", "recall", "lift"):
         assert point[name] == found["estimates"][name]
     if found["costs"] is not None:

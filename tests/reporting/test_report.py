@@ -15,11 +15,20 @@ from sklearn.metrics import roc_curve
 
 from fewlabel import AutoClassifier, TableClassifier, hide_labels
 from fewlabel.labels import read_positive
-from fewlabel.report import curves, metrics, render, rows_to_label, summarize, write
-from fewlabel.report.charts import Scale, _shown, learning_panel, roc_panel, shape_panels, tick_texts, ticks, whiskers
-from fewlabel.report.decisions import signed
-from fewlabel.report.demo import breast_cancer
-from fewlabel.report.render import _position_of_cut
+from fewlabel.reporting import curves, metrics, render, rows_to_label, summarize, write
+from fewlabel.reporting.charts import (
+    Scale,
+    _shown,
+    learning_panel,
+    roc_panel,
+    shape_panels,
+    tick_texts,
+    ticks,
+    whiskers,
+)
+from fewlabel.reporting.decisions import signed
+from fewlabel.reporting.demo import breast_cancer
+from fewlabel.reporting.render import _position_of_threshold
 from fewlabel.rows import Rows
 
 HOSTILE = '</title><script>alert("1")</script><img src=x onerror=alert(2)>\'&'
@@ -138,8 +147,8 @@ def test_figures_of_the_threshold_agree_with_each_other(kind, request):
     assert n_rows * values["share"] == pytest.approx(found["flagged"], abs=1e-2)
     assert values["precision"] * found["flagged"] == pytest.approx(n_rows * values["true_positive"], rel=1e-3, abs=1e-2)
     assert values["true_positive"] + values["false_negative"] == pytest.approx(found["prior"]["value"], abs=1e-4)
-    point = summary["decision_curve"][_position_of_cut(summary)]
-    assert point["cut"] == found["cut"]
+    point = summary["decision_curve"][_position_of_threshold(summary)]
+    assert point["threshold"] == found["threshold"]
     assert point["precision"] == found["estimates"]["precision"]
     assert f"{found['flagged']} of {n_rows} rows" in found["text"]
 
@@ -327,7 +336,7 @@ def test_hostile_columns_from_the_data_on():
         max(
             len(part)
             for part in page.text
-            if not any(own in part for own in ("--paper", "use strict", '{"cost"', '{"cut"'))
+            if not any(own in part for own in ("--paper", "use strict", '{"cost"', '{"lift"'))
         )
         < 1000
     )  # no name is shown at a length that breaks the page

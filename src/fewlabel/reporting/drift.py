@@ -4,8 +4,8 @@ import itertools
 import os
 from collections.abc import Sequence
 
-from fewlabel.report import charts
-from fewlabel.report.render import render_template, write_page
+from fewlabel.reporting import charts
+from fewlabel.reporting.render import render_template, write_page
 from fewlabel.types import PlainDict
 
 _MOST_BARS = 12

@@ -1,4 +1,4 @@
-"""The options of fit that choose a cut, and predict with it."""
+"""The options of fit that choose a threshold, and predict with it."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_review_stores_a_cut_above_which_so_many_rows_lie(table, tmp_path, capsy
     assert (
         run(["predict", str(tmp_path / "model" / "model.fewlabel"), str(tmp_path / "new.csv"), "--out", str(out)]) == 0
     )
-    assert "cut: 25 of 180 rows have a score above" in capsys.readouterr().err
+    assert "threshold: 25 of 180 rows have a score above" in capsys.readouterr().err
     scores = pd.read_csv(out)
     assert ((scores["label"] == "bad") == (scores["rank"] <= 25)).all()
 

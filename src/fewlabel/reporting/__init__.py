@@ -1,0 +1,25 @@
+"""Reports on a fitted model and its table: a summary as a plain dict, and a self-contained HTML page."""
+
+from fewlabel.reporting.advice import rows_to_label
+from fewlabel.reporting.drift import write_drift, write_monitor
+from fewlabel.reporting.notes import method_notes, notes_of, table_notes
+from fewlabel.reporting.page import Report, report, write_card
+from fewlabel.reporting.render import render, render_scorecard, write
+from fewlabel.reporting.summarize import metrics, summarize
+
+__all__ = [
+    "Report",
+    "method_notes",
+    "metrics",
+    "notes_of",
+    "render",
+    "render_scorecard",
+    "report",
+    "rows_to_label",
+    "summarize",
+    "table_notes",
+    "write",
+    "write_card",
+    "write_drift",
+    "write_monitor",
+]
