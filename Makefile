@@ -33,12 +33,14 @@ coverage: .venv/.dev  ## the same tests, with the share of the lines and branche
 lint: .venv/.dev  ## style, types, and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
 docs: .venv/.dev  ## the documentation site with its examples, in docs/_build/html; a warning is an error
 	$(BIN)/python docs/reports.py docs/_reports/reports
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 build: .venv/.core  ## the wheel and the source archive, in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .
