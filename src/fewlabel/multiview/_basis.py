@@ -13,7 +13,7 @@ from sklearn.utils.extmath import row_norms
 from fewlabel.kernels.exponentials import exp_in_place
 
 # Kernel values at a time, which stay in the cache between their steps.
-_VALUES = 2**16
+_VALUES = 2**19
 # A landmark that the others span up to this share of the largest k(x, x) is redundant.
 _DEPENDENT = 1e-12
 _MOST_COMPARED = 1000  # rows between which the median distance is computed

@@ -7,11 +7,13 @@ identity of Woodbury gives their inverse from one system of N rows per view and 
 :math:`T = I - \frac{\gamma_B}{N} \sum_v S_v`, instead of one of N rows times m views.
 
 Without a graph :math:`M_v` is symmetric and :math:`T = \frac{\gamma_A}{m} \sum_v M_v^{-1}`: Cholesky factors and their
-inverses take two fifths of the operations of LU factors and the :math:`S_v`.
+inverses take half of the operations of LU factors and the :math:`S_v`. With one, :math:`M_v` is not symmetric but
+:math:`S_v` is: half of it is computed, once for T and for the labeled rows.
 """
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lu_factor, lu_solve
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotri
 from scipy.sparse import diags_array
 
@@ -19,6 +21,7 @@ from fewlabel.multiview._system import System
 
 # Share of the largest entry that is added: equal rows make the matrix of the labeled rows singular.
 _JITTER = 1e-12
+_BLOCK = 128  # rows of a symmetric matrix that are solved for at a time
 
 
 class RowSystem(System):
@@ -42,12 +45,15 @@ class RowSystem(System):
         within = penalties.gamma_W / n_rows
         agreement = n_views * self.between
         self.is_symmetric = not within
+        # S of each view, where the coupling needs all of it.
+        self.smoothers = None
         if within:
             eye = diags_array(np.full(n_rows, agreement), format="csr")
             self.factors = []
             for K, L in zip(grams, laplacians):
                 M = self._with_norm((within * L + eye) @ K)
-                self.factors.append(lu_factor(M, overwrite_a=True, check_finite=False))
+                # The transpose has the memory order in which it can be overwritten.
+                self.factors.append(lu_factor(M.T, overwrite_a=True, check_finite=False))
         elif agreement:
             self.factors = [_factor(self._with_norm(agreement * K)) for K in grams]
         else:
@@ -56,7 +62,8 @@ class RowSystem(System):
         if not self.between:
             return
         if within:
-            T = -self.between * sum(self._smooth(v, K) for v, K in enumerate(grams))
+            self.smoothers = [_solve_symmetric(factor, K) for factor, K in zip(self.factors, grams)]
+            T = -self.between * sum(self.smoothers)
             # Rounding must not leave it indefinite.
             T[np.diag_indices(n_rows)] += 1.0 + 8 * np.finfo(float).eps
         else:
@@ -68,10 +75,12 @@ class RowSystem(System):
         M[np.diag_indices_from(M)] += self.gamma_A
         return M
 
-    def _smooth(self, v, KB):
-        """:math:`S_v B`, given :math:`K_v B`."""
+    def _smoother_columns(self, v, positions):
+        """Columns of :math:`S_v`."""
+        if self.smoothers is not None:
+            return self.smoothers[v][:, positions]
         # S is symmetric: it is also the inverse of M', times K.
-        return self._solve(v, KB, transposed=True)
+        return self._solve(v, self.grams[v][:, positions], transposed=True)
 
     def _solve(self, v, B, transposed=False):
         """:math:`M_v^{-1} B`, or that of the transpose."""
@@ -79,14 +88,15 @@ class RowSystem(System):
             return B / self.gamma_A
         if self.is_symmetric:
             return cho_solve(self.factors[v], B, check_finite=False)
-        return lu_solve(self.factors[v], B, trans=int(transposed), check_finite=False)
+        # The factors are those of the transpose.
+        return lu_solve(self.factors[v], B, trans=int(not transposed), check_finite=False)
 
     def reduce(self, positions, view_weights):
         """Labeled rows in coordinates of the norm, and the function from there to the coefficients of the views."""
         Q = 0.0
         mixed = 0.0
         for v, c in enumerate(view_weights):
-            columns = self._smooth(v, self.grams[v][:, positions])
+            columns = self._smoother_columns(v, positions)
             Q = Q + c * c * columns[positions]
             mixed = mixed + c * columns
         coupled = None
@@ -114,3 +124,20 @@ class RowSystem(System):
 def _factor(M):
     """Cholesky factor of a matrix, of which the lower triangle is read; it may be overwritten."""
     return cho_factor(np.asfortranarray(M), lower=True, overwrite_a=True, check_finite=False)
+
+
+def _solve_symmetric(factor, K):
+    """:math:`A^{-1} K`, where K and the result are symmetric; `factor` is that of A by `lu_factor`."""
+    lu, swaps = factor
+    order = np.arange(len(K))
+    for i, j in enumerate(swaps):
+        order[[i, j]] = order[[j, i]]
+    # Rows of K in this order, in the memory order of the solver.
+    S = dtrsm(1.0, lu, K[:, order].T, lower=1, diag=1, overwrite_b=1)
+    # Back substitution in the lower triangle: a row needs those below it, in no columns beyond its own.
+    for start in range((len(K) - 1) // _BLOCK * _BLOCK, -1, -_BLOCK):
+        end = min(start + _BLOCK, len(K))
+        rows = S[start:end, :end] - lu[start:end, end:] @ S[end:, :end]
+        S[start:end, :end] = dtrsm(1.0, lu[start:end, start:end], rows)
+        S[:start, start:end] = S[start:end, :start].T
+    return S

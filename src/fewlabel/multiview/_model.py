@@ -20,7 +20,7 @@ from fewlabel.types import MatrixLike
 LARGEST_SEED = np.iinfo(np.int32).max
 # Largest number of rows times views of a system for which approximation="auto" is exact.
 _EXACT = 16_000
-_BATCH = 10_000  # rows per batch in prediction
+_VALUES = 2**21  # kernel values per batch in prediction: memory of 16 MB is reused, more is not
 # A smaller standard deviation, relative to the largest value, is rounding error.
 _CONSTANT = 1e-12
 _KERNELS = ("rbf", "linear", "poly")
@@ -89,7 +89,8 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
 
     def _class_scores(self, X):
         outputs = np.empty((len(X), len(self.classes_)))
-        for part in gen_batches(len(X), _BATCH):
+        most_landmarks = max(len(landmarks) for landmarks in self.landmarks_)
+        for part in gen_batches(len(X), max(1, _VALUES // most_landmarks)):
             scaled = (X[part] - self._shift) / self._divisor
             total = 0.0
             for v, columns in enumerate(self.views_):
