@@ -87,6 +87,19 @@ def test_wrong_use(folder, capsys):
     assert "neither in + nor in -" in err
 
 
+def test_special_values_have_rows(folder, tmp_path):
+    rows = pd.read_csv(folder / "rows.csv")
+    rows.loc[rows.index % 9 == 0, "age"] = -999
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    options = ["--target", "y", "--positive", "bad", "--method", "scorecard", "--special", "age=-999", "--quiet"]
+    assert run(["fit", str(tmp_path / "rows.csv"), *options, "--time-budget", "1", "--out", str(tmp_path)]) == 0
+    written(tmp_path, "card.csv")
+    card = pd.read_csv(tmp_path / "card.csv")
+    assert "= -999" in set(card.loc[card["column"] == "age", "interval"])
+    assert "= -999" in written(tmp_path, "card.html")
+    assert "= -999 THEN" in written(tmp_path, "points.sql", "--points-only")
+
+
 def test_points_fall_where_they_must(folder, tmp_path):
     options = ["--target", "y", "--positive", "bad", "--method", "scorecard", "--monotone", "age-", "--quiet"]
     assert run(["fit", str(folder / "rows.csv"), *options, "--time-budget", "1", "--out", str(tmp_path)]) == 0

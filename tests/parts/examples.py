@@ -79,6 +79,7 @@ def columns():
     grams = ["ate", "lat", "new"]
     found = [
         parts.NumberColumn("amount", "1.234,5"),
+        parts.SpecialNumberColumn("income", "", ["-999", "unknown"]),
         parts.BooleanColumn("member"),
         parts.DateColumn("since", hours=True),
         parts.CategoryColumn("city", ["Graz", "Lima", "Oslo"], missing=True, drop_first=False),
@@ -97,6 +98,7 @@ def cells(n_rows=5):
     """A table for them."""
     one = {
         "amount": "1.000,5",
+        "income": "-999",
         "member": True,
         "since": "2024-02-03 04:05:06",
         "city": "Oslo",

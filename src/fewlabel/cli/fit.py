@@ -124,6 +124,14 @@ class FitOptions:
             help="With --method scorecard: points must not fall (+) or rise (-) as the column grows; can be repeated.",
         ),
     ] = None
+    special: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--special",
+            metavar="[COLUMN=]VALUE",
+            help="A value among numbers that is none, such as -999 or unknown, learned on its own; can be repeated.",
+        ),
+    ] = None
     prior: Annotated[
         float | None,
         typer.Option(

@@ -203,6 +203,8 @@ def fit_all_rows(options: FitOptions) -> None:
     _refuse(options)
     from fewlabel.dask.tables import METHODS, fit_table
 
+    if options.special:
+        raise typer.BadParameter("is not for --all-rows", param_hint="--special")
     if options.groups or options.time:
         raise typer.BadParameter("is not for --all-rows", param_hint="--groups" if options.groups else "--time")
     require_choice(options.method, ("auto", *METHODS), "--method with --all-rows")

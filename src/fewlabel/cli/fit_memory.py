@@ -83,8 +83,13 @@ def fit_rows(
     drawn = None if rows.merged is None else rows.merged.known_probability()
     if drawn is not None:
         sampled_by.setdefault("label_probability", drawn)
-    day_first = options.reading.day_first
-    model = TableClassifier(estimator, positive=column.positive, dayfirst=day_first, random_state=options.seed)
+    model = TableClassifier(
+        estimator,
+        positive=column.positive,
+        dayfirst=options.reading.day_first,
+        special_values=_special_values(options, X),
+        random_state=options.seed,
+    )
     with options.reading.naming_target():
         encoded = model.encode(X, labels, target=options.reading.target, **sampled_by)
     encoded = _with_model_as_labeler(rows, encoded, options.seed)
@@ -260,6 +265,18 @@ def _directions(options: FitOptions) -> dict[str, int] | None:
             raise typer.BadParameter(f"{word!r} ends neither in + nor in -, as income- does", param_hint="--monotone")
         directions[word[:-1]] = signs[word[-1]]
     return directions
+
+
+def _special_values(options: FitOptions, X: pd.DataFrame) -> dict[str, list[str]] | None:
+    """Special values of columns, from words such as -999, for all columns, or income=-999."""
+    if not options.special:
+        return None
+    special: dict[str, list[str]] = {name: [] for name in X.columns}
+    for word in options.special:
+        name, is_named, value = word.rpartition("=")
+        for column in [name] if is_named else X.columns:
+            special.setdefault(column, []).append(value)
+    return special
 
 
 def _new_estimator(options: FitOptions) -> AutoClassifier:

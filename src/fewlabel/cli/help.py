@@ -12,7 +12,7 @@ _GROUPS = {
         *("--labels-drawn", "--label-probability", "--labeled-because", "--label-time", "--mature-after"),
     ),
     "Data": (
-        *("--query", "--table", "--sheet", "--drop", "--keep", "--weights", "--monotone"),
+        *("--query", "--table", "--sheet", "--drop", "--keep", "--weights", "--monotone", "--special"),
         *("--encoding", "--decimal", "--day-first"),
     ),
     "Validation": ("--groups", "--time", "--scoring"),

@@ -22,7 +22,7 @@ class TableClassifier(tables.TableClassifier):
 
     Parameters
     ----------
-    estimator, positive, dayfirst, random_state
+    estimator, positive, dayfirst, special_values, random_state
         As in `fewlabel.TableClassifier`. The seed also draws the sample, which depends on the partitions.
     n_unlabeled : int, default=10000
         Unlabeled rows to draw, at most 100,000.
@@ -67,11 +67,14 @@ class TableClassifier(tables.TableClassifier):
         *,
         positive=None,
         dayfirst=None,
+        special_values=None,
         random_state=None,
         n_unlabeled=10_000,
         check_sample=True,
     ):
-        super().__init__(estimator, positive=positive, dayfirst=dayfirst, random_state=random_state)
+        super().__init__(
+            estimator, positive=positive, dayfirst=dayfirst, special_values=special_values, random_state=random_state
+        )
         self.n_unlabeled = n_unlabeled
         self.check_sample = check_sample
 

@@ -31,6 +31,7 @@ def agreement(model: TableClassifier, X: Any, y: Any, further: Any, **fit_parame
         same_methods(model.estimator_),
         positive=model.positive,
         dayfirst=model.dayfirst,
+        special_values=model.special_values,
         random_state=model.random_state,
     )
     again.fit(X, y, **fit_parameters)

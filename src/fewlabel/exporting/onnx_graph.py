@@ -215,7 +215,10 @@ def _numbers(graph, column):
     numbers = cells.then("Abs").then("Greater", LARGEST_NUMBER).then("Where", np.nan, cells)
     if isinstance(column, parts.TextNumberColumn):
         numbers = numbers.then("Cast", to=graph.onnx.TensorProto.FLOAT).double()
-    return numbers
+    flags = [cells.then("Equal", float(value)) for value in column.special]
+    for flag in flags:
+        numbers = flag.then("Where", np.nan, numbers)
+    return graph.beside([numbers, *(flag.double() for flag in flags)]) if flags else numbers
 
 
 def _categories(graph, column):

@@ -8,6 +8,7 @@ from fewlabel import parts
 from fewlabel.exceptions import ExportError
 from fewlabel.parts import FittedModel
 from fewlabel.parts.columns import Column
+from fewlabel.parts.notations import parse_number
 
 _N_ROWS = 400
 _GAPS = 0.1
@@ -17,7 +18,7 @@ _MESSAGE = "column {name!r} is read as {what}, which {kind} cannot express: {rem
 
 
 def readable(column: Column, kind: str) -> None:
-    """Raise an ExportError that says what to do if a column is a date or a text.
+    """Raise an ExportError that says what to do if a column is a date or a text, or has words among its numbers.
 
     Parameters
     ----------
@@ -31,6 +32,9 @@ def readable(column: Column, kind: str) -> None:
     elif isinstance(column, parts.TextColumn):
         what = "free text"
         remedy = "put the words that matter into columns of their own"
+    elif any(np.isnan(parse_number(value)) for value in column.special):
+        what = f"numbers and words ({', '.join(column.special)})"
+        remedy = "write these special values as numbers, such as -999"
     else:
         return
     raise ExportError(_MESSAGE.format(name=column.name, what=what, kind=kind, remedy=remedy))
@@ -121,7 +125,10 @@ def _cells(column, features):
     if isinstance(column, parts.BooleanColumn):
         return np.where(np.isnan(features[:, 0]), np.nan, features[:, 0] > 0.5)
     if not isinstance(column, parts.CategoryColumn):
-        return features[:, 0].copy()
+        cells = features[:, 0].copy()
+        for flag, value in enumerate(column.special, start=1):
+            cells[features[:, flag] == 1] = float(value)
+        return cells
     texts = [*column.categories, None][int(column.drop_first) :]
     cells = np.full(len(features), _UNSEEN, dtype=object)
     is_known = features.any(axis=1)

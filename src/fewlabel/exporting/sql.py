@@ -14,7 +14,7 @@ from fewlabel.exporting.rows import readable
 from fewlabel.parts import FittedModel, Formula, Steps
 from fewlabel.parts.cells import LARGEST_NUMBER
 from fewlabel.parts.columns import Column
-from fewlabel.parts.notations import FALSE_WORDS, NULL_TEXTS, TRUE_WORDS
+from fewlabel.parts.notations import FALSE_WORDS, NULL_TEXTS, TRUE_WORDS, parse_number
 from fewlabel.parts.numbers import RANK_EDGE
 from fewlabel.parts.trees import NO_CHILD
 
@@ -118,8 +118,12 @@ class _Refused:
 
 def _features(column: Column) -> list[Any]:
     name = f"t.{quoted(column.name)}"
-    if isinstance(column, parts.NumberColumn) and not column.notation:
-        return [_Number(name)]
+    has_words = any(math.isnan(parse_number(value)) for value in column.special)
+    if isinstance(column, parts.NumberColumn) and not column.notation and not has_words:
+        plain = name
+        for value in column.special:
+            plain = f"NULLIF({plain}, {value})"
+        return [_Number(plain), *(_Flag(f"{name} = {value}") for value in column.special)]
     if isinstance(column, parts.BooleanColumn):
         return [_Boolean(name)]
     if not isinstance(column, parts.CategoryColumn):

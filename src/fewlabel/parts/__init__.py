@@ -12,6 +12,7 @@ from fewlabel.parts.columns import (
     Columns,
     DateColumn,
     NumberColumn,
+    SpecialNumberColumn,
     TextColumn,
     TextDateColumn,
     TextNumberColumn,
@@ -29,7 +30,7 @@ from fewlabel.parts.views import Beside, Components, FillAndScale, Smooth
 KINDS: dict[str, Any] = {
     part.kind: part
     for part in (
-        *(Columns, NumberColumn, BooleanColumn, DateColumn, CategoryColumn),
+        *(Columns, NumberColumn, SpecialNumberColumn, BooleanColumn, DateColumn, CategoryColumn),
         *(TextColumn, TextDateColumn, TextNumberColumn),
         *(Chain, WeightedSum, Beside, Select, Linear, Ranks, LogOdds, Logits),
         *(FillAndScale, Components, Smooth),
@@ -74,6 +75,7 @@ __all__ = [
     "Sigmoids",
     "Smooth",
     "Softmax",
+    "SpecialNumberColumn",
     "Spreading",
     "Steps",
     "SymmetricTrees",

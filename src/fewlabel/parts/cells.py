@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewlabel.arrow import as_numpy
-from fewlabel.parts.notations import ISO, PLAIN, as_boolean, as_number, parse_date
+from fewlabel.parts.notations import ISO, PLAIN, as_boolean, as_number, parse_date, parse_number
 
 NUMBER = "number"
 BOOLEAN = "boolean"
@@ -34,12 +34,15 @@ class Cells(NamedTuple):
     written : list of str or None
         The texts that values were converted from. A value that is missing although it was written does not fit its
         column.
+    special : ndarray of object or None
+        Of numbers: the special value, as text, that each value was before it became a gap; None for the others.
     """
 
     kind: str
     values: Any
     codes: Any = None
     written: list[str] | None = None
+    special: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -65,6 +68,17 @@ class Cells(NamedTuple):
     def missing_values(self) -> np.ndarray:
         """Which of the values of numbers, booleans or dates are missing."""
         return np.isnat(self.values) if self.kind == DATE else np.isnan(self.values)
+
+    def is_special(self) -> np.ndarray:
+        """Which of the values were special ones."""
+        return np.zeros(len(self.values), dtype=bool) if self.special is None else self.special.astype(bool)
+
+    def shown(self) -> list[str]:
+        """Each cell as a person would write it."""
+        texts = [_shown(value) for value in self.values]
+        for place in np.flatnonzero(self.is_special()):
+            texts[place] = self.special[place]
+        return texts if self.codes is None else np.array([*texts, _shown(None)], dtype=object)[self.codes].tolist()
 
     def counts(self) -> np.ndarray:
         """Number of cells with each value."""
@@ -97,9 +111,10 @@ class Cells(NamedTuple):
 
     def take(self, rows: Any) -> "Cells":
         """Some of the cells."""
-        if self.codes is None:
-            return self._replace(values=self.values[rows])
-        return self._replace(codes=self.codes[rows])
+        if self.codes is not None:
+            return self._replace(codes=self.codes[rows])
+        special = None if self.special is None else self.special[rows]
+        return self._replace(values=self.values[rows], special=special)
 
 
 def gap_of(dtype: np.dtype) -> Any:
@@ -117,8 +132,9 @@ def no_cells(kind: str, n_rows: int) -> Cells:
 def join_cells(parts: Sequence[Cells]) -> Cells:
     """Cells of the same kind, one after the other."""
     first = parts[0]
+    special = None if first.special is None else np.concatenate([part.special for part in parts])
     if all(part.codes is None for part in parts):
-        return first._replace(values=np.concatenate([part.values for part in parts]))
+        return first._replace(values=np.concatenate([part.values for part in parts]), special=special)
     values: list = []
     codes = []
     for part in parts:
@@ -126,7 +142,7 @@ def join_cells(parts: Sequence[Cells]) -> Cells:
         codes.append(np.where(of_part < 0, -1, of_part + len(values)))
         values.extend(part.values)
     joined = values if first.kind == TEXT else np.array(values, dtype=first.values.dtype)
-    return Cells(first.kind, joined, np.concatenate(codes))
+    return Cells(first.kind, joined, np.concatenate(codes), special=special)
 
 
 def read_cells(column: Any) -> Cells:
@@ -146,7 +162,7 @@ def read_cells(column: Any) -> Cells:
     --------
     >>> from fewlabel.parts.cells import read_cells
     >>> read_cells(["b", None, "a", "b"])
-    Cells(kind='text', values=['b', 'a'], codes=array([ 0, -1,  1,  0]), written=None)
+    Cells(kind='text', values=['b', 'a'], codes=array([ 0, -1,  1,  0]), written=None, special=None)
     """
     categories, codes = _split_categories(column)
     if codes is not None:
@@ -160,13 +176,13 @@ def read_cells(column: Any) -> Cells:
     return _read_numpy(column) if isinstance(column, np.ndarray) else _texts_of(column)
 
 
-def read_as(column: Any, kind: str, notation: str = "") -> Cells:
+def read_as(column: Any, kind: str, notation: str = "", special: Sequence[str] = ()) -> Cells:
     """Read a column and convert it to a kind.
 
     Parameters
     ----------
     column : pyarrow array, pandas or polars Series, ndarray or list
-    kind, notation : str
+    kind, notation, special
         As in `convert`.
 
     Returns
@@ -175,10 +191,10 @@ def read_as(column: Any, kind: str, notation: str = "") -> Cells:
     """
     categories, codes = _split_categories(column)
     if codes is not None:
-        return _at_codes(read_as(categories, kind, notation), codes)
+        return _at_codes(read_as(categories, kind, notation, special), codes)
     if kind == TEXT and _holds_integers(column):
         return _texts_of(column.tolist())  # 12 rather than 12.0
-    return convert(read_cells(column), kind, notation)
+    return convert(read_cells(column), kind, notation, special)
 
 
 def _split_categories(column):
@@ -302,7 +318,7 @@ def _is_missing(value):
     return isinstance(value, (float, np.floating)) and value != value
 
 
-def convert(cells: Cells, kind: str, notation: str = "") -> Cells:
+def convert(cells: Cells, kind: str, notation: str = "", special: Sequence[str] = ()) -> Cells:
     """Convert cells to the kind of a column; what does not fit becomes a gap. Each distinct text is read once.
 
     Parameters
@@ -311,6 +327,9 @@ def convert(cells: Cells, kind: str, notation: str = "") -> Cells:
     kind : str
     notation : str, default=""
         How texts write numbers or dates, see `fewlabel.parts.notations`; "" for 1234.5 and 2024-12-31.
+    special : sequence of str, default=()
+        Values among numbers that stand for something else, such as "-999" or "unknown": they become gaps, and
+        `Cells.special` says which.
 
     Returns
     -------
@@ -323,11 +342,11 @@ def convert(cells: Cells, kind: str, notation: str = "") -> Cells:
     array([1. , nan, nan, 2.5])
     """
     if kind == cells.kind:
-        return cells
+        return _set_aside(cells, special)
     if kind == TEXT:
         return cells.texts()
     if kind == NUMBER and cells.kind == BOOLEAN:
-        return cells._replace(kind=NUMBER)
+        return _set_aside(cells._replace(kind=NUMBER), special)
     texts = cells.texts()
     if kind == DATE:
         moments = [parse_date(text, notation or ISO) for text in texts.values]
@@ -336,7 +355,22 @@ def convert(cells: Cells, kind: str, notation: str = "") -> Cells:
         values = _usable(np.array([as_number(text, notation or PLAIN) for text in texts.values], dtype=np.float64))
     else:
         values = np.array([as_boolean(text) for text in texts.values], dtype=np.float64)
-    return Cells(kind, values, texts.codes, texts.values)
+    return _set_aside(Cells(kind, values, texts.codes, texts.values), special)
+
+
+def _set_aside(cells, special):
+    """Numbers with gaps in place of special values."""
+    if not special or cells.kind != NUMBER:
+        return cells
+    places = np.full(len(cells.values), -1)
+    for place, text in enumerate(special):
+        # A word is no number, which is equal to none.
+        places[cells.values == parse_number(text)] = place
+        for k, written in enumerate(cells.written or ()):
+            if written.strip() == text:
+                places[k] = place
+    values = np.where(places < 0, cells.values, np.nan)
+    return cells._replace(values=values, special=np.array([*special, None], dtype=object)[places])
 
 
 def columns_of(table: Any) -> Mapping[str, Any]:
@@ -355,8 +389,7 @@ def columns_of(table: Any) -> Mapping[str, Any]:
     return {f"x{k}": column for k, column in enumerate(values.T)}
 
 
-def shown(value: Any) -> str:
-    """A value of a converted column as a person would write it."""
+def _shown(value):
     if value is None or value != value:
         return "missing"
     if isinstance(value, np.datetime64):

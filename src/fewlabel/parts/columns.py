@@ -4,7 +4,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,6 +47,7 @@ class Column(Part):
     name: str
     read_as: ClassVar[str] = TEXT
     notation = ""
+    special = ()
 
     def __getstate__(self):
         return {name: getattr(self, name) for name in field_types(type(self))}  # without what is cached
@@ -85,6 +86,36 @@ class NumberColumn(Column):
 
     def encode(self, values):
         return values[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class SpecialNumberColumn(NumberColumn):
+    """Numbers, and one feature per special value, which is no number: it is a gap among them, and 1 in its feature.
+
+    Attributes
+    ----------
+    special : list of str
+        The special values, such as "-999" or "unknown".
+    """
+
+    kind: ClassVar[str] = "special-number-column"
+    special: Texts = field(default_factory=list)
+
+    def check(self):
+        super().check()
+        self.require(self.special and len(set(self.special)) == len(self.special), "special values are not distinct")
+
+    @property
+    def n_outputs(self):
+        return 1 + len(self.special)
+
+    def gap(self):
+        return np.append(np.nan, np.zeros(len(self.special)))
+
+    def features(self, cells, memo):
+        flags = cells.special[:, None] == np.array(self.special, dtype=object)
+        encoded = np.column_stack([cells.values, flags])
+        return encoded if cells.codes is None else np.vstack([encoded, self.gap()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,7 +464,7 @@ class Columns(Encoder):
         self.require_columns(columns)
         cells = {}
         for name, column in self.by_name.items():
-            cells[name] = read_as(columns[name], column.read_as, column.notation)
+            cells[name] = read_as(columns[name], column.read_as, column.notation, column.special)
         return cells
 
     def encode(self, cells: Mapping[str, Cells], memo: Memo | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.parts.cells import Cells, shown
+from fewlabel.parts.cells import Cells
 from fewlabel.parts.numbers import Chain, WeightedSum
 from fewlabel.parts.trees import Steps
 from fewlabel.text import short
@@ -300,7 +300,7 @@ def reasons(explanation: Explanation, cells: Mapping[str, Cells], n: int) -> dic
     """
     names = explanation.names
     order = np.argsort(-np.abs(explanation.values), axis=1, kind="stable")[:, :n]
-    written = {name: [short(shown(value), 40) for value in cells[name].rows()] for name in names}
+    written = {name: [short(text, 40) for text in cells[name].shown()] for name in names}
     columns = {}
     for k in range(n):
         texts = [""] * len(order)

@@ -47,6 +47,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         The class to find; with more than two classes, the others become one. By default the last in sorted order.
     dayfirst : bool, default=None
         Whether 03/04/2024 is the third of April or March the fourth, see `TableEncoder`.
+    special_values : list, or dict of str to list, default=None
+        Values in columns of numbers that stand for something else, such as ``[-999, "unknown"]``, see `TableEncoder`.
+        In a scorecard each has a row of its own, and no direction of `monotone` applies to it.
     random_state : int, RandomState instance or None, default=None
         Seed of the encoder and of the default estimator.
 
@@ -121,15 +124,23 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         "estimator": [HasMethods(["fit", "predict"]), None],
         "positive": "no_validation",
         "dayfirst": ["boolean", None],
+        "special_values": ["array-like", Mapping, None],
         "random_state": ["random_state"],
     }
 
     def __init__(
-        self, estimator: Any = None, *, positive: Any = None, dayfirst: bool | None = None, random_state: Any = None
+        self,
+        estimator: Any = None,
+        *,
+        positive: Any = None,
+        dayfirst: bool | None = None,
+        special_values: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.positive = positive
         self.dayfirst = dayfirst
+        self.special_values = special_values
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -201,7 +212,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         labels.require_y(y, self)
         read = labels.read_positive(y, self.positive)
-        encoder = TableEncoder(dayfirst=self.dayfirst, random_state=self.random_state)
+        encoder = TableEncoder(
+            dayfirst=self.dayfirst, special_values=self.special_values, random_state=self.random_state
+        )
         features = np.asarray(encoder.fit_transform(X))  # the user may have set another output
         check_consistent_length(features, read.codes)
         leaks = suspected_leaks(features, read.codes, encoder.sources_)

@@ -1,6 +1,6 @@
 """TableEncoder: a table with text, dates, categories, booleans and missing values as numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     dayfirst : bool, default=None
         Whether 03/04/2024 is the third of April or March the fourth, in a column whose dates can all be read either
         way. By default such a column is an error.
+    special_values : list, or dict of str to list, default=None
+        Values in columns of numbers that stand for something else, such as ``[-999, "unknown"]``: they are missing
+        among the numbers, and each has a feature of its own. A dict has those of each column, a list those of all.
     random_state : int, RandomState instance or None, default=None
         Seed of the text components.
 
@@ -88,10 +91,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [nan, 0. , 1. , 0. ]])
     """
 
-    _parameter_constraints: dict = {"dayfirst": ["boolean", None], "random_state": ["random_state"]}
+    _parameter_constraints: dict = {
+        "dayfirst": ["boolean", None],
+        "special_values": ["array-like", Mapping, None],
+        "random_state": ["random_state"],
+    }
 
-    def __init__(self, *, dayfirst: bool | None = None, random_state: Any = None) -> None:
+    def __init__(self, *, dayfirst: bool | None = None, special_values: Any = None, random_state: Any = None) -> None:
         self.dayfirst = dayfirst
+        self.special_values = special_values
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -246,7 +254,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = self._as_frame(X, reset=True)
         if len(table) < 2:
             raise TableError(f"the table has {len(table)} row(s): at least 2 are needed")
-        found = read_columns(table, dayfirst=self.dayfirst)
+        found = read_columns(table, dayfirst=self.dayfirst, special_values=self.special_values)
         self.part_ = learn_columns(found, [str(name) for name in table.columns], named, self.random_state)
         return found.cells
 

@@ -1,13 +1,14 @@
 """Kinds of columns: number, boolean, date or text, found by their values; columns without information."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fewlabel.exceptions import TableError
 from fewlabel.parts.cells import BOOLEAN, DATE, NUMBER, TEXT, Cells, columns_of, convert, read_cells
-from fewlabel.parts.notations import FALSE_WORDS, ISO, PLAIN, TRUE_WORDS
+from fewlabel.parts.notations import FALSE_WORDS, ISO, PLAIN, TRUE_WORDS, parse_number
 from fewlabel.tables.notations import find_date_notation, find_number_notation
 from fewlabel.text import short
 
@@ -50,7 +51,7 @@ class ReadColumns(NamedTuple):
         return pd.DataFrame({name: cells.rows() for name, cells in self.cells.items()})
 
 
-def read_columns(X: Any, *, dayfirst: bool | None = None) -> ReadColumns:
+def read_columns(X: Any, *, dayfirst: bool | None = None, special_values: Any = None) -> ReadColumns:
     """Find the kind of each column and drop the columns without information.
 
     Parameters
@@ -59,6 +60,8 @@ def read_columns(X: Any, *, dayfirst: bool | None = None) -> ReadColumns:
     dayfirst : bool, default=None
         Whether 03/04/2024 is the third of April or March the fourth, in a column whose dates can all be read either
         way. By default such a column is an error.
+    special_values : list, or dict of str to list, default=None
+        Values among numbers that are none, such as -999 or "unknown"; a dict has those of each column.
 
     Returns
     -------
@@ -82,6 +85,7 @@ def read_columns(X: Any, *, dayfirst: bool | None = None) -> ReadColumns:
     if len(columns) < len(names):
         repeated = next(name for place, name in enumerate(names) if name in names[:place])
         raise TableError(f"the table has several columns named {repeated!r}: give each column a name of its own")
+    special = _special_texts(special_values, names)
     found = ReadColumns({}, {}, {}, {})
     for name, column in columns.items():
         nested = _nested(column)
@@ -92,8 +96,8 @@ def read_columns(X: Any, *, dayfirst: bool | None = None) -> ReadColumns:
         # A part of a table may have categories that none of its rows has.
         if cells.kind == TEXT:
             cells = cells.distinct()
-        kind, notation = kind_and_notation(cells, dayfirst, name)
-        converted = convert(cells, kind, notation)
+        kind, notation = kind_and_notation(cells, dayfirst, name, special[name])
+        converted = convert(cells, kind, notation, special[name])
         reason = why_dropped(name, converted)
         if reason is not None:
             found.dropped[name] = reason
@@ -110,6 +114,21 @@ def read_columns(X: Any, *, dayfirst: bool | None = None) -> ReadColumns:
     return found
 
 
+def _special_texts(special_values: Any, names: Sequence[str]) -> dict[str, list[str]]:
+    """The special values of each column as texts, a number in one way only."""
+    by_column = special_values if isinstance(special_values, Mapping) else dict.fromkeys(names, special_values or ())
+    unknown = [name for name in by_column if name not in names]
+    if unknown:
+        raise TableError(f"special values: the table has no column {short(unknown[0])!r}")
+    texts: dict[str, list[str]] = {name: [] for name in names}
+    for name, values in by_column.items():
+        for value in values:
+            number = parse_number(str(value))
+            text = str(value).strip() if np.isnan(number) else f"{number:.15g}"
+            texts[name].append(text)
+    return texts
+
+
 def _nested(column: Any) -> str | None:
     """What a column holds that is neither a number nor a date nor a text, by its first value; None if it is one."""
     # Other types than objects cannot hold them.
@@ -119,8 +138,12 @@ def _nested(column: Any) -> str | None:
     return _NESTED.get(type(present.iloc[0])) if len(present) else None
 
 
-def kind_and_notation(cells: Cells, dayfirst: bool | None = None, name: str = "") -> tuple[str, str]:
+def kind_and_notation(
+    cells: Cells, dayfirst: bool | None = None, name: str = "", special: Sequence[str] = ()
+) -> tuple[str, str]:
     """Kind of a column, and the notation of its numbers or dates; "" if they are written the usual way.
+
+    Texts that are special values do not count.
 
     Examples
     --------
@@ -131,10 +154,11 @@ def kind_and_notation(cells: Cells, dayfirst: bool | None = None, name: str = ""
     """
     if cells.kind != TEXT:
         return cells.kind, ""
-    # A column without a value is dropped, whatever its kind.
-    if not cells.values:
-        return NUMBER, ""
     texts = [text.strip() for text in cells.values]
+    texts = [text for text in texts if text not in special]
+    # A column without a value is dropped, whatever its kind.
+    if not texts:
+        return NUMBER, ""
     words = {text.lower() for text in texts}
     if words <= TRUE_WORDS | FALSE_WORDS and words & _WORDS:
         return BOOLEAN, ""

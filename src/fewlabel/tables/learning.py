@@ -11,6 +11,7 @@ from fewlabel.parts import (
     CategoryColumn,
     DateColumn,
     NumberColumn,
+    SpecialNumberColumn,
     TextColumn,
     TextDateColumn,
     TextNumberColumn,
@@ -50,6 +51,10 @@ def learn_column(name: str, cells: Cells, notation: str, random_state: Any) -> L
     -------
     LearnedColumn
     """
+    if cells.is_special().any():
+        special = sorted(set(cells.special[cells.is_special()]))
+        names = [name, *(f"{name}_{short(text)}" for text in special)]
+        return LearnedColumn(SpecialNumberColumn(name, notation, special), names, False)
     if cells.kind == NUMBER:
         return LearnedColumn(NumberColumn(name, notation), [name], False)
     if cells.kind == BOOLEAN:

@@ -95,7 +95,7 @@ class Drift:
         cells = {}
         for name, column in self.profile.items():
             if name in columns:
-                cells[name] = read_as(columns[name], column["kind"], column["notation"])
+                cells[name] = read_as(columns[name], column["kind"], column["notation"], column.get("special", ()))
             else:
                 cells[name] = no_cells(column["kind"], n_rows)
         self.add(cells)
@@ -240,6 +240,8 @@ def profile_columns(columns: ReadColumns) -> dict[str, dict[str, Any]]:
 def profile_cells(cells: Cells, notation: str = "") -> dict[str, Any]:
     """Profile of one column."""
     column = {"kind": cells.kind, "notation": notation, **_bins(cells)}
+    if cells.is_special().any():
+        column["special"] = sorted(set(cells.special[cells.is_special()]))
     tally = _Tally(column)
     tally.add(cells)
     return {**column, **tally.result()}
@@ -292,9 +294,10 @@ class _Tally:
             self.missing += int(np.count_nonzero(cells.missing_values()))
             return
         counts = cells.counts()
-        self.missing += int(np.count_nonzero(cells.codes < 0))
+        is_special = cells.is_special()
+        self.missing += int(np.count_nonzero(cells.codes < 0) + counts[is_special].sum())
         if cells.written is not None:
-            failed = cells.missing_values() & (counts > 0)
+            failed = cells.missing_values() & ~is_special & (counts > 0)
             self.unparseable += int(counts[failed].sum())
             self._keep_examples(cells.written[k] for k in np.flatnonzero(failed))
         if "categories" in self.column:

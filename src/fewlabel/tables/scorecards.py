@@ -1,5 +1,6 @@
 """Scorecards of table classifiers: points in the columns and categories of the table."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,60 +8,34 @@ import pandas as pd
 
 from fewlabel import inspection
 from fewlabel.auto import AdditiveMember, additive_member
+from fewlabel.boosting.additive import ShapeFunction
 from fewlabel.inspection import check_points, contributions, step_intervals
-from fewlabel.parts import CategoryColumn, Columns, FittedModel
-from fewlabel.parts.cells import BOOLEAN, NUMBER
+from fewlabel.parts import BooleanColumn, CategoryColumn, Columns, FittedModel, NumberColumn
 from fewlabel.parts.columns import Column
 
 OTHER = "other"
 MISSING = "missing"
+_FLAT = ShapeFunction(-1, "", np.empty(0), np.zeros(1), 0.0)  # of a column whose special values alone count
 
 
-class Term(NamedTuple):
-    """The step function of one feature, in terms of a column of the table.
+class CardRow(NamedTuple):
+    """A value or an interval of a column, and the features of the cells that it stands for.
 
     Attributes
     ----------
-    source, feature : str
-        The column, and the feature made from it.
-    kind : str
-        "number", "boolean" or "category"; "derived" for parts of dates and components of text.
-    edges, values : ndarray
-        Where the function jumps and its values; a category is looked up in `categories` instead.
-    missing, other : float
-        Value for gaps, and for categories that are not in `categories`.
-    categories : dict
+    block : str
+        The column; of a date or a free text, the feature.
+    interval : str
+    low, high : float
+    features : dict of int to float
+        By their positions.
     """
 
-    source: str
-    feature: str
-    kind: str
-    edges: np.ndarray
-    values: np.ndarray
-    missing: float
-    other: float
-    categories: dict[str, float]
-
-
-def scorecard_terms(model: Any) -> list[Term]:
-    """The step functions of a fitted table model, in the order in which they are summed.
-
-    Parameters
-    ----------
-    model : FittedModel
-        A stump booster, or an AutoClassifier whose only member is one, with the encoder of a table.
-
-    Returns
-    -------
-    list of Term
-    """
-    functions = sorted(additive_booster(model).shape_functions_, key=lambda function: function.column)
-    terms = []
-    encoder: Any = model.encoder
-    for function in functions:
-        source = encoder.sources[function.column]
-        terms.append(_term(encoder, encoder.by_name[source], function))
-    return terms
+    block: str
+    interval: str
+    low: float
+    high: float
+    features: dict[int, float]
 
 
 def additive_booster(model: FittedModel) -> AdditiveMember:
@@ -88,21 +63,44 @@ def additive_booster(model: FittedModel) -> AdditiveMember:
     return booster
 
 
-def _term(encoder: Columns, column: Column, function: Any) -> Term:
-    edges = np.asarray(function.edges)
-    values = np.asarray(function.values)
-    missing = float(function.missing)
-    feature = encoder.features[function.column]
-    if not isinstance(column, CategoryColumn):
-        kind = column.read_as if column.read_as in (NUMBER, BOOLEAN) else "derived"
-        return Term(column.name, feature, kind, edges, values, missing, np.nan, {})
-    # A feature of a category is 0 or 1: the value of the function at either is that of the category.
-    place = function.column - int(encoder.groups[column.name][0])
-    absent, present = values[np.searchsorted(edges, [0.0, 1.0])].tolist()
-    steps = [present if of_category else absent for of_category in column.encode(column.categories)[:, place]]
-    by_category = dict(zip(column.categories, steps))
-    at_gap = present if column.gap()[place] else absent
-    return Term(column.name, feature, "category", edges, values, at_gap, absent, by_category)
+def _rows_of(encoder: Columns, column: Column, functions: dict[int, Any]) -> Iterator[CardRow]:
+    """The rows of a column, by the step functions of its features."""
+    group = encoder.groups[column.name].tolist()
+    if isinstance(column, NumberColumn):
+        gap = dict(zip(group, column.gap()))
+        yield from _intervals(column.name, functions.get(group[0], _FLAT), {**gap, group[0]: 0.0})
+    elif not isinstance(column, (BooleanColumn, CategoryColumn)):
+        # Each part of a date or a text is a block of its own.
+        for feature in group:
+            if feature in functions:
+                yield from _intervals(encoder.features[feature], functions[feature], {feature: 0.0})
+    for text, features in _values_of(column).items():
+        yield CardRow(column.name, text, np.nan, np.nan, dict(zip(group, features)))
+
+
+def _values_of(column: Column) -> dict[str, Any]:
+    """The values of a column with a row of their own, and their features."""
+    if isinstance(column, BooleanColumn):
+        return {"= no": [0.0], "= yes": [1.0], MISSING: [np.nan]}
+    values = {}
+    if isinstance(column, CategoryColumn):
+        values = {f"= {name}": features for name, features in zip(column.categories, column.encode(column.categories))}
+        values |= {OTHER: np.zeros(column.n_outputs), MISSING: column.gap()}
+    for flag, text in enumerate(column.special, start=1):
+        values[f"= {text}"] = column.gap() + np.eye(column.n_outputs)[flag]
+    return values
+
+
+def _intervals(block: str, function: Any, features: dict[int, float]) -> Iterator[CardRow]:
+    """The intervals of the first feature, and its missing values."""
+    first = next(iter(features))
+    for low, high, text, _ in step_intervals(function.edges, function.values, function.missing):
+        # The upper end belongs to an interval; of missing values it is NaN.
+        yield CardRow(block, text, low, high, {**features, first: high})
+
+
+def _value(function: Any, x: float) -> float:
+    return function.missing if np.isnan(x) else function.values[np.searchsorted(function.edges, x)]
 
 
 def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
@@ -141,44 +139,22 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
     Returns
     -------
     DataFrame
-        ``interval`` is ``= car`` for a category, ``other`` for categories that the fit did not see, ``missing`` for
-        gaps.
+        ``interval`` is ``= car`` for a category and ``= -999`` for a special value, ``other`` for categories that the
+        fit did not see, ``missing`` for gaps.
     """
     model = getattr(model, "model_", model)
-    terms = scorecard_terms(model)
     booster = additive_booster(model)
     scale, start = check_points(booster, points, base)
-    weights = np.asarray(booster.feature_importances_)
-    importance = {name: float(weights[group].sum()) for name, group in model.encoder.groups.items()}
-    blocks: dict[tuple[str, str], list[Term]] = {}
-    for term in terms:
-        # Features of a category are rows of one block; each part of a date is a block of its own. The source is part of
-        # the key: a column may be called as a part of another.
-        name = term.feature if term.kind == "derived" else term.source
-        blocks.setdefault((term.source, name), []).append(term)
-    rows = [("(base)", "", np.nan, np.nan, start)]
-    for source, name in sorted(blocks, key=lambda key: -importance[key[0]]):
-        for text, low, high, value in _block_rows(blocks[source, name]):
-            rows.append((name, text, low, high, scale * value))
+    functions = {function.column: function for function in booster.shape_functions_}
+    importances = np.asarray(booster.feature_importances_)
+    encoder = model.encoder
+    used = {name: group for name, group in encoder.groups.items() if not functions.keys().isdisjoint(group.tolist())}
+    rows: list[tuple] = [("(base)", "", np.nan, np.nan, start)]
+    for name in sorted(used, key=lambda name: -importances[used[name]].sum()):
+        for row in _rows_of(encoder, encoder.by_name[name], functions):
+            value = sum(_value(functions[k], x) for k, x in row.features.items() if k in functions)
+            rows.append((*row[:4], scale * value))
     return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
-
-
-def _block_rows(block: list[Term]) -> list[tuple[str, float, float, float]]:
-    """Text, bounds and value of each row of a column; the features of a category are summed."""
-    first = block[0]
-    values: dict[str, float] = {}
-    if first.kind == "category":
-        for name in first.categories:
-            values[f"= {name}"] = sum(term.categories[name] for term in block)
-        values[OTHER] = sum(term.other for term in block)
-        values[MISSING] = sum(term.missing for term in block)
-    elif first.kind == BOOLEAN:
-        no, yes = first.values[np.searchsorted(first.edges, [0.0, 1.0])].tolist()
-        values = {"= no": no, "= yes": yes, MISSING: first.missing}
-    else:
-        intervals = step_intervals(first.edges, first.values, first.missing)
-        return [(text, low, high, value) for low, high, text, value in intervals]
-    return [(text, np.nan, np.nan, value) for text, value in values.items()]
 
 
 def round_card(card: pd.DataFrame) -> pd.DataFrame:

@@ -9,14 +9,14 @@ from fewlabel.auto import AdditiveMember
 from fewlabel.exporting import Statement
 from fewlabel.exporting.sql import listed, quoted, text
 from fewlabel.inspection import check_points
-from fewlabel.parts.cells import BOOLEAN, NUMBER
+from fewlabel.parts import BooleanColumn, NumberColumn
+from fewlabel.parts.columns import Column
 from fewlabel.parts.notations import FALSE_WORDS, NULL_TEXTS, TRUE_WORDS
 from fewlabel.tables.scorecards import (
     MISSING,
     OTHER,
     additive_booster,
     round_card,
-    scorecard_terms,
     table_scorecard,
 )
 
@@ -97,12 +97,11 @@ def points_sql(model: Any, *, table: str = "rows", points: float = 20, base: flo
     """
     model = getattr(model, "model_", model)
     Statement(model, table)  # refuses what SQL cannot read
-    kinds = {term.source: term.kind for term in scorecard_terms(model)}
     card = table_scorecard(model, points=points, base=base)
     card = round_card(card) if whole else card.assign(points=card["points"].round(2))
     blocks = [f"  {card['points'].iloc[0]}  -- every row"]
     for name, block in card.iloc[1:].groupby("column", sort=False):
-        blocks.append(_points_of_column(f"t.{quoted(str(name))}", kinds[str(name)], block))
+        blocks.append(_points_of_column(model.encoder.by_name[name], block))
     lines = [
         f"-- Scorecard made by fewlabel: {points:g} points double the odds; {base:g} points are even odds.",
         "SELECT t.*,",
@@ -113,20 +112,23 @@ def points_sql(model: Any, *, table: str = "rows", points: float = 20, base: flo
     return "\n".join(lines) + "\n"
 
 
-def _points_of_column(column: str, kind: str, block: pd.DataFrame) -> str:
+def _points_of_column(part: Column, block: pd.DataFrame) -> str:
     """The CASE of a column; missing values first, because a comparison with NULL holds never."""
+    column = f"t.{quoted(part.name)}"
     rows = block.set_index("interval")["points"]
     otherwise = rows.get(OTHER, rows.get(MISSING))
     word = f"CAST({column} AS VARCHAR)"
     arms = {}
-    if kind == NUMBER:
+    if isinstance(part, NumberColumn):
         arms[f"{column} IS NULL"] = rows[MISSING]
-        present = block[block["interval"] != MISSING]
-        for high, value in zip(present["high"], present["points"]):
+        for value in part.special:
+            arms[f"{column} = {value}"] = rows[f"= {value}"]
+        intervals = block[block["high"].notna()]
+        for high, value in zip(intervals["high"], intervals["points"]):
             if np.isfinite(high):
                 arms[f"{column} <= {float(high)!r}"] = value
             otherwise = value
-    elif kind == BOOLEAN:
+    elif isinstance(part, BooleanColumn):
         for words, name in ((FALSE_WORDS, "= no"), (TRUE_WORDS, "= yes")):
             arms[f"LOWER(TRIM({word})) IN ({listed(words)})"] = rows[name]
     else:
