@@ -95,7 +95,7 @@ def test_special_values_have_rows(folder, tmp_path):
     assert run(["fit", str(tmp_path / "rows.csv"), *options, "--time-budget", "1", "--out", str(tmp_path)]) == 0
     written(tmp_path, "card.csv")
     card = pd.read_csv(tmp_path / "card.csv")
-    assert "= -999" in set(card.loc[card["column"] == "age", "interval"])
+    assert "'= -999" in set(card.loc[card["column"] == "age", "interval"])
     assert "= -999" in written(tmp_path, "card.html")
     assert "= -999 THEN" in written(tmp_path, "points.sql", "--points-only")
 

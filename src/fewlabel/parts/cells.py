@@ -42,7 +42,7 @@ class Cells(NamedTuple):
     values: Any
     codes: Any = None
     written: list[str] | None = None
-    special: np.ndarray | None = None
+    special: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -72,6 +72,10 @@ class Cells(NamedTuple):
     def is_special(self) -> np.ndarray:
         """Which of the values were special ones."""
         return np.zeros(len(self.values), dtype=bool) if self.special is None else self.special.astype(bool)
+
+    def special_values(self) -> list[str]:
+        """The special values that occur, sorted."""
+        return sorted(set(self.special[self.is_special()])) if self.special is not None else []
 
     def shown(self) -> list[str]:
         """Each cell as a person would write it."""

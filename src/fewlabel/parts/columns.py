@@ -3,7 +3,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ _MOST_KEPT = 50_000  # texts of a column whose features a memo keeps
 _LONGEST_KEPT = 1000  # characters of such a text
 _GRAMS_AT_ONCE = 2**17
 _ROWS_AT_ONCE = 2**11
+_NONE: Sequence[str] = ()
 CALENDAR = ("year", "month", "day", "hour", "total_seconds")
 
 
@@ -47,7 +48,7 @@ class Column(Part):
     name: str
     read_as: ClassVar[str] = TEXT
     notation = ""
-    special = ()
+    special = _NONE
 
     def __getstate__(self):
         return {name: getattr(self, name) for name in field_types(type(self))}  # without what is cached

@@ -51,8 +51,8 @@ def learn_column(name: str, cells: Cells, notation: str, random_state: Any) -> L
     -------
     LearnedColumn
     """
-    if cells.is_special().any():
-        special = sorted(set(cells.special[cells.is_special()]))
+    special = cells.special_values()
+    if special:
         names = [name, *(f"{name}_{short(text)}" for text in special)]
         return LearnedColumn(SpecialNumberColumn(name, notation, special), names, False)
     if cells.kind == NUMBER:

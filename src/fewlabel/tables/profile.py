@@ -240,8 +240,8 @@ def profile_columns(columns: ReadColumns) -> dict[str, dict[str, Any]]:
 def profile_cells(cells: Cells, notation: str = "") -> dict[str, Any]:
     """Profile of one column."""
     column = {"kind": cells.kind, "notation": notation, **_bins(cells)}
-    if cells.is_special().any():
-        column["special"] = sorted(set(cells.special[cells.is_special()]))
+    if cells.special_values():
+        column["special"] = cells.special_values()
     tally = _Tally(column)
     tally.add(cells)
     return {**column, **tally.result()}
