@@ -5,6 +5,10 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.estimates CELLS [--draws 20] [
 Labels are drawn at random: 15, 40, 100 or 300 of a table, at least 3 of each class. Members are observed cell by cell
 into the folder CELLS, so that a run can be continued; from them functions of `AutoClassifier` compute its estimates,
 with weights by the experience of other tables. The truth are up to 1,500 unlabeled rows. estimates.csv has the results.
+`--from estimates.csv` takes the runs of a file: other intervals can be compared without a fit.
+
+The constants of the intervals (`TableBelief`) maximize the likelihood of the true AUCs given the out-of-fold ones; for
+each table they are learned on the other tables. The last line has those of all tables, which are in the package.
 """
 
 import argparse
@@ -14,21 +18,23 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import minimize
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import norm, truncnorm
 from sklearn.metrics import log_loss, roc_auc_score
 
-from benchmarks.quality.experience import experience_without
+from benchmarks.quality.experience import SAME_ROWS, experience_without
 from benchmarks.quality.intervals import LEAST, TABLES, load
 from benchmarks.quality.trials import observe_members
 from fewlabel.auto import default_members
 from fewlabel.auto.crossfit import usual_repeats
-from fewlabel.auto.intervals import interval
+from fewlabel.auto.intervals import RARER, TableBelief, angle_variance, posterior
 from fewlabel.auto.weights import auc, weigh
 from fewlabel.calibration import sigmoid_from_few
 from fewlabel.decisions import Evidence
 from fewlabel.files import atomic_write
 from fewlabel.metrics import auc_confidence_interval
+from fewlabel.metrics.angles import to_angle
 from fewlabel.rows import Rows
 
 LABELS = (15, 40, 100, 300)
@@ -38,6 +44,9 @@ QUICK = ("logistic regression", "linear discriminant", "RBF-SVM", "extra trees +
 TRAINING_SHARE = 0.8
 PRECISION = 0.8
 RANK_EDGE = 1e-6
+# For tables unlike those that the intervals were learned from: the deviation over tables, and the noise of one.
+WIDER_SPREAD = 1.25
+WIDER_NOISE = 1.1
 
 
 def draw_rows(y, n_labels, rng):
@@ -86,6 +95,13 @@ def _write_cell(path, about, X, y, members):
         )
 
 
+def read_cell(path):
+    """Arrays of a cell, and what they are about."""
+    with np.load(path) as arrays:
+        cell = {name: arrays[name] for name in arrays.files}
+    return cell, json.loads(str(cell["about"]))
+
+
 def measure(cell, about):
     """What a fit claims, and what is true."""
     rows = Rows(None, cell["y"].astype(int), np.arange(2))
@@ -96,13 +112,12 @@ def measure(cell, about):
     held_out = logit(np.clip(weighing.out_of_fold[:, 0], RANK_EDGE, 1 - RANK_EDGE))
     positive = rows.codes == 1
     truth = cell["hidden"] == 1
-    score, low, high = interval(rows, weighing.out_of_fold, auc, None, 0, TRAINING_SHARE)
     slope, intercept = sigmoid_from_few(held_out, positive)
     found = {
         **{name: about[name] for name in ("table", "labels", "draw")},
-        "score": score,
-        "low": low,
-        "high": high,
+        "positives": int(positive.sum()),
+        "negatives": int((~positive).sum()),
+        "out_of_fold": roc_auc_score(positive, held_out),
         "former_width": _former_width(rows.codes, weighing.out_of_fold[:, 0]),
         "truth": roc_auc_score(truth, scores),
         "log_loss": log_loss(truth, expit(slope * scores + intercept)),
@@ -122,6 +137,45 @@ def _former_width(codes, ranks):
     z = norm.isf(0.025) / np.sqrt(TRAINING_SHARE)
     plain = auc_confidence_interval(codes, ranks, confidence=1 - 2 * norm.sf(z))
     return 1 - (1 - plain.high) * TRAINING_SHARE - plain.low
+
+
+def learn(found):
+    """The belief that makes the true AUCs likely, given the out-of-fold ones."""
+    labels = found[["positives", "negatives"]].to_numpy(float)
+    rarer = np.log(np.clip(labels.min(axis=1), *RARER) / 12)
+    out_of_fold = to_angle(found["out_of_fold"].to_numpy())
+    truth = to_angle(found["truth"].to_numpy())
+    unit = np.array([angle_variance(*counts, 1.0) for counts in labels])
+
+    def loss(parameters):
+        middle, growth, log_spread, log_noise = parameters
+        prior = np.exp(-2 * log_spread)
+        data = 1 / (np.exp(log_noise) * unit)
+        expected = middle + growth * rarer
+        observed = out_of_fold - growth * np.log(TRAINING_SHARE)
+        mean = (prior * expected + data * observed) / (prior + data)
+        deviation = (prior + data) ** -0.5
+        ends = (np.array([[0.0], [np.pi]]) - mean) / deviation
+        return -truncnorm.logpdf(truth, *ends, loc=mean, scale=deviation).mean()
+
+    start = [2.5, 0.15, np.log(0.4), np.log(0.4)]
+    best = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-7, "maxiter": 2000})
+    middle, growth, log_spread, log_noise = best.x
+    spread = WIDER_SPREAD * np.exp(log_spread)
+    noise = WIDER_NOISE * np.exp(log_noise)
+    return TableBelief(*(round(float(value), 4) for value in (middle, growth, spread, noise)))
+
+
+def with_intervals(found):
+    """The runs with score and interval, by what the other tables say."""
+    parts = []
+    for name, part in found.groupby("table"):
+        related = {name}.union(*(same for same in SAME_ROWS if name in same))
+        belief = learn(found[~found["table"].isin(related)])
+        values = part[["out_of_fold", "positives", "negatives"]].to_numpy(float)
+        ends = [posterior(*run, belief, share=TRAINING_SHARE) for run in values]
+        parts.append(part.assign(**dict(zip(("score", "low", "high"), np.transpose(ends)))))
+    return pd.concat(parts)
 
 
 def summarize(found):
@@ -144,20 +198,21 @@ def summarize(found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--members", choices=("quick", "usual"), default="quick")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
+    parser.add_argument("--from", dest="runs", type=Path, default=None, help="csv of runs, instead of cells")
     options = parser.parse_args()
-    run(options.folder, options.draws, QUICK if options.members == "quick" else default_members())
-    rows = []
-    for path in sorted(options.folder.glob("*.npz")):
-        with np.load(path) as arrays:
-            cell = {name: arrays[name] for name in arrays.files}
-        rows.append(measure(cell, json.loads(str(cell["about"]))))
-    found = pd.DataFrame(rows)
-    found.round(4).to_csv(options.out, index=False)
+    if options.runs is None:
+        run(options.folder, options.draws, QUICK if options.members == "quick" else default_members())
+        found = pd.DataFrame([measure(*read_cell(path)) for path in sorted(options.folder.glob("*.npz"))])
+    else:
+        found = pd.read_csv(options.runs)
+    found = with_intervals(found).round(4)
+    found.to_csv(options.out, index=False)
     print(summarize(found).round(3).to_string())
+    print(learn(found))
 
 
 if __name__ == "__main__":

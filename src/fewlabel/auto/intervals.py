@@ -1,5 +1,7 @@
 """Confidence intervals of scores and of differences between two scores."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
@@ -16,27 +18,54 @@ _UNSEEN = 0.5  # weight of the largest design effect, where the data weigh (numb
 _CONFIDENCE = 0.95
 _ENDS = [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2]
 _NO_WIDTH = 1e-9
-# Empirical Bayes interval of an AUC, on the scale 2 arcsin(sqrt(AUC)).
-_RARER = (3, 150)  # labels of the rarer class: beyond, the mean over tables is not known to change
-_MIDDLE = 2.481  # mean over tables with 12 labels of the rarer class
-_GROWTH = 0.137
-_SPREAD = 1.25 * 0.364  # deviation over tables, wider for tables unlike those it was learned from
-_NOISE = 0.374
-_NOISE_BY_DESIGN = 0.25  # of rows that were drawn with known probability, see benchmarks/quality/audit.py
-DEVIATIONS = 2.1  # for the same reason more than 1.96
+RARER = (3, 150)  # labels of the rarer class: beyond, the mean over tables is not known to change
+_LOST = 2  # labels of each class that out-of-fold scores seem to lose, as in `effective_labels` of experience
+_NOISE_BY_DESIGN = 0.29  # of rows that were drawn with known probability, see benchmarks/quality/audit.py
+_ANGLES = np.linspace(0.0, np.pi, 1001)
+_AUCS = from_angle(_ANGLES)
+DEVIATIONS = norm.isf((1 - _CONFIDENCE) / 2)
+
+
+class TableBelief(NamedTuple):
+    r"""What other tables say about the AUC of a model, on the scale :math:`a = 2 \arcsin \sqrt{AUC}`.
+
+    The AUC is :math:`N(\mu_n, \tau^2)` over tables, with :math:`\mu_n` linear in the logarithm of the labels n of the
+    rarer class. An out-of-fold value is the AUC plus :math:`N(0, c (1 / (P - 2) + 1 / (N - 2)))`. The constants come
+    from benchmarks/quality/estimates.py.
+
+    Attributes
+    ----------
+    middle : float
+        :math:`\mu_{12}`.
+    growth : float
+        Slope of :math:`\mu_n`.
+    spread : float
+        :math:`\tau`.
+    noise : float
+        :math:`c`.
+    """
+
+    middle: float = 2.532
+    growth: float = 0.152
+    spread: float = 0.609
+    noise: float = 0.429
+
+
+_BELIEF = TableBelief()
 
 
 def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False, other_weights=()):
     """Score and the ends of its 95% interval, never of width zero.
 
-    The AUC of two classes is shrunken to what such models have on other tables, see `_posterior`, and that of positives
+    The AUC of two classes is shrunken to what such models have on other tables, see `posterior`, and that of positives
     and unlabeled rows by :func:`fewlabel.prior.auc_against_negatives`; the design effect of groups and weights divides
     the numbers of rows. Everything else is bootstrapped, by groups if there are any.
 
-    The interval is for a model of all labels, and the score for models of a `share` of them. Training sets vary as
-    test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the factor 1 + n_test/n_train = 1/share
-    (Nadeau and Bengio add the same term to that of a single fold). With all labels, errors may be smaller by as much as
-    the fast rate 1/n of their number n: the distance of the upper end to 1 shrinks by the factor `share`.
+    The interval is for a model of all labels, and the score for models of a `share` of them. Where it is bootstrapped,
+    training sets are taken to vary as test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the
+    factor 1 + n_test/n_train = 1/share (Nadeau and Bengio add the same term to that of a single fold). With all labels,
+    errors may be smaller by as much as the fast rate 1/n of their number n: the distance of the upper end to 1 shrinks
+    by the factor `share`.
 
     Parameters
     ----------
@@ -73,18 +102,17 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False, ot
         if len(other_weights):
             others = [score_ranks(ranks, rows.codes, scorer, weight) for weight in other_weights]
             of_weights = float(np.var(to_angle(np.array(others))))
-        return _posterior(score, n_positive, n_negative, _NOISE_BY_DESIGN if by_design else _NOISE, of_weights)
+        belief = _BELIEF._replace(noise=_NOISE_BY_DESIGN) if by_design else _BELIEF
+        return posterior(score, n_positive, n_negative, belief, of_weights=of_weights, share=share)
     n_unlabeled, n_positive = np.bincount(rows.codes, minlength=2) / effect
     return auc_against_negatives(score, n_positive, n_unlabeled, prior.prior, prior.low, prior.high)
 
 
-def _posterior(score, n_positive, n_negative, noise=_NOISE, of_weights=0.0):
-    r"""Posterior mean of an AUC and a 95% interval, from its out-of-fold value.
+def posterior(score, n_positive, n_negative, belief=_BELIEF, *, of_weights=0.0, share=1.0):
+    r"""Posterior mean of an AUC and the shortest interval that holds 95% of its posterior, from its out-of-fold value.
 
-    On the scale :math:`a = 2 \arcsin \sqrt{AUC}` the AUC of a fitted model is :math:`N(\mu, \tau^2)` over tables, with
-    :math:`\mu` rising with the logarithm of the labels of the rarer class, and the out-of-fold value is the AUC plus
-    :math:`N(0, c (1 / (P - 1) + 1 / (N - 1)))`. The constants are maximum likelihood estimates from 149 fits on 40
-    tables. Where a table is much harder, :math:`\tau` is as large as the table says for the score and the lower end.
+    The models behind the value learn from a share of the labels, and are expected to be worse by
+    :math:`\mu_n - \mu_{n \cdot share}`.
 
     Parameters
     ----------
@@ -92,34 +120,29 @@ def _posterior(score, n_positive, n_negative, noise=_NOISE, of_weights=0.0):
         Out-of-fold AUC.
     n_positive, n_negative : float
         Effective numbers of labels.
-    noise : float
-        The constant :math:`c`.
+    belief : TableBelief
     of_weights : float
         Further variance, of weights that are estimated.
+    share : float
+        Of the labels that the models behind the score learn from.
 
     Returns
     -------
     score, low, high : float
     """
-    n_rarer = np.clip(min(n_positive, n_negative), *_RARER)
-    expected = _MIDDLE + _GROWTH * np.log(n_rarer / 12)
-    observed = to_angle(score)
-    noise = angle_variance(n_positive, n_negative, noise) + of_weights
-
-    def ends(spread):
-        trust = spread / (spread + noise)
-        middle = (1 - trust) * expected + trust * observed
-        half = DEVIATIONS * np.sqrt(trust * noise)
-        return np.array([middle, middle - half, middle + half])
-
-    usual = ends(_SPREAD**2)
-    found = usual
-    if observed < expected:
-        # A table that is harder than all others must not be shrunken to them: that would promise too much. Nor can few
-        # labels rule out that it is like the others, so that the upper end stays.
-        found = ends(max(_SPREAD**2, (observed - expected) ** 2 - noise))
-        found[2] = max(found[2], usual[2])
-    return tuple(float(end) for end in from_angle(found))
+    n_rarer = np.clip(min(n_positive, n_negative), *RARER)
+    expected = belief.middle + belief.growth * np.log(n_rarer / 12)
+    observed = to_angle(score) - belief.growth * np.log(share)
+    variance = angle_variance(n_positive, n_negative, belief.noise) + of_weights
+    log_density = -0.5 * ((_ANGLES - expected) / belief.spread) ** 2 - 0.5 * (_ANGLES - observed) ** 2 / variance
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    reached = np.cumsum(density)
+    # From each angle to the first that leaves out no more than 5%.
+    ends = np.searchsorted(reached, reached - density + _CONFIDENCE * (1 - _NO_WIDTH))
+    starts = np.flatnonzero(ends < len(_ANGLES))
+    shortest = starts[np.argmin(_AUCS[ends[starts]] - _AUCS[starts])]
+    return float(density @ _AUCS), float(_AUCS[shortest]), float(_AUCS[ends[shortest]])
 
 
 def labels_within(headline, n_labels, within, *, shrunken):
@@ -144,25 +167,24 @@ def labels_within(headline, n_labels, within, *, shrunken):
     int
         At least `n_labels`, which it is where the interval is short enough.
     """
-    middle, low = to_angle(np.array([headline["score"], headline["low"]]))
-    # The ends are at sin^2((middle -+ half) / 2), half of whose difference is sin(middle) sin(half) / 2.
-    wanted = 2 * within / max(np.sin(middle), _NO_WIDTH)
-    half = middle - low
-    if half <= _NO_WIDTH or wanted >= np.sin(min(half, np.pi / 2)):
+    width = headline["high"] - headline["low"]
+    if width <= 2 * within:
         return n_labels
-    known = _SPREAD**-2.0 if shrunken else 0.0
-    from_labels = (DEVIATIONS / half) ** 2 - known
-    # A table that contradicts the prior has an interval without it.
+    # Near the middle an AUC is sin^2(angle / 2), whose derivative is sin(angle) / 2.
+    deviation = width / (DEVIATIONS * max(np.sin(to_angle(headline["score"])), _NO_WIDTH))
+    known = _BELIEF.spread**-2.0 if shrunken else 0.0
+    from_labels = deviation**-2.0 - known
+    # An interval that ends at 1 is shorter than its deviation says.
     if from_labels <= 0:
         known = 0.0
-        from_labels = (DEVIATIONS / half) ** 2
-    needed = (DEVIATIONS / np.arcsin(wanted)) ** 2 - known
+        from_labels = deviation**-2.0
+    needed = (width / (2 * within) / deviation) ** 2 - known
     return int(np.ceil(n_labels * needed / from_labels))
 
 
-def angle_variance(n_positive, n_negative, noise=_NOISE):
+def angle_variance(n_positive, n_negative, noise=_BELIEF.noise):
     """Variance of the angle of an AUC that is measured on so many rows."""
-    return noise * (1 / max(n_positive - 1, 1) + 1 / max(n_negative - 1, 1))
+    return noise * (1 / max(n_positive - _LOST, 1) + 1 / max(n_negative - _LOST, 1))
 
 
 def _with_more_labels(high, share):
