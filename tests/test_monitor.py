@@ -29,7 +29,7 @@ def make_rows(n, seed, shift=0.0):
 
 @pytest.fixture(scope="module")
 def model():
-    X, y = make_rows(1200, 0)
+    X, y = make_rows(1200, 2)
     y = pd.Series(np.where(np.arange(1200) < 300, y, None), dtype=object)
     estimator = AutoClassifier(["logistic regression"], random_state=0)
     return TableClassifier(estimator, positive="bad", random_state=0).fit(X, y)
