@@ -1,14 +1,29 @@
 """Directions of columns: step functions that rise or fall as they must."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fewlabel import AutoClassifier, PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier, TableClassifier
+from fewlabel import (
+    AutoClassifier,
+    PNUAdaBoostClassifier,
+    PNUAUCBoostClassifier,
+    PUAdaBoostClassifier,
+    TableClassifier,
+    TreeAUCBoostClassifier,
+)
 
-BOOSTERS = (PNUAUCBoostClassifier, PNUAdaBoostClassifier, PUAdaBoostClassifier)
+BOOSTERS = (
+    PNUAUCBoostClassifier,
+    PNUAdaBoostClassifier,
+    PUAdaBoostClassifier,
+    partial(TreeAUCBoostClassifier, max_depth=1),
+    partial(TreeAUCBoostClassifier, max_depth=1, splitter="best", max_features=1, learning_rate=0.5),
+)
 
 
 def draw_table(seed, n=120, d=3):
@@ -48,6 +63,21 @@ def test_free_columns_give_the_model_without_directions(booster):
     known = {column: int(s[0]) for column, s in signs.items() if (s == s[0]).all()}
     same = booster(40, monotone=known, random_state=0).fit(X, y)
     np.testing.assert_array_equal(plain.decision_function(X), same.decision_function(X))
+
+
+def test_trees_of_one_level_without_directions_stay_as_they_are():
+    X, y, _ = draw_table(3)
+    plain = TreeAUCBoostClassifier(40, max_depth=1, random_state=0).fit(X, y)
+    free = TreeAUCBoostClassifier(40, max_depth=1, monotone=[0, 0, 0], random_state=0).fit(X, y)
+    np.testing.assert_array_equal(plain.decision_function(X), free.decision_function(X))
+
+
+def test_a_round_without_a_split_in_the_right_direction_does_not_end_the_fit():
+    x = np.arange(60.0)[:, None]
+    y = (x[:, 0] < 30).astype(int)
+    model = TreeAUCBoostClassifier(10, max_depth=1, monotone=[1], bootstrap=False, random_state=0).fit(x, y)
+    assert model.n_iter_ == 10
+    assert np.ptp(model.decision_function(x)) == 0
 
 
 def test_names_positions_and_mistakes():

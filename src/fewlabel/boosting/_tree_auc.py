@@ -1,11 +1,19 @@
 """Symmetric trees boosted on pairs of rows."""
 
 import numbers
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from fewlabel.base import Interval, StrOptions
 from fewlabel.boosting._pnu_auc import USES, pair_rule
-from fewlabel.boosting.booster import CONSTRAINTS, FEW_LABELS_ROUNDS, STOPPING_CONSTRAINTS, TREE_CONSTRAINTS, Booster
+from fewlabel.boosting.booster import (
+    CONSTRAINTS,
+    FEW_LABELS_ROUNDS,
+    MONOTONE_CONSTRAINTS,
+    STOPPING_CONSTRAINTS,
+    TREE_CONSTRAINTS,
+    Booster,
+)
 from fewlabel.boosting.pairs import PairLoss
 from fewlabel.types import Seed
 
@@ -63,6 +71,9 @@ class TreeAUCBoostClassifier(Booster):
         Maximum number of bins per column, 2 to 255, from the quantiles of all rows, labeled or not.
     max_features : int, float or "sqrt", default="sqrt"
         Columns drawn at random for each level, as a number (int), a fraction (float), or the square root.
+    monotone : dict or array-like of shape (n_features,), default=None
+        With ``max_depth=1``: 1 for a column along which the score must not fall, -1 where it must not rise, 0 where it
+        may do either; a dict names columns, or gives their positions. Missing values have no direction.
     early_stopping : bool, default=False
         Hold out `validation_fraction` of the labeled rows and keep the round with the best AUC on them. A row of weight
         2 is held out as a whole, unlike a repeated row.
@@ -149,6 +160,7 @@ class TreeAUCBoostClassifier(Booster):
         **CONSTRAINTS,
         **STOPPING_CONSTRAINTS,
         **TREE_CONSTRAINTS,
+        **MONOTONE_CONSTRAINTS,
         "n_estimators": [*CONSTRAINTS["n_estimators"], StrOptions({"auto"})],
         "loss": [StrOptions({"logistic", "exponential"})],
         "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
@@ -168,6 +180,7 @@ class TreeAUCBoostClassifier(Booster):
         bootstrap: bool = True,
         max_bins: int = 32,
         max_features: float | Literal["sqrt"] = "sqrt",
+        monotone: Mapping | Sequence | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -187,6 +200,7 @@ class TreeAUCBoostClassifier(Booster):
         self.bootstrap = bootstrap
         self.max_bins = max_bins
         self.max_features = max_features
+        self.monotone = monotone
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

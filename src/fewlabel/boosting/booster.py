@@ -251,12 +251,16 @@ class Booster(RankingClassifier):
             # A step is what a stump adds where it fires; elsewhere it adds 0, or as much with the other sign.
             total_step=float(previous.values.max(axis=1).sum()),
             n_rounds=n_rounds,
-            directions=read_directions(self.monotone, binning.n_features, getattr(self, "feature_names_in_", None)),
+            directions=self._directions(binning),
         )
+
+    def _directions(self, binning):
+        return read_directions(self.monotone, binning.n_features, getattr(self, "feature_names_in_", None))
 
     def _tree_learner(self, binning, rows, loss):
         """A learner of trees under a loss."""
-        if self.monotone is not None:
+        directions = self._directions(binning)
+        if directions.any() and self.max_depth > 1:
             raise ValueError("monotone is for sums of stumps: set max_depth=1, or leave monotone out")
         return TreeLearner(
             rows,
@@ -271,6 +275,7 @@ class Booster(RankingClassifier):
             bootstrap=self.bootstrap,
             n_drawn=self._n_drawn,
             seed=self._seed,
+            directions=directions,
         )
 
     def _choose_rounds(self, binning, rows, totals):

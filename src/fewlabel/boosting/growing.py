@@ -226,10 +226,26 @@ class TreeLearner:
     n_drawn : callable
         ``n_drawn(n)`` is the number of columns, of n, to search at a level.
     seed : int
+    directions : ndarray of int of shape (n_features,)
+        As in `StumpLearner`; all 0 unless `max_depth` is 1.
     """
 
     def __init__(
-        self, rows, binning, loss, *, max_depth, learning_rate, l2, noise, fading, splitter, bootstrap, n_drawn, seed
+        self,
+        rows,
+        binning,
+        loss,
+        *,
+        max_depth,
+        learning_rate,
+        l2,
+        noise,
+        fading,
+        splitter,
+        bootstrap,
+        n_drawn,
+        seed,
+        directions,
     ):
         self.rows = rows
         self._loss = loss
@@ -241,7 +257,9 @@ class TreeLearner:
         self._splitter = splitter
         self._bootstrap = bootstrap
         self._seed = seed
-        self._tried = symmetric_trees.Tried(binning.n_cuts, binning.has_missing, np.ones_like(binning.n_cuts))
+        self._tried = symmetric_trees.Tried(
+            binning.n_cuts, binning.has_missing, np.ones_like(binning.n_cuts), directions
+        )
         self._n_candidates = binning.n_cuts + binning.has_missing
         self._usable = np.flatnonzero(self._n_candidates)
         self._n_drawn = n_drawn(len(self._usable))

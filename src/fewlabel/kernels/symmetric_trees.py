@@ -56,6 +56,7 @@ class Tried(NamedTuple):
     n_cuts: np.ndarray  # (n_features,)
     has_missing: np.ndarray  # (n_features,), bool
     only_cut: np.ndarray  # (n_features,): 1 for each
+    directions: np.ndarray  # (n_features,): 1 or -1 where the value above a cut must not be lower or higher than below
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -271,7 +272,7 @@ def _place(code, cut, missing, base, at):
 
 
 @njit(cache=True, nogil=True)
-def best_split(hist, columns, n_cuts, has_missing, l2, noise, first_only, key):
+def best_split(hist, columns, n_cuts, tried, l2, noise, first_only, key):
     r"""The split with the largest score, :math:`\sqrt{\sum G^2 / (H + \lambda)}` over the leaves that it makes.
 
     Accumulates `hist` in place. Cut k < n_cuts sends codes above k up; the cut n_cuts sends missing values up and
@@ -281,8 +282,10 @@ def best_split(hist, columns, n_cuts, has_missing, l2, noise, first_only, key):
     ----------
     hist : ndarray of shape (len(columns), n_leaves, n_codes), int64
     columns : ndarray of int64
-    n_cuts, has_missing : ndarray of shape (n_features,)
-        Number of cuts of each column, and whether it has missing values.
+    n_cuts : ndarray of shape (n_features,)
+        Number of cuts of each column.
+    tried : Tried
+        Splits against its directions, of trees of one level, are not tried.
     l2 : float
         :math:`\lambda`, in units of the packed Hessian.
     noise : float
@@ -305,10 +308,14 @@ def best_split(hist, columns, n_cuts, has_missing, l2, noise, first_only, key):
     best = -np.inf
     for j in range(columns.size):
         e = columns[j]
+        has_missing = tried.has_missing[e]
+        direction = tried.directions[e]
         _accumulate(hist[j], n_cuts[e])
-        for k in range(1 if first_only else n_cuts[e] + has_missing[e]):
+        for k in range(1 if first_only else n_cuts[e] + has_missing):
             for missing_up in range(2):
-                score = _score_split(hist[j], n_cuts[e], has_missing[e], k, missing_up, l2)
+                score = _score_split(hist[j], n_cuts[e], has_missing, k, missing_up, l2)
+                if direction and _is_against(hist[j, 0], n_cuts[e], has_missing, k, missing_up, l2, direction):
+                    score = -np.inf
                 plain[j, k, missing_up] = score
                 if noise > 0.0:
                     score += noise * _near_normal(key, (e * n_codes + k) * 2 + missing_up)
@@ -318,7 +325,7 @@ def best_split(hist, columns, n_cuts, has_missing, l2, noise, first_only, key):
     least = best - _TIE * abs(best)
     for j in range(columns.size):
         e = columns[j]
-        for k in range(1 if first_only else n_cuts[e] + has_missing[e]):
+        for k in range(1 if first_only else n_cuts[e] + tried.has_missing[e]):
             for missing_up in range(2):
                 if noisy[j, k, missing_up] >= least > -np.inf:
                     return j, k, missing_up, plain[j, k, missing_up]
@@ -349,6 +356,23 @@ def _score_split(below, n_cuts, has_missing, cut, missing_up, l2):
             down = below[leaf, cut] + (0 if missing_up else missing)
             score += _gain(down, l2) + _gain(total - down, l2)
     return np.sqrt(score)
+
+
+@njit(cache=True, nogil=True)
+def _is_against(below, n_cuts, has_missing, cut, missing_up, l2, direction):
+    """Whether the value above a cut would be on the wrong side of that below it; of missing values alone, never."""
+    if below[cut] == below[n_cuts]:
+        return False
+    missing = below[below.size - 1] if has_missing else 0
+    down = below[cut] + (0 if missing_up else missing)
+    up = below[n_cuts] + missing - down
+    return direction * (_value(up, l2) - _value(down, l2)) < 0.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _value(packed, l2):
+    h = np.float64(packed & _LOW) + l2
+    return np.float64(packed >> np.int64(32)) / h if h > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -595,9 +619,10 @@ def grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
         if level == 0:
             all_rows = hist[0].sum()  # every column of the first histogram has all rows
         key = np.uint64(_level_key(round_key, level))  # a Python int, if not compiled
-        j, cut, missing_up, scores[level] = best_split(
-            hist, drawn, n_tried, tried.has_missing, packed_l2, noise, one_cut, key
-        )
+        j, cut, missing_up, scores[level] = best_split(hist, drawn, n_tried, tried, packed_l2, noise, one_cut, key)
+        if j < 0:  # every split is against a direction: a tree that adds nothing
+            splits[level, 0] = drawn[0]
+            return splits, scores, np.zeros(1 << n_levels)
         if one_cut:
             cut = cuts[level, j]
         splits[level, 0] = drawn[j]
@@ -606,6 +631,10 @@ def grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
         split(rows, drawn[j], codes_up(cut, missing_up, rows.n_codes))
     units = (gradients / LEAF_TOTAL, hessians / LEAF_TOTAL)
     values = leaf_values(value_sums(rows, units, 1 << n_levels), units, l2)
+    first = splits[0, 0]
+    # The search rounds its sums: of values that are all but equal it may have taken the lower for the higher one.
+    if splits[0, 1] < tried.n_cuts[first] and tried.directions[first] * (values[-1] - values[0]) < 0.0:
+        values[:] = 0.0
     return splits, split_gains(all_rows, scores, packed_l2, score_unit), values
 
 
