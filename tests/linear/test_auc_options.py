@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
@@ -252,6 +252,26 @@ def test_a_stream_of_msgd_pairs_new_rows_with_earlier_ones():
     assert auc[0] > auc[1] - 0.02
 
 
+def test_a_stream_of_single_rows_takes_the_steps_of_its_reference():
+    X, y = table(n=60)
+    model = LinearAUCClassifier(0.05, solver="msgd", buffer_size=7, random_state=0)
+    for i in range(len(y)):
+        model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+    generators = [np.random.default_rng([model._stream["seed"], call]) for call in range(len(y))]
+    np.testing.assert_allclose(model.coef_[0], reference.msgd_stream(X, y == 1, 0.05, 7, generators), atol=1e-10)
+
+
+def test_a_stream_of_single_rows_ranks_nearly_as_well_as_the_batch():
+    X, y = make_classification(1600, 20, n_informative=8, flip_y=0.2, weights=[0.8], random_state=0)
+    X = scale(X)
+    batch = LinearAUCClassifier(solver="msgd", random_state=0).fit(X[:800], y[:800])
+    stream = LinearAUCClassifier(solver="msgd", random_state=0)
+    for i in range(800):
+        stream.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+    auc = [roc_auc_score(y[800:], model.decision_function(X[800:])) for model in (stream, batch)]
+    assert auc[0] > auc[1] - 0.04
+
+
 # Wide, sparse --------------------------------------------------------------------------------------------------------
 
 
@@ -382,3 +402,21 @@ def test_one_against_the_rest_is_a_ranker_per_class():
     weight = np.where(y == 0, 0.0, 1.0)
     with pytest.raises(ValueError, match="sample_weight 0"):
         OneVsRestRankingClassifier(base).fit(X, y, weight)
+
+
+@pytest.mark.parametrize("kind", ["independent", "equal rows", "an outlier", "float32"])
+def test_coordinates_of_wide_rows_keep_their_differences(kind):
+    X = np.random.default_rng(0).normal(size=(30, 80)) + 5.0
+    if kind == "equal rows":
+        X[10:14] = X[0]
+    elif kind == "an outlier":
+        # Next to it a Gram matrix has no digits left for the other rows.
+        X[3] *= 1e8
+    elif kind == "float32":
+        X = X.astype(np.float32)
+    space = exact.RowSpace(X)
+    centered = X - X.mean(axis=0, dtype=np.float64)
+    w = np.random.default_rng(1).normal(size=space.rows.shape[1])
+    np.testing.assert_allclose(space.rows @ w, centered @ space.expand(w), atol=1e-7 * np.abs(X).max())
+    np.testing.assert_allclose(space.project(space.expand(w)), w, atol=1e-6)
+    assert np.linalg.norm(space.expand(w)) == pytest.approx(np.linalg.norm(w), rel=1e-7)

@@ -66,6 +66,30 @@ def msgd(X, positive, alpha, order, squared=False):
     return w
 
 
+def msgd_stream(X, positive, alpha, capacity, generators):
+    """Algorithm 3 on rows that arrive one by one: as many steps as the row has pairs, over random pairs of the rows at
+    hand, which are the row and reservoirs of earlier ones.
+    """
+    w, t = np.zeros(X.shape[1]), 0
+    buffer, seen = ([], []), [0, 0]
+    for x, own, rng in zip(X, positive.astype(int), generators):
+        at_hand = ([*buffer[0]], [*buffer[1]])
+        at_hand[own].append(x)
+        negatives, positives = at_hand
+        for p in rng.integers(len(positives) * len(negatives), size=len(buffer[1 - own])) if buffer[1 - own] else ():
+            t += 1
+            z = positives[p // len(negatives)] - negatives[p % len(negatives)]
+            a = best_dual(0.0, z @ w, z @ z / (alpha * t), False)
+            w = (1 - 1 / t) * w + a * z / (alpha * t)
+        seen[own] += 1
+        draw = rng.random()
+        if len(buffer[own]) < capacity:
+            buffer[own].append(x)
+        elif int(draw * seen[own]) < capacity:
+            buffer[own][int(draw * seen[own])] = x
+    return w
+
+
 def oam(X, signs, C, capacity, gradual, draws, squared=False):
     """Online AUC maximization with reservoirs of `capacity` rows."""
     w = np.zeros(X.shape[1])

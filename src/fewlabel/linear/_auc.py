@@ -3,6 +3,7 @@
 import numbers
 import time
 import warnings
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from fewlabel.base import Count, Interval, NonNegative, Positive, RankingClassif
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._exact import Solution, linear_algebra_threads, solve_path
+from fewlabel.linear._exact import RowSpace, Solution, is_wide, linear_algebra_threads, solve_path
 from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.linear._steps import Stream, certificate, sdcd
 from fewlabel.types import MatrixLike, Seed
@@ -245,8 +246,8 @@ class LinearAUCClassifier(LinearRanker):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, in the order in which the OAM solvers process them; "msgd" pairs them with each other and with the
-            buffered ones. With ``basis="nystroem"`` the first batch sets the basis.
+            Rows, in the order in which the OAM solvers process them; "msgd" draws pairs of these and of the buffered
+            rows. With ``basis="nystroem"`` the first batch sets the basis.
         y : array-like of shape (n_samples,)
             The class of each row; unlabeled rows are ignored.
         classes : array-like of shape (2,), default=None
@@ -295,11 +296,13 @@ class LinearAUCClassifier(LinearRanker):
         history: dict[str, list] = {"objective": [], "gap": [], "auc": [], "seconds": []}
         after = self._recorder(history, F, positive) if self.record_history or self.verbose else None
         with linear_algebra_threads(self.n_jobs, F):
-            self._minimize(F, positive, weight, after)
+            space = RowSpace(F) if self.solver == "exact" and is_wide(F) else None
+            self._minimize(F, space, positive, weight, after)
         if after is not None:
             self.history_ = {name: np.array(values) for name, values in history.items()}
+        return space.rows if space is not None and self.basis == "linear" and labeled.all() else None
 
-    def _minimize(self, F, positive, weight, after):
+    def _minimize(self, F, space, positive, weight, after):
         max_iter = self.max_iter or _MAX_ITER.get(self.solver, 1)
         if self.solver in _ONLINE:
             self._run_stream(F, positive, max_iter, after)
@@ -313,7 +316,8 @@ class LinearAUCClassifier(LinearRanker):
         }
         if self.solver == "exact":
             start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
-            solution = solve_path(F, positive, weight, [self.alpha], start=start, **control)[0]
+            path = partial(solve_path, F) if space is None else space.solve_path
+            solution = path(positive, weight, [self.alpha], start=start, **control)[0]
         else:
             permuted = self.solver == "sdcd-perm"
             options = {"permuted": permuted, "average": self.average, "init": self.init}

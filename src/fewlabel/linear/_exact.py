@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg import cho_factor, cho_solve, qr, solve_triangular
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
@@ -29,6 +30,9 @@ _MEMORY = 20
 _STEPS_PER_ITERATION = 10
 # Largest number of rows for which more columns than rows are rotated away.
 _WIDE = 3000
+# Rows whose squared distance from the span of others is below this share of the largest need more digits than a Gram
+# matrix has.
+_INDEPENDENT = 1e-8
 _CELLS_WORTH_THREADS = 5_000_000
 # A gap that is not below this share of the smallest one counts as no smaller.
 _LEAST_PROGRESS = 0.999
@@ -133,29 +137,69 @@ def solve_path(X, positive, weight, alphas, *, start=None, after=None, **control
     Dense rows with more columns than there are rows are solved in the coordinates of the space that they span, which
     contains the optimum.
     """
-    if issparse(X) or X.shape[1] <= len(X) or len(X) > _WIDE:
-        solutions = []
-        for alpha in alphas:
-            solutions.append(solve(X, positive, weight, alpha, start=start, after=after, **control))
-            start = solutions[-1].coef
-        return solutions
-    F, rotation = row_space(X)
-    if start is not None:
-        start = rotation.T @ start
-    rotated_after = None if after is None else lambda w, *bounds: after(rotation @ w, *bounds)
-    solutions = solve_path(F, positive, weight, alphas, start=start, after=rotated_after, **control)
-    return [one._replace(coef=rotation @ one.coef) for one in solutions]
+    if is_wide(X):
+        return RowSpace(X).solve_path(positive, weight, alphas, start=start, after=after, **control)
+    solutions = []
+    for alpha in alphas:
+        solutions.append(solve(X, positive, weight, alpha, start=start, after=after, **control))
+        start = solutions[-1].coef
+    return solutions
 
 
-def row_space(X):
-    """Return the rows in coordinates of the space that they span, and the matrix that maps coefficients back.
+def is_wide(X):
+    """Whether a fit is faster in the space that the rows span."""
+    return not issparse(X) and len(X) < X.shape[1] and len(X) <= _WIDE
 
-    Differences of rows do not depend on their mean, which is removed first, as it would cost digits.
+
+class RowSpace:
+    r"""The space that rows span, with fewer coordinates than there are columns.
+
+    Differences of rows do not depend on their mean, which is removed first, as it would cost digits. The Cholesky
+    factor L of the Gram matrix :math:`Z Z^\top` of what is left holds the rows in coordinates of the orthonormal basis
+    :math:`Z^\top L^{-\top}`.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_coordinates)
     """
-    Z = X.astype(np.float64)
-    Z -= Z.mean(axis=0)
-    Q, R = qr(Z.T, mode="economic", overwrite_a=True, check_finite=False)
-    return np.ascontiguousarray(R.T), Q
+
+    def __init__(self, X):
+        Z = X.astype(np.float64)
+        Z -= Z.mean(axis=0)
+        gram = Z @ Z.T
+        factor, order, rank, _ = dpstrf(gram, lower=1, tol=_INDEPENDENT * gram.diagonal().max())
+        order -= 1
+        if rank >= len(Z) - 1:
+            # All rows but one, since they sum to 0.
+            self.rows = np.empty((len(Z), rank))
+            self.rows[order] = np.tril(factor)[:, :rank]
+            self._spanning = Z
+            self._chosen = order[:rank]
+            self._factor = factor[:rank, :rank]
+        else:
+            Q, R = qr(Z.T, mode="economic", overwrite_a=True, check_finite=False)
+            self.rows = np.ascontiguousarray(R.T)
+            self._spanning = Q.T
+            self._chosen = slice(None)
+            self._factor = np.eye(len(R))
+
+    def solve_path(self, positive, weight, alphas, *, start=None, after=None, **control):
+        """As `solve_path` of the rows themselves."""
+        if start is not None:
+            start = self.project(start)
+        expanded_after = None if after is None else lambda w, *bounds: after(self.expand(w), *bounds)
+        solutions = solve_path(self.rows, positive, weight, alphas, start=start, after=expanded_after, **control)
+        return [one._replace(coef=self.expand(one.coef)) for one in solutions]
+
+    def expand(self, w):
+        """Coefficients of the columns from those of the coordinates."""
+        shares = np.zeros(len(self._spanning))
+        shares[self._chosen] = solve_triangular(self._factor, w, lower=True, trans="T")
+        return self._spanning.T @ shares
+
+    def project(self, w):
+        """Coefficients of the coordinates with the same differences of scores as those of the columns."""
+        return solve_triangular(self._factor, (self._spanning @ w)[self._chosen], lower=True)
 
 
 def _check_magnitude(X, alpha):

@@ -25,7 +25,7 @@ from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._exact import row_space
+from fewlabel.linear._exact import RowSpace
 from fewlabel.linear._pairs import weight_at
 from fewlabel.linear.moments import SIGNS, Moments, group_means, group_moments, pair_terms, quadratic, solve
 from fewlabel.types import MatrixLike, Seed
@@ -233,16 +233,16 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
             self._fit_sparse(X, signs, np.ones(len(signs)) if weight is None else weight)
             return
         F = self._features(X).astype(np.float64, copy=False)
-        is_wide = F.shape[1] > len(F)
-        if is_wide:
-            F, rotation = row_space(F)
+        space = RowSpace(F) if F.shape[1] > len(F) else None
+        if space is not None:
+            F = space.rows
         moments = group_moments(F, signs, weight)
         self._settle(moments)
         if "cv" in (self.alpha, self.gamma):
             self._choose(F, signs, weight, moments, rng.randint(np.iinfo(np.int32).max))
         self._solve(moments)
-        if is_wide:
-            self.coef_ = self.coef_ @ rotation.T
+        if space is not None:
+            self.coef_ = space.expand(self.coef_[0])[None]
         else:
             self._moments = moments._asdict()
 

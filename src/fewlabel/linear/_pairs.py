@@ -114,7 +114,9 @@ class PairRisk:
         partners = 0.5 * mass[:, None] * A - moved
         half = A.T @ (upper.weight[:, None] * partners)
         curved = v * lower.sum_window(upper.weight[::-1])[::-1]
-        H = half + half.T + B.T @ (curved[:, None] * B)
+        # A matrix times itself is half of the work. Rounding may leave a sum just below zero.
+        scaled = np.sqrt(curved.clip(0.0))[:, None] * B
+        H = half + half.T + scaled.T @ scaled
         return self._curvature(width) * H
 
     def _curvature(self, width):

@@ -215,24 +215,17 @@ class Stream:
         return np.repeat([False, True], self.n_buffered)
 
     def _descend(self, X, positive, n_old, rng):
-        """Step over pairs drawn from those that have a new row, at most as many as there are."""
-        is_new = np.arange(len(positive)) >= n_old
-        # New rows first in each class: pairs with a new positive come first, then those of old ones with new negatives.
-        positives = _new_first(positive, is_new)
-        negatives = _new_first(~positive, is_new)
-        n_new_positives = np.count_nonzero(positive & is_new)
-        n_new_negatives = np.count_nonzero(~positive & is_new)
-        with_new_positive = n_new_positives * len(negatives)
-        n_pairs = with_new_positive + (len(positives) - n_new_positives) * n_new_negatives
-        if n_pairs == 0:
-            return
-        n_steps = n_pairs if n_pairs <= MAX_PAIRS else min(n_pairs, _STEPS_PER_ROW * (len(positive) - n_old))
-        rows = PairRows(as_rows(X), positives, negatives)
-        for drawn in _drawn(n_pairs, n_steps, rng):
-            rest = drawn - with_new_positive
-            old_positive, new_negative = np.divmod(rest, max(n_new_negatives, 1))
-            with_new_negative = (n_new_positives + old_positive) * len(negatives) + new_negative
-            pairs = np.where(rest < 0, drawn, with_new_negative)
+        """Step over random pairs of all rows at hand, as many as have a new row.
+
+        Steps over the pairs of one new row after another would each be smaller, as the one before has moved the
+        coefficients towards the same row: their mean would hardly know rows that are difficult.
+        """
+        rows = PairRows(as_rows(X), np.flatnonzero(positive), np.flatnonzero(~positive))
+        n_pairs = len(rows.positives) * len(rows.negatives)
+        n_new_pairs = n_pairs - int(np.prod(np.bincount(positive[:n_old], minlength=2)))
+        many = n_new_pairs > MAX_PAIRS
+        n_steps = min(n_new_pairs, _STEPS_PER_ROW * (len(positive) - n_old)) if many else n_new_pairs
+        for pairs in _drawn(n_pairs, n_steps, rng):
             stochastic_steps(rows, pairs, self.w, self.n_steps, self.alpha, self.squared, np.zeros(0))
             self.n_steps += len(pairs)
 
@@ -303,11 +296,6 @@ def _permuted(n_pairs, rng):
     order = np.arange(n_pairs, dtype=np.int32)
     rng.shuffle(order)
     yield order
-
-
-def _new_first(members, is_new):
-    """Positions of the members of a class, those of new rows first."""
-    return np.concatenate([np.flatnonzero(members & is_new), np.flatnonzero(members & ~is_new)])
 
 
 def _stack(one, other):
