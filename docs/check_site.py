@@ -14,7 +14,7 @@ from urllib.parse import unquote
 REFERENCE = re.compile(r'(?:href|src)="([^"]+)"')
 ANCHOR = re.compile(r'(?:id|name)="([^"]+)"')
 # Pages that are looked up rather than read.
-REFERENCE_PAGES = ("api", "cli", "changelog", "contributing", "genindex", "py-modindex", "search")
+REFERENCE_PAGES = ("api", "cli", "changelog", "contributing", "genindex", "model-file", "py-modindex", "search")
 REFERENCE_FOLDERS = ("_", "generated", "gallery", "reports", "results")
 SCREEN = 1024  # pixels high, at a width of 1280
 MOST_SCREENS = 3

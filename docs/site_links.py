@@ -37,13 +37,22 @@ def guide_of():
     return {full: max(found)[1:] for full, found in counts.items()}
 
 
+def _stands_in(node, kinds):
+    """Whether a node is inside of one of these kinds."""
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, kinds):
+            return True
+    return False
+
+
 def link_names(app, doctree):
     """Turn `AutoClassifier` and `AutoClassifier(...)` in a text into links to their entries."""
     full_names = entries()
     for literal in list(doctree.findall(nodes.literal)):
         name = CALL.sub("", literal.astext()).rpartition(".")[2]
         full = full_names.get(name)
-        if full is None or isinstance(literal.parent, nodes.reference | pending_xref | nodes.title):
+        if full is None or _stands_in(literal, nodes.reference | pending_xref | nodes.title):
             continue
         link = pending_xref(
             "", refdomain="py", reftype="obj", reftarget=full, refdoc=app.env.docname, refexplicit=True, refwarn=True

@@ -138,7 +138,7 @@ def test_estimates():
         expected += [str(below[own.index].sum()), str(above[own.index].sum())]
         expected += [short((own["high"] - own["low"]).mean(), 2), short(own["former_width"].mean(), 2)]
         expected += [f"{len(promises) / len(own):.0%}", f"{(promises['precision'] >= 0.8).mean():.0%}"]
-        assert row_of_page("docs/methods/auto.md", f"{labels} labels") == expected
+        assert row_of_page("docs/intervals.md", f"{labels} labels") == expected
     # What the interval and the promise are for.
     covered = ~(below | above)
     widths = runs.assign(width=runs["high"] - runs["low"]).groupby("labels")[["width", "former_width"]].mean()
@@ -161,7 +161,7 @@ def test_many_classes():
         for score, name in (("balanced_accuracy", "balanced accuracy"), ("log_loss", "log-loss")):
             by_table = runs[runs["labels"] == labels].pivot_table(index="table", columns="method", values=score)
             means = by_table.mean()[methods]
-            assert row_of_page("docs/methods/auto.md", f"{labels} | {name}")[1:] == [short(value) for value in means]
+            assert row_of_page("docs/many-classes.md", f"{labels} | {name}")[1:] == [short(value) for value in means]
             ranks = by_table.rank(axis=1, ascending=score == "log_loss").mean()
             assert ranks.idxmin() == "AutoClassifier"
 
@@ -215,7 +215,7 @@ def test_scorecards():
     for labels, row in means.iterrows():
         order = [row[m] for m in ("fewlabel", "fewlabel, monotone", "optbinning", "EBM", "FasterRisk")]
         tables = runs.loc[runs["labels"] == labels, "table"].nunique()
-        cells = row_of_page("docs/decide.md", f"{labels:,} labels |")
+        cells = row_of_page("docs/scorecards.md", f"{labels:,} labels |")
         assert cells == [str(tables), *(short(value) for value in order)]
     assert means.loc[100].idxmax() == "fewlabel, monotone"
     assert (means.loc[300:].idxmax(axis=1) == "EBM").all()  # the page says so
