@@ -146,7 +146,7 @@ def test_estimates():
     assert covered.groupby(runs["labels"]).mean().min() > 0.93
     assert shorter.min() > 0.3
     is_hard = runs["truth"] < 0.75
-    assert not missing("docs/methods/auto.md", [f"{100 * covered[part].mean():.0f}" for part in (is_hard, ~is_hard)])
+    assert not missing("docs/intervals.md", [f"{100 * covered[part].mean():.0f}" for part in (is_hard, ~is_hard)])
     assert not missing("docs/intervals.md", [f"{100 * value:.0f}" for value in (shorter.min(), shorter.max())])
     # The package has the constants of these runs.
     np.testing.assert_allclose(learn(runs), TableBelief(), atol=0.002)
