@@ -28,13 +28,18 @@ class AdditiveChoice(NamedTuple):
     best_score: float
 
     @property
+    def cost(self) -> float:
+        """How much higher the best score is."""
+        return self.best_score - self.score
+
+    @property
     def text(self) -> str:
         """What the choice costs, as a sentence."""
-        if self.score >= self.best_score:
+        if self.cost <= 0:
             return f"{self.method} is additive, and no other method has a higher score ({self.score:.3f})"
         return (
             f"{self.method} is the chosen additive method, with a score of {self.score:.3f}; {self.best}, the best of "
-            f"all, has {self.best_score:.3f}: being additive costs {self.best_score - self.score:.3f}"
+            f"all, has {self.best_score:.3f}: being additive costs {self.cost:.3f}"
         )
 
 

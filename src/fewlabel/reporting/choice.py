@@ -22,7 +22,7 @@ def choice_of(auto: AutoClassifier, score_name: str) -> PlainDict:
     -------
     dict
         `text`; `tried` and `chosen`, numbers of methods; `best`, the method with the highest score if it has no weight,
-        beside the one with the largest `weight`; and `baseline`, see :class:`fewlabel.AutoClassifier`.
+        beside the one with the largest `weight`; `additive` and `baseline`, see :class:`fewlabel.AutoClassifier`.
     """
     board = auto.leaderboard_.query("status == 'ok'")
     methods: list[Any] = board[board["family"] != ENSEMBLE].to_dict("records")
@@ -39,8 +39,10 @@ def choice_of(auto: AutoClassifier, score_name: str) -> PlainDict:
         sentences.append(_unchosen(unchosen, expected))
     if auto.baseline_ is not None:
         sentences.append(_gain(auto.baseline_, score_name))
+    additive = auto.additive_choice_
     return {
         "text": " ".join(sentences),
+        "additive": None if additive is None else {**additive._asdict(), "cost": additive.cost},
         "tried": len(methods),
         "chosen": len(chosen),
         "unchosen": unchosen,

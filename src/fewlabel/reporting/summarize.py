@@ -31,7 +31,7 @@ _PACKAGES = ("scikit-learn", "numpy", "pandas", "numba", "skrub")
 _MOST_CLASSES = 6
 _MOST_GAPS = 8
 _SCORE_NAMES = {"roc_auc": "AUC", "average_precision": "average precision"}
-_OF_FIGURES = ("roc", "precision_recall", "scores", "shape_functions", "scorecard", "decision_curve")
+_OF_FIGURES = ("roc", "precision_recall", "scores", "shape_functions", "decision_curve")
 
 
 def summarize(

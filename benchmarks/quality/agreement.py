@@ -1,0 +1,226 @@
+"""Whether the files of `fewlabel fit` agree: every printed number is one of metrics.json, and figures add up.
+
+FEWLABEL_DATA=folder python -m benchmarks.quality.agreement [--method small] [--out FOLDER]
+
+Ten tables, each with other options, by the command line. Numbers of the report (text, tables, tips of the charts), the
+model card and the terminal are looked up in metrics.json. The text, the confusion matrix, the slider, the least cost
+and the rows that `fewlabel predict` flags are compared with each other.
+"""
+
+import argparse
+import contextlib
+import io
+import itertools
+import json
+import re
+import sys
+import tempfile
+import zlib
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.harness.data import table
+from fewlabel.cli.main import run
+
+MOST_ROWS = 1500
+NUMBER = re.compile(r"(?<![\w.#/-])[+−-]?\d[\d,]*(?:\.\d+)?%?")
+# Of the pages' own words and of axes: none of them is an estimate.
+WORDS = {"95", "80", "90", "100", "256", "0", "1", "1.0", "0.0", "5", "0.01", "0.05"}
+DIGITS = range(5)
+# Table, labels, how they are chosen, options.
+CASES = {
+    "cost": ("credit-g", 120, "random", ["--cost-miss", "5", "--cost-alarm", "1"]),
+    "flags everything": ("german.numer", 60, "random", ["--cost-miss", "200", "--cost-alarm", "1"]),
+    "review": ("pima", 80, "random", ["--review", "50"]),
+    "precision": ("kr-vs-kp", 200, "random", ["--at-precision", "0.8"]),
+    "prior": ("default-credit-card", 150, "each class", ["--prior", "0.22"]),
+    "positives only": ("mushroom", 60, "positives", []),
+    "positives only, review": ("insurance-30pct", 80, "positives", ["--review", "100", "--prior", "0.12"]),
+    "many classes": ("dermatology", 60, "random", []),
+    "chosen labels": ("surgical-deepnet", 250, "column", ["--report-by", "gender"]),
+    "scorecard": ("tic-tac-toe", 100, "random", ["--method", "scorecard", "--review", "30"]),
+}
+
+
+def problem(name, n_labels, how):
+    """A table whose column `label` is mostly empty."""
+    found = table(name)
+    rng = np.random.default_rng(zlib.crc32(f"{name} {how}".encode()))
+    rows = rng.permutation(len(found.data))[:MOST_ROWS]
+    data = found.data.iloc[rows].reset_index(drop=True)
+    target = found.target.iloc[rows].astype(str).reset_index(drop=True)
+    # Names without digits: every number that is printed is then a figure.
+    kinds = {kind: f"kind {letters(k)}" for k, kind in enumerate(sorted(target.unique()))}
+    positive = kinds[str(found.positive)] if len(kinds) == 2 else None
+    target = target.map(kinds)
+    data.columns = [name if name.isalpha() else f"column {letters(k)}" for k, name in enumerate(map(str, data))]
+    if how == "positives":
+        labeled = np.flatnonzero(target == positive)[:n_labels]
+    elif how == "each class":
+        labeled = np.concatenate([np.flatnonzero(target == one)[: n_labels // 2] for one in target.unique()])
+    elif how == "column":
+        numbers = data.select_dtypes("number")
+        strongest = numbers.corrwith(target == positive).abs().idxmax()
+        noisy = numbers[strongest] / numbers[strongest].std() + rng.normal(size=len(data))
+        labeled = np.argsort(-noisy.to_numpy())[:n_labels]
+    else:
+        labeled = np.arange(n_labels)
+    label = pd.Series(None, index=data.index, dtype=object)
+    label.iloc[labeled] = target.iloc[labeled]
+    return data.assign(label=label), positive
+
+
+def letters(number):
+    """A number in the letters of the alphabet."""
+    more, place = divmod(number, 26)
+    return (letters(more - 1) if more else "") + chr(ord("a") + place)
+
+
+def numbers_in(value):
+    """All numbers of a plain dict; texts are left out, because they are what is tested."""
+    if isinstance(value, dict):
+        yield from itertools.chain.from_iterable(numbers_in(one) for one in value.values())
+    elif isinstance(value, list):
+        yield from itertools.chain.from_iterable(numbers_in(one) for one in value)
+    elif isinstance(value, (int, float)):
+        yield float(value)
+
+
+def spellings(found):
+    """How the numbers of metrics.json may be printed."""
+    texts = set()
+    n_rows = (found["decisions"] or {"rows": 0})["rows"]
+    for number in numbers_in(found):
+        for digits in DIGITS:
+            texts |= {f"{abs(number):.{digits}f}", f"{abs(number):,.{digits}f}", f"{100 * abs(number):.{digits}f}"}
+        # Counts of the confusion matrix are shares of the rows.
+        texts |= {f"{n_rows * number:.0f}", f"{abs(number):.4g}", f"{abs(number):.3g}"}
+    data = found["data"]
+    texts |= {f"{100 * data['unlabeled'] / data['rows']:.0f}", str(len(data["classes"])), str(len(found["next_rows"]))}
+    # Counts that only a note about the table has.
+    texts |= set(re.findall(r"\d[\d,]*(?= (?:labeled )?rows)", " ".join(found["cautions"])))
+    for more in (found["certainty"]["more_labels"], (found["learning_curve"] or {}).get("more_labels") or 0):
+        texts.add(f"{round(more, -max(len(str(more)) - 2, 0)):,}")
+    return texts
+
+
+def printed(html):
+    """What a reader of the page sees, without axes, code, values of the table and the footer; tips of charts, too."""
+    tips = " ".join(re.findall(r"<title>(.*?)</title>", html.partition("<body")[2]))
+    html = re.sub(r'<td class="values">.*?</td>', " ", html, flags=re.DOTALL)
+    html = re.sub(r"<(style|script|svg|pre|code|footer|title)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    return unescape(re.sub(r"<[^>]+>", " ", html) + tips)
+
+
+def unknown_numbers(text, found):
+    """Numbers of a text that metrics.json does not have, each with what is around it."""
+    known = spellings(found) | WORDS
+    for name in (found["versions"]["fewlabel"], found["title"]):
+        text = text.replace(name, " ")
+    wrong = []
+    for match in NUMBER.finditer(text):
+        number = match.group().lstrip("+−-").rstrip("%").rstrip(",")
+        if number not in known:
+            wrong.append(text[max(0, match.start() - 40) : match.end() + 20].replace("\n", " "))
+    return wrong
+
+
+def contradictions(found, html):
+    """What does not add up within the decisions of metrics.json, and between them and the slider of the report."""
+    decisions = found["decisions"]
+    if decisions is None:
+        return []
+    wrong = []
+
+    def same(what, one, other, digits=4):
+        if round(one - other, digits) != 0:
+            wrong.append(f"{what}: {one} and {other}")
+
+    values = {name: one["value"] for name, one in decisions["estimates"].items()}
+    matrix = [values[name] for name in ("true_positive", "false_positive", "false_negative", "true_negative")]
+    same("confusion matrix and all rows", sum(matrix), 1.0)
+    same("confusion matrix and flagged rows", decisions["rows"] * (matrix[0] + matrix[1]), decisions["flagged"], 1)
+    same("share of positives", matrix[0] + matrix[2], decisions["prior"]["value"])
+    if decisions["flagged"]:
+        same("precision", matrix[0] / (matrix[0] + matrix[1]), values["precision"])
+    slider = json.loads(re.search(r'id="threshold-data">(.*?)</script>', html, flags=re.DOTALL)[1])
+    here = [point for point in slider if point["threshold"] == decisions["threshold"]]
+    if len(here) != 1:
+        return [*wrong, f"the slider has {len(here)} points at the threshold"]
+    for name in ("precision", "recall", "lift"):
+        same(f"{name} of the slider", here[0][name][0], values[name])
+    if decisions["costs"] is not None:
+        same("least cost of the chart", min(point["cost"][0] for point in slider), values["cost"])
+    return wrong
+
+
+def check(case, folder, method):
+    """Fit a case by the command line; what disagrees."""
+    name, n_labels, how, options = CASES[case]
+    rows, positive = problem(name, n_labels, how)
+    folder.mkdir(parents=True)
+    path = folder / "rows.csv"
+    rows.to_csv(path, index=False)
+    if positive is not None:
+        options = ["--positive", positive, *options]
+    if "--method" not in options:
+        options = ["--method", method, *options]
+    terminal = io.StringIO()
+    with contextlib.redirect_stdout(terminal):
+        code = run(["fit", str(path), "--target", "label", *options, "--out", str(folder / "model"), "--quiet"])
+    if code != 0:
+        return [f"exit code {code}"]
+    model = folder / "model"
+    found = json.loads((model / "metrics.json").read_text("utf-8"))
+    html = (model / "report.html").read_text("utf-8")
+    card = (model / "model_card.md").read_text("utf-8")
+    # Names, versions and digests; how to repeat the fit.
+    card = re.sub(r"^\|[^|]*\|[^|]*\|$|^```.*?```", " ", card, flags=re.MULTILINE | re.DOTALL)
+    wrong = []
+    for where, text in (
+        ("report", printed(html)),
+        ("card", card),
+        ("terminal", terminal.getvalue().replace(str(folder), " ")),
+    ):
+        wrong += [f"{where}: {one}" for one in unknown_numbers(text, found)]
+    wrong += contradictions(found, html)
+    if found["decisions"] is not None:
+        wrong += _predicted(folder, rows, found)
+    return wrong
+
+
+def _predicted(folder, rows, found):
+    """Whether `fewlabel predict` flags as many of the unlabeled rows as the report says."""
+    rows[rows["label"].isna()].drop(columns="label").to_csv(folder / "new.csv", index=False)
+    out = folder / "scores.csv"
+    with contextlib.redirect_stdout(io.StringIO()):
+        run(
+            ["predict", str(folder / "model" / "model.fewlabel"), str(folder / "new.csv"), "--out", str(out), "--quiet"]
+        )
+    scores = pd.read_csv(out)
+    flagged = int((scores["label"].astype(str) == found["data"]["positive"]).sum())
+    if flagged == found["decisions"]["flagged"]:
+        return []
+    return [f"predict flags {flagged} rows, the report says {found['decisions']['flagged']}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", default=list(CASES), metavar="CASE")
+    parser.add_argument("--method", default="small")
+    parser.add_argument("--out", type=Path, default=None, help="folder that keeps the files")
+    options = parser.parse_args()
+    n_wrong = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for case in options.cases:
+            wrong = check(case, (options.out or Path(temporary)) / case.replace(" ", "-"), options.method)
+            print(f"{case}: {len(wrong)} disagree", *wrong, sep="\n  ", flush=True)
+            n_wrong += len(wrong)
+    return int(n_wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
