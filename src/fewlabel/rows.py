@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
 from fewlabel.labels import Labels, read
+from fewlabel.parts.cells import DATE, TEXT, convert, read_cells
 
 __all__ = ["Rows", "effective_number"]
 
@@ -167,20 +168,21 @@ def _read_groups(groups: Any) -> np.ndarray:
 
 
 def _read_time(time: Any, codes: np.ndarray) -> np.ndarray:
-    column = _series(time)
-    if not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)):
-        try:
-            column = pd.to_datetime(column, format="ISO8601", utc=True)
-        except (ValueError, TypeError) as error:
+    cells = read_cells(_series(time))
+    if cells.kind == TEXT:
+        written = cells
+        cells = convert(cells, DATE)
+        unread = np.flatnonzero(cells.gaps() & ~written.gaps())
+        if len(unread):
             raise ValueError(
-                f"time has values that are neither numbers nor dates, such as {column.dropna().iloc[0]!r}: convert "
+                f"time has values that are neither numbers nor dates, such as {written.rows()[unread[0]]!r}: convert "
                 "them first, for instance with pandas.to_datetime(column, format=...)"
-            ) from error
-    missing = column.isna().to_numpy()
+            )
+    missing = cells.gaps()
     n_missing = int(missing[codes >= 0].sum())
     if n_missing:
         raise ValueError(f"time is missing for {n_missing} labeled rows: fill it in, or hide the labels of these rows")
-    ranks = column.rank(method="dense").to_numpy(dtype=np.float64)
+    ranks = pd.Series(cells.rows()).rank(method="dense").to_numpy(dtype=np.float64)
     return np.where(missing, np.inf, ranks)
 
 

@@ -84,8 +84,7 @@ def columns():
         parts.DateColumn("since", hours=True),
         parts.CategoryColumn("city", ["Graz", "Lima", "Oslo"], missing=True, drop_first=False),
         parts.TextColumn("note", grams, np.ones(3), np.eye(3, 2, dtype=np.float32), 2, 1.5),
-        parts.TextNumberColumn("code"),
-        parts.TextDateColumn("day", "%d.%m.%Y", hours=False),
+        parts.DateColumn("day", hours=False, notation="31/12/2024"),
     ]
     names = [column.name for column in found]
     n_outputs = sum(column.n_outputs for column in found)
@@ -103,7 +102,6 @@ def cells(n_rows=5):
         "since": "2024-02-03 04:05:06",
         "city": "Oslo",
         "note": "late again",
-        "code": "12",
         "day": "31.12.2024",
     }
     return {name: [value] * (n_rows - 1) + [None] for name, value in one.items()}

@@ -114,6 +114,14 @@ def test_numbers_in_other_notations(texts, notation, numbers):
     np.testing.assert_array_equal(as_kind(column, kind, found), numbers)
 
 
+def test_texts_that_stand_for_a_gap_leave_a_column_what_it_is():
+    for texts, kind in ((["1.5", "?", "N/A", "2"], "number"), (["yes", "no", "..."], "boolean"), (["a", "?"], "text")):
+        assert kind_of(pd.Series(texts)) == kind
+    cells = convert(read_cells(pd.Series(["1.5", "?", "N/A", "x"])), "number")
+    np.testing.assert_array_equal(cells.rows(), [1.5, np.nan, np.nan, np.nan])
+    assert cells.codes.tolist() == [0, -1, -1, 3]  # "x" was written, and is no number
+
+
 def test_a_number_in_another_notation_than_the_column_is_missing():
     np.testing.assert_array_equal(as_kind(pd.Series(["1.5", "1,5", "1.234"]), "number", "1.234,5"), [np.nan, 1.5, 1234])
     np.testing.assert_array_equal(as_kind(pd.Series(["$3", "True", "1"]), "number"), [3, 1, 1])
@@ -128,6 +136,11 @@ def test_a_number_in_another_notation_than_the_column_is_missing():
         (["3 Apr 2024 10:00", "1 May 2024 11:00"], "31 Dec 2024", "2024-04-03 10:00"),
         (["2024-04-03T10:00:00Z", "2024-12-31"], "", "2024-04-03 10:00"),
         (["2024-04", "2024-05"], "", "2024-04-01"),
+        (["31 Dec 2024", "01 May 2023", "..."], "31 Dec 2024", "2024-12-31"),
+        (["31DEC2024", "01MAY2023"], "31 Dec 2024", "2024-12-31"),
+        (["Dec 2024", "March 2023"], "31 Dec 2024", "2024-12-01"),
+        (["10:30", "11:45 pm", "?"], "23:59", "1900-01-01 10:30"),
+        (["2024-04-03", "N/A", ""], "", "2024-04-03"),
     ],
 )
 def test_one_format_per_date_column(texts, notation, first):
@@ -147,7 +160,6 @@ def test_dates_that_can_be_read_in_two_ways():
     new = as_kind(pd.Series(["12/31/2024", "01/02/2024", "2024-02-01"]), "date", "31/12/2024")
     np.testing.assert_array_equal(new, np.array(["NaT", "2024-02-01", "2024-02-01"], dtype="datetime64[us]"))
     assert kind_and_notation(pd.Series(["13/01/2024", "01/13/2024"]))[0] == "text"  # no single order
-    assert kind_and_notation(pd.Series(["10:30", "11:45"]))[0] == "text"  # pandas would add today's date
 
 
 def test_booleans_of_the_fit_in_other_words():

@@ -12,6 +12,7 @@ from fewlabel.active._query import AGAIN, AUDIT, RANDOM, Query
 from fewlabel.active.raters import combine_answers, contradicting
 from fewlabel.exceptions import TableError
 from fewlabel.files import column_names, has_rows, read_table
+from fewlabel.parts.cells import DATE, read_as
 from fewlabel.text import distinct, printable, short, without_formula
 
 ROW = "row"
@@ -297,7 +298,7 @@ def merge_answers(
     """
     answers = pd.concat([read_answers(path).assign(file=str(path)) for path in paths], ignore_index=True)
     if until is not None:
-        times = pd.to_datetime(answers[TIME], format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
+        times = read_as(answers[TIME], DATE).rows()
         answers = answers[times <= until].reset_index(drop=True)
     if (answers[TIME] != "").all():
         answers = answers.iloc[np.argsort(answers[TIME], kind="stable")]

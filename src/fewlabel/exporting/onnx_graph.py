@@ -213,8 +213,6 @@ def _inputs(graph, model):
 def _numbers(graph, column):
     cells = _Value(graph, column.name)
     numbers = cells.then("Abs").then("Greater", LARGEST_NUMBER).then("Where", np.nan, cells)
-    if isinstance(column, parts.TextNumberColumn):
-        numbers = numbers.then("Cast", to=graph.onnx.TensorProto.FLOAT).double()
     flags = [cells.then("Equal", float(value)) for value in column.special]
     for flag in flags:
         numbers = flag.then("Where", np.nan, numbers)

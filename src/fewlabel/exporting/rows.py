@@ -13,7 +13,6 @@ from fewlabel.parts.notations import parse_number
 _N_ROWS = 400
 _GAPS = 0.1
 _UNSEEN = "\N{LATIN SMALL LETTER E WITH ACUTE} unseen"
-_DATES = (parts.DateColumn, parts.TextDateColumn)
 _MESSAGE = "column {name!r} is read as {what}, which {kind} cannot express: {remedy}, or leave it out with --drop"
 
 
@@ -26,7 +25,7 @@ def readable(column: Column, kind: str) -> None:
     kind : str
         What is written, for the message.
     """
-    if isinstance(column, _DATES):
+    if isinstance(column, parts.DateColumn):
         what = "dates"
         remedy = "put the parts that matter into columns of numbers, such as the year or the age in days"
     elif isinstance(column, parts.TextColumn):

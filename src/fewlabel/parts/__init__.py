@@ -14,8 +14,6 @@ from fewlabel.parts.columns import (
     NumberColumn,
     SpecialNumberColumn,
     TextColumn,
-    TextDateColumn,
-    TextNumberColumn,
 )
 from fewlabel.parts.expansions import GaussianBayes, GaussianKernel, PairsOfClasses, PolynomialKernel
 from fewlabel.parts.learned import Opaque, formula_of, model_of, ranking_model
@@ -31,7 +29,7 @@ KINDS: dict[str, Any] = {
     part.kind: part
     for part in (
         *(Columns, NumberColumn, SpecialNumberColumn, BooleanColumn, DateColumn, CategoryColumn),
-        *(TextColumn, TextDateColumn, TextNumberColumn),
+        TextColumn,
         *(Chain, WeightedSum, Beside, Select, Linear, Ranks, LogOdds, Logits),
         *(FillAndScale, Components, Smooth),
         *(GaussianBayes, GaussianKernel, PolynomialKernel, PairsOfClasses),
@@ -80,8 +78,6 @@ __all__ = [
     "Steps",
     "SymmetricTrees",
     "TextColumn",
-    "TextDateColumn",
-    "TextNumberColumn",
     "Trees",
     "WeightedSum",
     "formula_of",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewlabel.arrow import as_numpy
-from fewlabel.parts.notations import ISO, PLAIN, as_boolean, as_number, parse_date, parse_number
+from fewlabel.parts.notations import ISO, PLAIN, as_boolean, as_number, is_null, parse_date, parse_number
 
 NUMBER = "number"
 BOOLEAN = "boolean"
@@ -352,6 +352,8 @@ def convert(cells: Cells, kind: str, notation: str = "", special: Sequence[str] 
     if kind == NUMBER and cells.kind == BOOLEAN:
         return _set_aside(cells._replace(kind=NUMBER), special)
     texts = cells.texts()
+    is_gap = np.array([*map(is_null, texts.values), True])
+    texts = texts._replace(codes=np.where(is_gap[texts.codes], -1, texts.codes))
     if kind == DATE:
         moments = [parse_date(text, notation or ISO) for text in texts.values]
         values = np.array(moments, dtype=_DATE_UNIT)

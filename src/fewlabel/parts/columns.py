@@ -12,13 +12,11 @@ import numpy as np
 from fewlabel.exceptions import TableError
 from fewlabel.parts.cells import BOOLEAN, DATE, NUMBER, TEXT, Cells, columns_of, read_as
 from fewlabel.parts.notations import (
+    CLOCK,
     DATE_NOTATIONS,
     NAMED_MONTH,
     NUMBER_NOTATIONS,
-    as_number,
-    is_format,
     is_null,
-    parse_date,
 )
 from fewlabel.parts.part import Encoder, Floats, Json, Part, SingleTable, Texts, field_types
 from fewlabel.text import did_you_mean, short
@@ -149,7 +147,7 @@ class DateColumn(Column):
     notation: str = ""
 
     def check(self):
-        known = (*DATE_NOTATIONS, NAMED_MONTH, "")
+        known = (*DATE_NOTATIONS, NAMED_MONTH, CLOCK, "")
         self.require(self.notation in known, f"notation {short(self.notation)!r}")
 
     @property
@@ -157,21 +155,16 @@ class DateColumn(Column):
         return 5 if self.hours else 4
 
     def encode(self, values):
-        return calendar(values, self.hours)
-
-
-def calendar(dates: np.ndarray, hours: bool) -> np.ndarray:
-    """Parts of dates, rounded to single precision; NaN where a date is missing."""
-    years = dates.astype("datetime64[Y]")
-    months = dates.astype("datetime64[M]")
-    days = dates.astype("datetime64[D]")
-    parts = [years.astype(np.int64) + 1970, months.astype(np.int64) % 12 + 1, (days - months).astype(np.int64) + 1]
-    if hours:
-        parts.append((dates - days).astype("timedelta64[h]").astype(np.int64))
-    parts.append(dates.astype(np.int64) / 1e6)
-    features = np.column_stack(parts).astype(np.float32).astype(np.float64)
-    features[np.isnat(dates)] = np.nan
-    return features
+        years = values.astype("datetime64[Y]")
+        months = values.astype("datetime64[M]")
+        days = values.astype("datetime64[D]")
+        parts = [years.astype(np.int64) + 1970, months.astype(np.int64) % 12 + 1, (days - months).astype(np.int64) + 1]
+        if self.hours:
+            parts.append((values - days).astype("timedelta64[h]").astype(np.int64))
+        parts.append(values.astype(np.int64) / 1e6)
+        features = np.column_stack(parts).astype(np.float32).astype(np.float64)
+        features[np.isnat(values)] = np.nan
+        return features
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,46 +318,6 @@ def _ngrams(text: str) -> Iterator[str]:
         if length > 3:  # shorter words are counted once
             for start in range(length - 3):
                 yield padded[start : start + 4]
-
-
-@dataclass(frozen=True, eq=False)
-class TextNumberColumn(Column):
-    """Numbers among texts such as "?" that stand for gaps, in single precision."""
-
-    kind: ClassVar[str] = "text-number-column"
-    n_outputs: ClassVar[int] = 1
-
-    def encode(self, values):
-        numbers = np.array([as_number(text) for text in values], dtype=np.float64)
-        return numbers.astype(np.float32).astype(np.float64)[:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class TextDateColumn(Column):
-    """Dates in a format of their own, among texts such as "?" that stand for gaps.
-
-    Attributes
-    ----------
-    format : str
-        As in `datetime.strptime`.
-    hours : bool
-        Whether the hour is a feature.
-    """
-
-    kind: ClassVar[str] = "text-date-column"
-    format: str
-    hours: bool
-
-    def check(self):
-        self.require(is_format(self.format), f"{short(self.format)!r} is not a format of dates")
-
-    @property
-    def n_outputs(self):
-        return 5 if self.hours else 4
-
-    def encode(self, values):
-        moments = [parse_date(text, self.format) for text in values]
-        return calendar(np.array(moments, dtype="datetime64[us]"), self.hours)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,12 @@
 import functools
 import math
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 PLAIN = "1234.5"
 ISO = "2024-12-31"
 NAMED_MONTH = "31 Dec 2024"
+CLOCK = "23:59"
 # Notation of a number: decimal separator, thousands separator. The first that reads every value is taken, so 1,234 is
 # one thousand two hundred and thirty-four.
 NUMBER_NOTATIONS = {
@@ -50,27 +51,20 @@ _TIME = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = r"(" + "|".join(_MONTHS) + r")[a-z]{0,6}"
+MONTH = r"(" + "|".join(_MONTHS) + r")[a-z]{0,6}"
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}[\s,.]+)?"
 _BETWEEN = r"[\s.,/-]+"
+# Also 31DEC2024, and Dec 2024 for its first day.
 _DAY_FIRST = re.compile(
-    rf"{_WEEKDAY}{_DAY}{_BETWEEN}{_MONTH}{_BETWEEN}(\d{{4}})((?:[T ,].*)?)", re.ASCII | re.IGNORECASE
+    rf"{_WEEKDAY}(?:{_DAY}[\s.,/-]*)?{MONTH}[\s.,/-]*(\d{{4}})((?:[T ,].*)?)", re.ASCII | re.IGNORECASE
 )
 _MONTH_FIRST = re.compile(
-    rf"{_WEEKDAY}{_MONTH}{_BETWEEN}{_DAY}{_BETWEEN}(\d{{4}})((?:[T ,].*)?)", re.ASCII | re.IGNORECASE
+    rf"{_WEEKDAY}{MONTH}{_BETWEEN}{_DAY}{_BETWEEN}(\d{{4}})((?:[T ,].*)?)", re.ASCII | re.IGNORECASE
 )
 # "Tue Dec 31 10:00:00 2024": the year stands behind the time.
 _YEAR_LAST = re.compile(r"(.*\s)(\d{1,2}:\d{2}\S*(?:\s[-+]?\w{3,5})?)\s(\d{4})", re.ASCII)
-_DIRECTIVE = re.compile(r"%(.)", re.DOTALL)
-_DIRECTIVES = frozenset("YymdBbHIpMSfzZaAj%")
-_LONG_FRACTION = re.compile(r"(\.\d{6})\d+", re.ASCII)
-
-
-def is_format(notation: str) -> bool:
-    """Whether a notation is a format of `datetime.strptime`, of the common directives only."""
-    directives = _DIRECTIVE.findall(notation)
-    return 0 < len(directives) <= 20 and len(notation) <= _LONGEST_DATE and _DIRECTIVES.issuperset(directives)
+_MIDNIGHT = datetime(1900, 1, 1)  # the day of a time without one, as in strptime
 
 
 def parse_number(text: str, notation: str = PLAIN) -> float:
@@ -139,8 +133,8 @@ def parse_date(text: str, notation: str = ISO) -> datetime | None:
     ----------
     text : str
     notation : str
-        A name of `DATE_NOTATIONS`, `NAMED_MONTH`, or a format of `datetime.strptime`. Dates with the year first are
-        read in all but the last two.
+        A name of `DATE_NOTATIONS`, `NAMED_MONTH` or `CLOCK`, for times of the day. Dates with the year first are read
+        in all but the last two.
 
     Examples
     --------
@@ -156,8 +150,8 @@ def parse_date(text: str, notation: str = ISO) -> datetime | None:
 @functools.lru_cache(maxsize=_KEPT_DATES)
 def _parse_date(text, notation):
     try:
-        if "%" in notation:
-            return _by_format(text, notation)
+        if notation == CLOCK:
+            return _at_time(_MIDNIGHT, f" {text}") if ":" in text else None
         if notation == NAMED_MONTH:
             return _by_name(text)
         return _by_order(text, ISO) or (None if notation == ISO else _by_order(text, notation))
@@ -170,11 +164,6 @@ def fits_order(text: str, notation: str) -> bool:
     return len(text) <= _LONGEST_DATE and _ordered_parts(text.strip(), notation) is not None
 
 
-def _by_format(text, notation):
-    moment = datetime.strptime(_LONG_FRACTION.sub(r"\1", text), notation)
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-
-
 def _by_name(text):
     text = _YEAR_LAST.sub(r"\1\3 \2", text)
     match = _DAY_FIRST.fullmatch(text)
@@ -185,7 +174,7 @@ def _by_name(text):
         if match is None:
             return None
         month, day, year, rest = match.groups()
-    return _at_time(datetime(int(year), _MONTHS.index(month.lower()) + 1, int(day)), rest)
+    return _at_time(datetime(int(year), _MONTHS.index(month.lower()) + 1, int(day or 1)), rest)
 
 
 def _by_order(text, notation):

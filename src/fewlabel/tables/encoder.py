@@ -22,10 +22,10 @@ from fewlabel.text import distinct
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode a table with text, dates, categories, booleans and missing values as numbers.
 
-    Numbers and booleans stay as they are, missing values included. Dates and text are encoded as by skrub's
-    `TableVectorizer`: the parts of a date; one feature per category; for text with many distinct values, the leading
-    components of its character n-grams [1]_. Columns that are empty, constant or look like an identifier are dropped,
-    and so are those that hold lists, records or bytes.
+    Numbers and booleans stay as they are, missing values included; "?", "N/A" and their kin are gaps in every column.
+    Dates and text are encoded as by skrub's `TableVectorizer`: the parts of a date; one feature per category; for text
+    with many distinct values, the leading components of its character n-grams [1]_. Columns that are empty, constant or
+    look like an identifier are dropped, and so are those that hold lists, records or bytes.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import numpy as np
 
 from fewlabel.exceptions import TableError
 from fewlabel.parts.cells import BOOLEAN, DATE, NUMBER, TEXT, Cells, columns_of, convert, read_cells
-from fewlabel.parts.notations import FALSE_WORDS, ISO, PLAIN, TRUE_WORDS, parse_number
+from fewlabel.parts.notations import FALSE_WORDS, ISO, PLAIN, TRUE_WORDS, is_null, parse_number
 from fewlabel.tables.notations import find_date_notation, find_number_notation
 from fewlabel.text import short
 
@@ -143,7 +143,7 @@ def kind_and_notation(
 ) -> tuple[str, str]:
     """Kind of a column, and the notation of its numbers or dates; "" if they are written the usual way.
 
-    Texts that are special values do not count.
+    Texts that stand for a gap, such as "?", and special values do not count.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def kind_and_notation(
     """
     if cells.kind != TEXT:
         return cells.kind, ""
-    texts = [text.strip() for text in cells.values]
+    texts = [text.strip() for text in cells.values if not is_null(text)]
     texts = [text for text in texts if text not in special]
     # A column without a value is dropped, whatever its kind.
     if not texts:

@@ -13,17 +13,14 @@ from fewlabel.parts import (
     NumberColumn,
     SpecialNumberColumn,
     TextColumn,
-    TextDateColumn,
-    TextNumberColumn,
 )
 from fewlabel.parts.cells import BOOLEAN, DATE, NUMBER, Cells
 from fewlabel.parts.columns import CALENDAR, Column
-from fewlabel.parts.notations import is_format, is_null, parse_date, parse_number
+from fewlabel.parts.notations import is_null
 from fewlabel.text import short
 
 _TEXT_COMPONENTS = 30
 _MOST_CATEGORIES = 39  # a text column with more distinct values is encoded by its n-grams, as in skrub
-_DAY = np.timedelta64(1, "D")
 
 
 class LearnedColumn(NamedTuple):
@@ -60,32 +57,16 @@ def learn_column(name: str, cells: Cells, notation: str, random_state: Any) -> L
     if cells.kind == BOOLEAN:
         return LearnedColumn(BooleanColumn(name), [name], False)
     if cells.kind == DATE:
-        hours = _has_times(cells.values)
-        return LearnedColumn(DateColumn(name, hours, notation), _calendar_names(name, hours), True)
+        dates = cells.values[~cells.missing_values()]
+        hours = bool((dates != dates.astype("datetime64[D]")).any())
+        names = [f"{name}_{part}" for part in CALENDAR if hours or part != "hour"]
+        return LearnedColumn(DateColumn(name, hours, notation), names, True)
     texts = [text for text in cells.values if not is_null(text)]
     if not texts:
         return LearnedColumn(CategoryColumn(name, [], missing=False, drop_first=False), [], True)
-    # In the order of skrub: a format of dates is tried before numbers.
-    date_format = _date_format(cells)
-    if date_format is not None:
-        moments = np.array([parse_date(text, date_format) for text in texts], dtype="datetime64[us]")
-        hours = _has_times(moments)
-        return LearnedColumn(TextDateColumn(name, date_format, hours), _calendar_names(name, hours), True)
-    numbers = np.array([parse_number(text) for text in texts])
-    if not np.isnan(numbers).any():
-        return LearnedColumn(TextNumberColumn(name), [name], True)
     if len(texts) <= _MOST_CATEGORIES:
         return _learn_categories(name, cells, sorted(texts))
     return _learn_text(name, cells, random_state)
-
-
-def _has_times(dates: np.ndarray) -> bool:
-    dates = dates[~np.isnat(dates)]
-    return bool((dates != dates.astype("datetime64[D]")).any())
-
-
-def _calendar_names(name: str, hours: bool) -> list[str]:
-    return [f"{name}_{part}" for part in CALENDAR if hours or part != "hour"]
 
 
 def _learn_categories(name: str, cells: Cells, categories: list[str]) -> LearnedColumn:
@@ -126,19 +107,3 @@ def _without_nulls(cells: Cells) -> pd.Series:
     """
     texts = np.array([None if is_null(text) else text for text in cells.values] + [None], dtype=object)
     return pd.Series(texts[cells.codes], name="texts").sort_values(ignore_index=True)
-
-
-def _date_format(cells: Cells) -> str | None:
-    """The format in which every text is a date, guessed by skrub; None if there is none."""
-    from skrub import ToDatetime
-
-    reader = ToDatetime()
-    try:
-        reader.fit(_without_nulls(cells))
-    except ValueError:  # a column that it rejects
-        return None
-    if reader.format_ is None or not is_format(reader.format_):
-        return None
-    # pandas, by which skrub reads them, knows some formats that Python does not.
-    readable = all(parse_date(text, reader.format_) is not None for text in cells.values if not is_null(text))
-    return reader.format_ if readable else None

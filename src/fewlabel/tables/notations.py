@@ -4,7 +4,9 @@ import re
 
 from fewlabel.exceptions import TableError
 from fewlabel.parts.notations import (
+    CLOCK,
     DATE_NOTATIONS,
+    MONTH,
     NAMED_MONTH,
     NUMBER_NOTATIONS,
     PLAIN,
@@ -15,7 +17,7 @@ from fewlabel.parts.notations import (
 from fewlabel.text import short
 
 _FIRST = 200  # texts that are looked at before all of them
-_DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
+_DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}|" + MONTH, re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 
 
@@ -57,13 +59,13 @@ def find_date_notation(texts: list[str], name: str = "", dayfirst: bool | None =
     if not all(_DATE_LIKE.search(text) for text in texts[:_FIRST]):
         return None
     fitting = [notation for notation in DATE_NOTATIONS if all(fits_order(text, notation) for text in texts)]
-    # Whether months are named is seen by reading them.
-    if not fitting:
-        fitting = [NAMED_MONTH]
     if len(fitting) > 1 and len(texts) > 1:
         fitting = _decided(texts, fitting, name, dayfirst)
-    notation = fitting[0]
-    return notation if all(parse_date(text, notation) is not None for text in texts) else None
+    # Whether months are named, or there are only times, is seen by reading them.
+    for notation in fitting[:1] or (NAMED_MONTH, CLOCK):
+        if all(parse_date(text, notation) is not None for text in texts):
+            return notation
+    return None
 
 
 def _decided(texts: list[str], fitting: list[str], name: str, dayfirst: bool | None) -> list[str]:
