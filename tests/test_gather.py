@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
 
 from fewlabel.dask.gather import Pool, _merged, gather, gather_frame
-from fewlabel.dask.sources import Weights, find_sources, gather_files, split_sources
+from fewlabel.dask.sources import Weights, find_sources, gather_files
 from fewlabel.exceptions import TableError
 
 
@@ -245,18 +245,9 @@ def test_weights_of_files(tmp_path):
         gather_files(find_sources([tmp_path]), "y", names, weights=Weights("weight"))
 
 
-def test_parts_to_encode_hold_all_rows_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("fewlabel.dask.sources._ENCODED_ROWS", 1000)
-    rows = pa.table({"row": np.arange(9000), "y": np.where(np.arange(9000) % 20, None, "bad")})
-    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=300)
-    parts = split_sources(find_sources([tmp_path]))
-    found = [pd.concat(part.frames({"row"}, {"y"})) for part in parts]
-    assert pd.concat(found)["row"].tolist() == list(range(9000))
-    assert max(map(len, found)) <= 1200
+def test_texts_and_other_files_are_not_mixed(tmp_path):
+    rows = pa.table({"row": np.arange(9), "y": ["bad", None, None] * 3})
+    pq.write_table(rows, tmp_path / "rows.parquet")
     rows.to_pandas().to_csv(tmp_path / "rows.csv", index=False)
     with pytest.raises(TableError, match=r"rows.csv is a text file and .*rows.parquet is not"):
         find_sources([tmp_path])
-    (part,) = split_sources(find_sources([tmp_path / "rows.csv"]))
-    frame = pd.concat(part.frames({"row"}, {"y"}))
-    assert frame["row"].tolist() == list(range(9000))
-    assert frame["y"].notna().sum() == 450

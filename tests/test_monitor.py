@@ -14,7 +14,8 @@ import fewlabel
 from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.decisions import Costs, Evidence
 from fewlabel.exceptions import LabelError
-from fewlabel.monitor import append_history, monitor_rows, read_history
+from fewlabel.monitor import Monitor, append_history, monitor_rows, read_history
+from fewlabel.tables import Drift
 
 
 def make_rows(n, seed, shift=0.0):
@@ -91,10 +92,52 @@ def test_positives_only_and_many_classes_have_drift_but_no_estimate(model):
     assert "positives only" in found.reason
     three = np.where(X["age"] > 50, "old", y)
     many = TableClassifier(AutoClassifier(["naive Bayes"], random_state=0)).fit(X, three)
-    found = monitor_rows(many, X)
+    late = np.where(np.arange(400) < 300, three, None)
+    found = monitor_rows(many, X, late)
     assert found.expected == {}
+    assert "more than two classes" in found.reason
     assert found.score_drift is None
     assert found.to_dict()["drift"]["rows"] == 400
+    assert found.measured.keys() == {"accuracy"}
+    assert found.measured["accuracy"].value == np.mean(many.predict(X[:300]) == three[:300])
+    assert found.measured["accuracy"].low < found.measured["accuracy"].value < found.measured["accuracy"].high
+    assert monitor_rows(many, X).measured == {}
+
+
+def test_late_positives_alone_tell_how_many_of_them_are_flagged(model):
+    X, y = make_rows(500, 12)
+    late = np.where((y == "bad") & (np.arange(500) % 3 == 0), "bad", None)
+    found = monitor_rows(model, X, late)
+    flagged = np.asarray(model.predict(X)) == "bad"
+    known = late == "bad"
+    assert found.measured.keys() == {"share", "recall", "lift"}
+    assert found.measured["recall"].value == flagged[known].mean()
+    assert found.measured["lift"].value == pytest.approx(flagged[known].mean() / flagged.mean())
+    assert found.measured["recall"].low < np.mean(flagged[y == "bad"]) < found.measured["recall"].high
+
+
+def test_rows_in_pieces_are_the_same_rows(model, monkeypatch):
+    X, y = make_rows(600, 13, shift=0.3)
+    late = np.where(np.arange(600) % 2, y, None)
+    whole = monitor_rows(model, X, late)
+    encoder = model.model_.encoder
+    watch = Monitor(model)
+    drift = Drift(encoder.profile)
+    for start in (0, 1, 250):
+        stop = {0: 1, 1: 250, 250: 600}[start]
+        cells = encoder.read(X[start:stop])
+        drift.add(cells)
+        watch.add(encoder.encode(cells), late[start:stop])
+    pieces = watch.result(drift).to_dict()
+    assert pieces["measured"] == whole.to_dict()["measured"]
+    assert pieces["expected"] == whole.to_dict()["expected"]
+    assert pieces["drift"]["columns"].keys() == whole.to_dict()["drift"]["columns"].keys()
+    # Beyond so many rows, a sample of the columns is kept; every row is scored.
+    monkeypatch.setattr("fewlabel.monitor._MOST_KEPT", 200)
+    drawn = monitor_rows(model, X, late)
+    assert drawn.n_flagged == whole.n_flagged
+    assert drawn.n_labels == whole.n_labels
+    assert drawn.measured["auc"].value == pytest.approx(whole.measured["auc"].value, abs=0.05)
 
 
 def test_estimates_are_the_same_after_a_file_and_in_another_order(model, tmp_path):

@@ -8,6 +8,7 @@ from fewlabel import AutoClassifier
 from fewlabel.auto.intervals import interval
 from fewlabel.auto.weights import auc
 from fewlabel.population import describe_selection, flatten_weights
+from fewlabel.row_order import value_order
 from fewlabel.rows import Rows, effective_number
 
 N_ROWS = 1200
@@ -242,3 +243,8 @@ def test_the_interval_counts_that_weights_are_estimated():
     same = interval(rows, ranks, auc, None, 0, other_weights=[weights[0], weights[0]])
     assert wider[2] - wider[1] > plain[2] - plain[1]
     assert same == plain
+
+
+def test_the_order_of_rows_depends_on_values_not_on_their_type():
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    np.testing.assert_array_equal(value_order(X), value_order(X.astype(np.float64)))

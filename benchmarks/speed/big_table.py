@@ -105,12 +105,12 @@ def measure(job, folder, n_files):
     files = sorted(map(str, folder.glob("*.parquet")))[:n_files]
     out = folder / "result"
     commands = {
-        "fit": ["--target", "y", *files, "--out", str(out)],
-        "predict": [str(out / "model.fewlabel"), *files, "--out", str(folder / "scores")],
+        "fit": ["--target", "y", *files, "--engine", "dask", "--out", str(out)],
+        "predict": [str(out / "model.fewlabel"), *files, "--out", str(folder / "scores.parquet")],
     }
     read = Usage([sys.executable, "-c", _READ, *files])
     print(f"read {len(files)} files: {read}", flush=True)
-    found = Usage([sys.executable, "-m", "fewlabel", job, *commands[job], "--engine", "dask"])
+    found = Usage([sys.executable, "-m", "fewlabel", job, *commands[job]])
     print(
         f"{job}: {found}\n{job} / read: {found.cpu / read.cpu:.2f} of CPU, {found.clock / read.clock:.2f} on the clock"
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from fewlabel import labels
@@ -24,6 +25,7 @@ from fewlabel.decisions import Costs, Estimate, Evidence
 from fewlabel.exceptions import LabelError
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.metrics.angles import from_angle, to_angle
+from fewlabel.metrics.shares import wilson
 from fewlabel.parts import Baseline, FittedModel
 from fewlabel.parts.cells import NUMBER, Cells
 from fewlabel.population import Selection, describe_selection, flatten_weights
@@ -33,13 +35,15 @@ from fewlabel.tables.scoring import score_features
 from fewlabel.text import short
 from fewlabel.types import PlainDict
 
-__all__ = ["Monitoring", "append_history", "monitor_rows", "read_history"]
+__all__ = ["Monitor", "Monitoring", "append_history", "monitor_rows", "read_history"]
 
 _LEAST_EFFECTIVE = 0.6  # effective number of labels, as a share of all: weights are flattened until it is reached
 _CHANGE = 1.5  # the interval reaches by this much of the change itself further to either side
 _LEAST_OF_A_CLASS = 5  # late labels of each class that measure something
+_MOST_KEPT = 20_000  # rows whose columns are kept, to compare them with those of the fit
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
 SCORE = "score"
+_MANY = "with more than two classes only labels of the new rows tell how good the model is on them"
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,8 @@ class Monitoring:
     at_fit : Estimate or None
         The AUC that the fit expected; None if it had no estimate.
     expected : dict of str to Estimate
-        `auc`, and `share`, `precision`, `recall`, `lift` and `cost` at the threshold of the model, without labels of
-        these rows. Empty if they cannot be estimated.
+        With two classes `auc`, and `share`, `precision`, `recall`, `lift` and `cost` at the threshold of the model,
+        without labels of these rows. Empty if they cannot be estimated.
     reason : str or None
         Why not.
     shift : Selection or None
@@ -63,7 +67,8 @@ class Monitoring:
     n_labels : int
         Rows whose label has arrived.
     measured : dict of str to Estimate
-        The same figures by these labels; empty if they are too few.
+        The same figures by these labels; `share`, `recall` and `lift` if all of them are positive, `accuracy` with more
+        than two classes. Empty if they are too few.
     drift : Drift
         The columns of these rows beside those of the fit.
     score_drift : Drift or None
@@ -186,36 +191,13 @@ def monitor_rows(
     >>> found.n_rows, bool(0.95 < found.expected["auc"].value < 1)
     (169, True)
     """
-    fitted = getattr(model, "model_", model)
-    if not isinstance(fitted, FittedModel) or fitted.encoder is None:
-        raise TypeError(
-            f"model is a {type(model).__name__}: expected a TableClassifier around an AutoClassifier, or what "
-            "fewlabel.load read of one"
-        )
-    cells = fitted.encoder.read(X)
-    drift = Drift(fitted.encoder.profile)
+    watch = Monitor(model, costs=costs)
+    encoder: Any = watch.model.encoder
+    cells = encoder.read(X)
+    drift = Drift(encoder.profile)
     drift.add(cells, None if time is None else _months(time))
-    features = np.asarray(fitted.encoder.encode(cells))
-    n_rows = len(features)
-    baseline = fitted.evidence.baseline
-    if baseline is None:
-        unknown = "it is estimated for models of two classes by an AutoClassifier"
-        return Monitoring(n_rows, None, None, {}, unknown, None, 0, {}, drift, None)
-    scores: Any = score_features(fitted, features).score  # there is one, with two classes
-    threshold = 0.0 if fitted.threshold is None else fitted.threshold
-    score_drift = Drift({SCORE: profile_cells(Cells(NUMBER, baseline.population))})
-    score_drift.add({SCORE: Cells(NUMBER, scores)})
-    shift, reason = _shift(fitted, baseline, features)
-    at_fit = _at_fit(fitted)
-    expected: dict[str, Estimate] = {}
-    if reason is None:
-        expected = _expected(fitted, baseline, scores, shift, at_fit, threshold, costs)
-    positive = np.full(n_rows, -1) if y is None else _read_late(fitted, y, n_rows)
-    arrived = positive >= 0
-    measured = _measured(positive[arrived] == 1, arrived, scores, features, threshold, costs)
-    n_flagged = int(np.count_nonzero(scores > threshold))
-    n_labels = int(arrived.sum())
-    return Monitoring(n_rows, n_flagged, at_fit, expected, reason, shift, n_labels, measured, drift, score_drift)
+    watch.add(np.asarray(encoder.encode(cells)), y)
+    return watch.result(drift)
 
 
 def _months(time: ArrayLike) -> np.ndarray:
@@ -224,6 +206,156 @@ def _months(time: ArrayLike) -> np.ndarray:
     if moments.dtype.kind != "M":
         raise ValueError("time holds numbers: months need dates")
     return months_of(moments)
+
+
+class _Kept:
+    """At most `_MOST_KEPT` of all rows that are added, each with the same chance; arrays of equal length per row."""
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(0)
+        self._parts: list[tuple[np.ndarray, ...]] = []
+
+    def add(self, *columns: np.ndarray) -> None:
+        keys = self._rng.random(len(columns[0]))
+        self._parts.append((keys, *columns))
+        if sum(len(part[0]) for part in self._parts) > 2 * _MOST_KEPT:
+            self._parts = [self._drawn()]
+
+    def columns(self) -> tuple[np.ndarray, ...]:
+        return self._drawn()[1:]
+
+    def _drawn(self) -> tuple[np.ndarray, ...]:
+        joined = [np.concatenate(arrays) for arrays in zip(*self._parts)]
+        kept = np.sort(np.argsort(joined[0])[:_MOST_KEPT])
+        return tuple(array[kept] for array in joined)
+
+
+class Monitor:
+    """What :func:`monitor_rows` does, of rows that come in pieces: memory grows by 8 bytes per row, for the scores.
+
+    Parameters
+    ----------
+    model : TableClassifier or FittedModel
+    costs : Costs, default=None
+
+    Attributes
+    ----------
+    model : FittedModel
+    """
+
+    def __init__(self, model: Any, *, costs: Costs | None = None) -> None:
+        fitted = getattr(model, "model_", model)
+        if not isinstance(fitted, FittedModel) or fitted.encoder is None:
+            raise TypeError(
+                f"model is a {type(model).__name__}: expected a TableClassifier around an AutoClassifier, or what "
+                "fewlabel.load read of one"
+            )
+        self.model = fitted
+        self.costs = costs
+        self._scores: list[np.ndarray] = []
+        # Columns, score and class of rows; of all of them, and of those whose label has arrived.
+        self._rows = _Kept()
+        self._labeled = _Kept()
+        self._n_labels = 0
+
+    def add(self, features: np.ndarray, y: ArrayLike | None = None) -> None:
+        """Add rows.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_rows, n_features)
+            What the encoder of the model returned.
+        y : array-like of shape (n_rows,), default=None
+            Late labels, as in :func:`monitor_rows`.
+        """
+        found = score_features(self.model, features)
+        # With more than two classes, what is predicted takes the place of the score.
+        scores = found.codes.astype(float) if found.score is None else found.score
+        late = np.full(len(features), -1) if y is None else _read_late(self.model, y, len(features))
+        arrived = late >= 0
+        self._scores.append(scores)
+        # With the 32 bits of the rows of the fit: equal values must be equal.
+        columns = features.astype(np.float32)
+        self._rows.add(columns, late)
+        self._labeled.add(columns[arrived], scores[arrived], late[arrived])
+        self._n_labels += int(arrived.sum())
+
+    def result(self, drift: Drift) -> Monitoring:
+        """What is known of the rows so far.
+
+        Parameters
+        ----------
+        drift : Drift
+            Of the same rows.
+
+        Returns
+        -------
+        Monitoring
+        """
+        scores = np.concatenate(self._scores)
+        if self.model.positive is None:
+            measured = self._right()
+            return Monitoring(len(scores), None, None, {}, _MANY, None, self._n_labels, measured, drift, None)
+        threshold = self.model.threshold or 0.0
+        n_flagged = int(np.count_nonzero(scores > threshold))
+        measured = self._measured(scores, threshold)
+        baseline = self.model.evidence.baseline
+        if baseline is None:
+            unknown = "it is estimated for models by an AutoClassifier"
+            return Monitoring(len(scores), n_flagged, None, {}, unknown, None, self._n_labels, measured, drift, None)
+        score_drift = Drift({SCORE: profile_cells(Cells(NUMBER, baseline.population))})
+        score_drift.add({SCORE: Cells(NUMBER, scores)})
+        at_fit = _at_fit(self.model)
+        shift, reason = _shift(self.model, baseline, self._rows.columns()[0])
+        expected: dict[str, Estimate] = {}
+        if reason is None:
+            expected = _expected(self.model, baseline, scores, shift, at_fit, threshold, self.costs)
+        return Monitoring(
+            len(scores), n_flagged, at_fit, expected, reason, shift, self._n_labels, measured, drift, score_drift
+        )
+
+    def _right(self) -> dict[str, Estimate]:
+        """The share of right classes by the labels that have arrived."""
+        _, predicted, late = self._labeled.columns()
+        if len(late) < _LEAST_OF_A_CLASS:
+            return {}
+        return {"accuracy": _share_of(predicted == late)}
+
+    def _measured(self, scores: np.ndarray, threshold: float) -> dict[str, Estimate]:
+        """The figures by the labels that have arrived, which may be of some kinds of rows only."""
+        features, seen, late = self._labeled.columns()
+        positive = late == self.model.positive
+        n_positive = int(positive.sum())
+        if n_positive < _LEAST_OF_A_CLASS:
+            return {}
+        if n_positive == len(late):
+            return _found_positives(seen > threshold, float(np.mean(scores > threshold)))
+        if len(late) - n_positive < _LEAST_OF_A_CLASS:
+            return {}
+        others, codes = self._rows.columns()
+        together = np.vstack([features, others[codes < 0]]).astype(np.float64)
+        arrived = np.arange(len(together)) < len(features)
+        chosen = describe_selection(together, arrived, [f"x{k}" for k in range(together.shape[1])])
+        weight = chosen.weight if chosen.can_tell else None
+        interval = auc_confidence_interval(positive.astype(int), seen, sample_weight=weight)
+        evidence = Evidence(positive, seen, scores, sample_weight=weight)
+        auc = Estimate(interval.auc, interval.low, interval.high)
+        return {"auc": auc, **_shown(evidence.at(threshold, self.costs))}
+
+
+def _share_of(is_so: np.ndarray) -> Estimate:
+    share = float(np.mean(is_so))
+    [[low, high]] = wilson([share], len(is_so))
+    return Estimate(share, float(low), float(high))
+
+
+def _found_positives(flagged: np.ndarray, share: float) -> dict[str, Estimate]:
+    """What positives alone tell: how many of them are flagged, beside how many of all rows are."""
+    recall = _share_of(flagged)
+    figures = {"share": Estimate(share, share, share), "recall": recall}
+    if share > 0:
+        figures["lift"] = Estimate(*(value / share for value in recall))
+    return figures
 
 
 def _at_fit(model: FittedModel) -> Estimate | None:
@@ -238,8 +370,7 @@ def _shift(model: FittedModel, baseline: Baseline, features: np.ndarray) -> tupl
     if model.prior is not None:
         reason = "the model was fitted to positives only, which do not tell how many of the new rows are positive"
         return None, reason
-    # The rows of the fit were rounded when they were stored: equal values must be equal here.
-    together = np.vstack([baseline.features, features.astype(np.float32)]).astype(np.float64)
+    together = np.vstack([baseline.features, features]).astype(np.float64)
     is_old = np.arange(len(together)) < len(baseline.scores)
     encoder: Any = model.encoder
     shift = describe_selection(together, is_old, encoder.features)
@@ -290,43 +421,31 @@ def _moved(at_fit: Estimate, change: float, n_positive: float, n_negative: float
     return Estimate(*ends.tolist())
 
 
-def _measured(
-    positive: np.ndarray,
-    arrived: np.ndarray,
-    scores: np.ndarray,
-    features: np.ndarray,
-    threshold: float,
-    costs: Costs | None,
-) -> dict[str, Estimate]:
-    """The figures by the labels that have arrived, which may be of some kinds of rows only."""
-    if min(positive.sum(), (~positive).sum()) < _LEAST_OF_A_CLASS:
-        return {}
-    chosen = describe_selection(features, arrived, [f"x{k}" for k in range(features.shape[1])])
-    weight = chosen.weight if chosen.can_tell else None
-    seen = scores[arrived]
-    interval = auc_confidence_interval(positive.astype(int), seen, sample_weight=weight)
-    evidence = Evidence(positive, seen, scores, sample_weight=weight)
-    return {"auc": Estimate(interval.auc, interval.low, interval.high), **_shown(evidence.at(threshold, costs))}
-
-
 def _shown(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
     return {name: estimates[name] for name in _SHOWN if name in estimates}
 
 
 def _read_late(model: FittedModel, y: Any, n_rows: int) -> np.ndarray:
-    """1 for the positive class, 0 for another one, -1 where no label has arrived."""
+    """Position of each label in the classes of the model, -1 where none has arrived."""
+    given = np.asarray(y, dtype=object)
+    if len(given) != n_rows:
+        raise ValueError(f"y has {len(given)} labels and X {n_rows} rows: give one per row, None where it is late")
+    # A piece may have no label at all.
+    if pd.isna(given).all():
+        return np.full(n_rows, -1)
     read = labels.read(y)
-    if len(read.codes) != n_rows:
-        raise ValueError(f"y has {len(read.codes)} labels and X {n_rows} rows: give one per row, None where it is late")
     names = [str(name) for name in model.classes_]
-    positive = names[model.positive or 0]
-    other = names[1 - (model.positive or 0)]
+    codes = []
     for name in map(str, read.classes):
-        # A model of one class against all others has no names for these.
-        if name not in names and other != labels.name_rest(positive):
-            raise LabelError(f"label {short(name)!r} is neither {short(positive)!r} nor {short(other)!r}")
-    is_positive = np.array([str(name) == positive for name in read.classes], dtype=np.int64)
-    return np.where(read.codes < 0, -1, np.append(is_positive, -1)[read.codes])
+        if name in names:
+            codes.append(names.index(name))
+        elif model.positive is not None and names[1 - model.positive] == labels.name_rest(names[model.positive]):
+            # A model of one class against all others has no names for these.
+            codes.append(1 - model.positive)
+        else:
+            expected = " nor ".join(repr(short(one)) for one in names[:6])
+            raise LabelError(f"label {short(name)!r} is neither {expected}")
+    return np.append(codes, -1)[read.codes]
 
 
 def _interval(estimate: Estimate) -> str:

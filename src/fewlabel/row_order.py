@@ -12,7 +12,7 @@ def row_hashes(X: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_columns), float64
+    X : ndarray of shape (n_rows, n_columns)
 
     Returns
     -------
@@ -22,7 +22,7 @@ def row_hashes(X: np.ndarray) -> np.ndarray:
     hashes = np.empty(n_rows, dtype=np.uint64)
     for start in range(0, n_rows, _BLOCK):
         # Equal values need equal bits: -0.0 becomes 0.0, and NaN one of its many patterns.
-        block = X[start : start + _BLOCK] + 0.0
+        block = np.asarray(X[start : start + _BLOCK], dtype=np.float64) + 0.0
         block[np.isnan(block)] = np.nan
         columns = np.tile(np.arange(n_columns), len(block))
         indptr = np.arange(len(block) + 1) * n_columns
@@ -37,7 +37,7 @@ def value_order(X: np.ndarray, *others: np.ndarray | None) -> np.ndarray:
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_columns), float64
+    X : ndarray of shape (n_rows, n_columns)
     *others : ndarray of shape (n_rows,) or None
         What else tells rows apart, such as their labels and weights.
 

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import fewlabel
-from fewlabel import TableClassifier
 from fewlabel.cli.fit import FILES
 from fewlabel.cli.main import run
 from fewlabel.files import read_table
@@ -107,48 +106,13 @@ def test_a_folder_of_text_files_is_the_same_table(rows, capsys):
     )
 
 
-def test_the_model_is_that_of_the_whole_table(rows, scheduler, capsys):
-    files = [f"part{k}.parquet" for k in range(3)]
-    assert fit(*files, "--positive", "bad", "--all-rows", scheduler=scheduler) == 0
-    told = capsys.readouterr()
-    assert "dashboard: " in told.err
-    assert "labeled rows that were held out" in told.out
-    model = fewlabel.load("here/model.fewlabel")
-    whole = TableClassifier(fewlabel.PNUAUCBoostClassifier(random_state=0), positive="bad", random_state=0)
-    whole.fit(rows.drop(columns="outcome"), rows["outcome"])
-    assert model.encoder.kinds == whole.encoder_.columns_ == {"age": "number", "income": "number", "city": "text"}
-    np.testing.assert_allclose(model.decision_function(rows), whole.decision_function(rows), atol=1e-9)
-    np.testing.assert_array_equal(model.predict(rows), whole.predict(rows))
-    with open("here/metrics.json") as file:
-        found = json.load(file)
-    assert found["rows"] == 900
-    assert found["labeled_by_class"] == rows["outcome"].value_counts()[["good", "bad"]].to_dict()
-    assert found["held_out"]["low"] < found["held_out"]["auc"] < found["held_out"]["high"]
-    assert run(["predict", "here/model.fewlabel", "part2.parquet", "--out", "scores.csv"]) == 0
-    assert len(pd.read_csv("scores.csv")) == 200
-
-
-def test_one_labeled_class_is_learned_by_ada_pu(rows, scheduler):
-    rows.loc[rows["outcome"] != "bad", "outcome"] = None
-    rows.to_parquet("positives.parquet")
-    assert fit("positives.parquet", "--json", "--all-rows", scheduler=scheduler) == 0
-    with open("here/metrics.json") as file:
-        found = json.load(file)
-    assert found["method"] == "ada-pu"
-    assert 0.05 < found["prior"] < 0.95
-    assert fewlabel.load("here/model.fewlabel").classes_.tolist() == ["bad", "not bad"]
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         (["part0.parquet", "--engine", "spark"], "is not memory or dask"),
         (["rows.csv", "part0.parquet", "--engine", "dask", "--jobs", "1"], "rows.csv is a text file and part0.parquet"),
-        (["part0.parquet", "--engine", "dask", "--all-rows", "--method", "extra-trees"], "is not auto, pnu-aucboost"),
-        (["part0.parquet", "--all-rows"], "it is for --engine dask"),
         (["part0.parquet", "--engine", "dask", "--review", "5"], "of which --engine dask keeps a sample"),
         (["rows.csv", "--engine", "dask", "--encoding", "latin-1"], "reads UTF-8"),
-        (["rows.csv", "--engine", "dask", "--all-rows", "--encoding", "latin-1"], "reads UTF-8"),
         (["part0.parquet", "--engine", "dask", "--drop", "agee", "--jobs", "1"], "did you mean 'age'?"),
         ([".", "--engine", "dask"], "label_next.csv would be one of the tables"),
         (["part0.parquet", "--engine", "dask", "--weights", "agee", "--jobs", "1"], "did you mean 'age'?"),
@@ -180,34 +144,6 @@ def test_labels_pass_the_same_gate(rows, scheduler, capsys):
     assert fewlabel.load("model.fewlabel").classes_.tolist() == [-1, 1]
 
 
-def test_predict_scores_every_file_where_it_is(rows, scheduler, capsys):
-    files = [f"part{k}.parquet" for k in range(3)]
-    rows.to_csv("rows.csv", index=False)
-    assert run(["fit", "rows.csv", "--target", "outcome", "--out", "here", *QUICK, "--quiet"]) == 0
-    command = ["predict", "here/model.fewlabel", *files, "--engine", "dask", "--scheduler", scheduler, "--keep", "id"]
-    assert run([*command, "--out", "scores", "--drift", "drift.json"]) == 0
-    assert "900 rows: 3 files in scores" in capsys.readouterr().err
-    assert json.loads(Path("drift.json").read_text())["rows"] == 900
-    found = pd.concat([pd.read_parquet(f"scores/{name}") for name in files])
-    assert run(["predict", "here/model.fewlabel", "rows.csv", "--keep", "id", "--out", "all.parquet", "--quiet"]) == 0
-    expected = pd.read_parquet("all.parquet").drop(columns="rank")
-    assert found["id"].astype(str).tolist() == expected.pop("id").tolist()
-    pd.testing.assert_frame_equal(found.drop(columns="id").reset_index(drop=True), expected, rtol=1e-12)
-    for options, told in (
-        (["--out", "scores.csv"], "name a folder for the results"),
-        (["--out", "scores", "--reasons", "2"], "is for --engine memory"),
-    ):
-        assert run([*command, *options]) == 2
-        assert told in capsys.readouterr().err
-    assert run(["predict", "here/model.fewlabel", *files, "--keep", "id", "--out", "one.parquet", "--quiet"]) == 0
-    assert pd.read_parquet("one.parquet")["id"].tolist() == found["id"].tolist()
-    assert (
-        run(["predict", "here/model.fewlabel", "part0.parquet", "here/../part0.parquet", *command[5:], "--out", "s"])
-        == 2
-    )
-    assert "two tables are called part0" in capsys.readouterr().err
-
-
 def write_folders(rows):
     """The same rows as text and as Parquet files, three of each."""
     for folder in ("texts", "parquets"):
@@ -224,37 +160,6 @@ def weighted(rows):
     rows.loc[::9, "weight"] = 0.0
     write_folders(rows)
     return rows
-
-
-@pytest.mark.parametrize("weights", [[], ["--weights", "weight"]])
-def test_all_rows_of_text_files_give_the_model_of_parquet_files(weighted, scheduler, capsys, weights):
-    options = ["--positive", "bad", "--all-rows", *(weights or ["--drop", "weight"])]
-    for folder in ("texts", "parquets"):
-        command = ["fit", folder, "--target", "outcome", "--engine", "dask", "--scheduler", scheduler]
-        assert run([*command, *options, "--out", f"from_{folder}"]) == 0
-    models = [fewlabel.load(f"from_{folder}/model.fewlabel") for folder in ("texts", "parquets")]
-    whole = TableClassifier(fewlabel.PNUAUCBoostClassifier(random_state=0), positive="bad", random_state=0)
-    X = weighted.drop(columns=["outcome", "weight"])
-    whole.fit(X, weighted["outcome"], weighted["weight"] if weights else None)
-    for model in models:
-        assert model.encoder.kinds == whole.encoder_.columns_
-        np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-9)
-    found = [json.loads(Path(f"from_{folder}/metrics.json").read_text()) for folder in ("texts", "parquets")]
-    assert [metrics.pop("seconds") > 0 for metrics in found] == [True, True]
-    assert [metrics.pop("model_sha256") != "" for metrics in found] == [True, True]
-    assert [metrics.pop("partitions") for metrics in found] == [3, 4]
-    shares = [{kind["column"]: kind["share"] for kind in metrics.pop("importances")} for metrics in found]
-    assert shares[0] == pytest.approx(shares[1])  # weights are summed by part
-    assert found[0] == found[1]
-    assert found[0]["rows"] == (int((weighted["weight"] > 0).sum()) if weights else 900)
-    capsys.readouterr()
-    for folder in ("texts", "parquets"):
-        command = ["predict", f"from_{folder}/model.fewlabel", folder, "--engine", "dask", "--scheduler", scheduler]
-        assert run([*command, "--out", f"scores_{folder}"]) == 0
-        assert "900 rows: 3 files in" in capsys.readouterr().err
-    for name in ("part0", "part1", "part2"):
-        one, other = (pd.read_parquet(f"scores_{folder}/{name}.parquet") for folder in ("texts", "parquets"))
-        pd.testing.assert_frame_equal(one, other)
 
 
 def test_weights_count_in_a_sample_as_they_do_in_memory(weighted, capsys, monkeypatch):
@@ -284,34 +189,3 @@ def test_weights_count_in_a_sample_as_they_do_in_memory(weighted, capsys, monkey
     n = int((weighted["outcome"].isna() & (weighted["weight"] > 0)).sum())
     assert f"100 of {n} unlabeled rows were drawn in proportion to their weights" in told
     assert "the same methods with 100 other unlabeled rows rank" in told
-
-
-def test_what_all_rows_of_text_files_cannot_be(rows, scheduler, capsys):
-    rows["outcome"] = rows["outcome"].replace({"bad": "NA"}).fillna("?")
-    write_folders(rows)
-    command = ["fit", "texts", "--target", "outcome", "--engine", "dask", "--scheduler", scheduler, "--all-rows"]
-    assert run([*command, "--unlabeled", "?", "--positive", "NA"]) == 2
-    assert "cells of text files that read 'NA' count as empty: rename this class" in capsys.readouterr().err
-
-
-def test_results_do_not_replace_the_tables(rows, scheduler, capsys):
-    rows.to_csv("rows.csv", index=False)
-    write_folders(rows)
-    assert run(["fit", "rows.csv", "--target", "outcome", *QUICK, "--quiet"]) == 0
-    before = Path("parquets/part0.parquet").read_bytes()
-    command = [
-        "predict",
-        "model.fewlabel",
-        "parquets",
-        "--engine",
-        "dask",
-        "--scheduler",
-        scheduler,
-        "--out",
-        "parquets",
-    ]
-    assert run(command) == 2
-    assert "parquets/part0.parquet is read by this command" in capsys.readouterr().err
-    assert Path("parquets/part0.parquet").read_bytes() == before
-    assert run(["predict", "model.fewlabel", "parquets", "--out", "parquets/part0.parquet"]) == 2
-    assert "parquets/part0.parquet is read by this command" in capsys.readouterr().err

@@ -315,3 +315,15 @@ def test_scoring_imports_no_library_that_models_are_fitted_with(fitted, rows, na
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0"]
     assert len(pd.read_csv("out.csv")) == len(rows)
+
+
+def test_a_result_does_not_replace_a_file_of_the_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.normal(size=80), "y": np.repeat(["bad", "good", None, None], 20)})
+    Path("parquets").mkdir()
+    rows.to_parquet("parquets/part0.parquet")
+    assert run(["fit", "parquets", "--target", "y", "--method", "naive-bayes", "--quiet"]) == 0
+    assert run(["predict", "model.fewlabel", "parquets", "--out", "parquets/part0.parquet"]) == 2
+    assert "parquets/part0.parquet is read by this command" in capsys.readouterr().err
+    pd.testing.assert_frame_equal(pd.read_parquet("parquets/part0.parquet"), rows)

@@ -26,8 +26,8 @@ from fewlabel.reporting.charts import (
     ticks,
     whiskers,
 )
-from fewlabel.reporting.decisions import signed
 from fewlabel.reporting.demo import breast_cancer
+from fewlabel.reporting.figures import signed
 from fewlabel.reporting.render import _position_of_threshold
 from fewlabel.rows import Rows
 

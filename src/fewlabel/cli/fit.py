@@ -1,13 +1,13 @@
 """``fewlabel fit``: from a table to a model, a report and the numbers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from fewlabel.cli.manifest import defaults_from
-from fewlabel.cli.options import AsJson, Debug, Groups, Quiet, Seed, Tables, Time, require_choice, unfold
+from fewlabel.cli.options import AsJson, CostOptions, Debug, Groups, Quiet, Seed, Tables, Time, require_choice, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
@@ -27,30 +27,19 @@ class ThresholdOptions:
         int | None,
         typer.Option("--review", min=1, metavar="N", help="Call the N highest unlabeled rows positive."),
     ] = None
-    cost_miss: Annotated[
-        float | None,
-        typer.Option("--cost-miss", min=1e-9, metavar="X", help="Least expected cost: what a missed positive costs."),
-    ] = None
-    cost_alarm: Annotated[
-        float | None,
-        typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="With --cost-miss: what a false alarm costs."),
-    ] = None
+    costs: CostOptions = field(default_factory=CostOptions)
     at_precision: Annotated[
         float | None,
         typer.Option("--at-precision", min=1e-6, max=1, metavar="P", help="The most rows with this precision."),
     ] = None
 
-    # Here rather than in callbacks of Typer, which see one option at a time.
     def __post_init__(self) -> None:
-        if (self.cost_miss is None) != (self.cost_alarm is None):
-            raise typer.BadParameter("--cost-miss and --cost-alarm go together: give both, in the same unit")
         if len(self.given()) > 1:
             raise typer.BadParameter(f"{' and '.join(self.given())} choose different thresholds: give one of them")
 
     def given(self) -> list[str]:
-        """The options that were given."""
-        # --cost-alarm only goes with --cost-miss.
-        values = {"--review": self.review, "--cost-miss": self.cost_miss, "--at-precision": self.at_precision}
+        """The options that were given; --cost-alarm only goes with --cost-miss."""
+        values = {"--review": self.review, "--cost-miss": self.costs.cost_miss, "--at-precision": self.at_precision}
         return [option for option, value in values.items() if value is not None]
 
 
@@ -164,13 +153,9 @@ class FitOptions:
     engine: Annotated[
         str, typer.Option("--engine", metavar="NAME", help="memory, or dask for tables larger than memory.")
     ] = "memory"
-    all_rows: Annotated[
-        bool,
-        typer.Option("--all-rows", help="With --engine dask: a booster that learns from every row."),
-    ] = False
     scheduler: Annotated[
         str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster; by default the cores of this machine."),
+        typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster; by default threads of this process."),
     ] = None
     repeated: Annotated[
         Path | None,
@@ -200,9 +185,7 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     is read. If only one class is labeled, it is the positive class, and unlabeled rows may be of either class.
 
     With --engine dask, the labeled rows and a random sample of the others are gathered in one pass over the files, and
-    the rest is as above; other samples then check that more unlabeled rows would not change the ranking. With
-    --all-rows, one booster (pnu-aucboost or ada-pu) learns from every row, block by block, and only
-    model.fewlabel and metrics.json are written; to continue it after an interruption, run the same command again.
+    the rest is as above; other samples then check that more unlabeled rows would not change the ranking.
     """
     # All that can be wrong with files is said before the first row is read: a fit can take minutes.
     written = [options.out / name for name in FILES]
@@ -212,15 +195,7 @@ def fit(options: FitOptions, *, debug: Debug = False) -> None:
     repeated = [] if options.repeated is None else [options.repeated]
     keep_inputs(written, [*options.tables, *(options.reading.answers or ()), *repeated])
     require_choice(options.engine, ("memory", "dask"), "--engine")
-    if options.all_rows and options.engine != "dask":
-        raise typer.BadParameter("in memory, every row is used: it is for --engine dask", param_hint="--all-rows")
-    if options.all_rows and options.report_by:
-        raise typer.BadParameter("with --all-rows there is no report", param_hint="--report-by")
-    if options.all_rows:
-        from fewlabel.cli.fit_dask import fit_all_rows
-
-        fit_all_rows(options)
-    elif options.engine == "dask":
+    if options.engine == "dask":
         from fewlabel.cli.fit_dask import fit_sample
 
         fit_sample(options)

@@ -22,7 +22,6 @@ from fewlabel.cli.options import command_words, require_choice
 from fewlabel.cli.paths import keep_answers, new_set, require_column, sha256, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say, say_notes
-from fewlabel.decisions import Costs
 from fewlabel.exceptions import TableError
 from fewlabel.label_app import auc_of_table
 from fewlabel.labels import treat_rare_classes
@@ -49,7 +48,7 @@ def fit_memory(options: FitOptions) -> None:
     """Fit a model to a table, and write the model, the report and the metrics."""
     check_options(options)
     rows = read_rows(options.tables, options.reading, new_target=bool(options.reading.answers), with_keys=True)
-    fit_rows(options, rows, rows.source.name)
+    fit_rows(options, rows)
 
 
 def check_options(options: FitOptions) -> None:
@@ -60,7 +59,7 @@ def check_options(options: FitOptions) -> None:
 
 
 def fit_rows(
-    options: FitOptions, rows: TableRows, title: str, check: Callable[[TableClassifier], str | None] | None = None
+    options: FitOptions, rows: TableRows, check: Callable[[TableClassifier], str | None] | None = None
 ) -> bool:
     """Fit a model to rows in memory, and write the files.
 
@@ -113,7 +112,7 @@ def fit_rows(
         model,
         X,
         encoded,
-        title=title,
+        title=rows.source.name,
         command=shlex.join(["fewlabel", "fit", *command_words(options, omit=_WITHOUT_EFFECT)]),
         seed=options.seed,
         notes=label_notes,
@@ -304,9 +303,7 @@ def _choose_threshold(options: FitOptions, model: TableClassifier, encoded: Rows
         if given:
             raise typer.BadParameter("it is for two classes: name the one to find with --positive", param_hint=given[0])
         return None
-    costs = None
-    if threshold.cost_miss is not None and threshold.cost_alarm is not None:
-        costs = Costs(threshold.cost_miss, threshold.cost_alarm)
+    costs = threshold.costs.read()
     # A prior says how many rows to call positive, unless another threshold does.
     at_prior = options.prior is not None and not given
     return choose_threshold(

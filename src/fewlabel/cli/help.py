@@ -23,7 +23,7 @@ _GROUPS = {
         "--report-by",
         *("--json", "--quiet", "--debug"),
     ),
-    "Speed": ("--time-budget", "--jobs", "--engine", "--all-rows", "--scheduler"),
+    "Speed": ("--time-budget", "--jobs", "--engine", "--scheduler"),
 }
 _GROUP_OF = {option: group for group, options in _GROUPS.items() for option in options}
 _WIDEST_NAMES = 32  # columns; longer names have their help on the next line

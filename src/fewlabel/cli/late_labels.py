@@ -2,88 +2,111 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import typer
 
 from fewlabel.active.answers import LABEL, TIME, as_text, merge_answers, row_keys
+from fewlabel.cli.new_rows import Piece
 from fewlabel.cli.paths import require_column
 from fewlabel.files import column_names, read_table
 from fewlabel.tables.kinds import as_moments
 from fewlabel.text import short
 
+if TYPE_CHECKING:
+    from fewlabel.tables import TableSource
 
-def read_late_labels(
-    paths: Sequence[Path],
-    rows: pd.DataFrame,
-    target: str,
-    *,
-    key: str | None = None,
-    as_of: str | None = None,
-    day_first: bool | None = None,
-) -> tuple[pd.Series, list[str]]:
-    """The label of each row, None where it has not arrived, and notes.
+
+class LateLabels:
+    """The labels of new rows, by a column that names each row or, without one, by the values of the whole row.
 
     Parameters
     ----------
     paths : sequence of Path
         Files of answers; with `key`, any tables with this column and a column of labels.
-    rows : DataFrame
-        The new rows. Their own label column is not looked at.
+    source : TableSource
+        The new rows. Their own label column is not looked at. Without `key`, they are read into memory.
     target : str
         Name of the label column at fit.
-    key : str, default=None
+    key : str or None
         The column that names a row, in the table and in the files.
-    as_of : str, default=None
+    as_of : str or None
         Labels with a later time are not used, nor are those without one.
-    day_first : bool, default=None
+    day_first : bool or None
         How dates are written.
+
+    Attributes
+    ----------
+    notes : list of str
     """
-    until = None if as_of is None else _moment(as_of, day_first)
-    if key is None:
-        columns = rows.drop(columns=[target], errors="ignore")
-        merged = merge_answers(pd.Series("", index=range(len(rows)), dtype=object), row_keys(columns), paths, until)
-        arrived = merged.column
-        notes = merged.notes
-    else:
-        require_column(key, [str(name) for name in rows.columns], "--key")
-        labels, notes = _labels_by_key(paths, key, target, until, day_first)
-        names = as_text(rows[key])
-        repeated = names[names.duplicated() & (names != "")]
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        source: "TableSource",
+        target: str,
+        *,
+        key: str | None,
+        as_of: str | None,
+        day_first: bool | None,
+    ) -> None:
+        self.key = key
+        self.notes: list[str] = []
+        until = None if as_of is None else _moment(as_of, day_first)
+        self._n_rows = 0
+        if key is not None:
+            self._by_key = self._read(paths, key, target, until, day_first)
+            self._used: set[str] = set()
+            return
+        rows = read_table(source.path, encoding=source.encoding, decimal=source.decimal, verbatim=[target])
+        keys = row_keys(rows.drop(columns=[target], errors="ignore"))
+        merged = merge_answers(pd.Series("", index=range(len(rows)), dtype=object), keys, paths, until)
+        self.notes += merged.notes
+        self._by_row = merged.column.where(merged.column != "", None).to_numpy()
+
+    def of(self, rows: Piece) -> np.ndarray:
+        """The label of each of the next rows, None where it has not arrived."""
+        start = self._n_rows
+        self._n_rows += len(rows.features)
+        if self.key is None:
+            return self._by_row[start : self._n_rows]
+        names = as_text(rows.kept.column(self.key).to_pandas())
+        found = names[names.isin(self._by_key)]
+        repeated = found[found.duplicated() | found.isin(self._used)]
         if len(repeated):
             raise typer.BadParameter(
-                f"column {short(key)!r} has {short(repeated.iloc[0])!r} more than once: name one with a value per row",
+                f"column {short(self.key)!r} has {short(repeated.iloc[0])!r} more than once: name one with a value per "
+                "row",
                 param_hint="--key",
             )
-        arrived = names.map(labels).fillna("")
-        notes.append(f"{int((arrived != '').sum())} rows have labels by column {short(key)!r}")
-    return arrived.where(arrived != "", None).reset_index(drop=True), notes
+        self._used.update(found)
+        return np.array([self._by_key.get(name) for name in names], dtype=object)
 
-
-def _labels_by_key(
-    paths: Sequence[Path], key: str, target: str, until: np.datetime64 | None, day_first: bool | None
-) -> tuple[dict[str, str], list[str]]:
-    """The label of each key; keys whose labels contradict each other have none."""
-    labels: dict[str, str] = {}
-    contradicted = set()
-    for path in paths:
-        names = [str(name) for name in column_names(path)]
-        require_column(key, names, "--key")
-        label = target if target in names else LABEL
-        require_column(label, names, "--labels")
-        table = read_table(path, verbatim=[key, label])
-        if until is not None:
-            require_column(TIME, names, "--as-of")
-            moments = as_moments(table[TIME], TIME, day_first)
-            table = table[moments <= until]  # False where there is no time
-        for name, value in zip(as_text(table[key]), as_text(table[label]).str.strip()):
-            if value and labels.setdefault(name, value) != value:
-                contradicted.add(name)
-    for name in contradicted:
-        del labels[name]
-    notes = [f"{len(contradicted)} key(s) have contradicting labels and count as unlabeled"] if contradicted else []
-    return labels, notes
+    def _read(
+        self, paths: Sequence[Path], key: str, target: str, until: np.datetime64 | None, day_first: bool | None
+    ) -> dict[str, str | None]:
+        """The label of each key, None if labels contradict each other."""
+        parts = []
+        for path in paths:
+            names = [str(name) for name in column_names(path)]
+            require_column(key, names, "--key")
+            label = target if target in names else LABEL
+            require_column(label, names, "--labels")
+            table = read_table(path, verbatim=[key, label])
+            if until is not None:
+                require_column(TIME, names, "--as-of")
+                moments = as_moments(table[TIME], TIME, day_first)
+                table = table[moments <= until]  # False where there is no time
+            parts.append(pd.DataFrame({"key": as_text(table[key]), "label": as_text(table[label]).str.strip()}))
+        given = pd.concat(parts)
+        said = given[given["label"] != ""].drop_duplicates()
+        by_key: dict[str, str | None] = dict(zip(said["key"], said["label"]))
+        contradicted = set(said["key"][said["key"].duplicated()])
+        if contradicted:
+            self.notes.append(f"{len(contradicted)} key(s) have contradicting labels and count as unlabeled")
+        return by_key | dict.fromkeys(contradicted)
 
 
 def _moment(text: str, day_first: bool | None) -> np.datetime64:

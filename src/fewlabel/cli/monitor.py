@@ -1,40 +1,36 @@
 """``fewlabel monitor``: new rows beside those of the fit, what to expect of the model on them, and what it did."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fewlabel.cli.new_rows import NewRows, load_model
 from fewlabel.cli.options import (
     AnswerFiles,
     AsJson,
-    DatabaseTable,
+    CostOptions,
     DayFirst,
     Debug,
-    Decimal,
-    Encoding,
     ModelFile,
-    Query,
+    Place,
     Quiet,
-    Sheet,
     Tables,
+    unfold,
 )
 from fewlabel.cli.paths import keep_inputs, sha256, writable_file, writable_folder, write_json
-from fewlabel.cli.reading import open_source
-from fewlabel.cli.terminal import print_json, print_table, say
+from fewlabel.cli.terminal import print_json, print_table, progress, say_notes
 from fewlabel.text import short
 
 if TYPE_CHECKING:
-    from fewlabel.decisions import Costs
     from fewlabel.types import PlainDict
 
 PAGE = "monitor.html"
 SUMMARY = "monitor.json"
 HISTORY = "monitor_history.jsonl"
-_PERCENT = ("share", "precision", "recall")
-_NAMES = {"auc": "AUC", "share": "rows flagged", "cost": "cost per row"}
 
 
+@unfold()
 def monitor(
     model: ModelFile,
     tables: Tables,
@@ -52,12 +48,7 @@ def monitor(
         str | None,
         typer.Option("--time", metavar="COLUMN", help="When each row was recorded: stability is then also by month."),
     ] = None,
-    cost_miss: Annotated[
-        float | None, typer.Option("--cost-miss", min=1e-9, metavar="X", help="Cost of a positive not flagged.")
-    ] = None,
-    cost_alarm: Annotated[
-        float | None, typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="Cost of a negative flagged.")
-    ] = None,
+    costs: CostOptions,
     batch: Annotated[
         str | None,
         typer.Option("--batch", metavar="NAME", help="Name of these rows in the history; by default the file's."),
@@ -68,11 +59,7 @@ def monitor(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 1 if there is a reason to look closer.")
     ] = False,
-    query: Query = None,
-    table: DatabaseTable = None,
-    sheet: Sheet = None,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
+    place: Place,
     day_first: DayFirst = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -91,35 +78,30 @@ def monitor(
     Labels are those of `fewlabel next` and `fewlabel label`, or with --key any file that has this column and a column
     called label, or like the label column of the fit.
     """
-    from fewlabel import reporting
-    from fewlabel.cli.predict import check_table, load_model
-    from fewlabel.files import read_table
-    from fewlabel.monitor import append_history, monitor_rows, read_history
-
-    costs = _costs(cost_miss, cost_alarm)
+    if not answers and (key or as_of):
+        wrong = "it is about labels: give them with --labels"
+        raise typer.BadParameter(wrong, param_hint="--key" if key else "--as-of")
     written = [out / name for name in (PAGE, SUMMARY, HISTORY)]
     for path in written if out.exists() else []:
         writable_file(path)
     keep_inputs(written, [model, *tables, *(answers or ())])
-    fitted = load_model(model)
-    with open_source(tables, query=query, table=table, sheet=sheet, encoding=encoding, decimal=decimal) as source:
-        check_table(fitted, source.path, () if key is None else [key], source.encoding, quiet, time)
-        form: dict[str, Any] = {"encoding": source.encoding, "decimal": source.decimal}
-        rows = read_table(source.path, verbatim=[fitted.target], **form)
-    if len(rows) == 0:
-        raise ValueError(f"{source.origin} has no rows: expected a line of column names and rows below it")
-    late = None
-    if answers:
-        from fewlabel.cli.late_labels import read_late_labels
+    from fewlabel import reporting
+    from fewlabel.cli.late_labels import LateLabels
+    from fewlabel.monitor import Monitor, append_history, read_history
 
-        late, notes = read_late_labels(answers, rows, fitted.target, key=key, as_of=as_of, day_first=day_first)
-        for note in notes:
-            say(f"note: {note}", quiet)
-    elif key is not None or as_of is not None:
-        raise typer.BadParameter(
-            "it is about labels: give them with --labels", param_hint="--key" if key else "--as-of"
-        )
-    found = monitor_rows(fitted, rows, late, costs=costs, time=None if time is None else rows[time])
+    fitted = load_model(model)
+    watch = Monitor(fitted, costs=costs.read())
+    late = None
+    with place.open(tables) as source, progress(quiet, lines=False) as report:
+        rows = NewRows(fitted, source, keep=[key] if key else [], time=time)
+        rows.say_unknown(quiet)
+        if answers:
+            late = LateLabels(answers, source, fitted.target, key=key, as_of=as_of, day_first=day_first)
+            say_notes(late.notes, quiet)
+        for block in rows.blocks():
+            watch.add(block.features, None if late is None else late.of(block))
+            report(rows.drift.n_rows, None, "rows read")
+    found = watch.result(rows.drift)
     summary = {"title": source.name, "batch": batch or source.name, "model_sha256": sha256(model), **found.to_dict()}
     out.mkdir(exist_ok=True)
     append_history(out / HISTORY, summary["batch"], summary, model_sha256=summary["model_sha256"])
@@ -130,48 +112,30 @@ def monitor(
     elif not quiet:
         _show(summary)
         print(f"\nPage:    {out / PAGE}\nHistory: {out / HISTORY}")
-    for alarm in summary["alarms"]:
-        say(f"note: {alarm}", quiet)
+    say_notes(summary["alarms"], quiet)
     if strict and summary["alarms"]:
         raise ValueError(f"{len(summary['alarms'])} reason(s) to look closer, such as: {summary['alarms'][0]}")
 
 
-def _costs(miss: float | None, alarm: float | None) -> "Costs | None":
-    from fewlabel.decisions import Costs
-
-    if (miss is None) != (alarm is None):
-        raise typer.BadParameter("--cost-miss and --cost-alarm go together: give both, in the same unit")
-    return None if miss is None or alarm is None else Costs(miss, alarm)
-
-
 def _show(summary: "PlainDict") -> None:
     """Print what is expected, and what was measured beside it."""
+    from fewlabel.reporting import FIGURES, estimate_text
+
     lines = []
-    for name in ("auc", "share", "precision", "recall", "lift", "cost"):
+    for name, heading in FIGURES.items():
         estimates = [summary["expected"].get(name), summary["measured"].get(name)]
         if any(estimates):
-            lines.append([_NAMES.get(name, name), *(_text(name, estimate) for estimate in estimates)])
+            lines.append([heading, *(estimate_text(name, estimate) for estimate in estimates)])
     title = f"{short(summary['title'])}: {summary['rows']} new rows, {summary['labels']} with a label"
     if lines:
         print_table(title, ["", "expected (95% interval)", "measured"], lines, left=1)
     else:
         print(title)
     if summary["at_fit"] is not None:
-        at_fit = summary["at_fit"]
-        print(f"At fit: AUC {at_fit['value']:.3f} ({at_fit['low']:.3f} to {at_fit['high']:.3f}).")
+        print(f"At fit: AUC {estimate_text('auc', summary['at_fit'])}.")
     if summary["reason"] is not None:
         print(f"Nothing to expect: {summary['reason']}.")
     if summary["differences"]:
         print(f"New rows differ from the labeled rows of the fit: {'; '.join(summary['differences'])}.")
     if summary["score_stability"] is not None:
         print(f"Scores: population stability index {summary['score_stability']:.2f} (0.25 is large).")
-
-
-def _text(name: str, estimate: Any) -> str:
-    if estimate is None:
-        return ""
-    low, value, high = (estimate[part] for part in ("low", "value", "high"))
-    if name in _PERCENT:
-        text = f"{value:.1%}"
-        return text if low == high else f"{text} ({low:.1%} to {high:.1%})"
-    return f"{value:.3f} ({low:.3f} to {high:.3f})"

@@ -1,16 +1,21 @@
 """Options that several commands share."""
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from fewlabel.addresses import Address
 from fewlabel.exceptions import TableError
+
+if TYPE_CHECKING:
+    from fewlabel.decisions import Costs
+    from fewlabel.tables import TableSource
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -37,13 +42,6 @@ Tables = Annotated[
         help="A .csv, .tsv (also .gz), .parquet, .feather or .arrow file; several, a folder or a pattern; an Excel "
         "workbook; - for standard input; or a database, such as sqlite:///bank.db or postgresql://user@host/bank.",
     ),
-]
-Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="The rows of a database: a SELECT query.")]
-DatabaseTable = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="The rows of a database: a table or a view.")
-]
-Sheet = Annotated[
-    str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook; by default the first.")
 ]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]
 Positive = Annotated[
@@ -121,16 +119,73 @@ MatureAfter = Annotated[
         help="How long a label takes, such as 90d, 12w or 36h: labels of younger rows count as unlabeled.",
     ),
 ]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file; by default utf-8.")
-]
-Decimal = Annotated[
-    str, typer.Option("--decimal", metavar="CHARACTER", help="Decimal separator of a text file, . or ,")
-]
 DayFirst = Annotated[
     bool | None,
     typer.Option("--day-first/--month-first", help="Whether 03/04/2024 is the third of April or March the fourth."),
 ]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The options on where the rows of a table are, and how a text file is written."""
+
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="The rows of a database: a SELECT query.")
+    ] = None
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="The rows of a database: a table or a view.")
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook; by default the first.")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file; by default utf-8.")
+    ] = None
+    decimal: Annotated[
+        str, typer.Option("--decimal", metavar="CHARACTER", help="Decimal separator of a text file, . or ,")
+    ] = "."
+
+    @contextlib.contextmanager
+    def open(self, tables: Any) -> "Iterator[TableSource]":
+        """As :func:`fewlabel.tables.open_table`; wrong use if an option does not go with the table."""
+        from fewlabel.tables import check_source, open_table
+
+        if len(self.decimal) != 1:
+            raise typer.BadParameter(f"{self.decimal!r} is not one character, such as , or .", param_hint="--decimal")
+        place = {"query": self.query, "table": self.table, "sheet": self.sheet}
+        try:
+            addresses = check_source(tables, **place)
+        except TableError as error:
+            raise typer.BadParameter(str(error), param_hint="TABLE") from error
+        with open_table(addresses, **place, encoding=self.encoding, decimal=self.decimal) as source:
+            yield source
+
+
+@dataclass(frozen=True)
+class CostOptions:
+    """The options on what wrong decisions cost."""
+
+    cost_miss: Annotated[
+        float | None,
+        typer.Option("--cost-miss", min=1e-9, metavar="X", help="Expected cost: what a positive not flagged costs."),
+    ] = None
+    cost_alarm: Annotated[
+        float | None,
+        typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="With --cost-miss: what a false alarm costs."),
+    ] = None
+
+    # Here rather than in callbacks of Typer, which see one option at a time.
+    def __post_init__(self) -> None:
+        if (self.cost_miss is None) != (self.cost_alarm is None):
+            raise typer.BadParameter("--cost-miss and --cost-alarm go together: give both, in the same unit")
+
+    def read(self) -> "Costs | None":
+        """Both costs, if they are given."""
+        from fewlabel.decisions import Costs
+
+        if self.cost_miss is None or self.cost_alarm is None:
+            return None
+        return Costs(self.cost_miss, self.cost_alarm)
 
 
 def unfold(omit: Container[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -226,19 +281,25 @@ def command_words(options: Any, omit: Container[str] = ()) -> list[str]:
     >>> command_words(Reading("y", positive="bad", unlabeled=["-1"], day_first=False))
     ['--target', 'y', '--positive', 'bad', '--unlabeled=-1', '--month-first']
     """
-    hints = get_type_hints(type(options), include_extras=True)
     words: list[str] = []
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if field.name in omit or value == field.default:
+    for _, value, names in _given(options, omit):
+        # An argument has no name.
+        words += map(str, value) if names is ... else _option_words(names, value)
+    return words
+
+
+def _given(options: Any, omit: Container[str]) -> Iterator[tuple[str, Any, Any]]:
+    """Field, value and names of each option that differs from its default."""
+    hints = get_type_hints(type(options), include_extras=True)
+    for one in fields(options):
+        value = getattr(options, one.name)
+        if one.name in omit or value == one.default:
             continue
         if is_dataclass(value):
-            words += command_words(value, omit)
-            continue
-        # In an annotation, Typer takes the first name of an option for its default; an argument has none.
-        name = hints[field.name].__metadata__[0].default
-        words += map(str, value) if name is ... else _option_words(name, value)
-    return words
+            yield from _given(value, omit)
+        else:
+            # In an annotation, Typer takes the first name of an option for its default.
+            yield one.name, value, hints[one.name].__metadata__[0].default
 
 
 def given_options(options: Any, omit: Container[str] = ()) -> dict[str, Any]:
@@ -252,16 +313,11 @@ def given_options(options: Any, omit: Container[str] = ()) -> dict[str, Any]:
     {'target': 'y', 'unlabeled': ['-1'], 'day_first': False}
     """
     given: dict[str, Any] = {}
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if field.name in omit or value == field.default:
-            continue
-        if is_dataclass(value):
-            given |= given_options(value, omit)
-        elif isinstance(value, list):
-            given[field.name] = [str(item) for item in value]
+    for name, value, _ in _given(options, omit):
+        if isinstance(value, list):
+            given[name] = [str(item) for item in value]
         else:
-            given[field.name] = str(value) if isinstance(value, Path) else value
+            given[name] = str(value) if isinstance(value, Path) else value
     return given
 
 

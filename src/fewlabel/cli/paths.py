@@ -35,24 +35,6 @@ def writable_folder(path: Path) -> Path:
     return path
 
 
-def check_result(out: Address | None, table: str | None, if_exists: str) -> None:
-    """Check that a table of results can be written, to a file or to a database."""
-    if out is None or not out.is_database:
-        if table is not None:
-            wrong = "it is for databases: name one with --out, such as --out sqlite:///bank.db"
-            raise typer.BadParameter(wrong, param_hint="--out-table")
-        path = None if out is None else Path(out.shown)
-        if path is not None:
-            require_suffix(path, *TEXT_SEPARATORS, ".parquet", option="--out")
-        writable_file(path)
-        return
-    if table is None:
-        raise typer.BadParameter(f"name a table in {out} for the result", param_hint="--out-table")
-    from fewlabel.tables import check_target
-
-    check_target(out, table, if_exists)
-
-
 def drift_file(path: Path | None) -> Path | None:
     """Check that a page on the columns can be written."""
     if path is not None:

@@ -4,25 +4,21 @@ import contextlib
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from fewlabel.cli.options import (
     AnswerFiles,
-    DatabaseTable,
     DayFirst,
-    Decimal,
     Drop,
-    Encoding,
     LabelTime,
     MatureAfter,
     MergeSpellings,
     NegativesUnknown,
+    Place,
     Positive,
-    Query,
-    Sheet,
     Target,
     Unlabeled,
     command_words,
@@ -45,19 +41,15 @@ class Reading:
     """The options on how to read a table: which columns to use, and how to read the labels and the file."""
 
     target: Target
+    place: Place = field(default_factory=Place)
     positive: Positive = None
     unlabeled: Unlabeled = None
     negatives_unknown: NegativesUnknown = False
     merge_spellings: MergeSpellings = None
     answers: AnswerFiles = None
-    query: Query = None
-    table: DatabaseTable = None
-    sheet: Sheet = None
     label_time: LabelTime = None
     mature_after: MatureAfter = None
     drop: Drop = None
-    encoding: Encoding = None
-    decimal: Decimal = "."
     day_first: DayFirst = None
 
     # Here rather than in callbacks of Typer, which see one option at a time.
@@ -65,15 +57,10 @@ class Reading:
         if (self.label_time is None) != (self.mature_after is None):
             raise typer.BadParameter("--label-time and --mature-after go together: give both")
 
-    def open(self, tables: Any) -> "contextlib.AbstractContextManager[TableSource]":
-        """Open a table where it lives, as a local file."""
-        place = {"query": self.query, "table": self.table, "sheet": self.sheet}
-        return open_source(tables, **place, encoding=self.encoding, decimal=self.decimal)
-
     def command(self, tables: Iterable[Any]) -> str:
         """The command that fits a model to this table, to which options can be added."""
-        place = Reading(self.target, query=self.query, table=self.table, sheet=self.sheet)
-        return shlex.join(["fewlabel", "fit", *map(str, tables), *command_words(place)])
+        read = Reading(self.target, place=self.place)
+        return shlex.join(["fewlabel", "fit", *map(str, tables), *command_words(read)])
 
     def labels(self, y: Any, **more: Any) -> "LabelColumn":
         """Read the label column; wrong use if it can be read in two ways."""
@@ -160,21 +147,6 @@ class TableRows(NamedTuple):
     dropped: "pd.DataFrame | None" = None
 
 
-@contextlib.contextmanager
-def open_source(tables: Any, *, encoding: str | None, decimal: str, **place: str | None) -> "Iterator[TableSource]":
-    """As :func:`fewlabel.tables.open_table`; wrong use if an option does not go with the table."""
-    from fewlabel.tables import check_source, open_table
-
-    if len(decimal) != 1:
-        raise typer.BadParameter(f"{decimal!r} is not one character, such as , or .", param_hint="--decimal")
-    try:
-        addresses = check_source(tables, **place)
-    except TableError as error:
-        raise typer.BadParameter(str(error), param_hint="TABLE") from error
-    with open_table(addresses, **place, encoding=encoding, decimal=decimal) as source:
-        yield source
-
-
 def read_labeled(tables: Any, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
     """Read the columns and the labels of a table, and make notes on them; wrong use if a column is not there."""
     rows = read_rows(tables, reading, new_target=bool(reading.answers))
@@ -194,7 +166,7 @@ def read_rows(tables: Any, reading: Reading, *, new_target: bool, with_keys: boo
     from fewlabel.files import column_names, is_text_file, read_table
 
     target = reading.target
-    with reading.open(tables) as source:
+    with reading.place.open(tables) as source:
         form: dict[str, Any] = {"encoding": source.encoding}
         table = read_table(source.path, **form, decimal=source.decimal, verbatim=[target])
         notes = _note_repeated_names(column_names(source.path, **form), target, source.origin)

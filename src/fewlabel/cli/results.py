@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fewlabel.addresses import Address
 from fewlabel.arrow import as_numpy, from_numpy, from_texts
 from fewlabel.cli.paths import TEXT_SEPARATORS
 from fewlabel.text import without_formula
@@ -127,17 +126,6 @@ def _append(file: IO[bytes], header: bytes, rows: bytes) -> None:
     if file.tell() == 0:
         file.write(header)
     file.write(rows)
-
-
-@contextmanager
-def database_writer(
-    out: Address, table: str, if_exists: str
-) -> Iterator[tuple[Callable[[pa.Table], Any], Callable[[Any], None]]]:
-    """As `result_writer`, for a table of a database: all rows appear at once, when the last one is written."""
-    from fewlabel.tables import table_writer
-
-    with table_writer(out, table, if_exists) as write:
-        yield (lambda chunk: chunk), write
 
 
 @contextmanager

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from fewlabel.cli.new_rows import load_model
 from fewlabel.cli.options import Debug, ModelFile, Quiet
 from fewlabel.cli.paths import require_suffix, writable_file
-from fewlabel.cli.predict import load_model
 from fewlabel.cli.terminal import say
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -15,12 +15,10 @@ from fewlabel import files
 from fewlabel.checks import check_non_negative
 from fewlabel.dask.gather import MOST, Pool, gather, unused_name
 from fewlabel.exceptions import TableError
-from fewlabel.tables.pieces import read_pieces
 from fewlabel.text import short
 
 _BATCH_ROWS = 2**16  # rows of a Parquet file that a task holds at a time
 _GROUPS = 8  # row groups of a Parquet file that one task reads
-_ENCODED_ROWS = 2**18  # rows of a Parquet file that one task encodes, unless a row group has more
 
 
 class Weights(NamedTuple):
@@ -63,14 +61,6 @@ class Source(NamedTuple):
         """The same, with the weights as a further column of that name."""
         for rows in self.batches(names):
             yield rows.append_column(name, pa.array(weights.read(rows, self.path)))
-
-    def frames(self, numbers: Collection[str], texts: Collection[str], decimal: str = ".") -> Iterator[pd.DataFrame]:
-        """The rows, batch by batch, with floats and texts in the columns of a text file."""
-        if self.groups is None:
-            for read in read_pieces(self.path, numbers, texts, decimal=decimal):
-                yield files.as_frame(read())
-        else:
-            yield from map(files.as_frame, self.batches([*numbers, *texts]))
 
 
 def _text_batches(path: Path, names: list[str]) -> Iterator[pa.Table]:
@@ -116,25 +106,6 @@ def find_sources(paths: Iterable[Path]) -> list[Source]:
             "are read from text, and stored in Parquet files"
         )
     return sources
-
-
-def split_sources(sources: list[Source]) -> list[Source]:
-    """The same rows in parts that are small enough to be encoded at once: whole text files, or fewer row groups."""
-    import pyarrow.parquet as pq
-
-    parts = []
-    for source in sources:
-        if source.groups is None:
-            parts.append(source)
-            continue
-        metadata = pq.read_metadata(source.path)
-        sizes = [metadata.row_group(group).num_rows for group in source.groups]
-        # A group goes to the part that its last row is in.
-        places = (np.cumsum(sizes) - 1) // _ENCODED_ROWS
-        groups = np.array(source.groups)
-        for place in np.unique(places):
-            parts.append(Source(source.path, tuple(groups[places == place].tolist())))
-    return parts
 
 
 def gather_files(

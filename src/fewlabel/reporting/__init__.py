@@ -2,16 +2,18 @@
 
 from fewlabel.reporting.advice import rows_to_label
 from fewlabel.reporting.drift import write_drift, write_monitor
-from fewlabel.reporting.notes import method_notes, notes_of, table_notes
+from fewlabel.reporting.figures import FIGURES, estimate_text
+from fewlabel.reporting.notes import method_notes, table_notes
 from fewlabel.reporting.page import Report, report, write_card
 from fewlabel.reporting.render import render, render_scorecard, write
 from fewlabel.reporting.summarize import metrics, summarize
 
 __all__ = [
+    "FIGURES",
     "Report",
+    "estimate_text",
     "method_notes",
     "metrics",
-    "notes_of",
     "render",
     "render_scorecard",
     "report",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fewlabel.auto import ENSEMBLE, AutoClassifier
-from fewlabel.reporting.decisions import signed
+from fewlabel.reporting.figures import signed
 from fewlabel.types import PlainDict
 
 _MOST_NAMED = 3

@@ -11,22 +11,6 @@ _TOPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
 
 
-def signed(number: float, digits: int = 3) -> str:
-    """Format a number with its sign, a minus sign rather than a hyphen, and no sign on zero.
-
-    Examples
-    --------
-    >>> from fewlabel.reporting.decisions import signed
-    >>> signed(0.0123), signed(-0.5), signed(-0.0001)
-    ('+0.012', '−0.500', '0.000')
-    """
-    text = f"{number:+.{digits}f}"
-    # Rounded to zero: a sign would claim a direction.
-    if float(text) == 0:
-        return text[1:]
-    return text.replace("-", "\N{MINUS SIGN}")
-
-
 def describe(decision: Decision, positive: str, unknown: str | None = None, *, asks_share: bool = False) -> PlainDict:
     """Describe a threshold, and the precision among the rows at the top of the ranking.
 

@@ -5,11 +5,11 @@ import os
 from collections.abc import Sequence
 
 from fewlabel.reporting import charts
+from fewlabel.reporting.figures import FIGURES
 from fewlabel.reporting.render import render_template, write_page
 from fewlabel.types import PlainDict
 
 _MOST_BARS = 12
-_SHOWN = ("auc", "share", "precision", "recall", "lift", "cost")
 
 
 def write_drift(summary: PlainDict, path: str | os.PathLike[str], *, title: str) -> None:
@@ -39,13 +39,14 @@ def write_monitor(summary: PlainDict, history: Sequence[PlainDict], path: str | 
     path : str or path-like
         The file.
     """
-    figures = [name for name in _SHOWN if name in summary["expected"] or name in summary["measured"]]
+    figures = [name for name in FIGURES if name in summary["expected"] or name in summary["measured"]]
     shown = {**summary, "figures": figures, "drift": _shown_drift(summary["drift"])}
     shown["score_bars"] = None if summary["score"] is None else _bars(summary["score"])
     names = [record["batch"] for record in history]
     at_fit = None if summary["at_fit"] is None else summary["at_fit"]["value"]
     panels = []
-    for name, label in (("auc", "AUC"), ("precision", "precision"), ("cost", "cost per row")):
+    for name in ("auc", "accuracy", "precision", "cost"):
+        label = FIGURES[name]
         expected = [record["expected"].get(name) for record in history]
         measured = [record["measured"].get(name) for record in history]
         if any(expected) or any(measured):

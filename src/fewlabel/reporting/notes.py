@@ -9,11 +9,6 @@ _MOST_NAMED = 5
 _FEW = 30  # labels of a class
 
 
-def notes_of(model: TableClassifier) -> list[str]:
-    """What :func:`table_notes` and :func:`method_notes` say."""
-    return [*table_notes(model), *method_notes(model)]
-
-
 def table_notes(model: TableClassifier) -> list[str]:
     """How the table was read, and suspected leaks; known before the fit."""
     return [*reading_notes(model), *_leaks(model)]
@@ -42,10 +37,8 @@ def _leaks(model: TableClassifier) -> list[str]:
 
 
 def method_notes(model: TableClassifier) -> list[str]:
-    """Notes on an additive choice, copies of rows and methods left out; none for a single method, fitted with Dask."""
+    """Notes on an additive choice, copies of rows and methods left out."""
     auto = model.estimator_
-    if not isinstance(auto, AutoClassifier):
-        return []
     additive = [] if auto.additive_choice_ is None else [auto.additive_choice_.text]
     return [*additive, *_copies(auto), *left_out_notes(auto)]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fewlabel.files import atomic_write
 from fewlabel.reporting import charts
-from fewlabel.reporting.decisions import signed
+from fewlabel.reporting.figures import FIGURES, number_texts, signed
 from fewlabel.types import PlainDict
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters["signed"] = signed
+    environment.globals.update(figure_names=FIGURES, number_texts=number_texts)
     environment.filters["short"] = _short
     # A line break or a bar would end a cell of a table in Markdown.
     environment.filters["cell"] = lambda text: " ".join(str(text).split()).replace("|", "\\|")

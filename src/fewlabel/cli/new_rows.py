@@ -1,0 +1,175 @@
+"""New rows for a saved model: read and encoded in pieces, beside the columns of the fit."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fewlabel.cli.paths import require_column, warn_of_another_set
+from fewlabel.cli.terminal import say
+from fewlabel.text import short
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from fewlabel.parts.cells import Cells
+    from fewlabel.tables import TableSource
+
+
+def load_model(path: Path) -> Any:
+    """A model that knows its columns by name."""
+    from fewlabel import persistence
+    from fewlabel.parts import FittedModel
+
+    model = persistence.load(path)
+    warn_of_another_set(path)
+    if not isinstance(model, FittedModel) or model.encoder is None:
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}, which does not know its columns by name: score with it in "
+            "Python, or make a model with `fewlabel fit`"
+        )
+    return model
+
+
+class Piece(NamedTuple):
+    """Encoded rows, the columns to copy, and the columns as they were read, if reasons are asked for."""
+
+    features: "np.ndarray"
+    kept: "pa.Table"
+    cells: "dict[str, Cells]"
+
+    def cut(self, start: int, stop: int) -> "Piece":
+        rows = slice(start, stop)
+        cells = {name: column.take(rows) for name, column in self.cells.items()}
+        return Piece(self.features[rows], self.kept.slice(start, stop - start), cells)
+
+    def join(self, other: "Piece") -> "Piece":
+        import numpy as np
+        import pyarrow as pa
+
+        from fewlabel.parts.cells import join_cells
+
+        cells = {name: join_cells([self.cells[name], other.cells[name]]) for name in self.cells}
+        kept = pa.concat_tables([self.kept, other.kept], promote_options="permissive")
+        return Piece(np.concatenate([self.features, other.features]), kept, cells)
+
+
+class NewRows:
+    """The rows of a table that a model is to score.
+
+    Parameters
+    ----------
+    model : FittedModel
+        With an encoder.
+    source : TableSource
+    keep : sequence of str
+        Columns to keep as they are.
+    time : str or None
+        The column of dates, to compare the columns month by month.
+    with_cells : bool
+        Whether pieces hold the columns as they were read.
+
+    Attributes
+    ----------
+    columns : list of str
+        All columns of the table.
+    drift : Drift
+        The columns of all rows that were read so far, beside those of the fit.
+    """
+
+    def __init__(
+        self, model: Any, source: "TableSource", *, keep: Sequence[str], time: str | None, with_cells: bool = False
+    ) -> None:
+        from fewlabel.tables import Drift
+        from fewlabel.tables.pieces import table_columns
+
+        self.model = model
+        self.source = source
+        self.keep = list(keep)
+        self.time = time
+        self.with_cells = with_cells
+        self.columns = table_columns(source.path, encoding=source.encoding)
+        self.drift: Drift = Drift(model.encoder.profile)
+        for name in keep:
+            require_column(name, self.columns, "--keep")
+        if time is not None:
+            require_column(time, self.columns, "--time")
+        model.encoder.require_columns(self.columns)
+
+    def say_unknown(self, quiet: bool) -> None:
+        """Print a note on columns that the model does not know."""
+        known = {*self.model.encoder.names, self.model.target, *self.keep, self.time}
+        unknown = [short(name) for name in self.columns if name not in known]
+        if unknown:
+            say(f"note: ignored {len(unknown)} column(s) that the model does not know: {', '.join(unknown[:5])}", quiet)
+
+    def blocks(self) -> Iterator[Piece]:
+        """The encoded rows, read in threads, in blocks of the rows that they hold when the whole table is scored.
+
+        The last bit of a score may depend on the other rows of its block.
+        """
+        from fewlabel.parts.model import BLOCK
+
+        n_rows = 0
+        for block in _whole_blocks(self._pieces(), BLOCK):
+            n_rows += len(block.features)
+            yield block
+        if n_rows == 0:
+            raise ValueError(f"{self.source.origin} has no rows: expected a line of column names and rows below it")
+
+    def _pieces(self) -> Iterator[Piece]:
+        from fewlabel.cli.results import plain_texts
+        from fewlabel.tables import Drift
+        from fewlabel.tables.pieces import read_pieces
+        from fewlabel.threads import map_ahead
+
+        encoder = self.model.encoder
+        # A column may look like numbers in one piece and text in another: the model knows which it is.
+        text = ({*encoder.kinds} - encoder.plain_numbers()) | {*self.keep}
+        if self.time is not None:
+            text.add(self.time)
+        numbers = {*encoder.kinds} - text
+        memo: dict[str, Any] = {}  # of all pieces
+
+        def encode(read: Any) -> tuple[Piece, Drift]:
+            rows = read()
+            cells = encoder.read(rows)
+            found = Drift(encoder.profile)
+            months = None if self.time is None else _months(rows.column(self.time), encoder.profile.get(self.time))
+            found.add(cells, months)
+            kept = plain_texts(rows.select(self.keep))
+            return Piece(encoder.encode(cells, memo), kept, cells if self.with_cells else {}), found
+
+        form: dict[str, Any] = {"encoding": self.source.encoding, "decimal": self.source.decimal}
+        for piece, found in map_ahead(encode, read_pieces(self.source.path, numbers, text, **form), n_jobs=-1):
+            self.drift.merge(found)
+            yield piece
+
+
+def _months(column: Any, profile: "dict[str, Any] | None") -> "np.ndarray":
+    """The month of each row; a date is written as at fit, or as 2024-12-31: pieces must not guess differently."""
+    from fewlabel.parts.cells import DATE, read_as
+    from fewlabel.parts.notations import ISO
+    from fewlabel.tables.profile import months_of
+
+    notation = profile["notation"] if profile is not None and profile["kind"] == DATE else ISO
+    return months_of(read_as(column, DATE, notation).rows())
+
+
+def _whole_blocks(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
+    """The same rows in chunks that hold a multiple of `rows` rows, but the last one."""
+    rest = None
+    for piece in pieces:
+        start = 0
+        if rest is not None and len(rest.features):
+            start = min(rows - len(rest.features), len(piece.features))
+            rest = rest.join(piece.cut(0, start))
+            if len(rest.features) < rows:
+                continue
+            yield rest
+        n_whole = (len(piece.features) - start) // rows * rows
+        if n_whole:
+            yield piece.cut(start, start + n_whole)
+        rest = piece.cut(start + n_whole, len(piece.features))
+    if rest is not None and len(rest.features):
+        yield rest
