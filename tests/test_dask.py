@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 import fewlabel
@@ -19,7 +18,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 from fewlabel import dask as spread  # noqa: E402
-from fewlabel.dask._rows import SpreadRows  # noqa: E402
+from fewlabel.boosting.rows import SpreadRows  # noqa: E402
 from reference.dask_blocks import assert_same, in_blocks, table  # noqa: E402
 
 
@@ -171,42 +170,6 @@ def test_warm_start_continues(name):
     assert_same(getattr(fewlabel, name)(40, **options).fit(X, y), model, X)
 
 
-def test_a_fit_continues_from_its_checkpoint(tmp_path):
-    X, y, _ = table()
-    rows, labels = in_blocks(X, y, (600, 600))
-    file = tmp_path / "fit.npz"
-    form = dict(n_estimators=40, random_state=0)
-    with pytest.raises(KeyboardInterrupt):
-        spread.PNUAUCBoostClassifier(**form).fit(
-            rows, labels, checkpoint=file, checkpoint_every=10, callback=interrupt_at(28)
-        )
-    with np.load(file) as saved:
-        assert len(saved["splits"]) == len(saved["losses"]) == 20
-    again = spread.PNUAUCBoostClassifier(**form | {"random_state": None})  # the seed is in the file
-    done = []
-    again.fit(rows, labels, checkpoint=file, checkpoint_every=10, callback=interrupt_at(None, done))
-    assert done == list(range(21, 41))
-    assert not file.exists()
-    # Without a seed, the models of the calibration are drawn again.
-    assert_same(fewlabel.PNUAUCBoostClassifier(**form).fit_ranking(X, y), again, X, probabilities=False)
-
-
-def test_a_warm_start_continues_from_its_checkpoint(tmp_path):
-    X, y, _ = table()
-    rows, labels = in_blocks(X, y, (600, 600))
-    file = tmp_path / "fit.npz"
-    model = spread.PNUAUCBoostClassifier(15, warm_start=True, random_state=0).fit(rows, labels)
-    model.set_params(n_estimators=40)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(rows, labels, checkpoint=file, checkpoint_every=10, callback=interrupt_at(28))
-    with np.load(file) as saved:
-        assert len(saved["splits"]) == 20  # those of the first fit among them
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-    again = spread.PNUAUCBoostClassifier(40, random_state=0).fit(rows, labels, checkpoint=file)
-    assert_same(fewlabel.PNUAUCBoostClassifier(40, random_state=0).fit(X, y), again, X)
-
-
 def test_progress_is_reported_after_each_round():
     X, y, _ = table()
     calls = []
@@ -219,56 +182,6 @@ def test_constant_columns_are_reported():
     _, y, _ = table()
     with pytest.warns(UserWarning, match="constant"):
         spread.PNUAUCBoostClassifier(5, random_state=0).fit(*in_blocks(np.ones((1200, 2)), y, (600, 600)))
-
-
-def interrupt_at(last, done_so_far=None):
-    """A callback that interrupts the fit after a round; it also appends the rounds to a list."""
-
-    def callback(done, total, name):
-        if done_so_far is not None:
-            done_so_far.append(done)
-        if done == last:
-            raise KeyboardInterrupt
-
-    return callback
-
-
-def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
-    X, y, _ = table()
-    file = tmp_path / "fit.npz"
-    model = spread.PNUAUCBoostClassifier(20, random_state=0)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=5, callback=interrupt_at(13))
-    with pytest.raises(ValueError, match="other rows, labels or parameters"):
-        spread.PNUAUCBoostClassifier(20).fit(*in_blocks(2 * X, y, (600, 600)), checkpoint=file)
-    moved = X.copy()
-    moved[:, 0] = np.roll(X[:, 0], 1)  # the same values in every column
-    for rows, labels in ((moved, y), (X, np.roll(y, 1))):
-        with pytest.raises(ValueError, match="other rows, labels or parameters"):
-            spread.PNUAUCBoostClassifier(20).fit(*in_blocks(rows, labels, (600, 600)), checkpoint=file)
-    with pytest.raises(ValueError, match="another random_state"):
-        spread.PNUAUCBoostClassifier(20, random_state=1).fit(*in_blocks(X, y, (600, 600)), checkpoint=file)
-    with pytest.raises(ValueError, match="other rows, labels or parameters"):
-        spread.PNUAUCBoostClassifier(20, rho=0.1).fit(*in_blocks(X, y, (600, 600)), checkpoint=file)
-    file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(ValueError, match="damaged"):
-        spread.PNUAUCBoostClassifier(20).fit(*in_blocks(X, y, (600, 600)), checkpoint=file)
-    with pytest.raises(ValueError, match="at least 1"):
-        spread.PNUAUCBoostClassifier(20).fit(*in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=0)
-
-
-def test_fewer_rounds_than_the_checkpoint_has(tmp_path):
-    X, y, _ = table()
-    file = tmp_path / "fit.npz"
-    form = dict(random_state=0)
-    with pytest.raises(KeyboardInterrupt):
-        spread.PNUAUCBoostClassifier(40, **form).fit(
-            *in_blocks(X, y, (600, 600)), checkpoint=file, checkpoint_every=10, callback=interrupt_at(20)
-        )
-    order = np.random.default_rng(0).permutation(len(X))  # the order of the rows and the blocks may be another
-    model = spread.PNUAUCBoostClassifier(12, **form)
-    model.fit(*in_blocks(X[order], y[order], (300, 900)), checkpoint=file)
-    assert_same(fewlabel.PNUAUCBoostClassifier(12, **form).fit(X, y), model, X)
 
 
 def test_a_fit_within_a_task(tmp_path):
@@ -361,7 +274,7 @@ def test_what_travels_in_a_round_does_not_grow_with_the_rows(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this system")
-def test_a_killed_worker_ends_in_a_clear_error_and_the_fit_can_continue(tmp_path):
+def test_a_killed_worker_ends_in_a_clear_error_and_the_fit_can_be_repeated():
     from distributed import Client, LocalCluster
 
     X, y, _ = table()
@@ -377,10 +290,9 @@ def test_a_killed_worker_ends_in_a_clear_error_and_the_fit_can_continue(tmp_path
                 os.kill(pid, signal.SIGKILL)
                 time.sleep(1)
 
-        file = tmp_path / "fit.npz"
         with pytest.raises(RuntimeError, match="worker was lost"):
-            model.fit(*in_blocks(X, y, (600, 600)), client=client, checkpoint=file, checkpoint_every=3, callback=kill)
+            model.fit(*in_blocks(X, y, (600, 600)), client=client, callback=kill)
         client.wait_for_workers(2)  # the nanny has started another
         again = spread.PNUAUCBoostClassifier(20, random_state=0)
-        again.fit(*in_blocks(X, y, (600, 600)), client=client, checkpoint=file)
+        again.fit(*in_blocks(X, y, (600, 600)), client=client)
     assert_same(fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y), again, X)

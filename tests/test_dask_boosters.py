@@ -1,7 +1,5 @@
-"""Dask boosters: what they choose by hashes of rows, and how workers pass questions on."""
+"""Dask boosters: what they choose by hashes of rows, and how workers are asked."""
 
-import operator
-import pickle
 from functools import reduce
 
 import numpy as np
@@ -15,8 +13,7 @@ pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pi
 import dask.array as da
 
 from fewlabel import dask as spread
-from fewlabel.dask import _blocks
-from fewlabel.dask._samples import Without, hold_out, labeled_hashes, merge_samples, sample
+from fewlabel.dask._samples import merge_samples, read_some, sample
 from reference.dask_blocks import assert_same, in_blocks, table
 from reference.fitted_stumps import stumps_of
 
@@ -96,8 +93,7 @@ def test_early_stopping_holds_out_the_same_rows_in_any_blocks():
     assert_same(one, other, X)
     assert 0 < one.n_iter_ < 300
     np.testing.assert_allclose(one.offset_, other.offset_, rtol=1e-6)
-    limits = hold_out(labeled_hashes(X, y, _read), 0.3)
-    kept, signs, _ = Without(_read, limits)(X, y)
+    kept, signs, _ = read_some(_read, 0.3, one._seed, False, X, y)
     assert len(kept) < len(X)
     few = np.where(signs == 0, -1, signs > 0)
     rest = fewlabel.PNUAUCBoostClassifier(one.n_iter_, learning_rate=0.5, random_state=0).fit_ranking(kept, few)
@@ -111,8 +107,6 @@ def test_early_stopping_needs_labels_to_hold_out():
     y[:3] = 0, 1, 1
     with pytest.raises(fewlabel.exceptions.LabelError, match="early_stopping"):
         spread.PNUAUCBoostClassifier(5, early_stopping=True).fit(*in_blocks(X, y, (20, 20)))
-    with pytest.raises(ValueError, match="checkpoint"):
-        spread.PNUAUCBoostClassifier(5, early_stopping=True).fit(*in_blocks(X, y, (20, 20)), checkpoint="rounds")
 
 
 def test_the_threshold_is_that_of_the_rounds_that_are_kept():
@@ -129,8 +123,8 @@ def test_the_threshold_is_that_of_the_rounds_that_are_kept():
 def test_the_prior_is_estimated_from_a_sample():
     X, y, true = fewlabel.make_pu(3000, prior=0.3, separation=3.0, return_true=True, random_state=0)
     one, other = (
-        spread.PUAdaBoostClassifier(30, random_state=seed).fit(*in_blocks(X, y, sizes))
-        for seed, sizes in ((0, (3000,)), (1, (1000, 1500, 500)))
+        spread.PUAdaBoostClassifier(30, random_state=0).fit(*in_blocks(X, y, sizes))
+        for sizes in ((3000,), (1000, 1500, 500))
     )
     assert one.prior_ == other.prior_
     assert one.prior_ == pytest.approx(true[y != 1].mean(), abs=0.08)
@@ -145,61 +139,6 @@ def test_samples_do_not_depend_on_the_blocks():
         np.testing.assert_array_equal(one, other)
     assert whole[2] is None
     assert np.unique(whole[1], return_counts=True)[1].tolist() == [50, 50, 50]
-
-
-def test_eight_workers_answer_through_at_most_four(monkeypatch):
-    from distributed import Client, LocalCluster
-
-    workers, start = [], _blocks.RemoteParts.__init__
-
-    def counted(parts, client, futures, addresses):
-        start(parts, client, futures, addresses)
-        workers.append((len(futures), len(parts._actors)))
-
-    monkeypatch.setattr(_blocks.RemoteParts, "__init__", counted)
-    X, y, _ = table()
-    local = fewlabel.PNUAUCBoostClassifier(20, random_state=0).fit(X, y)
-    with (
-        LocalCluster(n_workers=8, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        far = spread.PNUAUCBoostClassifier(20, random_state=0).fit(*in_blocks(X, y, (75,) * 16), client=client)
-    assert_same(local, far, X)
-    ((n_workers, n_asked),) = workers
-    assert n_asked <= 4 < n_workers
-
-
-def test_workers_are_asked_in_a_tree():
-    class Answer:
-        def __init__(self, value):
-            self.value = value
-
-        def result(self):
-            return self.value
-
-    class Actor:
-        def __init__(self, number):
-            self.parts, self.asked = _blocks.Parts([number], 1), 0
-
-        def adopt(self, others):
-            return Answer(self.parts.adopt(others))
-
-        def answer(self, message):
-            self.asked += 1
-            return Answer(self.parts.answer(message))
-
-    actors = [Actor(number) for number in range(30)]
-    first = _blocks._plant(actors)
-    assert len(first) == 4
-    total, every = (
-        [pickle.loads(actor.answer(pickle.dumps((int, (), merge))).result()) for actor in first]
-        for merge in (operator.add, None)
-    )
-    assert sum(total) == sum(range(30))
-    every = [number for numbers in every for number in numbers]
-    assert sorted(every) == list(range(30))
-    assert {actor.asked for actor in actors} == {2}
-    assert max(len(actor.parts._others) for actor in actors) <= 4
 
 
 def test_workers_that_the_client_cannot_reach_are_asked_by_the_scheduler(monkeypatch):

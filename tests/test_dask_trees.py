@@ -14,8 +14,8 @@ import pandas as pd
 
 from fewlabel import dask as spread
 from fewlabel.boosting import pairs
+from fewlabel.boosting.rows import SpreadRows
 from fewlabel.dask import _estimators
-from fewlabel.dask._rows import SpreadRows
 from reference.dask_blocks import assert_same_trees, in_blocks, table
 
 SPLITS = [(1200,), (1, 300, 0, 499, 100, 200, 100)]
@@ -32,7 +32,6 @@ def on_workers(monkeypatch):
     """Rows stay in their blocks, and sums over pairs are interpolated, however few they are."""
     monkeypatch.setattr(_estimators, "_MOST_CELLS", 0)
     monkeypatch.setattr(pairs, "MOST_PAIRS", 0)
-    monkeypatch.setattr(_estimators, "MOST_PAIRS", 0)
     made, start = [], SpreadRows.__init__
 
     def counted(rows, *args):

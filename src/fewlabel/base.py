@@ -363,7 +363,9 @@ class RankingClassifier(LabeledClassifier):
         """Refuse a warm start with other columns or classes, warn of one with other parameters."""
         if self._continued is None:
             return
-        parameters = {name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE}
+        # What a fit sets begins or ends with an underscore. `get_params` takes longer than a fit of few rows.
+        own = vars(self).items()
+        parameters = {k: v for k, v in own if not (k.startswith("_") or k.endswith("_") or k in _MAY_CHANGE)}
         if not isinstance(self.random_state, numbers.Integral):
             parameters["random_state"] = None
         last = getattr(self, "_last_fit", None) if self.warm_start and hasattr(self, self._continued) else None

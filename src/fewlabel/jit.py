@@ -1,9 +1,11 @@
 """Compilation of kernels, with a cache on disk that may be read-only, damaged or missing."""
 
+import functools
 import warnings
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.extending import overload
 
 _reported = False
 
@@ -39,6 +41,38 @@ def njit(signatures=None, *, cache, **options):
                 kernel.compile(signature)
             kernel.disable_compile()
         return kernel
+
+    return decorate
+
+
+def over_parts(view, merge=None):
+    """Decorator of a kernel on one part of the rows: makes it a function of rows in any number of parts.
+
+    Code that is compiled has rows in one part, and calls the kernel. In Python the rows are an object with the
+    attribute `view`, which the kernel works on, or one with the methods `ask` and `tell`, which has such parts.
+
+    Parameters
+    ----------
+    view : str
+    merge : callable, default=None
+        ``merge(a, b)`` of the results of two parts; None for a kernel without a result.
+    """
+
+    def decorate(kernel):
+        @functools.wraps(kernel)
+        def of_rows(rows, *values):
+            part = getattr(rows, view, None)
+            if part is not None:
+                return kernel(part, *values)
+            if merge is None:
+                return rows.tell(of_rows, *values)
+            return rows.ask(of_rows, *values, merge=merge)
+
+        @overload(of_rows)
+        def compiled(rows, *values):
+            return lambda rows, *values: kernel(rows, *values)
+
+        return of_rows
 
     return decorate
 

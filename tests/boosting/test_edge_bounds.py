@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier
-from fewlabel.boosting.rows import Rows
 from fewlabel.kernels import stumps
 from fewlabel.kernels.stumps import UNIT
+from fewlabel.threads import RowThreads
 
 MODELS = {
     "PNU-AUC": PNUAUCBoostClassifier(60, gamma=0.8, random_state=0),
@@ -31,7 +31,7 @@ def table():
 @pytest.fixture
 def one_by_one(monkeypatch):
     """Searches run as Python, so that they can be watched."""
-    monkeypatch.setattr(Rows, "in_one_piece", lambda rows, n_columns: None)
+    monkeypatch.setattr(RowThreads, "n_ranges", lambda threads, n_rows, n_columns: 2)
 
 
 def search_all(monkeypatch):

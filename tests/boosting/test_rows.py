@@ -1,12 +1,12 @@
-"""Rows in memory and on workers give the sums of the scores."""
+"""Rows in one part and in several give the sums of the scores."""
 
 import numpy as np
 import pytest
 
 from fewlabel.boosting.binning import Binning
-from fewlabel.boosting.rows import Rows
+from fewlabel.boosting.rows import Parts, Rows, SpreadRows
 from fewlabel.kernels import stumps
-from fewlabel.kernels.stumps import UNIT, call
+from fewlabel.kernels.stumps import UNIT
 from fewlabel.threads import RowThreads
 
 BOUNDS = np.array([0, 40, 250, 300])
@@ -28,25 +28,15 @@ def table():
 
 def in_memory(table):
     binning, codes, weight, start = table
-    return Rows(codes, binning.n_codes, BOUNDS, np.concatenate(weight), None, start, RowThreads(1))
+    return Rows(codes, binning.n_codes, BOUNDS, start, np.concatenate(weight), np.ones(3))
 
 
-def on_workers(table):
-    blocks = pytest.importorskip("fewlabel.dask._blocks", reason="Dask is not installed")
-    from fewlabel.dask._rows import SpreadRows
-
-    binning, codes, weight, start = table
-    weight = np.concatenate(weight)
-    parts = []
-    for rows in np.array_split(np.random.default_rng(1).permutation(300), 3):
-        rows.sort()
-        bounds = np.searchsorted(rows, BOUNDS)
-        coded = np.ascontiguousarray(codes[:, rows])
-        parts.append(Rows(coded, binning.n_codes, bounds, weight[rows], None, start[rows], RowThreads(1)))
-    return SpreadRows(blocks.Parts(parts, 2), np.diff(BOUNDS), binning.n_codes)
+def in_parts(table):
+    parts = in_memory(table).in_parts(3, np.ones(3))
+    return SpreadRows(Parts(parts, map), np.diff(BOUNDS), table[0].n_codes)
 
 
-MAKERS = {"in memory": in_memory, "on workers": on_workers}
+MAKERS = {"in one part": in_memory, "in parts": in_parts}
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -55,10 +45,10 @@ def test_sums_are_those_of_the_scores(maker, table):
     rows = MAKERS[maker](table)
     rng = np.random.default_rng(2)
     stump_table = rng.normal(size=(4, binning.n_codes))
-    largest = rows.ask(call, "weigh", USES, stump_table, merge=np.maximum)
-    rows.tell(call, "exponentiate", largest)
-    sums = np.reshape(rows.sums(call, "weights_by_group"), (2, 3))
-    rows.tell(call, "divide", np.where(USES, sums, 1.0))
+    largest = rows.ask(Rows.weigh, USES, stump_table, merge=np.maximum)
+    rows.tell(Rows.exponentiate, largest)
+    sums = np.reshape(rows.sums(Rows.weights_by_group), (2, 3))
+    rows.tell(Rows.divide, np.where(USES, sums, 1.0))
     scores = start + stump_table[np.arange(4)[:, None], codes].sum(axis=0)
     first_sums = {}
     for t in range(3):

@@ -1,7 +1,5 @@
 """Boosters of symmetric trees: the slow version from the equations, limit cases, and what the house rules ask."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -67,10 +65,9 @@ def derivatives(make_loss, weights, scores):
     """Derivatives of a loss at rows with these weights and scores, by group; they do not depend on the codes."""
     bounds = np.cumsum([0, *map(len, weights)])
     codes = np.zeros((1, len(scores)), dtype=np.uint8)
-    with RowThreads(1) as threads:
-        rows = Rows(codes, 3, bounds, np.concatenate(weights), None, scores, threads)
-        assert make_loss(rows).set_derivatives()
-    return rows.derivatives
+    rows = Rows(codes, 3, bounds, scores, np.concatenate(weights), np.ones(3))
+    assert make_loss(rows).set_derivatives()
+    return rows.for_trees.derivatives
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.6])
@@ -248,9 +245,10 @@ def test_continued_fit(rows):
 def test_a_tree_grown_at_once_is_the_tree_grown_level_by_level(rows, monkeypatch, splitter, weighted):
     X, few, _ = rows
     weight = np.random.default_rng(1).integers(1, 4, len(X)).astype(float) if weighted else None
+    monkeypatch.setattr(pairs, "MOST_PAIRS", 0)  # exact sums over pairs need rows in one part
     model = TreeAUCBoostClassifier(20, splitter=splitter, gamma=0.9, random_state=0)
     at_once = clone(model).fit_ranking(X, few, weight)
-    monkeypatch.setattr(Rows, "in_one_piece", lambda rows, n_columns: None)
+    monkeypatch.setattr(RowThreads, "n_ranges", lambda threads, n_rows, n_columns=1: 2)
     by_levels = clone(model).fit_ranking(X, few, weight)
     np.testing.assert_array_equal(at_once.splits_, by_levels.splits_)
     np.testing.assert_array_equal(at_once.leaf_values_, by_levels.leaf_values_)
@@ -421,14 +419,13 @@ def test_auto_rounds_by_the_out_of_fold_auc(rows, monkeypatch, noisy):
 
 
 def test_best_round_stops_at_the_peak():
-    class Learner:
-        def __init__(self):
-            self.rows = SimpleNamespace(scores=np.zeros(4))
+    scores = np.zeros(4)
 
-        def round(self, t):  # the two positives (last rows) rise until round 300, then sink
-            self.rows.scores = np.array([0.0, 10.0, 1.0, 11.0]) - 20.0 * (abs(t - 300) > 150) * np.array([0, 0, 1, 1])
-            return True
+    def rounds():
+        for t in range(2000):  # the two positives (last rows) rise until round 300, then sink
+            scores[:] = np.array([0.0, 10.0, 1.0, 11.0]) - 20.0 * (abs(t - 300) > 150) * np.array([0, 0, 1, 1])
+            yield t
 
     positive = np.array([False, False, True, True])
-    found = stopping.best_round([Learner()], [np.arange(4)], positive, np.ones(len(positive)), 2000)
+    found = stopping.best_round([rounds()], [scores], [np.arange(4)], positive, np.ones(4), RowThreads(1))
     assert 150 <= found <= 450

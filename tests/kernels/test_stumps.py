@@ -1,6 +1,7 @@
 """Weights, histograms, search and scoring by tables."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,16 +23,12 @@ def make_rows(codes, weights, bounds, uses=ALL, column=-1, fires=None, factors=(
     return stumps.WeightedRows(codes, weights, bounds, uses, np.array([column]), fires, np.array(factors))
 
 
-def histogram(rows, bounds, coefficients, columns):
-    hist = np.zeros((len(columns), 256), dtype=np.int64)
-    stumps.add_signed(rows, bounds, coefficients, columns, hist)
-    return hist
+def histogram(rows, coefficients, columns):
+    return stumps.signed_histogram(SimpleNamespace(for_stumps=rows), coefficients, columns)
 
 
-def side_sums(rows, bounds, column, fires, scales):
-    sums = np.zeros((2, 3, 2), dtype=np.int64)
-    stumps.add_sides(rows, bounds, column, fires, scales, sums)
-    return sums
+def side_sums(rows, column, fires, scales):
+    return stumps.side_sums(SimpleNamespace(for_stumps=rows), column, fires, scales)
 
 
 @pytest.fixture
@@ -48,7 +45,7 @@ def test_histogram_sums_signed_weights(arrays, unused):
     coef = np.array([[0.2, 0.3, 0.0], [0.0, -0.1, -0.4]])
     coef[:, unused] = 0.0
     columns = np.array([0, 2, 3, 4, 6])
-    hist = histogram(make_rows(*arrays), bounds, coef * UNIT, columns)
+    hist = histogram(make_rows(*arrays), coef * UNIT, columns)
     group = np.repeat([0, 1, 2], np.diff(bounds))
     signed = (coef[:, group] * weights).sum(axis=0)
     for j, column in enumerate(columns):
@@ -56,18 +53,18 @@ def test_histogram_sums_signed_weights(arrays, unused):
         np.testing.assert_allclose(hist[j] / UNIT, expected, atol=1e-15)
 
 
-def test_a_histogram_first_takes_the_step_that_waits_within_its_bounds(arrays):
+def test_a_histogram_first_takes_the_step_that_waits_of_the_weights_in_use(arrays):
     codes, weights, bounds = arrays
     coef = np.array([[0.2, 0.0, 0.1], [0.0, 0.0, -0.4]]) * UNIT  # the second group is skipped, but multiplied
     fires, columns = (np.arange(256) > 99).astype(np.uint8), np.array([1, 5])
     fired = fires[codes[5]].astype(bool)
     expected = np.where(fired, np.array([[0.7], [1.6]]), 1.0) * weights
     expected[0, 8000:], expected[1, :900] = weights[0, 8000:], weights[1, :900]  # not in use
-    expected[:, :10], expected[:, 9000:] = weights[:, :10], weights[:, 9000:]
-    part = np.clip(bounds, 10, 9000)
-    hist = histogram(make_rows(*arrays, USES, 5, fires, (0.7, 1.6)), part, coef, columns)
+    rows = make_rows(*arrays, USES, 5, fires, (0.7, 1.6))
+    hist = histogram(rows, coef, columns)
     np.testing.assert_array_equal(weights, expected)
-    np.testing.assert_array_equal(hist, histogram(make_rows(codes, expected, bounds), part, coef, columns))
+    np.testing.assert_array_equal(hist, histogram(make_rows(codes, expected, bounds), coef, columns))
+    np.testing.assert_array_equal(hist, histogram(rows, coef, columns))  # the step is taken once
 
 
 def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(arrays):
@@ -76,10 +73,12 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(arrays):
     fires = (np.arange(256) % 3 == 0).astype(np.uint8)
 
     def sums(codes, weights, edges):
-        rows = make_rows(codes, weights, bounds)
-        parts = [np.clip(bounds, a, b) for a, b in itertools.pairwise(edges)]
-        hist = sum(histogram(rows, part, coef, columns) for part in parts)
-        return hist, sum(side_sums(rows, part, 3, fires, np.abs(coef)) for part in parts)
+        parts = [
+            make_rows(codes[:, a:b].copy(), weights[:, a:b].copy(), np.clip(bounds, a, b) - a)
+            for a, b in itertools.pairwise(edges)
+        ]
+        hist = sum(histogram(part, coef, columns) for part in parts)
+        return hist, sum(side_sums(part, 3, fires, np.abs(coef)) for part in parts)
 
     whole = sums(codes, weights, [0, 10_000])
     rng = np.random.default_rng(2)
@@ -110,7 +109,7 @@ def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(arrays):
     stumps.set_coefficients(state, rule)
     before = state.coefficients[:, group] * weights
     rows = make_rows(codes, weights, bounds, USES)
-    stumps.set_shares(state, side_sums(rows, bounds, 2, fires, np.full((2, 3), UNIT)))
+    stumps.set_shares(state, side_sums(rows, 2, fires, np.full((2, 3), UNIT)))
     stumps.take_step(2, fires, 0.2, state, rule)
     fired = fires[codes[2]].astype(bool)
     after = np.where(fired, np.exp([[-0.3], [0.3]]), 1.0) * weights
@@ -130,7 +129,7 @@ def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(arrays):
 def test_side_sums(arrays):
     codes, weights, bounds = arrays
     fires = (np.arange(256) > 200).astype(np.uint8)
-    side = side_sums(make_rows(*arrays), bounds, 1, fires, np.full((2, 3), UNIT))
+    side = side_sums(make_rows(*arrays), 1, fires, np.full((2, 3), UNIT))
     for kind in range(2):
         for g in range(3):
             group = slice(bounds[g], bounds[g + 1])

@@ -1,5 +1,8 @@
 """Sums of gradients by leaf, against plain NumPy; in any order and split of the rows."""
 
+from itertools import pairwise
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,24 @@ def rows():
     return codes, rng.integers(0, 128, N_ROWS, dtype=np.uint8), packed
 
 
+def in_parts(rows, edges, n_codes=MISSING + 1, derivatives=None):
+    """Parts of the rows, as the kernels read them."""
+    codes, leaf, packed = rows
+    derivatives = np.zeros((2, N_ROWS)) if derivatives is None else derivatives
+    for a, b in pairwise(edges):
+        part = symmetric_trees.TreeRows(
+            codes=codes[:, a:b].copy(),
+            n_codes=n_codes,
+            keys=np.zeros(b - a, dtype=np.uint64),
+            per_weight=np.ones(b - a),
+            derivatives=derivatives[:, a:b].copy(),
+            packed=packed[a:b].copy(),
+            leaf=leaf[a:b].copy(),
+            scores=np.ones(b - a),
+        )
+        yield SimpleNamespace(for_trees=part)
+
+
 def sums_by(packed, *keys, shape):
     total = np.zeros(shape, dtype=np.int64)
     np.add.at(total, keys, packed)
@@ -25,8 +46,7 @@ def sums_by(packed, *keys, shape):
 def test_cut_histogram_of_the_deepest_level(rows):
     codes, leaf, packed = rows
     columns, cuts = np.array([0, 1, 3, 4, 5, 6, 8]), np.array([0, 15, 7, 3, 16, 9, 2])  # one pass of four, and a rest
-    args = codes, columns, cuts, leaf, (128, MISSING), packed
-    halves = sum(symmetric_trees.cut_histogram(*args, a, b) for a, b in [(0, 4097), (4097, N_ROWS)])
+    halves = sum(symmetric_trees.cut_sums(part, columns, cuts, 128) for part in in_parts(rows, [0, 4097, N_ROWS]))
     for of_column, column, cut in zip(halves, columns, cuts):
         side = (codes[column] > cut).astype(int) + (codes[column] == MISSING)
         np.testing.assert_array_equal(of_column, sums_by(packed, leaf, side, shape=(128, 3)))
@@ -37,9 +57,9 @@ def test_cut_histogram_of_the_deepest_level(rows):
 def test_histogram_of_pairs_and_of_single_columns(rows, n_leaves, n_columns):
     codes, leaf, packed = rows
     columns, leaf = np.random.default_rng(n_columns).permutation(9)[:n_columns], leaf % n_leaves
-    args = codes, columns, leaf, n_leaves, MISSING + 1, packed
-    parts = sum(symmetric_trees.histogram(*args, a, b) for a, b in [(0, 3), (3, 4097), (4097, N_ROWS)])
-    for hist in (parts, symmetric_trees.histogram(*args, 0, N_ROWS)):
+    for edges in ([0, 3, 4097, N_ROWS], [0, N_ROWS]):
+        parts = in_parts((codes, leaf, packed), edges)
+        hist = sum(symmetric_trees.code_sums(part, columns, n_leaves) for part in parts)
         for of_column, code in zip(hist, codes[columns]):
             np.testing.assert_array_equal(of_column, sums_by(packed, leaf, code, shape=(n_leaves, MISSING + 1)))
 
@@ -48,14 +68,18 @@ def test_packed_and_summed_derivatives(rows):
     leaf = rows[1]
     derivatives = np.random.default_rng(1).normal(size=(2, N_ROWS))
     derivatives[1] = np.abs(derivatives[1])
-    units, packed, scores = (1e-3, 2e-3), np.zeros(N_ROWS, dtype=np.int64), np.ones(N_ROWS)
-    symmetric_trees.pack(derivatives, units, packed, 0, N_ROWS)
+    units = (1e-3, 2e-3)
     whole = np.rint(derivatives / np.array(units)[:, None]).astype(np.int64)
-    np.testing.assert_array_equal(packed, (whole[0] << 32) + whole[1])
-    sums = sum(symmetric_trees.leaf_sums(derivatives, units, leaf, 128, a, b) for a, b in [(0, 10), (10, N_ROWS)])
+    sums = 0
+    for part in in_parts(rows, [0, 10, N_ROWS], derivatives=derivatives):
+        sums = sums + symmetric_trees.leaf_sums(part, units, 128)
     np.testing.assert_array_equal(sums, [sums_by(row, leaf, shape=128) for row in whole])
-    symmetric_trees.add_values(np.arange(128.0), leaf, scores, 5, N_ROWS)
-    np.testing.assert_array_equal(scores, 1 + np.where(np.arange(N_ROWS) < 5, 0, leaf))
+    [part] = in_parts(rows, [0, N_ROWS], derivatives=derivatives)
+    symmetric_trees.add_values(part, np.arange(128.0))
+    np.testing.assert_array_equal(part.for_trees.scores, 1.0 + leaf)
+    symmetric_trees.plant(part, units)
+    np.testing.assert_array_equal(part.for_trees.packed, (whole[0] << 32) + whole[1])
+    assert not part.for_trees.leaf.any()
 
 
 def test_order_free_sum():

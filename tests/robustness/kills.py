@@ -17,15 +17,12 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 import fewlabel
 from benchmarks.harness.cells import write_cell
-from fewlabel.boosting.binning import SPLIT
-from fewlabel.boosting.booster import Ensemble
 from fewlabel.cli.main import run
 from fewlabel.cli.paths import warn_of_another_set
 from fewlabel.file_sets import atomic_set
@@ -141,35 +138,7 @@ class Label:
         return rows[-1]
 
 
-class Checkpoint:
-    """Rounds of a Dask fit."""
-
-    longest = 0.05
-
-    def prepare(self):
-        self.do(0)
-
-    def open(self):
-        from fewlabel.dask._checkpoint import Checkpoint
-
-        model = SimpleNamespace(n_estimators=10**6, random_state=0, get_params=dict, classes_=np.arange(2))
-        checkpoint = Checkpoint("fit.npz", 1, model, 7)
-        return checkpoint, checkpoint.start(Ensemble(np.zeros((0, 1), SPLIT), np.zeros((0, 2)), np.zeros(0)), 0)
-
-    def do(self, k):
-        checkpoint, (before, _) = self.open()
-        splits = np.zeros((len(before.losses) + 1, 1), SPLIT)
-        ensemble = Ensemble(splits, np.zeros((len(splits), 2)), np.append(before.losses, float(k)))
-        checkpoint.add(len(splits), lambda: ensemble, 0)
-
-    def state(self):
-        _, ((splits, _, losses), _) = self.open()
-        assert len(splits) == len(losses)
-        assert losses.tolist() == list(range(len(losses))), "a round is missing"
-        return str(len(losses) - 1)
-
-
-JOBS = {"fit": Fit, "predict": Predict, "set": FewFiles, "bench": Bench, "label": Label, "checkpoint": Checkpoint}
+JOBS = {"fit": Fit, "predict": Predict, "set": FewFiles, "bench": Bench, "label": Label}
 
 
 def killed(job, seconds):

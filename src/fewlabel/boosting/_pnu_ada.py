@@ -147,6 +147,6 @@ class PNUAdaBoostClassifier(Booster):
     def _uses_unlabeled(self):
         return self.gamma < 1 or self.scheme == "pu-un"
 
-    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+    def _rounds(self, binning, rows, totals, previous, n_rounds):
         rule = ada_rule(self.gamma, self.scheme, bool(rows.sizes[1]))
-        return self._stump_learner(binning, rows, rule, USES, previous, n_rounds)
+        return self._stump_rounds(binning, rows, rule, USES, previous, n_rounds)

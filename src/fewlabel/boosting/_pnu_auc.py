@@ -245,9 +245,10 @@ class PNUAUCBoostClassifier(Booster):
     split_noise = 0.0
     bootstrap = False
 
-    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+    def _rounds(self, binning, rows, totals, previous, n_rounds):
         gamma = self.gamma if rows.sizes[1] else 1.0
         if not self._boosts_stumps():
-            return self._tree_learner(binning, rows, PairLoss("exponential", gamma, rows, totals))
+            loss = PairLoss("exponential", gamma, rows, totals)
+            return self._tree_rounds(binning, rows, loss, previous, n_rounds)
         rule = pair_rule(gamma, self.rho, self.step)
-        return self._stump_learner(binning, rows, rule, USES, previous, n_rounds)
+        return self._stump_rounds(binning, rows, rule, USES, previous, n_rounds)

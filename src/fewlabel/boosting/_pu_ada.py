@@ -279,7 +279,7 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
         super()._make_classifier(scores + self._start_score(), signs, weight)
         self.offset_ += self._start_score()
 
-    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+    def _rounds(self, binning, rows, totals, previous, n_rounds):
         rule = pu_rule(
             self.prior_,
             start=self._start_score(),
@@ -290,4 +290,4 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
             stop_risk=self.stop_risk,
         )
         n_thresholds = self.n_thresholds if self.splitter == "random" else None
-        return self._stump_learner(binning, rows, rule, _USES, previous, n_rounds, n_thresholds)
+        return self._stump_rounds(binning, rows, rule, _USES, previous, n_rounds, n_thresholds)

@@ -14,7 +14,7 @@ from fewlabel.boosting.booster import (
     TREE_CONSTRAINTS,
     Booster,
 )
-from fewlabel.boosting.pairs import PairLoss
+from fewlabel.boosting.pairs import PairLoss, has_few_pairs
 from fewlabel.types import Seed
 
 
@@ -225,12 +225,16 @@ class TreeAUCBoostClassifier(Booster):
     def _uses_unlabeled(self):
         return self.gamma < 1
 
+    def _needs_one_part(self, sizes):
+        return self.loss == "logistic" and has_few_pairs(self.gamma if sizes[1] else 1.0, sizes)
+
     def _choose_rounds(self, binning, rows, totals):
         return FEW_LABELS_ROUNDS if self._boosts_stumps() else super()._choose_rounds(binning, rows, totals)
 
-    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+    def _rounds(self, binning, rows, totals, previous, n_rounds):
         gamma = self.gamma if rows.sizes[1] else 1.0
         if self._boosts_stumps():
             rule = pair_rule(gamma, 0.0, "exact")
-            return self._stump_learner(binning, rows, rule, USES, previous, n_rounds)
-        return self._tree_learner(binning, rows, PairLoss(self.loss, gamma, rows, totals))
+            return self._stump_rounds(binning, rows, rule, USES, previous, n_rounds)
+        loss = PairLoss(self.loss, gamma, rows, totals)
+        return self._tree_rounds(binning, rows, loss, previous, n_rounds)

@@ -18,7 +18,7 @@ class PURisk:
     ----------
     prior, correction, stop_risk : float
         :math:`\pi`, :math:`\lambda`, and the share of its first value at which the risk of the negatives ends the fit.
-    rows : RowParts
+    rows : Rows or SpreadRows
         Positives and unlabeled rows.
     totals : list of float
         Total weight of each group.
@@ -69,11 +69,12 @@ def _terms(rows, prior, copies_weight):
 
 def _set_slopes(rows, prior, copies_weight, size):
     as_positives, as_negatives, copies = _terms(rows, prior, copies_weight)
-    derivatives = np.zeros((2, len(rows.scores)))
+    derivatives = rows.for_trees.derivatives
+    derivatives[:] = 0.0
     derivatives[:, rows.groups[0]] = as_positives + copies
     derivatives[0, rows.groups[1]] = -as_negatives
     derivatives[1, rows.groups[1]] = as_negatives
-    rows.derivatives = derivatives * size
+    derivatives *= size
 
 
 class TreePUBoostClassifier(PositiveUnlabeled, Booster):
@@ -240,6 +241,6 @@ class TreePUBoostClassifier(PositiveUnlabeled, Booster):
     def _uses_unlabeled(self):
         return True
 
-    def _make_learner(self, binning, rows, totals, previous, n_rounds):
+    def _rounds(self, binning, rows, totals, previous, n_rounds):
         risk = PURisk(self.prior_, self.correction, self.stop_risk, rows, totals)
-        return self._tree_learner(binning, rows, risk)
+        return self._tree_rounds(binning, rows, risk, previous, n_rounds)

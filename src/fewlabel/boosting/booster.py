@@ -1,6 +1,5 @@
 """What all boosters share: from labeled rows to trees, and the scores of the trees."""
 
-import itertools
 import math
 import numbers
 import warnings
@@ -15,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabel.base import Interval, RankingClassifier, RealNotInt, StrOptions
 from fewlabel.boosting.additive import column_names, joint_shape_functions, score_steps, shape_functions
 from fewlabel.boosting.binning import SPLIT, Binning
-from fewlabel.boosting.growing import MAX_DEPTH, StumpLearner, TreeLearner, score_trees
-from fewlabel.boosting.rows import Rows
+from fewlabel.boosting.growing import MAX_DEPTH, score_trees, stump_rounds, tree_rounds
+from fewlabel.boosting.rows import Parts, Rows, SpreadRows, group_totals
 from fewlabel.boosting.stopping import AlarmStop, ValidationStop, best_round, deal_out
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
+from fewlabel.kernels.symmetric_trees import draw_variates, order_free_sum
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
@@ -72,30 +72,30 @@ class Ensemble(NamedTuple):
         """The first trees."""
         return Ensemble(self.splits[:n_trees], self.values[:n_trees], self.losses[:n_trees])
 
-    def extended(self, trees, losses, binning):
-        """The ensemble with further trees, as `growing.Tree`, and their losses."""
-        if not trees:
+    def extended(self, rounds, losses, binning):
+        """The ensemble with further trees, as a list of `growing.Rounds`, and their losses."""
+        if not rounds:
             return self
-        shape = (len(trees), -1)
-        cuts = np.concatenate([tree.splits for tree in trees]).reshape(*shape, 3)
-        gains = np.concatenate([tree.gains for tree in trees]).reshape(shape)
-        values = np.concatenate([tree.values for tree in trees]).reshape(shape)
-        splits = binning.as_splits(cuts, gains)
+        splits = binning.as_splits(
+            np.concatenate([part.splits for part in rounds]), np.concatenate([part.gains for part in rounds])
+        )
         return Ensemble(
             np.concatenate([self.splits, splits]),
-            np.concatenate([self.values, values]),
+            np.concatenate([self.values, *[part.values for part in rounds]]),
             np.concatenate([self.losses, losses]),
         )
 
     def score(self, X, n_jobs=None):
         """Sum of the trees for each row of a table."""
+        if len(self.splits) == 0:
+            return np.zeros(len(X))
         if self.splits.shape[1] == 1:  # one step function per column: far fewer than trees
             return score_steps(self.splits[:, 0], self.values, X, n_jobs)
         return score_trees(self.splits, self.values, X, n_jobs)
 
 
 class Booster(RankingClassifier):
-    """Base of the boosters; a subclass has the parameters and defines `_uses_unlabeled` and `_make_learner`."""
+    """Base of the boosters; a subclass has the parameters and defines `_uses_unlabeled` and `_rounds`."""
 
     _allow_nan = True
     _continued = "splits_"
@@ -161,15 +161,15 @@ class Booster(RankingClassifier):
         previous = self._previous_rounds()
         held_out = self._held_out(X, signs)
         order, bounds = group_rows(signs, held_out, self._uses_unlabeled())
-        weights, totals = unit_weights(order, bounds, weight)
+        given = None if weight is None else weight[order]
+        totals = group_totals(given, bounds)
         # A warm start goes on from the scores of the trees so far; the bins may be others.
-        scores = previous.score(X, self.n_jobs) if len(previous.splits) else np.zeros(len(X))
+        scores = previous.score(X, self.n_jobs)
         with RowThreads(self.n_jobs) as threads:
             binned = np.arange(len(X)) if self._bins_all_rows else order
             binning = Binning.of_rows(X, binned, self.max_bins, threads, weight)
             codes = binning.encode(X, order, threads)
-            given = None if weight is None else weight[order]
-            rows = Rows(codes, binning.n_codes, bounds, weights, given, scores[order], threads)
+            rows = Rows(codes, binning.n_codes, bounds, scores[order], given, totals)
             stopper = self._alarm(rows)
             if len(held_out):
                 codes = binning.encode(X, held_out, threads)
@@ -177,56 +177,52 @@ class Booster(RankingClassifier):
                 stopper = ValidationStop(
                     codes, binning.n_codes, scores[held_out], signs[held_out], given, self.n_iter_no_change
                 )
-            self._boost(binning, rows, totals, previous, stopper)
+            choose_by = (rows, totals) if self.n_estimators == "auto" else None
+            n_parts = threads.n_ranges(len(order), self._n_drawn(binning.n_features))
+            if n_parts > 1 and not self._needs_one_part(rows.sizes):
+                rows = SpreadRows(Parts(rows.in_parts(n_parts, totals), threads.map), rows.sizes, binning.n_codes)
+            self._boost(binning, rows, totals, previous, stopper, choose_by=choose_by)
 
     def _boosts_stumps(self):
         """Whether trees are stumps with steps in closed form, or grown on gradients."""
         return self.max_depth == 1
 
+    def _needs_one_part(self, sizes):
+        """Whether the loss cannot be summed over parts of the rows."""
+        return False
+
     def _alarm(self, rows):
         """What stops the fit if ``early_stopping="alarm"``; None otherwise, or without unlabeled rows."""
         return AlarmStop() if self.early_stopping == "alarm" and rows.sizes[1] else None
 
-    def _boost(self, binning, rows, totals, previous, stopper=None, *, sample=None, note=None):
+    def _boost(self, binning, rows, totals, previous, stopper=None, *, choose_by=None, note=None):
         """Run the remaining rounds and set `splits_`, `leaf_values_` and `train_loss_`.
 
         Parameters
         ----------
         binning : Binning
-        rows : RowParts
+        rows : Rows or SpreadRows
         totals : sequence of float
             Total weight of the rows of each group.
         previous : Ensemble
         stopper : ValidationStop or AlarmStop, default=None
-        sample : (Rows, totals), default=None
-            Rows to choose the number of rounds by; `rows` by default, which must then be `Rows`.
+        choose_by : (Rows, totals), default=None
+            Rows to choose the number of rounds by.
         note : callable, default=None
-            ``note(ensemble, n_rounds)`` is called after each round that does not stop the fit, with a function that
-            gives the trees so far.
+            ``note(n_done, n_rounds)`` is called after each round that does not stop the fit.
         """
         n_rounds = self.n_estimators
         if n_rounds == "auto":
-            n_rounds = self._choose_rounds(binning, *(sample or (rows, totals)))
-        learner = self._make_learner(binning, rows, totals, previous, n_rounds)
-        trees = []
+            n_rounds = self._choose_rounds(binning, *choose_by)
+        rounds = []
         losses = []
-
-        def so_far():
-            return previous.extended(trees, losses, binning)
-
-        for t in range(len(previous.splits), n_rounds):
-            tree = learner.round(t)
-            if tree is None:
+        for part in self._rounds(binning, rows, totals, previous, n_rounds):
+            n_before = len(previous.splits) + len(losses)
+            rounds.append(part)
+            losses += part.losses()
+            if self._ends_in(part, losses[-len(part.splits) :], n_before, n_rounds, stopper, note):
                 break
-            trees.append(tree)
-            losses.append(learner.loss)
-            if self.verbose:
-                print(f"round {t + 1}/{n_rounds}: objective {losses[-1]:.6g}")
-            if stopper is not None and stopper(tree, learner):
-                break
-            if note is not None:
-                note(t + 1, n_rounds, so_far)
-        ensemble = so_far()
+        ensemble = previous.extended(rounds, losses, binning)
         if stopper is not None:
             ensemble = ensemble.take(len(previous.splits) + stopper.kept)
         self.splits_, self.leaf_values_, self.train_loss_ = ensemble
@@ -237,9 +233,21 @@ class Booster(RankingClassifier):
                 stacklevel=caller_level(),
             )
 
-    def _stump_learner(self, binning, rows, rule, uses, previous, n_rounds, n_thresholds=None):
-        """A learner of stumps under a rule."""
-        return StumpLearner(
+    def _ends_in(self, part, losses, n_before, n_rounds, stopper, note):
+        """Report the rounds of a part, and tell whether one of them ends the fit."""
+        for k, loss in enumerate(losses):
+            t = n_before + k + 1
+            if self.verbose:
+                print(f"round {t}/{n_rounds}: objective {loss:.6g}")
+            if stopper is not None and stopper(part, k):
+                return True
+            if note is not None:
+                note(t, n_rounds)
+        return False
+
+    def _stump_rounds(self, binning, rows, rule, uses, previous, n_rounds, n_thresholds=None):
+        """Rounds of stumps under a rule."""
+        return stump_rounds(
             rows,
             binning,
             rule,
@@ -250,6 +258,7 @@ class Booster(RankingClassifier):
             seed=self._seed,
             # A step is what a stump adds where it fires; elsewhere it adds 0, or as much with the other sign.
             total_step=float(previous.values.max(axis=1).sum()),
+            first=len(previous.splits),
             n_rounds=n_rounds,
             directions=self._directions(binning),
         )
@@ -257,12 +266,12 @@ class Booster(RankingClassifier):
     def _directions(self, binning):
         return read_directions(self.monotone, binning.n_features, getattr(self, "feature_names_in_", None))
 
-    def _tree_learner(self, binning, rows, loss):
-        """A learner of trees under a loss."""
+    def _tree_rounds(self, binning, rows, loss, previous, n_rounds):
+        """Rounds of trees under a loss."""
         directions = self._directions(binning)
         if directions.any() and self.max_depth > 1:
             raise ValueError("monotone is for sums of stumps: set max_depth=1, or leave monotone out")
-        return TreeLearner(
+        return tree_rounds(
             rows,
             binning,
             loss,
@@ -275,6 +284,8 @@ class Booster(RankingClassifier):
             bootstrap=self.bootstrap,
             n_drawn=self._n_drawn,
             seed=self._seed,
+            first=len(previous.splits),
+            n_rounds=n_rounds,
             directions=directions,
         )
 
@@ -285,29 +296,39 @@ class Booster(RankingClassifier):
             return FEW_LABELS_ROUNDS
         n_rows = len(rows.scores)
         # A hash of the row's own codes deals it out, so that the order of the rows does not matter.
-        variates = rows.variates(self._seed)
+        variates = draw_variates(rows.for_trees.keys, np.uint64(self._seed))
         folds = np.full(n_rows, -1)
         for group in (rows.groups[0], rows.groups[2]):
             folds[group] = deal_out(variates[group], rows.weights[group], N_FOLDS)
-        learners = []
+        no_rounds = self._no_rounds()
+        rounds = []
+        scores = []
         for fold in range(N_FOLDS):
             # Held-out rows stay, with weight 0: their scores are needed after every round.
-            of_fold = rows.with_weights(rows.weights * (folds != fold))
-            shares = of_fold.sums(_weights_by_group)
+            weights = rows.weights * (folds != fold)
+            shares = [order_free_sum(weights[group]) for group in rows.groups]
             for group, share in zip(rows.groups, shares):
-                of_fold.weights[group] /= share or 1.0
+                weights[group] /= share or 1.0
             totals_of_fold = [total * share for total, share in zip(totals, shares)]
-            learners.append(self._make_learner(binning, of_fold, totals_of_fold, None, MOST_ROUNDS))
+            scores.append(np.zeros(n_rows))
+            of_fold = Rows(rows.codes, rows.n_codes, rows.bounds, scores[-1], rows.sample_weight, totals)
+            of_fold.weights = weights
+            rounds.append(self._rounds(binning, of_fold, totals_of_fold, no_rounds, MOST_ROUNDS))
         held_out = [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]
-        return best_round(learners, held_out, np.arange(n_rows) < n_positive, rows.weights, MOST_ROUNDS)
+        with RowThreads(self.n_jobs) as threads:
+            return best_round(rounds, scores, held_out, np.arange(n_rows) < n_positive, rows.weights, threads)
+
+    def _no_rounds(self):
+        """The trees of a fit that has not begun."""
+        shape = (0, 1 << self.max_depth)
+        return Ensemble(np.empty((0, self.max_depth), dtype=SPLIT), np.empty(shape), np.empty(0))
 
     def _previous_rounds(self):
         """The trees to continue from; none unless `warm_start`."""
         if not (self.warm_start and hasattr(self, "splits_")):
             # One number per fit: every round has a generator of its own, so that a continued fit draws the same.
             self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            shape = (0, 1 << self.max_depth)
-            return Ensemble(np.empty((0, self.max_depth), dtype=SPLIT), np.empty(shape), np.empty(0))
+            return self._no_rounds()
         if self.max_depth != self.splits_.shape[1]:
             raise ValueError(
                 f"max_depth={self.max_depth} differs from the depth {self.splits_.shape[1]} of the fitted trees; "
@@ -394,10 +415,6 @@ def read_directions(monotone, n_features, names=None):
     return directions
 
 
-def _weights_by_group(rows):
-    return [rows.weights[group] for group in rows.groups]
-
-
 def group_rows(signs, held_out, uses_unlabeled):
     """Training rows, positives first, then unlabeled rows, then negatives; and the bounds of the three groups."""
     training = np.ones(len(signs), dtype=np.bool_)
@@ -406,14 +423,3 @@ def group_rows(signs, held_out, uses_unlabeled):
     if not uses_unlabeled:
         groups[1] = groups[1][:0]
     return np.concatenate(groups), np.cumsum([0, *map(len, groups)])
-
-
-def unit_weights(order, bounds, weight):
-    """Weights of the rows that sum to one in each group, and the totals before that, whatever the order of the rows."""
-    weights = np.ones(len(order)) if weight is None else weight[order]
-    totals = []
-    for start, stop in itertools.pairwise(bounds):
-        total = float(stop - start) if weight is None else math.fsum(weights[start:stop])
-        weights[start:stop] /= total or 1.0
-        totals.append(total)
-    return weights, totals

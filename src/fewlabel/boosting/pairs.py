@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import expit
 
+from fewlabel.boosting.rows import Rows
 from fewlabel.kernels import pair_losses
 from fewlabel.kernels.pair_losses import MARGIN, MASS_UNIT, NODES_PER_UNIT
-from fewlabel.kernels.stumps import call
 
 MOST_PAIRS = 100_000  # with more, sums over pairs are interpolated, to 1e-6 of the weight of the partners
 _MOST_NODES = 65_536  # for a range of scores up to 4,096; nodes are further apart beyond it
@@ -14,16 +14,20 @@ _LARGEST_RANGE = 700.0
 _POSITIVE, _UNLABELED, _NEGATIVE = range(3)
 
 
-def pairs_of(gamma, sizes):
-    """Groups of the better and of the worse rows, and the weight of such pairs; and the number of all pairs."""
+def pairs_of(gamma):
+    """Groups of the better and of the worse rows, and the weight of such pairs."""
     with_unlabeled = (1 - gamma) / 2
     pairs = [
         (_POSITIVE, _NEGATIVE, gamma),
         (_POSITIVE, _UNLABELED, with_unlabeled),
         (_UNLABELED, _NEGATIVE, with_unlabeled),
     ]
-    pairs = [pair for pair in pairs if pair[2] > 0]
-    return pairs, sum(int(sizes[a]) * int(sizes[b]) for a, b, _ in pairs)
+    return [pair for pair in pairs if pair[2] > 0]
+
+
+def has_few_pairs(gamma, sizes):
+    """Whether groups of these sizes have so few pairs that sums over them are exact, which needs rows in one part."""
+    return sum(int(sizes[a]) * int(sizes[b]) for a, b, _ in pairs_of(gamma)) <= MOST_PAIRS
 
 
 class PairLoss:
@@ -41,8 +45,8 @@ class PairLoss:
     kind : {"logistic", "exponential"}
         :math:`\ell(z) = \log(1 + e^{-z})` or :math:`e^{-z}`.
     gamma : float
-    rows : RowParts
-        In one part, if there are at most `MOST_PAIRS` pairs.
+    rows : Rows or SpreadRows
+        In one part, if `has_few_pairs`.
     totals : list of float
         Total weight of each group; :math:`n` is that of positives and negatives.
     """
@@ -50,8 +54,8 @@ class PairLoss:
     def __init__(self, kind, gamma, rows, totals):
         self._kind = kind
         self._rows = rows
-        self._pairs, n_pairs = pairs_of(gamma, rows.sizes)
-        self._few_pairs = n_pairs <= MOST_PAIRS
+        self._pairs = pairs_of(gamma)
+        self._few_pairs = has_few_pairs(gamma, rows.sizes)
         self._factor = 0.5 * (totals[_POSITIVE] + totals[_NEGATIVE])
         self._known = None  # what `value` needed: `set_derivatives` needs the same before the next round
 
@@ -81,7 +85,7 @@ class PairLoss:
         scale, n_nodes = _nodes(ends)
         if self._few_pairs and n_nodes <= _FEW_NODES:
             self._known = ends, None
-            return self._rows.ask(_loss_on_grid, scale, n_nodes, self._pairs)
+            return self._rows.ask(_loss_on_grid, scale, n_nodes, self._pairs, merge=None)  # one part
         grid = self._grid(scale, n_nodes)
         self._known = ends, grid
         mass, differences, _ = grid
@@ -124,7 +128,7 @@ def _nodes(ends):
 
 def _ends(rows):
     """Lowest and highest score."""
-    low, high = rows.ask(call, "score_range", merge=np.maximum)
+    low, high = rows.ask(Rows.score_range, merge=np.maximum)
     return -low, high
 
 
@@ -141,13 +145,13 @@ def _powers(rows, center):
 
 def _set_slopes(rows, slopes, factor):
     """Set the derivatives from slopes: groups of better and worse rows, coefficient, their slopes and curvatures."""
-    total = np.zeros((2, len(rows.scores)))
+    total = rows.for_trees.derivatives
+    total[:] = 0.0
     for a, b, coefficient, better, worse in slopes:
         total[:, rows.groups[a]] += coefficient * better
         total[0, rows.groups[b]] -= coefficient * worse[0]
         total[1, rows.groups[b]] += coefficient * worse[1]
     total *= factor * rows.weights
-    rows.derivatives = total
 
 
 def _exponential_slopes(rows, center, terms, factor):
@@ -171,7 +175,8 @@ def _exact_slopes(rows, center, pairs, factor):
     group = np.repeat(np.arange(3), rows.sizes)
     order = np.lexsort((rows.weights, rows.scores, group))
     powers = np.stack([np.exp(-distances), np.exp(distances)])
-    rows.derivatives = pair_losses.exact_slopes(order, powers, rows.weights, factor, rows.bounds, np.array(pairs))
+    slopes = pair_losses.exact_slopes(order, powers, rows.weights, factor, rows.bounds, np.array(pairs))
+    rows.for_trees.derivatives[:] = slopes
 
 
 def _loss_on_grid(rows, scale, n_nodes, pairs):
@@ -188,24 +193,12 @@ def _interpolated_slopes(rows, terms, scale, factor):
 
 def _spread(rows, scale, n_nodes):
     """Weights of each group on the nodes of a grid, in integers."""
-    grid = np.empty(n_nodes, dtype=np.int64)
-
-    def spread(scores, weights):
-        def work(start, stop):
-            return pair_losses.spread(scores, weights, MASS_UNIT, grid, scale, start, stop)
-
-        return rows.threads.over_rows(work, len(scores))
-
-    return np.stack([spread(rows.scores[group], rows.weights[group]) for group in rows.groups])
+    grid = [pair_losses.spread(rows.scores[group], rows.weights[group], scale, n_nodes) for group in rows.groups]
+    return np.stack(grid)
 
 
 def _evaluate(rows, group, nodes, scale):
-    scores = rows.scores[rows.groups[group]]
-    values = np.zeros((2, len(scores)))
-    rows.threads.over_rows(
-        lambda start, stop: pair_losses.interpolate(scores, nodes, scale, values, start, stop), len(scores)
-    )
-    return values
+    return pair_losses.interpolate(rows.scores[rows.groups[group]], nodes, scale)
 
 
 def _convolve(mass, kernels):

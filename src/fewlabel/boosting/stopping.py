@@ -11,7 +11,7 @@ _PATIENCE = 200  # rounds without a better average
 class ValidationStop:
     """Stop when the AUC on held-out labeled rows has not grown for `patience` rounds; keep up to the best round.
 
-    Called with each new tree; `kept` is the number of rounds to keep.
+    Called with `growing.Rounds` and the position of each of them; `kept` is the number of rounds to keep.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class ValidationStop:
         self._rounds = 0
         self.kept = 0
 
-    def __call__(self, tree, learner):
+    def __call__(self, rounds, k):
         leaf = np.zeros(len(self._scores), dtype=np.int64)
-        for column, cut, missing_up in tree.splits:
+        for column, cut, missing_up in rounds.splits[k]:
             code = self._codes[column]
             goes_up = np.where(code == self._missing, missing_up, code > cut)
             leaf = 2 * leaf + goes_up
-        self._scores = self._scores + tree.values[leaf]
+        self._scores = self._scores + rounds.values[k][leaf]
         self._rounds += 1
         auc = self._auc()
         if auc > self._best:  # of equally good rounds the first one is kept
@@ -64,8 +64,8 @@ class AlarmStop:
     def __init__(self):
         self.kept = 0
 
-    def __call__(self, tree, learner):
-        (up_p, up_u, _), (_, down_u, down_n) = learner.log_mass
+    def __call__(self, rounds, k):
+        (up_p, up_u, _), (_, down_u, down_n) = rounds.log_mass[k]
         pn, pu, un = np.exp(np.minimum((up_p + down_n, up_p + down_u, up_u + down_n), 700.0))
         overfits = pu + un - pn < 1.0
         self.kept += not overfits
@@ -79,20 +79,22 @@ def deal_out(variates, weight, n_folds):
     return folds
 
 
-def best_round(learners, held_out, positive, weight, most_rounds):
+def best_round(rounds, scores, held_out, positive, weight, threads):
     """Number of rounds with the best out-of-fold AUC, smoothed over the rounds.
 
     The folds advance together, one round at a time, so that the search ends when more rounds no longer help.
 
     Parameters
     ----------
-    learners : list of TreeLearner
-        One for each fold; ``rows.scores`` holds the scores of all rows.
+    rounds : list of iterators
+        One for each fold.
+    scores : list of ndarray of shape (n_rows,)
+        Of each fold; a round changes them.
     held_out : list of ndarray
-        The rows on which each of them is judged.
+        The rows on which each fold is judged.
     positive : ndarray of shape (n_rows,), bool
     weight : ndarray of shape (n_rows,)
-    most_rounds : int
+    threads : RowThreads
 
     Returns
     -------
@@ -101,14 +103,14 @@ def best_round(learners, held_out, positive, weight, most_rounds):
     aucs = []
     best = -np.inf
     best_t = 0
-    for t in range(most_rounds):
-        if None in [learner.round(t) for learner in learners]:
-            break
-        if (t + 1) % _EVERY:
+    t = 0
+    while None not in threads.map(lambda of_fold: next(of_fold, None), rounds):
+        t += 1
+        if t % _EVERY:
             continue
         of_folds = [
-            roc_auc_score(positive[rows], learner.rows.scores[rows], sample_weight=weight[rows])
-            for learner, rows in zip(learners, held_out)
+            roc_auc_score(positive[rows], of_fold[rows], sample_weight=weight[rows])
+            for of_fold, rows in zip(scores, held_out)
         ]
         aucs.append(np.mean(of_folds))
         smoothed = np.mean(aucs[-_SMOOTHED:])
@@ -118,4 +120,4 @@ def best_round(learners, held_out, positive, weight, most_rounds):
         elif t - best_t >= _PATIENCE:
             break
     # The best average ends at best_t; its middle is half as many looks before.
-    return max(1, best_t + 1 - _EVERY * (_SMOOTHED // 2))
+    return max(1, best_t - _EVERY * (_SMOOTHED // 2))

@@ -10,7 +10,8 @@ import numpy as np
 from dask import delayed
 from joblib import effective_n_jobs
 
-_FAN_OUT = 4  # workers that the client, or a worker, talks to
+from fewlabel.boosting.rows import Parts
+
 _PATIENCE = 5.0  # seconds in which a worker must answer, or messages go by the scheduler
 
 
@@ -53,7 +54,7 @@ class Blocks:
         """
         tasks = self._tasks(make, args)
         if self._client is None:
-            return Parts(dask.compute(*tasks, scheduler="threads"), effective_n_jobs(-1))
+            return _WorkerParts(dask.compute(*tasks, scheduler="threads"), effective_n_jobs(-1))
         from distributed import wait
 
         made = self._client.compute(tasks)
@@ -69,7 +70,7 @@ class Blocks:
         actors = []
         for address, parts in by_worker.items():
             n_threads = workers[address]["nthreads"]
-            actor = self._client.submit(Parts, parts, n_threads, workers=[address], actor=True, pure=False)
+            actor = self._client.submit(_WorkerParts, parts, n_threads, workers=[address], actor=True, pure=False)
             actors.append(actor)
         return RemoteParts(self._client, actors, list(by_worker))
 
@@ -86,55 +87,24 @@ def merged_in_pairs(results, merge):
     return results[0]
 
 
-class Parts:
-    """Objects of one process, worked on by its threads.
-
-    Parameters
-    ----------
-    parts : list
-    n_threads : int
-    """
+class _WorkerParts(Parts):
+    """Parts of the rows that a worker has: an actor."""
 
     def __init__(self, parts, n_threads):
-        self._parts = parts
-        self._others = []
-        self._map = map if n_threads == 1 else ThreadPoolExecutor(n_threads).map
-
-    def adopt(self, others):
-        """Answer for other workers, too: `others` are actors with their parts."""
-        self._others = others
-
-    def call(self, work, *values, merge=None):
-        """List of ``work(part, *values)`` of each object; or, with `merge`, all of them merged in pairs."""
-        if not self._others:
-            return self._own(work, values, merge, [])
-        return self._answer(pickle.dumps((work, values, merge)))
+        super().__init__(parts, ThreadPoolExecutor(n_threads).map)
 
     def answer(self, message):
-        """`call` with pickled arguments, for those of other processes, and a pickled result.
+        """`call` with pickled arguments and a pickled result.
 
         Dask would pickle the arguments one by one, again for each worker, and search them for what it knows of: a
         round of boosting has so little to do that this took most of its time.
         """
-        return pickle.dumps(self._answer(message))
-
-    def _answer(self, message):
-        # The others are asked before the own parts are worked on, so that all work at the same time.
-        asked = [other.answer(message) for other in self._others]
-        return self._own(*pickle.loads(message), asked)
-
-    def _own(self, work, values, merge, asked):
-        own = list(self._map(lambda part: work(part, *values), self._parts))
-        answers = [pickle.loads(answer.result()) for answer in asked]
-        return _join(own, answers, merge)
+        work, values, merge = pickle.loads(message)
+        return pickle.dumps(self.call(work, *values, merge=merge))
 
 
 class RemoteParts:
-    """`Parts` on the workers of a cluster.
-
-    The client talks to a few workers, each of these to a few others, and so on: a question reaches all of them, and the
-    answers are merged on the way back, in a time that grows with the logarithm of their number. If the client can
-    reach the workers, it talks to them without a detour by the scheduler.
+    """`Parts` on the workers of a cluster. If the client can reach them, it talks to them without the scheduler.
 
     Parameters
     ----------
@@ -147,11 +117,11 @@ class RemoteParts:
 
     def __init__(self, client, parts, addresses):
         self._client = client
-        self._futures = parts  # actors live as long as their futures
-        self._actors = _plant(client.gather(parts))
-        self._direct = client.sync(_reaches, client, addresses[:_FAN_OUT])
+        self._futures = parts
+        self._actors = client.gather(parts)
+        self._direct = client.sync(_reaches, client, addresses)
 
-    def call(self, work, *values, merge=None):
+    def call(self, work, *values, merge):
         """As `Parts.call`, with the parts of all workers."""
         message = pickle.dumps((work, values, merge))
         was_direct = self._client.direct_to_workers
@@ -159,12 +129,11 @@ class RemoteParts:
         try:
             # All are asked before the first answer is awaited.
             asked = [actor.answer(message) for actor in self._actors]
-            answers = [pickle.loads(answer.result()) for answer in asked]
-            return _join([], answers, merge)
+            return reduce(merge, [pickle.loads(answer.result()) for answer in asked])
         except Exception as error:
             raise RuntimeError(
                 f"a worker was lost or failed while fitting ({type(error).__name__}: {error}): its rows are gone, so "
-                "the fit cannot continue. Run it again; with checkpoint= it continues from the last checkpoint"
+                "the fit cannot continue. Run it again"
             ) from error
         finally:
             self._client.direct_to_workers = was_direct
@@ -178,25 +147,6 @@ async def _reaches(client, addresses):
     except (OSError, TimeoutError):
         return False
     return True
-
-
-def _plant(actors):
-    """The actors to ask, at most `_FAN_OUT`; each of them asks the others of its branch."""
-    for k, first in enumerate(actors[:_FAN_OUT]):
-        others = actors[k + _FAN_OUT :: _FAN_OUT]
-        if others:
-            first.adopt(_plant(others)).result()
-    return actors[:_FAN_OUT]
-
-
-def _join(results, answers, merge):
-    """The results of single parts and the answers for several of them as one answer."""
-    if merge is not None:
-        return reduce(merge, results + answers)
-    joined = list(results)
-    for results_of_others in answers:
-        joined += results_of_others
-    return joined
 
 
 def _pair(labels, weight):

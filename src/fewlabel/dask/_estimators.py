@@ -10,38 +10,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
 from fewlabel.base import MOST_OUT_OF_FOLD, fit_context
-from fewlabel.boosting.pairs import MOST_PAIRS, pairs_of
+from fewlabel.boosting.rows import SpreadRows, group_totals
 from fewlabel.boosting.stopping import ValidationStop
 from fewlabel.checks import check_non_negative
 from fewlabel.dask._blocks import Blocks
-from fewlabel.dask._checkpoint import Checkpoint, digest
 from fewlabel.dask._lazy import lazily
 from fewlabel.dask._rows import (
     SCORE_POINTS,
     SIGNS,
-    SpreadRows,
     code_groups,
     code_rows,
     make_rows,
     merge_groups,
     merge_scores,
     score_sketches,
-    weigh,
 )
-from fewlabel.dask._samples import (
-    Without,
-    hold_out,
-    labeled_hashes,
-    merge_hashes,
-    merge_held_out,
-    merge_samples,
-    read_held_out,
-    sample,
-)
+from fewlabel.dask._samples import merge_samples, read_some, sample
 from fewlabel.dask._sketch import bin_sketches, merge_sketches, sketch, sketch_columns
 from fewlabel.exceptions import LabelError
 from fewlabel.linear.moments import group_moments
-from fewlabel.prior import class_prior
+from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.threads import RowThreads
 
 _MOST_CELLS = 2**25  # codes that the client takes; it boosts that few rows itself, without messages
@@ -165,13 +153,17 @@ class DaskModel:
         signs = np.repeat(SIGNS, [len(v) for v, _ in sketches])
         self._make_classifier(scores, signs, counts.astype(float))
         if not self._uses_unlabeled() and n_labeled <= MOST_OUT_OF_FOLD:
-            self._calibrate_out_of_fold(*blocks.fold(_labeled_rows, _stack_rows, read))
+            self._calibrate_out_of_fold(*blocks.fold(_read_labeled, _stack_rows, read))
 
 
-def _labeled_rows(X, y, read):
-    X, signs, weight = read(X, y)
+def _labeled(X, signs, weight):
+    """The labeled rows."""
     labeled = signs != 0
     return X[labeled], signs[labeled], None if weight is None else weight[labeled]
+
+
+def _read_labeled(X, y, read):
+    return _labeled(*read(X, y))
 
 
 def _stack_rows(one, other):
@@ -205,28 +197,21 @@ def beside_tasks():
         rejoin()
 
 
-def summarize(X, y, read, uses_unlabeled, identify):
-    """Of each group the number of rows and their weight; for each column its sketch and number of missing values; with
-    `identify`, a digest of the rows."""
+def summarize(X, y, read, uses_unlabeled):
+    """Of each group the number of rows and their weight; for each column its sketch and number of missing values."""
     X, signs, weight = read(X, y)
     if np.isinf(X).any():
         raise ValueError("X holds infinite values: replace them by numbers, or by NaN if they are missing")
     if not uses_unlabeled:
-        labeled = signs != 0
-        X = X[labeled]
-        signs = signs[labeled]
-        weight = None if weight is None else weight[labeled]
-    columns = sketch_columns(X, weight)
-    identified = X if weight is None else np.column_stack([X, weight])
-    identity = digest(identified, signs) if identify else np.uint64(0)
+        X, signs, weight = _labeled(X, signs, weight)
     sizes = np.array([np.count_nonzero(signs == sign) for sign in SIGNS])
     totals = sizes if weight is None else np.array([weight[signs == sign].sum() for sign in SIGNS])
-    return (sizes, totals), columns, np.array([identity])
+    return sizes, totals, sketch_columns(X, weight)
 
 
 def merge_summaries(one, other):
-    columns = [(*merge_sketches(a[:2], b[:2]), a[2] + b[2]) for a, b in zip(one[1], other[1])]
-    return tuple(a + b for a, b in zip(one[0], other[0])), columns, one[2] + other[2]
+    columns = [(*merge_sketches(a[:2], b[:2]), a[2] + b[2]) for a, b in zip(one[2], other[2])]
+    return one[0] + other[0], one[1] + other[1], columns
 
 
 class _DaskBooster(DaskModel):
@@ -237,7 +222,7 @@ class _DaskBooster(DaskModel):
     """
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, *, client=None, checkpoint=None, checkpoint_every=50, callback=None):
+    def fit(self, X, y, sample_weight=None, *, client=None, callback=None):
         """Fit on a Dask array or DataFrame.
 
         Parameters
@@ -246,11 +231,6 @@ class _DaskBooster(DaskModel):
             As in `LeastSquaresAUCClassifier.fit`.
         sample_weight : dask array or Series of shape (n_samples,), default=None
             Weights of the rows, with the partitions of `X`.
-        checkpoint : str or path-like, default=None
-            File for the rounds so far. If it exists, the fit continues from it: it must be of the same rows, labels
-            and parameters (`n_estimators` may differ), and its seed is used. It is removed when the fit is done.
-        checkpoint_every : int, default=50
-            Rounds between two writes of the checkpoint.
         callback : callable, default=None
             Progress: ``callback(done, total, name)`` is called after each round.
 
@@ -258,75 +238,76 @@ class _DaskBooster(DaskModel):
         -------
         self : object
         """
-        if checkpoint_every < 1:
-            raise ValueError(f"checkpoint_every={checkpoint_every} must be at least 1")
-        if self.early_stopping is True and checkpoint is not None:
-            raise ValueError("a checkpoint does not keep the best round of early_stopping=True: leave out one of them")
         if self.early_stopping is True and not self._boosts_stumps():
             raise ValueError("early_stopping=True is for stumps with Dask: set n_estimators='auto', or a number")
         with beside_tasks():
             blocks, read = self._begin(X, y, client, sample_weight)
-            self._fit_blocks(blocks, read, checkpoint, checkpoint_every, callback)
+            if isinstance(self, PositiveUnlabeled):
+                self._set_prior(blocks, read)
+            self._fit_blocks(blocks, read, callback)
         return self
 
-    def _fit_blocks(self, blocks, read, checkpoint, checkpoint_every, callback):
+    def _set_prior(self, blocks, read):
+        """Set `prior_`: the given one, or an estimate from a sample of the rows."""
+        if self.warm_start and hasattr(self, self._continued):
+            return
+        if self.prior is not None:
+            self.prior_ = float(self.prior)
+            return
+        X, signs, weight, _ = blocks.fold(sample, merge_samples, read)
+        if not (signs > 0).any():
+            raise LabelError("no row is labeled positive")
+        self.prior_ = self._find_prior(X, signs, weight)
+
+    def _fit_blocks(self, blocks, read, callback):
         self._compare_with_last_fit()
         previous = self._previous_rounds()
         read_all = read
         held_out = None
         if self.early_stopping is True:
-            hashes = blocks.fold(labeled_hashes, merge_hashes, read)
-            read = Without(read, hold_out(hashes, self.validation_fraction))
-            held_out = blocks.fold(read_held_out, merge_held_out, read)[:3]
+            of_both = [partial(read_some, read, self.validation_fraction, self._seed, part) for part in (False, True)]
+            read, read_held_out = of_both
+            held_out = self._gather_held_out(blocks, read_held_out)
         bins_unlabeled = self._bins_all_rows or self._uses_unlabeled()
-        identify = checkpoint is not None
-        (sizes, totals), columns, known = blocks.fold(summarize, merge_summaries, read, bins_unlabeled, identify)
+        sizes, totals, columns = blocks.fold(summarize, merge_summaries, read, bins_unlabeled)
         if not sizes[0]:
             raise LabelError("no row is labeled positive")
         binning = bin_sketches(columns, self.max_bins, int(sizes.sum()), blocks.weighted)
+        # Bins may come from all rows, but only groups that are used are boosted.
         used = np.array([True, self._uses_unlabeled(), True])
-        saved = None
-        if checkpoint is not None:
-            saved = Checkpoint(checkpoint, checkpoint_every, self, known[0])
-            previous, self._seed = saved.start(previous, self._seed)
-
-        def note(done, n_rounds, so_far):
-            if saved is not None:
-                saved.add(done, so_far, self._seed)
-            if callback is not None:
-                callback(done, n_rounds, f"round {done}")
-
-        with RowThreads(self.n_jobs) as threads:
-            # Bins may come from all rows, but only groups that are used are boosted.
-            rows, totals = self._code(blocks, read, binning, sizes * used, totals * used, previous, threads)
-            choose_by = None
-            if self.n_estimators == "auto" and isinstance(rows, SpreadRows):
-                sampled = blocks.fold(sample, partial(merge_samples, most=_CHOOSING), read, _CHOOSING)
-                groups = _sampled_groups(sampled, binning, used, previous.take(0))
-                choose_by = make_rows(groups, binning.n_codes, weigh(groups), threads), weigh(groups)
-            stopper = self._alarm(rows) if held_out is None else self._validation(held_out, binning, previous)
-            self._boost(binning, rows, totals, previous, stopper, sample=choose_by, note=note)
-            sketches = rows.ask(score_sketches, self._new_stumps(binning, previous), totals, merge=merge_scores)
+        sizes = sizes * used
+        coding = read, binning, sizes > 0, previous
+        choose_by = None
+        if sizes.sum() * binning.n_features <= _MOST_CELLS or self._needs_one_part(sizes):
+            rows, totals = _in_one_part(blocks.fold(code_groups, merge_groups, *coding), binning)
+            choose_by = rows, totals
+        else:
+            totals = totals * used
+            rows = SpreadRows(blocks.keep(code_rows, *coding, totals), sizes, binning.n_codes)
+            if self.n_estimators == "auto":
+                X, signs, weight, _ = blocks.fold(sample, partial(merge_samples, most=_CHOOSING), read, _CHOOSING)
+                groups = code_groups(X, (signs, weight), lambda X, y: (X, *y), binning, used, previous.take(0))
+                choose_by = _in_one_part(groups, binning)
+        stopper = self._alarm(rows) if held_out is None else self._validation(held_out, binning, previous)
+        note = None if callback is None else lambda done, n_rounds: callback(done, n_rounds, f"round {done}")
+        self._boost(binning, rows, totals, previous, stopper, choose_by=choose_by, note=note)
+        sketches = rows.ask(score_sketches, self._new_stumps(binning, previous), merge=merge_scores)
         n_labeled = sizes[0] + sizes[2]
         if held_out is not None:
             sketches = merge_scores(sketches, _sketch_groups(self._score(held_out[0]), *held_out[1:]))
             n_labeled += len(held_out[0])
         self._set_threshold_from(sketches, blocks, read_all, n_labeled)
-        if saved is not None:
-            saved.remove()
 
-    def _code(self, blocks, read, binning, sizes, totals, previous, threads):
-        """The rows, in this process if they are few, and the total weight of each group."""
-        coding = read, binning, sizes > 0, previous
-        if sizes.sum() * binning.n_features <= _MOST_CELLS or self._needs_one_part(sizes):
-            groups = blocks.fold(code_groups, merge_groups, *coding)
-            totals = weigh(groups)
-            return make_rows(groups, binning.n_codes, totals, threads), totals
-        return SpreadRows(blocks.keep(code_rows, *coding, totals), sizes, binning.n_codes), totals
-
-    def _needs_one_part(self, sizes):
-        """Whether the loss cannot be summed over parts."""
-        return False
+    def _gather_held_out(self, blocks, read):
+        """The held-out rows of all blocks, their signs and weights, whatever the blocks."""
+        X, signs, weight = blocks.fold(_read_labeled, _stack_rows, read)
+        if not ((signs > 0).any() and (signs < 0).any()):
+            raise LabelError(
+                "early_stopping=True holds out labeled rows, and they are too few to have rows of each class: set "
+                "early_stopping=False, raise validation_fraction, or label more rows"
+            )
+        order = np.lexsort((*X.T, signs))
+        return X[order], signs[order], None if weight is None else weight[order]
 
     def _new_stumps(self, binning, previous):
         """Sum of the new stumps by column and code; nothing for trees, which have been added to the scores."""
@@ -337,14 +318,13 @@ class _DaskBooster(DaskModel):
         """What stops the fit by the AUC of the held-out rows."""
         X, signs, weight = held_out
         codes = binning.encode(X, np.arange(len(X)), RowThreads(1))
-        start = previous.score(X) if len(previous.splits) else np.zeros(len(X))
-        return ValidationStop(codes, binning.n_codes, start, signs, weight, self.n_iter_no_change)
+        return ValidationStop(codes, binning.n_codes, previous.score(X), signs, weight, self.n_iter_no_change)
 
 
-def _sampled_groups(sampled, binning, used, no_trees):
-    """As `code_groups`, of sampled rows."""
-    X, signs, weight, _ = sampled
-    return code_groups(X, signs, lambda X, signs: (X, signs, weight), binning, used, no_trees)
+def _in_one_part(groups, binning):
+    """Rows of groups, and the total weight of each."""
+    totals = [group_totals(weight, (0, len(scores)))[0] for _, scores, weight in groups]
+    return make_rows(groups, binning.n_codes, totals), totals
 
 
 class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):
@@ -396,10 +376,6 @@ class TreeAUCBoostClassifier(_DaskBooster, boosting.TreeAUCBoostClassifier):
 
     _in_memory = boosting.TreeAUCBoostClassifier
 
-    def _needs_one_part(self, sizes):
-        gamma = self.gamma if sizes[1] else 1.0
-        return self.loss == "logistic" and pairs_of(gamma, sizes)[1] <= MOST_PAIRS
-
 
 class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
     """Ada-PU on Dask collections; parameters and attributes as in `fewlabel.PUAdaBoostClassifier`.
@@ -421,10 +397,6 @@ class PUAdaBoostClassifier(_DaskBooster, boosting.PUAdaBoostClassifier):
 
     _in_memory = boosting.PUAdaBoostClassifier
 
-    def _fit_blocks(self, blocks, read, *options):
-        set_prior(self, blocks, read)
-        super()._fit_blocks(blocks, read, *options)
-
 
 class TreePUBoostClassifier(_DaskBooster, boosting.TreePUBoostClassifier):
     """Symmetric trees from positives and unlabeled rows of Dask collections; as `fewlabel.TreePUBoostClassifier`.
@@ -445,23 +417,6 @@ class TreePUBoostClassifier(_DaskBooster, boosting.TreePUBoostClassifier):
     """
 
     _in_memory = boosting.TreePUBoostClassifier
-
-    def _fit_blocks(self, blocks, read, *options):
-        set_prior(self, blocks, read)
-        super()._fit_blocks(blocks, read, *options)
-
-
-def set_prior(model, blocks, read):
-    """Set `prior_` of a positive-unlabeled model: the given one, or an estimate from a sample of the rows."""
-    if model.prior is not None:
-        model.prior_ = model.prior
-    elif not (model.warm_start and hasattr(model, model._continued)):
-        X, signs, weight, _ = blocks.fold(sample, merge_samples, read)
-        if not (signs > 0).any():
-            raise LabelError("no row is labeled positive")
-        least = 1.0 / (np.count_nonzero(signs == 0) + 1)
-        # One seed for all fits: a fit that continues from its checkpoint must have the same prior.
-        model.prior_ = float(np.clip(class_prior(X, signs > 0, 0, weight).prior, least, 1.0 - least))
 
 
 def _sketch_groups(scores, signs, weight):
@@ -485,9 +440,8 @@ def _merge_moments(one, other):
 
 def _labeled_scores(X, y, read, coef):
     """Sketch of the scores of each group; unlabeled rows are not scored."""
-    X, signs, _ = read(X, y)
-    labeled = signs != 0
-    return _sketch_groups(X[labeled] @ coef, signs[labeled], None)
+    X, signs, _ = _read_labeled(X, y, read)
+    return _sketch_groups(X @ coef, signs, None)
 
 
 class LeastSquaresAUCClassifier(DaskModel, linear.LeastSquaresAUCClassifier):

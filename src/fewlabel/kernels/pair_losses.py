@@ -98,30 +98,28 @@ def exact_slopes(order, powers, weights, factor, bounds, pairs):
 
 
 @njit(cache=True, nogil=True)
-def spread(scores, weights, unit, grid, scale, start, stop):
-    """Spread the weights of rows ``start:stop`` over the four nodes around each score (cubic Lagrange polynomials).
+def spread(scores, weights, scale, n_nodes):
+    """Spread the weights over the four nodes around each score (cubic Lagrange polynomials).
 
-    Integers, in `unit`, so that the result does not depend on the order of the rows.
+    Integers, in multiples of 1 / `MASS_UNIT`, so that the result does not depend on the order of the rows.
 
     Parameters
     ----------
     scores, weights : ndarray
-    unit : float
-        Number of integer units per unit of weight.
-    grid : ndarray of int64
-        The size and type of the result; node k is the score ``scale[0] + (k - MARGIN) / scale[1]``.
     scale : (float, float)
+        Node k is the score ``scale[0] + (k - MARGIN) / scale[1]``.
+    n_nodes : int
 
     Returns
     -------
-    ndarray of int64
+    ndarray of shape (n_nodes,), int64
     """
-    mass = np.zeros_like(grid)
+    mass = np.zeros(n_nodes, dtype=np.int64)
     basis = np.empty(4)
-    for i in range(start, stop):
+    for i in range(scores.size):
         k = _place(scores[i], scale, basis)
         for m in range(4):
-            mass[k + m] += np.int64(np.rint(unit * weights[i] * basis[m]))
+            mass[k + m] += np.int64(np.rint(MASS_UNIT * weights[i] * basis[m]))
     return mass
 
 
@@ -144,9 +142,9 @@ def loss_on_grid(scores, weights, bounds, pairs, scale, n_nodes):
     """
     mass = np.empty((3, n_nodes))
     loss = np.empty(2 * n_nodes - 1)  # at every distance of two nodes
-    grid = np.empty(n_nodes, dtype=np.int64)
     for g in range(3):
-        of_group = spread(scores, weights, MASS_UNIT, grid, scale, bounds[g], bounds[g + 1])
+        group = slice(bounds[g], bounds[g + 1])
+        of_group = spread(scores[group], weights[group], scale, n_nodes)
         for k in range(n_nodes):
             mass[g, k] = of_group[k] / MASS_UNIT
     for k in range(loss.size):
@@ -171,16 +169,16 @@ def _dot(a, b):
 
 
 @njit(cache=True, nogil=True)
-def interpolate(scores, nodes, scale, values, start, stop):
-    """Add the cubic interpolation of each function in `nodes` at the scores to `values`, for rows ``start:stop``."""
+def interpolate(scores, nodes, scale):
+    """Cubic interpolation of each function in `nodes` at the scores, shape (len(nodes), len(scores))."""
+    values = np.zeros((nodes.shape[0], scores.size))
     basis = np.empty(4)
-    for i in range(start, stop):
+    for i in range(scores.size):
         k = _place(scores[i], scale, basis)
         for r in range(nodes.shape[0]):
-            value = 0.0
             for m in range(4):
-                value += basis[m] * nodes[r, k + m]
-            values[r, i] += value
+                values[r, i] += basis[m] * nodes[r, k + m]
+    return values
 
 
 @njit(cache=True, nogil=True, inline="always")

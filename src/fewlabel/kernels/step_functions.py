@@ -56,10 +56,10 @@ def score(X, columns, edges, n_edges, values, scores, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def add_scores(codes, table, columns, scores, start, stop):
-    """Add ``table[e, code]`` to the scores of rows ``start:stop``, for each of the given columns e."""
+def add_scores(codes, table, columns, scores):
+    """Add ``table[e, code]`` to the scores of the rows, for each of the given columns e."""
     for j in range(columns.size):
         code = codes[columns[j]]
         values = table[columns[j]]
-        for i in range(start, stop):
+        for i in range(scores.size):
             scores[i] += values[code[i]]

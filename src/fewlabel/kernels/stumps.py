@@ -15,9 +15,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 
-from fewlabel.jit import njit
+from fewlabel.jit import njit, over_parts
 
 UNIT = 2.0**60
 # Edges that differ by less than 1e-12 of all weight are equal, so that rounding never chooses a stump.
@@ -102,99 +102,30 @@ class Found(NamedTuple):
     log_mass: np.ndarray  # (n_rounds, 2, 3)
 
 
-def call(part, method, *values):
-    """A method of a part of the rows."""
-    return getattr(part, method)(*values)
-
-
+@over_parts("for_stumps", merge=np.add)
+@njit(cache=True, nogil=True)
 def signed_histogram(rows, coefficients, columns):
-    """Sum the signed weights, ``coefficients`` times each weight, by column and code; int64."""
-    return rows.ask(call, "signed_histogram", coefficients, columns, merge=np.add)
+    """Sum the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g by code.
 
-
-@overload(signed_histogram)
-def _whole_signed_histogram(rows, coefficients, columns):
-    def histogram(rows, coefficients, columns):
-        hist = np.zeros((columns.size, rows.waiting_fires.size), dtype=np.int64)
-        add_signed(rows, rows.bounds, coefficients, columns, hist)
-        rows.waiting_column[0] = -1
-        return hist
-
-    return histogram
-
-
-def side_sums(rows, column, fires, scales):
-    """Weight, times ``scales``, where a stump is silent and where it fires, shape (2, 3, 2), int64."""
-    return rows.ask(call, "side_sums", column, fires, scales, merge=np.add)
-
-
-@overload(side_sums)
-def _whole_side_sums(rows, column, fires, scales):
-    def sums(rows, column, fires, scales):
-        sides = np.zeros((2, 3, 2), dtype=np.int64)
-        add_sides(rows, rows.bounds, column, fires, scales, sides)
-        return sides
-
-    return sums
-
-
-def reweight(rows, column, fires, jump):
-    """Multiply the weights of the rows on which a stump fires by exp(-jump) and exp(jump)."""
-    rows.tell(call, "reweight", column, fires, jump)
-
-
-@overload(reweight)
-def _whole_reweight(rows, column, fires, jump):
-    def wait(rows, column, fires, jump):
-        set_waiting(rows, column, fires, jump)
-
-    return wait
-
-
-@njit(cache=True, nogil=True)
-def set_waiting(rows, column, fires, jump):
-    """Let a step wait for the next histogram. None waits already: a search made one."""
-    rows.waiting_column[0] = column
-    waiting_fires = rows.waiting_fires
-    for code in range(fires.size):  # an assignment of slices would first compare their shapes
-        waiting_fires[code] = fires[code]
-    rows.waiting_factors[0] = math.exp(-jump)
-    rows.waiting_factors[1] = math.exp(jump)
-
-
-@njit(cache=True, nogil=True)
-def _look_up(code, fires, fired):
-    """Write whether the stump fires on each row: a loop of its own, so that those over weights become vector code."""
-    for i in range(code.size):
-        fired[i] = fires[code[i]]
-
-
-@njit(cache=True, nogil=True)
-def _multiply(weights, fired, factor):
-    for i in range(weights.size):
-        weights[i] = weights[i] * factor if fired[i] else weights[i]
-
-
-@njit(cache=True, nogil=True)
-def add_signed(rows, bounds, coefficients, columns, hist):
-    """Add the signed weights ``coefficients[0, g] * up + coefficients[1, g] * down`` of the rows of group g by code.
+    The step that waits is taken first, block by block.
 
     Parameters
     ----------
     rows : WeightedRows
-        The step that waits is taken first, block by block. The caller then unsets it.
-    bounds : ndarray of shape (4,), int64
-        Those of the rows, or clipped to a range of them.
     coefficients : ndarray of shape (2, 3)
         Coefficient of each kind and group, times `UNIT`. A group with two zeros is skipped.
     columns : ndarray of int64
-    hist : ndarray of shape (len(columns), n_codes), int64
-        Changed in place.
+
+    Returns
+    -------
+    ndarray of shape (len(columns), n_codes), int64
     """
+    hist = np.zeros((columns.size, rows.waiting_fires.size), dtype=np.int64)
     signed = np.empty(_BLOCK, dtype=np.int64)
     fired = np.empty(_BLOCK, dtype=np.uint8)
     # Each read of a field counts a reference, which takes longer than the work on a few rows.
     codes = rows.codes
+    bounds = rows.bounds
     up_weights = rows.weights[0]
     down_weights = rows.weights[1]
     uses = rows.uses
@@ -216,6 +147,21 @@ def add_signed(rows, bounds, coefficients, columns, hist):
             if up != 0.0 or down != 0.0:
                 _sign(up_weights[lo:hi], down_weights[lo:hi], up, down, signed)
                 _add_block(codes, columns, signed, lo, hi, hist)
+    rows.waiting_column[0] = -1
+    return hist
+
+
+@njit(cache=True, nogil=True)
+def _look_up(code, fires, fired):
+    """Write whether the stump fires on each row: a loop of its own, so that those over weights become vector code."""
+    for i in range(code.size):
+        fired[i] = fires[code[i]]
+
+
+@njit(cache=True, nogil=True)
+def _multiply(weights, fired, factor):
+    for i in range(weights.size):
+        weights[i] = weights[i] * factor if fired[i] else weights[i]
 
 
 @njit(cache=True, nogil=True)
@@ -256,23 +202,29 @@ def _add_block(codes, columns, signed, lo, hi, hist):
             h0[c0[i]] += signed[i]
 
 
+@over_parts("for_stumps", merge=np.add)
 @njit(cache=True, nogil=True)
-def add_sides(rows, bounds, column, fires, scales, sides):
-    """Add the weight of each kind and group on the two sides of a stump.
+def side_sums(rows, column, fires, scales):
+    """Sum the weight of each kind and group on the two sides of a stump.
 
     Parameters
     ----------
-    rows, bounds
-        As in `add_signed`; no step waits, as a histogram came before.
+    rows : WeightedRows
+        No step waits, as a histogram came before.
     column : int
     fires : ndarray of shape (n_codes,), uint8
     scales : ndarray of shape (2, 3)
         Factors that make the weights of each kind and group sum to about `UNIT`.
-    sides : ndarray of shape (2, 3, 2), int64
-        Indexed by kind, group, and side (silent, fires). Changed in place.
+
+    Returns
+    -------
+    ndarray of shape (2, 3, 2), int64
+        Indexed by kind, group, and side (silent, fires).
     """
+    sides = np.zeros((2, 3, 2), dtype=np.int64)
     fired = np.empty(_BLOCK, dtype=np.uint8)
     code = rows.codes[column]
+    bounds = rows.bounds
     weights = rows.weights
     uses = rows.uses
     for g in range(3):
@@ -282,6 +234,7 @@ def add_sides(rows, bounds, column, fires, scales, sides):
             for kind in range(2):
                 if uses[kind, g]:
                     _add_fired(weights[kind, lo:hi], fired, scales[kind, g], sides[kind, g])
+    return sides
 
 
 @njit(cache=True, nogil=True)
@@ -294,6 +247,21 @@ def _add_fired(weights, fired, scale, sides):
         on += weight if fired[i] else 0
     sides[0] += total - on
     sides[1] += on
+
+
+@over_parts("for_stumps")
+@njit(cache=True, nogil=True)
+def reweight(rows, column, fires, jump):
+    """Multiply the weights of the rows on which a stump fires by exp(-jump) and exp(jump), with the next histogram.
+
+    None waits already: a search made one.
+    """
+    rows.waiting_column[0] = column
+    waiting_fires = rows.waiting_fires
+    for code in range(fires.size):  # an assignment of slices would first compare their shapes
+        waiting_fires[code] = fires[code]
+    rows.waiting_factors[0] = math.exp(-jump)
+    rows.waiting_factors[1] = math.exp(jump)
 
 
 @njit(cache=True, nogil=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import overload, register_jitable
 from numba.types import Array, float32, float64, int64, uint8, void
 
-from fewlabel.jit import njit
+from fewlabel.jit import njit, over_parts
 
 _BLOCK = 4096  # gradients of a block (32 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
@@ -46,8 +46,9 @@ class TreeRows(NamedTuple):
     keys: np.ndarray  # (n_rows,), uint64, of `hash_rows`
     per_weight: np.ndarray  # (n_rows,): factor of the squared gradient of each row
     derivatives: np.ndarray  # (2, n_rows): negative gradients and second derivatives
-    packed: np.ndarray  # (n_rows,), int64, of `pack`
+    packed: np.ndarray  # (n_rows,), int64, of `plant`
     leaf: np.ndarray  # (n_rows,), uint8
+    scores: np.ndarray  # (n_rows,)
 
 
 class Tried(NamedTuple):
@@ -69,21 +70,32 @@ def _mix(x):
 
 
 @njit(cache=True, nogil=True)
-def hash_rows(codes, keys, start, stop):
-    """Fold the codes of rows ``start:stop`` into their `keys` (uint64, one per row, changed in place)."""
-    for lo in range(start, stop, _BLOCK):
+def hash_rows(codes, keys):
+    """Fold the codes of the rows into their `keys` (uint64, one per row, changed in place)."""
+    for lo in range(0, keys.size, _BLOCK):
         for e in range(codes.shape[0]):
             code = codes[e]
-            for i in range(lo, min(lo + _BLOCK, stop)):
+            for i in range(lo, min(lo + _BLOCK, keys.size)):
                 keys[i] = _mix(keys[i] ^ np.uint64(code[i]))
 
 
 @njit(cache=True, nogil=True)
-def draw_variates(keys, round_key, variates, start, stop):
-    """Write a standard exponential variate for each of the rows ``start:stop``, from its key and the round's."""
-    for i in range(start, stop):
+def draw_variates(keys, round_key):
+    """A standard exponential variate for each row, from its key and the round's."""
+    variates = np.empty(keys.size)
+    for i in range(keys.size):
         bits = _mix(keys[i] ^ round_key) >> np.uint64(11)
         variates[i] = -np.log((np.float64(bits) + 0.5) * 2.0**-53)
+    return variates
+
+
+@over_parts("for_trees")
+@njit(cache=True, nogil=True)
+def bootstrap(rows, round_key):
+    """Multiply the derivatives of each row by a standard exponential variate."""
+    variates = draw_variates(rows.keys, round_key)
+    for r in range(2):
+        rows.derivatives[r] *= variates
 
 
 @njit(cache=True, nogil=True)
@@ -113,59 +125,73 @@ def whole_sum(values, unit):
     return total
 
 
+@over_parts("for_trees")
 @njit(cache=True, nogil=True)
-def pack(derivatives, units, packed, start, stop):
-    """Pack the gradients and Hessians of rows ``start:stop``, rounded to multiples of `units`, into integers.
+def derivative_sizes(rows, counts_squares):
+    """Absolute gradients and Hessians and, if they count, squared gradients of rows of weight one: terms to sum."""
+    gradient = rows.derivatives[0]
+    squares = gradient * gradient * rows.per_weight if counts_squares else gradient[:0]
+    return np.abs(gradient), np.abs(rows.derivatives[1]), squares
+
+
+def derivative_totals(rows, counts_squares):
+    """Sums of `derivative_sizes`."""
+    return rows.sums(derivative_sizes, counts_squares)
+
+
+@overload(derivative_totals)
+def _totals_of_one_part(rows, counts_squares):
+    def totals(rows, counts_squares):
+        gradients, hessians, squares = derivative_sizes(rows, counts_squares)
+        return order_free_sum(gradients), order_free_sum(hessians), order_free_sum(squares)
+
+    return totals
+
+
+@over_parts("for_trees")
+@njit(cache=True, nogil=True)
+def plant(rows, units):
+    """Start a tree: all rows are in one leaf, and gradients and Hessians become integers, multiples of `units`.
 
     The upper 32 bits hold the gradient, the lower ones the Hessian, so that one addition adds both. The absolute
     gradients of all rows must sum to less than 2**31, the Hessians to less than 2**32.
     """
-    gradient = derivatives[0]
-    hessian = derivatives[1]
-    for i in range(start, stop):
+    rows.leaf[:] = 0
+    gradient = rows.derivatives[0]
+    hessian = rows.derivatives[1]
+    packed = rows.packed
+    for i in range(packed.size):
         g = np.int64(np.rint(gradient[i] / units[0]))
         h = np.int64(np.rint(hessian[i] / units[1]))
         packed[i] = (g << np.int64(32)) + h
 
 
+@over_parts("for_trees", merge=np.add)
 @njit(cache=True, nogil=True)
-def histogram(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
-    """Sum the packed gradients of rows ``start:stop`` by column, leaf and code.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_features, n_rows), uint8
-        Missing values have the code ``n_codes - 1``.
-    columns : ndarray of int64
-        Columns to make the histogram of.
-    leaf : ndarray of shape (n_rows,), uint8
-    n_leaves, n_codes : int
-    packed : ndarray of shape (n_rows,), int64
-        What `pack` wrote.
-
-    Returns
-    -------
-    ndarray of shape (len(columns), n_leaves, n_codes), int64
-    """
+def code_sums(rows, columns, n_leaves):
+    """Sum the packed derivatives by column, leaf and code, shape (len(columns), n_leaves, n_codes), int64."""
+    n_codes = rows.n_codes
     # One addition for two columns pays if its table stays in the cache, and rows are many for its cells.
-    joint = n_leaves * n_codes * n_codes
-    if joint > _MOST_JOINT or stop - start < 8 * joint:
-        hist = _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop)
+    n_joint = n_leaves * n_codes * n_codes
+    if n_joint > _MOST_JOINT or rows.leaf.size < 8 * n_joint:
+        hist = _of_columns(rows, columns, n_leaves)
     else:
-        hist = _of_pairs(codes, columns, leaf, n_leaves, n_codes, packed, start, stop)
+        hist = _of_pairs(rows, columns, n_leaves)
     return hist.reshape((columns.size, n_leaves, n_codes))
 
 
 @njit(cache=True, nogil=True)
-def _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
+def _of_columns(rows, columns, n_leaves):
     """Find the places of a block's rows in a loop of their own, which is vectorized."""
-    hist = np.zeros((columns.size, n_leaves * n_codes), dtype=np.int64)
+    codes = rows.codes
+    packed = rows.packed
+    n_rows = packed.size
+    hist = np.zeros((columns.size, n_leaves * rows.n_codes), dtype=np.int64)
     base = np.empty(_BLOCK, dtype=np.uint16)
     at = np.empty((4, _BLOCK), dtype=np.uint16)
-    for lo in range(start, stop, _BLOCK):
-        n = min(lo + _BLOCK, stop) - lo
-        for i in range(n):
-            base[i] = np.uint16(leaf[lo + i]) * np.uint16(n_codes)
+    for lo in range(0, n_rows, _BLOCK):
+        n = min(lo + _BLOCK, n_rows) - lo
+        _find_leaves(rows.leaf[lo : lo + n], rows.n_codes, base)
         # Four columns per pass: their additions do not wait for each other.
         for j in range(0, columns.size, 4):
             n_columns = min(4, columns.size - j)
@@ -178,17 +204,27 @@ def _of_columns(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def _of_pairs(codes, columns, leaf, n_leaves, n_codes, packed, start, stop):
+def _find_leaves(leaf, n_places, base):
+    """Write the first place of the leaf of each row in a histogram of `n_places` per leaf."""
+    for i in range(leaf.size):
+        base[i] = np.uint16(leaf[i]) * np.uint16(n_places)
+
+
+@njit(cache=True, nogil=True)
+def _of_pairs(rows, columns, n_leaves):
     """As `_of_columns`, with one addition for two columns, by both of their codes. The last column may be alone."""
+    codes = rows.codes
+    packed = rows.packed
+    n_codes = rows.n_codes
+    n_rows = packed.size
     n_pairs = (columns.size + 1) // 2
     n_joint = n_codes * n_codes
     joint = np.zeros((n_pairs, n_leaves * n_joint), dtype=np.int64)
     base = np.empty(_BLOCK, dtype=np.uint16)
     at = np.empty((4, _BLOCK), dtype=np.uint16)
-    for lo in range(start, stop, _BLOCK):
-        n = min(lo + _BLOCK, stop) - lo
-        for i in range(n):
-            base[i] = np.uint16(leaf[lo + i]) * np.uint16(n_joint)
+    for lo in range(0, n_rows, _BLOCK):
+        n = min(lo + _BLOCK, n_rows) - lo
+        _find_leaves(rows.leaf[lo : lo + n], n_joint, base)
         for j in range(0, n_pairs, 4):
             for k in range(min(4, n_pairs - j)):
                 first = 2 * (j + k)
@@ -227,40 +263,31 @@ def _add(hist, at, weights):
                 h0[at[k, i]] += weights[i]
 
 
+@over_parts("for_trees", merge=np.add)
 @njit(cache=True, nogil=True)
-def cut_histogram(codes, columns, cuts, leaf, shape, packed, start, stop):
-    """Sum the packed gradients of rows ``start:stop`` by column, leaf and side of one cut per column.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_features, n_rows), uint8
-    columns, cuts : ndarray of int64
-        The columns, and the cut of each.
-    leaf : ndarray of shape (n_rows,), uint8
-    shape : (int, int)
-        Number of leaves, and the code of missing values.
-    packed : ndarray of shape (n_rows,), int64
-        What `pack` wrote.
+def cut_sums(rows, columns, cuts, n_leaves):
+    """Sum the packed derivatives by column, leaf, and side of one cut per column.
 
     Returns
     -------
     ndarray of shape (len(columns), n_leaves, 3), int64
         Of the codes at or below the cut, of those above it, and of missing values.
     """
-    n_leaves, missing = shape
+    codes = rows.codes
+    packed = rows.packed
+    missing = np.uint8(rows.n_codes - 1)
+    n_rows = packed.size
     hist = np.zeros((columns.size, n_leaves * 3), dtype=np.int64)
     base = np.empty(_BLOCK, dtype=np.uint16)
     at = np.empty((4, _BLOCK), dtype=np.uint16)
-    for lo in range(start, stop, _BLOCK):
-        n = min(lo + _BLOCK, stop) - lo
-        for i in range(n):
-            base[i] = np.uint16(leaf[lo + i]) * np.uint16(3)
-        weights = packed[lo : lo + n]
+    for lo in range(0, n_rows, _BLOCK):
+        n = min(lo + _BLOCK, n_rows) - lo
+        _find_leaves(rows.leaf[lo : lo + n], 3, base)
         for j in range(0, columns.size, 4):  # four columns per pass: their additions do not wait for each other
             n_columns = min(4, columns.size - j)
             for k in range(n_columns):
-                _place(codes[columns[j + k], lo : lo + n], np.uint8(cuts[j + k]), np.uint8(missing), base, at[k])
-            _add(hist[j : j + n_columns], at, weights)
+                _place(codes[columns[j + k], lo : lo + n], np.uint8(cuts[j + k]), missing, base, at[k])
+            _add(hist[j : j + n_columns], at, packed[lo : lo + n])
     return hist.reshape((columns.size, n_leaves, 3))
 
 
@@ -393,26 +420,41 @@ def _near_normal(key, candidate):
     return (total - 131070.0) * (np.sqrt(3.0) / 65536.0)
 
 
+@over_parts("for_trees")
 @njit(cache=True, nogil=True)
-def split_leaves(code, up, leaf, start, stop):
-    """Send the rows ``start:stop`` one level on, to leaf ``2 * leaf + up[code]`` (`up` has 0 or 1 for each code)."""
-    for i in range(start, stop):
+def split(rows, column, up):
+    """Send the rows one level on, to leaf ``2 * leaf + up[code]`` (`up` has 0 or 1 for each code of the column)."""
+    code = rows.codes[column]
+    leaf = rows.leaf
+    for i in range(leaf.size):
         leaf[i] = 2 * leaf[i] + up[code[i]]
 
 
+@over_parts("for_trees", merge=np.add)
 @njit(cache=True, nogil=True)
-def leaf_sums(derivatives, units, leaf, n_leaves, start, stop):
-    """Sums of the gradients and Hessians of rows ``start:stop`` by leaf, in multiples of `units`, shape (2, n_leaves).
+def leaf_sums(rows, units, n_leaves):
+    """Sums of the gradients and Hessians by leaf, in multiples of `units`, shape (2, n_leaves).
 
     Integers, so that the result does not depend on the order of the rows.
     """
-    gradient = derivatives[0]
-    hessian = derivatives[1]
+    gradient = rows.derivatives[0]
+    hessian = rows.derivatives[1]
+    leaf = rows.leaf
     sums = np.zeros((2, n_leaves), dtype=np.int64)
-    for i in range(start, stop):
+    for i in range(leaf.size):
         sums[0, leaf[i]] += np.int64(np.rint(gradient[i] / units[0]))
         sums[1, leaf[i]] += np.int64(np.rint(hessian[i] / units[1]))
     return sums
+
+
+@over_parts("for_trees")
+@njit(cache=True, nogil=True)
+def add_values(rows, values):
+    """Add the value of its leaf to the score of each row."""
+    leaf = rows.leaf
+    scores = rows.scores
+    for i in range(leaf.size):
+        scores[i] += values[leaf[i]]
 
 
 @njit(cache=True, nogil=True)
@@ -435,113 +477,6 @@ def split_gains(total, scores, l2, score_unit):
         gains[level] = (square - before) * (score_unit * score_unit)
         before = square
     return gains
-
-
-def call(part, method, *values):
-    """A method of a part of the rows."""
-    return getattr(part, method)(*values)
-
-
-def bootstrap(rows, round_key):
-    """Multiply the derivatives of each row by a standard exponential variate."""
-    rows.tell(call, "bootstrap", round_key)
-
-
-@overload(bootstrap)
-def _whole_bootstrap(rows, round_key):
-    def multiply(rows, round_key):
-        variates = np.empty(rows.keys.size)
-        draw_variates(rows.keys, round_key, variates, 0, variates.size)
-        for r in range(2):
-            rows.derivatives[r] *= variates
-
-    return multiply
-
-
-def derivative_totals(rows, counts_squares):
-    """Sums of absolute gradients and Hessians and, if they count, of squared gradients of rows of weight one."""
-    return rows.sums(call, "derivative_sizes", counts_squares)
-
-
-@overload(derivative_totals)
-def _whole_derivative_totals(rows, counts_squares):
-    def totals(rows, counts_squares):
-        gradient = rows.derivatives[0]
-        squares = gradient * gradient * rows.per_weight if counts_squares else gradient[:0]
-        return (
-            order_free_sum(np.abs(gradient)),
-            order_free_sum(np.abs(rows.derivatives[1])),
-            order_free_sum(squares),
-        )
-
-    return totals
-
-
-def plant(rows, units):
-    """Start a tree: all rows are in one leaf, and the derivatives become integers, multiples of `units`."""
-    rows.tell(call, "plant", units)
-
-
-@overload(plant)
-def _whole_plant(rows, units):
-    def start(rows, units):
-        rows.leaf[:] = 0
-        pack(rows.derivatives, units, rows.packed, 0, rows.packed.size)
-
-    return start
-
-
-def code_sums(rows, columns, n_leaves):
-    """Sum the packed derivatives by column, leaf and code."""
-    return rows.ask(call, "code_sums", columns, n_leaves, merge=np.add)
-
-
-@overload(code_sums)
-def _whole_code_sums(rows, columns, n_leaves):
-    def sums(rows, columns, n_leaves):
-        return histogram(rows.codes, columns, rows.leaf, n_leaves, rows.n_codes, rows.packed, 0, rows.packed.size)
-
-    return sums
-
-
-def cut_sums(rows, columns, cuts, n_leaves):
-    """Sum the packed derivatives by column, leaf, and side of one cut per column."""
-    return rows.ask(call, "cut_sums", columns, cuts, n_leaves, merge=np.add)
-
-
-@overload(cut_sums)
-def _whole_cut_sums(rows, columns, cuts, n_leaves):
-    def sums(rows, columns, cuts, n_leaves):
-        shape = n_leaves, rows.n_codes - 1
-        return cut_histogram(rows.codes, columns, cuts, rows.leaf, shape, rows.packed, 0, rows.packed.size)
-
-    return sums
-
-
-def split(rows, column, up):
-    """Send all rows one level on, up where `up` of their code is 1."""
-    rows.tell(call, "split", column, up)
-
-
-@overload(split)
-def _whole_split(rows, column, up):
-    def send(rows, column, up):
-        split_leaves(rows.codes[column], up, rows.leaf, 0, rows.leaf.size)
-
-    return send
-
-
-def value_sums(rows, units, n_leaves):
-    """Sum the derivatives by leaf, in multiples of `units`."""
-    return rows.ask(call, "value_sums", units, n_leaves, merge=np.add)
-
-
-@overload(value_sums)
-def _whole_value_sums(rows, units, n_leaves):
-    def sums(rows, units, n_leaves):
-        return leaf_sums(rows.derivatives, units, rows.leaf, n_leaves, 0, rows.leaf.size)
-
-    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -630,7 +565,7 @@ def grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
         splits[level, 2] = missing_up
         split(rows, drawn[j], codes_up(cut, missing_up, rows.n_codes))
     units = (gradients / LEAF_TOTAL, hessians / LEAF_TOTAL)
-    values = leaf_values(value_sums(rows, units, 1 << n_levels), units, l2)
+    values = leaf_values(leaf_sums(rows, units, 1 << n_levels), units, l2)
     first = splits[0, 0]
     # The search rounds its sums: of values that are all but equal it may have taken the lower for the higher one.
     if splits[0, 1] < tried.n_cuts[first] and tried.directions[first] * (values[-1] - values[0]) < 0.0:
@@ -642,13 +577,6 @@ def grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
 def grow_at_once(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
     """`grow` on rows in one piece, in one call: few rows take less time than the calls from Python."""
     return grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows)
-
-
-@njit(cache=True, nogil=True)
-def add_values(values, leaf, scores, start, stop):
-    """Add the value of its leaf to the score of each of the rows ``start:stop``."""
-    for i in range(start, stop):
-        scores[i] += values[leaf[i]]
 
 
 @njit(
