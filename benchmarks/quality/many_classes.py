@@ -3,12 +3,13 @@
 FEWLABEL_DATA=folder python -m benchmarks.quality.many_classes CELLS [--draws 1]
 
 Members are observed on every table, cell by cell into the folder CELLS, so that a run can be continued. From the cells
-come many_classes.csv beside this file, with the experience of each pool learned on the other tables, and the part
-"many" of the package's experience. Tables have at most 1,500 unlabeled rows, which are the test; classes have at least
+come many_classes.csv beside this file, with the experience and the rule of each pool learned on the other tables, and
+the part "many" of the package's experience. Tables have at most 1,500 unlabeled rows, which are the test; classes have at least
 13 rows.
 """
 
 import argparse
+import itertools
 import json
 import zlib
 from pathlib import Path
@@ -41,7 +42,10 @@ RIVALS = ("CatBoost", "random forest alone", "extra trees alone", "logistic regr
 POOL = "AutoClassifier"
 LEAST_ROWS = 13
 MOST_UNLABELED = 1500
-RULE = {"steepness": 6, "labels": 100, "most": 5}  # others that were tried change the mean log-loss by up to .02
+RULES = [
+    dict(zip(("steepness", "labels", "most"), values))
+    for values in itertools.product((3, 6, 12), (30, 100, 300), (3, 5, 8))
+]
 TOO_SLOW = ("histogram boosting", "XGBoost", "LightGBM", "TabICL", "TabPFN", "quadratic SVM")
 LEAST_PROBABILITY = 1e-6
 
@@ -138,8 +142,8 @@ def _losses(logs, codes):
     return -logs[:, np.arange(len(codes)), codes].mean(axis=1)
 
 
-def learn(cells):
-    """The state of a `PoolExperience`: every table counts the same."""
+def learn(cells, rule):
+    """The state of a `PoolExperience` with a rule: every table counts the same."""
     rows = []
     for cell in cells:
         true = _losses(cell["test"], cell["hidden"])
@@ -150,20 +154,39 @@ def learn(cells):
             rows.append((cell["about"]["table"], name, loss, bias))
     found = pd.DataFrame(rows, columns=["table", "member", "loss", "bias"])
     means = found.groupby(["table", "member"]).mean().groupby("member").mean().round(4)
-    return {"members": list(means.index), "loss": means["loss"].tolist(), "bias": means["bias"].tolist(), "rule": RULE}
+    return {"members": list(means.index), "loss": means["loss"].tolist(), "bias": means["bias"].tolist(), "rule": rule}
 
 
-def measure(cells, usual):
-    """Balanced accuracy and log-loss of the pool, whose experience is of other tables, of its members and of rivals."""
-    rows = []
+def pools(cells, usual):
+    """Log-probabilities of each cell by the pool, with the experience of other tables and each rule."""
+    found = []
     for cell in cells:
         about = cell["about"]
         tried = [k for k, name in enumerate(about["members"]) if name in usual]
-        others = [other for other in cells if other["about"]["table"] != about["table"]]
-        experience = PoolExperience(learn(others)).of([about["members"][k] for k in tried])
+        state = learn([other for other in cells if other["about"]["table"] != about["table"]], None)
         labels = Rows(None, cell["labeled"].astype(int), np.arange(cell["test"].shape[2]))
-        weights = choose(labels, cell["out_of_fold"][tried].astype(float), auc, experience)
-        logs = {POOL: combine(weights, cell["test"][tried].astype(float))}
+        of_rules = []
+        for rule in RULES:
+            experience = PoolExperience({**state, "rule": rule}).of([about["members"][k] for k in tried])
+            weights = choose(labels, cell["out_of_fold"][tried].astype(float), auc, experience)
+            of_rules.append(combine(weights, cell["test"][tried].astype(float)))
+        found.append(of_rules)
+    return found
+
+
+def measure(cells, usual):
+    """Balanced accuracy and log-loss of the pool, its members and rivals, and the rule that is best for all tables.
+
+    The rule of each pool is the one with the lowest log-loss on the other tables.
+    """
+    of_rules = pools(cells, usual)
+    losses = np.array([_losses(np.array(logs), cell["hidden"]) for logs, cell in zip(of_rules, cells)])
+    tables = np.array([cell["about"]["table"] for cell in cells])
+    rows = []
+    for cell, pooled in zip(cells, of_rules):
+        about = cell["about"]
+        rule = losses[tables != about["table"]].mean(axis=0).argmin()
+        logs = {POOL: pooled[rule]}
         logs |= dict(zip(about["members"], cell["test"]))
         logs |= {name: cell[f"rival {name}"] for name in RIVALS}
         for method, log in logs.items():
@@ -172,7 +195,8 @@ def measure(cells, usual):
             accuracy = np.mean([is_right[cell["hidden"] == code].mean() for code in np.unique(cell["hidden"])])
             loss = _losses(log[None], cell["hidden"])[0]
             rows.append((about["table"], about["labels"], about["draw"], method, accuracy, loss))
-    return pd.DataFrame(rows, columns=["table", "labels", "draw", "method", "balanced_accuracy", "log_loss"])
+    found = pd.DataFrame(rows, columns=["table", "labels", "draw", "method", "balanced_accuracy", "log_loss"])
+    return found, RULES[losses.mean(axis=0).argmin()]
 
 
 def summarize(found):
@@ -194,12 +218,13 @@ def main():
     run(options.folder, options.draws)
     cells = read(options.folder)
     usual = [member.name for member in select_members("auto", MULTICLASS, True)[0]]
-    found = measure(cells, usual)
+    found, rule = measure(cells, usual)
     found.round(4).to_csv(Path(__file__).with_suffix(".csv"), index=False)
     print(summarize(found).round(3).to_string())
+    print(rule)
     if options.experience is not None:
         state = json.loads(options.experience.read_text("utf-8"))
-        state["many"] = learn(cells)
+        state["many"] = learn(cells, rule)
         options.experience.write_text(json.dumps(state, indent=1) + "\n", "utf-8")
 
 

@@ -15,6 +15,7 @@ from fewlabel.rows import effective_number
 
 __all__ = [
     "Calibration",
+    "SlopeBelief",
     "balanced_threshold",
     "calibrate",
     "calibrate_pu",
@@ -30,13 +31,6 @@ __all__ = [
     "softmax_slope",
 ]
 
-# Prior of the logarithm of the slope of log-odds in the log-odds of an ensemble's ranks: normal around a line in the
-# logarithm of the labels of the rarer class. On the hidden rows of 24 tables with 12 to 300 labels the line was
-# 0.20 + 0.52 log(n / 20), with a standard deviation of 1.13. A flatter and narrower prior has the same log-loss there,
-# and a lower one where the classes overlap much.
-_USUAL_SLOPE = -0.3  # with 20 labels of the rarer class
-_GROWTH = 0.6
-_SPREAD = 0.91
 # Labels of the rarer class that the line reaches from and to.
 _FEWEST = 2
 _MOST = 300
@@ -46,6 +40,30 @@ _LEAST_LOG_POSTERIOR = -12.0  # relative to the largest: slopes below it do not 
 _STEEPEST = 1e6  # slope at which a search ends, where scores are scaled to [-1, 1]
 _LEAST_SHRINKAGE = 0.05
 _TINY = np.finfo(float).tiny
+
+
+class SlopeBelief(NamedTuple):
+    """What other tables say about the slope of the log-odds in the log-odds of an ensemble's ranks.
+
+    Its logarithm is normal, around a line in the logarithm of the labels of the rarer class. The constants are those of
+    benchmarks/quality/log_loss.py, chosen by the log-loss of other rows.
+
+    Attributes
+    ----------
+    usual : float
+        Mean of the logarithm with 20 labels of the rarer class.
+    growth : float
+        By which it rises with the logarithm of the labels.
+    spread : float
+        Its standard deviation.
+    """
+
+    usual: float = -0.3
+    growth: float = 0.6
+    spread: float = 0.91
+
+
+_SLOPE_BELIEF = SlopeBelief()
 
 
 class Calibration(NamedTuple):
@@ -92,7 +110,7 @@ def calibrate(scores, positive, weight=None):
     return Calibration(-cut, np.array([slope, logit(np.average(positive, weights=weight))]))
 
 
-def sigmoid_from_few(scores, positive, weight=None):
+def sigmoid_from_few(scores, positive, weight=None, belief=_SLOPE_BELIEF):
     r"""Slope and intercept of the log-odds in scores of rows that the scoring model was not fitted to.
 
     The logarithm of the slope has a normal prior, learned on other tables, so that the slope is positive whatever the
@@ -106,6 +124,7 @@ def sigmoid_from_few(scores, positive, weight=None):
         Log-odds of ranks.
     positive : ndarray of bool of shape (n_rows,)
     weight : ndarray of shape (n_rows,), default=None
+    belief : SlopeBelief
 
     Returns
     -------
@@ -123,7 +142,7 @@ def sigmoid_from_few(scores, positive, weight=None):
     # They mean the same on any scale.
     weight = weight * (effective_number(weight) / weight.sum())
     n_rarest = min(weight[positive].sum(), weight[~positive].sum())
-    middle = _USUAL_SLOPE + _GROWTH * math.log(np.clip(n_rarest, _FEWEST, _MOST) / 20)
+    middle = belief.usual + belief.growth * math.log(np.clip(n_rarest, _FEWEST, _MOST) / 20)
     share = weight[positive].sum() / weight.sum()
 
     def log_posterior(log_slope):
@@ -131,10 +150,10 @@ def sigmoid_from_few(scores, positive, weight=None):
         margin = margin + _intercept(margin, share, weight)
         # Not a product of BLAS, whose order of sums depends on its threads.
         log_likelihood = (weight * (positive * margin - np.logaddexp(0.0, margin))).sum()
-        return log_likelihood - 0.5 * ((log_slope - middle) / _SPREAD) ** 2
+        return log_likelihood - 0.5 * ((log_slope - middle) / belief.spread) ** 2
 
     # First all slopes that the prior allows, then those that the labels leave.
-    allowed = np.linspace(middle - 4 * _SPREAD, middle + 4 * _SPREAD, _N_SLOPES)
+    allowed = np.linspace(middle - 4 * belief.spread, middle + 4 * belief.spread, _N_SLOPES)
     posterior = np.array([log_posterior(log_slope) for log_slope in allowed])
     likely = np.flatnonzero(posterior > posterior.max() + _LEAST_LOG_POSTERIOR)
     lowest = allowed[max(likely[0] - 1, 0)]
