@@ -4,8 +4,8 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.many_classes CELLS [--draws 1]
 
 Members are observed on every table, cell by cell into the folder CELLS, so that a run can be continued. From the cells
 come many_classes.csv beside this file, with the experience and the rule of each pool learned on the other tables, and
-the part "many" of the package's experience. Tables have at most 1,500 unlabeled rows, which are the test; classes have at least
-13 rows.
+the part "many" of the package's experience. Tables have at most 1,500 unlabeled rows, which are the test; classes have
+at least 13 rows.
 """
 
 import argparse

@@ -137,7 +137,9 @@ def summarize(
 
 def metrics(summary: PlainDict) -> PlainDict:
     """Return the numbers of a summary, without the data of the figures."""
-    return {name: value for name, value in summary.items() if name not in _OF_FIGURES}
+    numbers = {name: value for name, value in summary.items() if name not in _OF_FIGURES}
+    numbers["shape_importances"] = {shape["name"]: shape["importance"] for shape in summary["shape_functions"]}
+    return numbers
 
 
 class _HeldOut:
