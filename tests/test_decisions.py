@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 
-from fewlabel.decisions import Costs, Evidence, best_class, capacity_threshold
+from fewlabel.decisions import Costs, Evidence, auc_range, best_class, capacity_threshold, curve_auc
+from fewlabel.decisions._evidence import _areas, _expected
 
 
 def normal_rows(n, share, seed, shift=1.5):
@@ -328,3 +330,26 @@ def test_with_positives_only_the_estimates_are_at_the_prior_and_not_at_a_draw_of
     uncertain = Evidence(positive, scores, prior_interval=(0.02, 0.5), **given)
     assert uncertain.prior.value == pytest.approx(0.2, abs=0.01)
     assert uncertain.at_top(50)["precision"].value == pytest.approx(exact.at_top(50)["precision"].value, abs=0.01)
+
+
+class TestRangeOfTheAUC:
+    def drawn(self):
+        rng = np.random.default_rng(3)
+        population = rng.random(300)
+        scores = rng.random(80)
+        return rng.random(80) < expit(5 * (scores - 0.5)), scores, population
+
+    def test_odds_as_estimated_give_the_estimate(self):
+        assert_allclose(auc_range(*self.drawn(), factor=1.0), curve_auc(*self.drawn()))
+
+    def test_it_widens_with_the_factor_and_holds_for_any_odds_within_it(self):
+        given = self.drawn()
+        probability, counts = _expected(*given)
+        low, high = auc_range(*given, factor=2.0)
+        wider = auc_range(*given, factor=4.0)
+        assert wider[0] < low < curve_auc(*given) < high < wider[1]
+        rng = np.random.default_rng(0)
+        for steepness in (-9.0, 0.0, 9.0):
+            tilt = np.tanh(steepness * np.linspace(-1, 1, len(counts)) + rng.normal(size=len(counts)))
+            moved = expit(logit(probability) + np.log(2.0) * tilt[:, None])
+            assert low - 1e-3 <= _areas(counts * moved, counts)[0] <= high + 1e-3

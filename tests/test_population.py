@@ -1,11 +1,15 @@
 """Who was labeled: the test, the weights, and what is said when labels cannot tell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 from fewlabel import AutoClassifier
-from fewlabel.auto.intervals import interval
+from fewlabel.auto.intervals import Others, interval
 from fewlabel.auto.weights import auc
 from fewlabel.population import describe_selection, flatten_weights
 from fewlabel.row_order import value_order
@@ -233,16 +237,50 @@ def test_rows_beyond_all_labeled_ones_in_a_column_are_not_covered_even_with_few_
     assert not found.can_tell
 
 
-def test_the_interval_counts_that_weights_are_estimated():
-    codes = np.tile([0, 1], 50)
-    ranks = np.random.default_rng(0).normal(codes)[:, None]
-    rows = Rows(None, codes, np.arange(2), weight=np.ones(100))
-    weights = np.exp(np.random.default_rng(1).normal(size=(2, 100)))
-    plain = interval(rows, ranks, auc, None, 0)
-    wider = interval(rows, ranks, auc, None, 0, other_weights=weights)
-    same = interval(rows, ranks, auc, None, 0, other_weights=[weights[0], weights[0]])
-    assert wider[2] - wider[1] > plain[2] - plain[1]
-    assert same == plain
+def test_the_curve_corrects_a_choice_by_scores():
+    rng = np.random.default_rng(0)
+    codes = (rng.random(6000) < 0.3).astype(int)
+    scores = rng.normal(1.5 * codes)
+    probability = np.where(scores > 1.0, 0.2, 0.01)
+    labeled = rng.random(6000) < probability
+    rows = Rows(None, codes[labeled], np.arange(2), weight=1 / probability[labeled])
+    truth = auc(codes[~labeled] == 1, scores[~labeled], None)
+    ranks = scores[labeled][:, None]
+    plain = interval(replace(rows, weight=None), ranks, auc, None, 0)[0]
+    corrected = interval(rows, ranks, auc, None, 0, others=Others(scores[~labeled]))[0]
+    assert truth - plain > 0.05
+    assert abs(corrected - truth) < 0.03
+
+
+def test_labels_from_before_an_audit_count_as_far_as_the_audit_agrees():
+    rng = np.random.default_rng(1)
+    unlabeled = rng.random(2000)
+
+    def drawn(n, slope):
+        ranks = rng.random(n)
+        codes = (rng.random(n) < expit(slope * (ranks - 0.5))).astype(int)
+        return Rows(None, codes, np.arange(2), weight=np.ones(n)), ranks
+
+    audit, ranks = drawn(60, 6.0)
+    nothing = (audit.take(np.arange(0)), ranks[:0])
+    found = []
+    for earlier in (nothing, drawn(400, 6.0), drawn(400, -8.0)):
+        found.append(interval(audit, ranks[:, None], auc, None, 0, others=Others(unlabeled, *earlier)))
+    alone, agreeing, contradicting = found
+    assert agreeing[2] - agreeing[1] < 0.8 * (alone[2] - alone[1])
+    assert abs(contradicting[0] - alone[0]) < 0.05
+
+
+def test_weights_of_the_selection_are_in_the_order_of_the_table():
+    X, y = made(5)
+    labeled = np.argsort(-(X[:, 0] + np.random.default_rng(5).normal(size=len(X))))[:150]
+    few = np.where(mask_of(labeled), y, -1)
+    turned = np.arange(len(X))[::-1]
+    models = [
+        AutoClassifier(["naive Bayes"], random_state=0).fit(X[rows], few[rows]) for rows in (turned, turned[::-1])
+    ]
+    assert_allclose(models[0].selection_.weight[::-1], models[1].selection_.weight)
+    assert np.corrcoef(models[1].selection_.weight, X[few >= 0, 0])[0, 1] < -0.5
 
 
 def test_the_order_of_rows_depends_on_values_not_on_their_type():

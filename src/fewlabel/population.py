@@ -159,8 +159,6 @@ class Selection:
         random. With known probabilities, rows without one have weight 0.
     audited : int
         Labeled rows that were drawn with known probability, if there are any: estimates are based on these alone.
-    other_weights : tuple of ndarray
-        Weights by each of the two models of being labeled alone: how much they differ shows how well they are known.
     class_draw : ClassDraw or None
         Whether rows seem to have been labeled class by class; None with three classes or more, or with a stated share.
     stated_share : float or None
@@ -184,7 +182,6 @@ class Selection:
     class_draw: ClassDraw | None = None
     stated_share: float | None = None
     labeled_positives: float | None = None
-    other_weights: tuple[np.ndarray, ...] = ()
 
     @classmethod
     def unknown(cls, n_labeled: int, labeled_positives: float | None = None) -> "Selection":
@@ -195,6 +192,11 @@ class Selection:
     @property
     def can_tell(self) -> bool:
         """Whether the labels resemble enough of the unlabeled rows for a number about them."""
+        return self.audited > 0 or self.is_covered
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether enough of the unlabeled rows resemble a labeled one."""
         return self.uncovered < _MOST_UNCOVERED
 
     @property
@@ -235,8 +237,7 @@ class Selection:
         weight[known] = (1 - chances) / chances
         weight /= weight.mean()
         n_known = int(known.sum())
-        known_now = replace(self, weight=weight, uncovered=0.0, audited=n_known, other_weights=())
-        return replace(known_now, effective_labels=effective_number(weight))
+        return replace(self, weight=weight, audited=n_known, effective_labels=effective_number(weight))
 
     def renamed(self, names: Mapping[str, str]) -> "Selection":
         """The same with other names of the columns, each of them once."""
@@ -392,15 +393,10 @@ def describe_selection(
     by_logistic = _cross_fitted(described, is_labeled, LogisticRegression(C=0.1, max_iter=500), seed)
     # The mean of the log-odds: the forest sees thresholds and combinations, the regression extrapolates smoothly.
     both = np.sqrt(_odds(by_logistic) * _odds(by_forest))
-    place = np.argsort(rows[:n_labeled]).argsort()
-    weights = []
-    for odds in (both, _odds(by_logistic), _odds(by_forest)):
-        weight = np.empty(n_labeled)
-        weight[place] = flatten_weights(1 / odds[is_labeled])
-        weights.append(weight)
-    weight, *others = weights
-    weighted = replace(nothing, differences=differences, weight=weight, other_weights=tuple(others))
-    return replace(weighted, effective_labels=effective_number(weight), uncovered=uncovered)
+    in_table = np.argsort(rows[:n_labeled])
+    weight = flatten_weights(1 / both[is_labeled])[in_table]
+    n_effective = effective_number(weight)
+    return replace(nothing, differences=differences, weight=weight, effective_labels=n_effective, uncovered=uncovered)
 
 
 def labeled_probability(features: np.ndarray, labeled: np.ndarray, seed: int = 0) -> np.ndarray:

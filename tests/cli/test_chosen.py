@@ -63,6 +63,8 @@ def says_no_number(metrics, printed):
     assert metrics["headline"]["score"] is None
     assert "fewlabel audit" in metrics["headline"]["reason"]
     assert "No estimate" in printed
+    possible = metrics["headline"]["possible"]
+    assert 0 < possible["low"] < possible["high"] <= 1
     assert "An estimated" not in printed
     sensitivity = metrics["decisions"]["sensitivity"]
     assert sensitivity["low"] < sensitivity["high"]

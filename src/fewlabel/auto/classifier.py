@@ -46,6 +46,7 @@ from fewlabel.base import (
 from fewlabel.boosting import read_directions
 from fewlabel.calibration import calibrate_pu, prior_shift, sigmoid_from_few
 from fewlabel.columns import choose_columns
+from fewlabel.decisions import FACTOR, auc_range
 from fewlabel.parts import (
     Baseline,
     Chain,
@@ -83,6 +84,8 @@ class ChosenMembers(NamedTuple):
     leaderboard : list of dict
     baseline : dict or None
         What they gain over a plain method.
+    unlabeled : ndarray or None
+        Ranks of unlabeled rows by the ensemble.
     """
 
     members: dict[str, FittedMember]
@@ -90,6 +93,7 @@ class ChosenMembers(NamedTuple):
     weighing: Weighing
     leaderboard: list[dict[str, Any]]
     baseline: dict[str, Any] | None
+    unlabeled: np.ndarray | None
 
 
 def _told(name):
@@ -179,7 +183,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     selection_ : Selection
         How labeled and unlabeled rows differ, see :func:`fewlabel.population.describe_selection`.
     headline_ : dict
-        `score`, `low` and `high` of the ensemble's row: what to expect on new rows.
+        `score`, `low` and `high` of the ensemble's row: what to expect of the rows of `population`. If the labels
+        cannot tell, these are None, `reason` says why, and `possible` has the `low` and `high` AUC if the odds of each
+        unlabeled row are up to `factor` times lower or higher than the labels say.
     baseline_ : dict or None
         What the ensemble gains over a plain method, logistic regression if it was tried: its `method`, the `difference`
         of their scores, and `low` and `high`, the ends of its 95% interval.
@@ -368,7 +374,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         progress.step("features of all rows")
         selection = self._selection(task, label_probability)
         if selection.weight is not None and selection.can_tell:
-            training.weigh_tested(selection.weight, others=selection.other_weights, by_design=selection.audited > 0)
+            training.weigh_tested(
+                selection.weight, by_design=selection.audited > 0, counts_earlier=selection.is_covered
+            )
         evidence = self._try(training, members, left_out, start, progress)
         choice = self._choose(training, evidence, left_out, scorer)
         # Once, by the ensemble: members are fitted without checking the prior.
@@ -380,6 +388,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         self.positive_ = places[1] if len(places) == 2 else None
         self.model_ = self._model(task, training, choice, scorer, selection)
         self.selection_ = selection
+        if selection.weight is not None:
+            # Rows were compared in an order of their values.
+            in_table = np.argsort(task.positions[rows.labeled])
+            self.selection_ = replace(selection, weight=selection.weight[in_table])
         progress.finish("the chosen members on all rows")
         return self
 
@@ -437,14 +449,9 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         selection = describe_selection(rows.X[first], is_labeled, names, positive=positive, **stated)
         if selection.weight is None:
             return selection
-
-        def of_rows(weight):
-            of_group = np.ones(len(first))
-            of_group[is_labeled] = weight
-            return of_group[group][rows.codes >= 0]
-
-        others = tuple(of_rows(weight) for weight in selection.other_weights)
-        return replace(selection, weight=of_rows(selection.weight), other_weights=others)
+        of_group = np.ones(len(first))
+        of_group[is_labeled] = selection.weight
+        return replace(selection, weight=of_group[group][rows.codes >= 0])
 
     def _n_repeats(self, training):
         return usual_repeats(len(training.tested)) if self.n_repeats == "auto" else self.n_repeats
@@ -488,12 +495,13 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             fitted.update(zip(new, outcomes))
             failed = [m for m in weights if isinstance(fitted[m], Exception)]
             if not failed:
-                records = leaderboard(training, candidates, left_out, weighing, scorer, experience)
-                warn_failed(left_out)
                 chosen = {m.name: fitted[m] for m in weights}
+                unlabeled = _unlabeled_ranks(training, chosen.values(), weights.values())
+                records = leaderboard(training, candidates, left_out, weighing, scorer, experience, unlabeled)
+                warn_failed(left_out)
                 by_name = {m.name: weight for m, weight in weights.items()}
                 gain = baseline(training, candidates, weighing, records, scorer)
-                return ChosenMembers(chosen, by_name, weighing, records, gain)
+                return ChosenMembers(chosen, by_name, weighing, records, gain, unlabeled)
             for member in failed:
                 left_out[member] = fitted[member]
                 del candidates[member]
@@ -538,7 +546,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             "baseline": choice.baseline,
             "split_by": [name for name in ("groups", "time") if getattr(task.rows, name) is not None],
             "headline": headline(
-                choice.leaderboard, selection, has_unlabeled=prior is not None or len(training.unlabeled) > 0
+                choice.leaderboard,
+                selection,
+                has_unlabeled=prior is not None or len(training.unlabeled) > 0,
+                possible=_possible(rows, choice, scorer, selection),
             ),
             "selection": selection.to_dict(),
             "weights": choice.weights,
@@ -702,6 +713,22 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     def calibration_(self) -> np.ndarray:
         link = self.model_.link
         return np.array([link.slope[0], link.intercept[0]])
+
+
+def _unlabeled_ranks(training, members, weights):
+    """Ranks of unlabeled rows by the ensemble; None if those of labeled rows are of another kind."""
+    if not training.ranks_unlabeled:
+        return None
+    total = WeightedSum(np.array(list(weights)), [member.formula for member in members])
+    return total(training.rows.X[_evenly(training.unlabeled)])[:, 0]
+
+
+def _possible(rows, choice, scorer, selection):
+    """The AUC over a stated sensitivity, if the labels cannot tell it."""
+    if selection.can_tell or choice.unlabeled is None or scorer is not SCORERS["roc_auc"]:
+        return None
+    low, high = auc_range(rows.codes == 1, choice.weighing.out_of_fold[:, 0], choice.unlabeled)
+    return {"factor": FACTOR, "low": low, "high": high}
 
 
 def _baseline(model, training, held_out):

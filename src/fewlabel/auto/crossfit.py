@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.auto.attempts import attempt
+from fewlabel.auto.intervals import Others
 from fewlabel.auto.members import ALL, MULTICLASS, POSITIVE_UNLABELED, TRIED_FIRST, Context
 from fewlabel.auto.pretrained import MissingWeights
 from fewlabel.auto.views import Views
@@ -144,32 +145,58 @@ class Training:
         self.tested_rows = self._folds_by.take(self.tested)
         self.evaluated_rows = self.tested_rows
         self.evaluated = np.arange(len(self.tested))
-        self.other_weights = []
         self.by_design = False
+        self._counts_earlier = False
         self._views = Views(rows.X, self.labeled, seed)
         self._views.learn(members)
 
     @contained()
-    def weigh_tested(self, weight, *, others=(), by_design=False):
+    def weigh_tested(self, weight, *, by_design=False, counts_earlier=False):
         """Let labeled rows stand for the unlabeled ones in all estimates, but not in the fits.
 
         Parameters
         ----------
         weight : ndarray of shape (n_labeled,)
             Rows of weight 0 are left out.
-        others : sequence of ndarray of shape (n_labeled,), default=()
-            Other estimates of the weights: intervals count how much they differ.
         by_design : bool, default=False
             Whether the weights are known, rather than estimated.
+        counts_earlier : bool, default=False
+            Whether rows of weight 0, from before an audit, say something of the unlabeled rows.
         """
         weight = weight[self.tested]
         if self.tested_rows.weight is not None:
             weight = weight * self.tested_rows.weight
         self.evaluated = np.flatnonzero(weight > 0)
         self.evaluated_rows = replace(self.tested_rows, weight=weight).take(self.evaluated)
-        given = 1.0 if self.tested_rows.weight is None else self.tested_rows.weight
-        self.other_weights = [(other[self.tested] * given)[self.evaluated] for other in others]
         self.by_design = by_design
+        self._counts_earlier = counts_earlier
+
+    def others(self, ranks, unlabeled):
+        """What the interval of a score needs beside the evaluated rows: None if labels are a random sample.
+
+        Parameters
+        ----------
+        ranks : ndarray of shape (n_tested, n_outputs)
+        unlabeled : ndarray of shape (n_rows,) or None
+            Ranks of unlabeled rows by the same model.
+
+        Returns
+        -------
+        Others or None
+        """
+        if self.evaluated_rows is self.tested_rows or unlabeled is None or self.n_outputs > 1:
+            return None
+        if not self.by_design:
+            return Others(unlabeled)
+        earlier = np.setdiff1d(np.arange(len(self.tested)), self.evaluated)
+        if not self._counts_earlier:
+            earlier = earlier[:0]
+        return Others(unlabeled, self.tested_rows.take(earlier), ranks[earlier, 0])
+
+    @property
+    def ranks_unlabeled(self):
+        """Whether ranks of two classes are those among unlabeled rows."""
+        return self.n_outputs == 1 and len(self.unlabeled) >= _LEAST_REFERENCE
 
     def view(self, member):
         """What turns the columns into what a member sees; None if it sees them as they are."""

@@ -1,5 +1,6 @@
 """Confidence intervals of scores and of differences between two scores."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -7,10 +8,12 @@ from scipy.stats import norm
 from sklearn.utils import check_random_state
 
 from fewlabel.auto.weights import auc, score_ranks
+from fewlabel.decisions import curve_auc
 from fewlabel.kernels.ranks import placements
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test
 from fewlabel.metrics.angles import from_angle, to_angle
 from fewlabel.prior import auc_against_negatives
+from fewlabel.rows import Rows, effective_number
 
 _N_BOOTSTRAP = 200
 _MOST_DRAWS = 20  # of whole groups, until every class is among them
@@ -21,9 +24,32 @@ _NO_WIDTH = 1e-9
 RARER = (3, 150)  # labels of the rarer class: beyond, the mean over tables is not known to change
 _LOST = 2  # labels of each class that out-of-fold scores seem to lose, as in `effective_labels` of experience
 _NOISE_BY_DESIGN = 0.29  # of rows that were drawn with known probability, see benchmarks/quality/audit.py
+# Of rows that somebody chose, see benchmarks/quality/chosen_labels.py.
+_TRUSTED = 300  # effective labels with which weights count as much as the curve of the scores
+_BIAS = 0.1  # deviation of the angle by the curve, from one choice of rows to another
+_DOUBT = 0.1  # probability that labels from before an audit say nothing of the other rows
+_LEAST_OF_CLASS = 2
 _ANGLES = np.linspace(0.0, np.pi, 1001)
 _AUCS = from_angle(_ANGLES)
 DEVIATIONS = norm.isf((1 - _CONFIDENCE) / 2)
+
+
+class Others(NamedTuple):
+    """Rows beside those that a score is measured on.
+
+    Attributes
+    ----------
+    unlabeled : ndarray of shape (n_unlabeled,)
+        Ranks of the rows that the score is about, by the same model.
+    earlier : Rows or None
+        Labeled rows from before an audit, if the score is that of audited rows.
+    ranks : ndarray or None
+        Their ranks.
+    """
+
+    unlabeled: np.ndarray
+    earlier: Rows | None = None
+    ranks: np.ndarray | None = None
 
 
 class TableBelief(NamedTuple):
@@ -54,7 +80,7 @@ class TableBelief(NamedTuple):
 _BELIEF = TableBelief()
 
 
-def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False, other_weights=()):
+def interval(rows, ranks, scorer, prior, seed, share=1.0, *, others=None):
     """Score and the ends of its 95% interval, never of width zero.
 
     The AUC of two classes is shrunken to what such models have on other tables, see `posterior`, and that of positives
@@ -78,11 +104,8 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False, ot
     seed : int
     share : float, default=1.0
         Labels that the models learn from, as a share of all.
-    by_design : bool, default=False
-        Whether rows were drawn with known probability, their weights: they are then a sample of the rows to rank, and
-        the score varies less than that of rows that somebody chose.
-    other_weights : sequence of ndarray of shape (n_rows,), default=()
-        Other estimates of the weights: the variance of the scores with them is that of estimating the weights.
+    others : Others, default=None
+        Of rows with weights, by which they stand for unlabeled ones.
 
     References
     ----------
@@ -98,17 +121,46 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, by_design=False, ot
     effect = design_effect(rows, _placements(rows.codes, ranks[:, 0]))
     if prior is None:
         n_negative, n_positive = np.bincount(rows.codes, minlength=2) / effect
-        of_weights = 0.0
-        if len(other_weights):
-            others = [score_ranks(ranks, rows.codes, scorer, weight) for weight in other_weights]
-            of_weights = float(np.var(to_angle(np.array(others))))
-        belief = _BELIEF._replace(noise=_NOISE_BY_DESIGN) if by_design else _BELIEF
-        return posterior(score, n_positive, n_negative, belief, of_weights=of_weights, share=share)
+        if others is None:
+            return posterior(score, n_positive, n_negative, share=share)
+        if others.earlier is None:
+            return _of_chosen(rows, ranks[:, 0], score, effect, others.unlabeled, share)
+        belief = _BELIEF._replace(noise=_NOISE_BY_DESIGN)
+        return posterior(score, n_positive, n_negative, belief, share=share, before=_before_audit(others))
     n_unlabeled, n_positive = np.bincount(rows.codes, minlength=2) / effect
     return auc_against_negatives(score, n_positive, n_unlabeled, prior.prior, prior.low, prior.high)
 
 
-def posterior(score, n_positive, n_negative, belief=_BELIEF, *, of_weights=0.0, share=1.0):
+def _of_chosen(rows, ranks, weighted, effect, unlabeled, share):
+    r"""Posterior of the AUC of unlabeled rows, from rows that somebody chose.
+
+    The curve of the scores (`curve_auc`) is right if rows were chosen by their scores, and has little variance. Weights
+    are right if rows were chosen by any columns, and have much. On the scale of angles the two are averaged, the
+    weights with the share :math:`\lambda = n / (n + 300)`, by the effective number n of labels. Their design effect
+    counts by :math:`\lambda^2`, the bias of the curve by :math:`(1 - \lambda)^2`.
+    """
+    n_effective = effective_number(rows.weight)
+    trust = n_effective / (n_effective + _TRUSTED)
+    by_curve = to_angle(curve_auc(rows.codes == 1, ranks, unlabeled))
+    angle = (1 - trust) * by_curve + trust * to_angle(weighted)
+    alone = design_effect(replace(rows, weight=None), _placements(rows.codes, ranks))
+    counts = np.bincount(rows.codes, minlength=2) / (alone + trust**2 * (effect - alone))
+    bias = ((1 - trust) * _BIAS) ** 2
+    return posterior(from_angle(angle), counts[1], counts[0], bias=bias, share=share)
+
+
+def _before_audit(others):
+    """Angle by the curve of the labels from before an audit, and its variance; None if a class has too few."""
+    rows = others.earlier
+    counts = np.bincount(rows.codes, minlength=2)
+    if counts.min() < _LEAST_OF_CLASS:
+        return None
+    counts = counts / design_effect(rows, _placements(rows.codes, others.ranks))
+    angle = to_angle(curve_auc(rows.codes == 1, others.ranks, others.unlabeled))
+    return angle, angle_variance(*counts) + _BIAS**2
+
+
+def posterior(score, n_positive, n_negative, belief=_BELIEF, *, bias=0.0, share=1.0, before=None):
     r"""Posterior mean of an AUC and the shortest interval that holds 95% of its posterior, from its out-of-fold value.
 
     The models behind the value learn from a share of the labels, and are expected to be worse by
@@ -121,21 +173,34 @@ def posterior(score, n_positive, n_negative, belief=_BELIEF, *, of_weights=0.0, 
     n_positive, n_negative : float
         Effective numbers of labels.
     belief : TableBelief
-    of_weights : float
-        Further variance, of weights that are estimated.
+    bias : float
+        Further variance of its angle.
     share : float
         Of the labels that the models behind the score learn from.
+    before : (float, float), default=None
+        Angle of the AUC by other labels, and its variance. It is believed more than other tables are, and can be wrong:
+        the prior is a mixture of both [1]_, so that labels which the score contradicts count little.
 
     Returns
     -------
     score, low, high : float
+
+    References
+    ----------
+    .. [1] H. Schmidli et al. Robust meta-analytic-predictive priors in clinical trials with historical control
+       information. Biometrics 70, 2014.
     """
     n_rarer = np.clip(min(n_positive, n_negative), *RARER)
     expected = belief.middle + belief.growth * np.log(n_rarer / 12)
-    observed = to_angle(score) - belief.growth * np.log(share)
-    variance = angle_variance(n_positive, n_negative, belief.noise) + of_weights
-    log_density = -0.5 * ((_ANGLES - expected) / belief.spread) ** 2 - 0.5 * (_ANGLES - observed) ** 2 / variance
-    density = np.exp(log_density - log_density.max())
+    gain = -belief.growth * np.log(share)
+    observed = to_angle(score) + gain
+    variance = angle_variance(n_positive, n_negative, belief.noise) + bias
+    believed = norm.pdf(_ANGLES, expected, belief.spread)
+    if before is not None:
+        angle, of_angle = before
+        believed = _DOUBT * believed + (1 - _DOUBT) * norm.pdf(_ANGLES, angle + gain, np.sqrt(of_angle))
+    log_likelihood = -0.5 * (_ANGLES - observed) ** 2 / variance
+    density = believed * np.exp(log_likelihood - log_likelihood.max())
     density /= density.sum()
     reached = np.cumsum(density)
     # From each angle to the first that leaves out no more than 5%.

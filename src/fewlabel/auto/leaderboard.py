@@ -10,6 +10,7 @@ from fewlabel.auto.weights import expected
 
 ENSEMBLE = "ensemble"
 _BASELINES = ("logistic regression", "random forest", "extra trees", "naive Bayes")  # the first that was tried
+_EVEN_RANKS = (np.arange(1000) + 0.5) / 1000
 _NOT_TRIED = dict.fromkeys(("score", "low", "high", "prior", "posterior", "fit_seconds"), np.nan)
 
 
@@ -43,7 +44,7 @@ class AdditiveChoice(NamedTuple):
         )
 
 
-def leaderboard(training, evidence, left_out, weighing, scorer, experience):
+def leaderboard(training, evidence, left_out, weighing, scorer, experience, unlabeled=None):
     """One record per member and one for the ensemble, the best first; then the members that are left out.
 
     Parameters
@@ -57,6 +58,8 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
     scorer : callable
     experience : Experience
         With the members that have evidence.
+    unlabeled : ndarray of shape (n_rows,), default=None
+        Ranks of unlabeled rows by the ensemble.
 
     Returns
     -------
@@ -65,7 +68,7 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
     rows = training.tested_rows
     share = training.training_share
 
-    def ends_of(ranks):
+    def ends_of(ranks, unlabeled):
         score, low, high = interval(
             training.evaluated_rows,
             ranks[training.evaluated],
@@ -73,8 +76,7 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
             training.prior,
             training.seed,
             share,
-            by_design=training.by_design,
-            other_weights=training.other_weights,
+            others=training.others(ranks, unlabeled),
         )
         return {"score": score, "low": low, "high": high}
 
@@ -86,7 +88,8 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
             {
                 "method": member.name,
                 "family": member.family,
-                **ends_of(evidence[member].ranks),
+                # Ranks of a member are those among the unlabeled rows.
+                **ends_of(evidence[member].ranks, _EVEN_RANKS),
                 "prior": float(prior),
                 "posterior": float(posterior),
                 "fit_seconds": evidence[member].seconds,
@@ -100,7 +103,7 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience):
         {
             "method": "AutoClassifier",
             "family": ENSEMBLE,
-            **ends_of(weighing.out_of_fold),
+            **ends_of(weighing.out_of_fold, unlabeled),
             "prior": np.nan,
             "posterior": np.nan,
             "fit_seconds": float(sum(results.seconds for results in evidence.values())),
@@ -158,7 +161,7 @@ def baseline(training, evidence, weighing, records, scorer):
     }
 
 
-def headline(records, selection, *, has_unlabeled):
+def headline(records, selection, *, has_unlabeled, possible=None):
     """Score and interval of the ensemble, the rows that they are about, and why there is none.
 
     Parameters
@@ -166,6 +169,8 @@ def headline(records, selection, *, has_unlabeled):
     records : list of dict
     selection : Selection
     has_unlabeled : bool
+    possible : dict, default=None
+        What the score can be, if the labels cannot tell.
 
     Returns
     -------
@@ -176,7 +181,7 @@ def headline(records, selection, *, has_unlabeled):
     own = next(record for record in records if record["family"] == ENSEMBLE)
     estimate = {name: own[name] for name in ("score", "low", "high")}
     population = "unlabeled rows" if has_unlabeled else "rows like these"
-    about = {"population": population, "audited": selection.audited}
+    about = {"population": population, "audited": selection.audited, "possible": possible}
     if selection.can_tell:
         return {**estimate, **about, "reason": None}
     return {**dict.fromkeys(estimate), **about, "reason": selection.reason}

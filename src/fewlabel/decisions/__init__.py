@@ -5,6 +5,25 @@ The evidence are scores of labeled rows by models that were not fitted to them, 
 """
 
 from fewlabel.decisions._classes import best_class
-from fewlabel.decisions._evidence import Costs, Estimate, Evidence, Sensitivity, capacity_threshold
+from fewlabel.decisions._evidence import (
+    FACTOR,
+    Costs,
+    Estimate,
+    Evidence,
+    Sensitivity,
+    auc_range,
+    capacity_threshold,
+    curve_auc,
+)
 
-__all__ = ["Costs", "Estimate", "Evidence", "Sensitivity", "best_class", "capacity_threshold"]
+__all__ = [
+    "FACTOR",
+    "Costs",
+    "Estimate",
+    "Evidence",
+    "Sensitivity",
+    "auc_range",
+    "best_class",
+    "capacity_threshold",
+    "curve_auc",
+]

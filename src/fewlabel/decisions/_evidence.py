@@ -17,6 +17,8 @@ _PROMISE = 0.8  # confidence of `precision_threshold`
 _LEAST = 1e-300  # a denominator of 0 becomes this
 _LEAST_ODDS = 1e-9
 _FURTHEST = 60.0  # log-odds, beyond those of any row
+FACTOR = 3.0  # how many times lower or higher odds may be that the labels cannot tell
+_N_SPLITS = 101
 _CURVE_ROWS = 10.0  # labeled rows that the curve counts as, beside those on the same side of the threshold
 
 
@@ -275,7 +277,7 @@ class Evidence:
             raise ValueError(f"n={n} of {len(self.population)} rows: expected from 1 to {len(self.population)}")
         return self._figures(n, costs)
 
-    def sensitivity(self, threshold: float, target: float = 0.5, factor: float = 3.0) -> Sensitivity:
+    def sensitivity(self, threshold: float, target: float = 0.5, factor: float = FACTOR) -> Sensitivity:
         r"""Precision of the rows above a threshold if their log-odds are :math:`z_j + \delta` instead of :math:`z_j`.
 
         For labels that cannot tell the odds of these rows: no labeled row resembles them.
@@ -465,6 +467,92 @@ class Evidence:
         low = min(low for low, _ in quantiles)
         high = max(high for _, high in quantiles)
         return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def curve_auc(positive: np.ndarray, scores: np.ndarray, population: np.ndarray) -> float:
+    """AUC among rows without labels, by the probabilities that labeled rows give to scores (Begg and Greenes).
+
+    It holds whatever rows were labeled, as long as they were chosen by their scores: the probability of a positive,
+    given the score, is then the same in labeled and unlabeled rows.
+
+    Parameters
+    ----------
+    positive : ndarray of bool of shape (n_labeled,)
+    scores : ndarray of shape (n_labeled,)
+        Of models that were not fitted to the row.
+    population : ndarray of shape (n_rows,)
+        Scores of the rows without labels.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] C. B. Begg, R. A. Greenes. Assessment of diagnostic tests when disease verification is subject to selection
+       bias. Biometrics 39, 1983.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.metrics import roc_auc_score
+    >>> from fewlabel.decisions import curve_auc
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(5000) < 0.3
+    >>> score = rng.normal(2.0 * y)
+    >>> labeled = rng.random(5000) < np.where(score > 1, 0.3, 0.03)  # high scores were investigated
+    >>> plain = roc_auc_score(y[labeled], score[labeled])
+    >>> truth = roc_auc_score(y[~labeled], score[~labeled])
+    >>> found = curve_auc(y[labeled], score[labeled], score[~labeled])
+    >>> print(f"{plain:.2f} of the labeled rows; {found:.2f} of the others, in truth {truth:.2f}")
+    0.89 of the labeled rows; 0.93 of the others, in truth 0.92
+    """
+    probability, counts = _expected(positive, scores, population)
+    return float(_areas(counts * probability, counts)[0])
+
+
+def auc_range(
+    positive: np.ndarray, scores: np.ndarray, population: np.ndarray, factor: float = FACTOR
+) -> tuple[float, float]:
+    """The lowest and the highest AUC among rows whose odds are up to `factor` times lower or higher than estimated.
+
+    The AUC is lowest if rows above some score have lower odds, and those below it higher ones.
+
+    Parameters
+    ----------
+    positive, scores, population
+        As in `curve_auc`.
+    factor : float, default=3.0
+
+    Returns
+    -------
+    low, high : float
+    """
+    probability, counts = _expected(positive, scores, population)
+    log_odds = logit(np.clip(probability, _LEAST_ODDS, 1 - _LEAST_ODDS))
+    n_above = np.linspace(0, len(counts), _N_SPLITS).round()
+    is_above = np.arange(len(counts))[:, None] < n_above
+    shift = np.where(is_above, -math.log(factor), math.log(factor))
+    lowest = _areas(counts * expit(log_odds + shift), counts).min()
+    highest = _areas(counts * expit(log_odds - shift), counts).max()
+    return float(lowest), float(highest)
+
+
+def _expected(positive, scores, population):
+    """Probability of a positive for rows that stand for all of them, and for how many each stands."""
+    rows = Rows.of(population)
+    probability = response_draws(
+        rows,
+        positive,
+        scores,
+        np.ones(len(scores)),
+        prior=None,
+        prior_interval=None,
+        positives_only=False,
+        rng=np.random.default_rng(0),
+        n_draws=1,
+    )
+    return probability, rows.counts[:, None]
 
 
 def _areas(positives, counts):

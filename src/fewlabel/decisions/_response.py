@@ -66,6 +66,7 @@ def response_draws(
     positives_only: bool,
     rng: np.random.Generator,
     ranked_among: Rows | None = None,
+    n_draws: int = N_DRAWS,
 ) -> np.ndarray:
     """Draw the probability of a positive for each of the rows to decide on.
 
@@ -85,6 +86,8 @@ def response_draws(
     rng : Generator
     ranked_among : Rows or None
         Rows whose ranks the curve is a function of; None for the rows to decide on.
+    n_draws : int, default=400
+        One gives the mode alone.
 
     Returns
     -------
@@ -98,12 +101,12 @@ def response_draws(
     knots = _knots(position, positive, size)
     mean, covariance = _posterior(_basis(position, knots), positive, size)
     spread = _INFLATION * np.linalg.cholesky(covariance)
-    drawn = mean + rng.normal(size=(N_DRAWS, len(mean))) @ spread.T
+    drawn = mean + rng.normal(size=(n_draws, len(mean))) @ spread.T
     drawn[0] = mean  # estimates are at the mode, bands are quantiles of the draws
     slopes = np.maximum(np.cumsum(drawn[:, 1:], axis=1), _LEAST_SLOPE)
     drawn[:, 1:] = np.diff(slopes, axis=1, prepend=0.0)
     log_odds = _basis(_position(rows.scores, ranked_among, edge), knots) @ drawn.T
-    purest = _purest(size[positive].sum(), rng)
+    purest = _purest(size[positive].sum(), n_draws, rng)
     if prior is None:
         return np.minimum(expit(log_odds), purest)
     if not positives_only:
@@ -111,7 +114,7 @@ def response_draws(
         factor = logit(prior) - np.log(size[positive].sum() / size[~positive].sum())
         purest = expit(logit(purest) + factor)
     share = rows.counts / rows.counts.sum()
-    priors = np.minimum(_prior_draws(prior, prior_interval, rng), purest * _MOST_PRIOR)
+    priors = np.minimum(_prior_draws(prior, prior_interval, n_draws, rng), purest * _MOST_PRIOR)
     # From positives and unlabeled rows, the odds are proportional to the ratio of their densities, and so is the
     # probability of a positive: P(+ | z) = min(c r(z), 1), where c makes their mean equal to the prior.
     curve = _at_most_one if positives_only else expit
@@ -164,19 +167,19 @@ def _posterior(basis, positive, size):
     return parameters, np.linalg.inv(curvature)
 
 
-def _prior_draws(prior, interval, rng):
+def _prior_draws(prior, interval, n_draws, rng):
     """Draws of the prior: its log-odds have a normal distribution on either side, with the limits of the interval."""
     if interval is None:
-        return np.full(N_DRAWS, prior)
+        return np.full(n_draws, prior)
     low, middle, high = logit(np.clip([interval[0], prior, interval[1]], _LEAST_PRIOR, 1 - _LEAST_PRIOR))
-    z = rng.normal(size=N_DRAWS) / ndtri(0.95)
+    z = rng.normal(size=n_draws) / ndtri(0.95)
     z[0] = 0.0  # the first draw is the mode, which estimates are at
     return expit(middle + z * np.where(z < 0, middle - low, high - middle))
 
 
-def _purest(n_positive, rng):
+def _purest(n_positive, n_draws, rng):
     """Largest share of positives at any score, after all of n labeled positives were found there (Laplace's rule)."""
-    drawn = 1 - rng.beta(1.0, n_positive + 1.0, size=N_DRAWS)
+    drawn = 1 - rng.beta(1.0, n_positive + 1.0, size=n_draws)
     drawn[0] = 1 - 1 / (n_positive + 2)
     return drawn
 

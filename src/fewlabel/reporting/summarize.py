@@ -265,11 +265,22 @@ def _plain_headline(headline: PlainDict) -> PlainDict:
 
 def _sentence(name: str, headline: PlainDict, condition: str = "") -> str:
     if headline["score"] is None:
-        return f"No estimate: {headline['reason']}."
+        return f"No estimate: {headline['reason']}.{_possible(name, headline)}"
     population = headline["population"]
     if headline["audited"]:
         population += f", by {headline['audited']} audited rows"
     return f"Expected on the {population}: {_estimate(name, headline)}{condition}."
+
+
+def _possible(name: str, headline: PlainDict) -> str:
+    """The range of a score that the labels cannot tell."""
+    possible = headline["possible"]
+    if possible is None:
+        return ""
+    return (
+        f" If the odds of each row are up to {possible['factor']:g} times lower or higher than the labels say, {name} "
+        f"is {possible['low']:.2f} to {possible['high']:.2f}."
+    )
 
 
 def _estimate(name: str, headline: PlainDict) -> str:
