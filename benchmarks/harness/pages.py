@@ -174,6 +174,9 @@ class Page:
                 self.by_key[experiment.name, str(setting)] = ResultTable(experiment, setting, cells)
         self.tables = [t for t in self.by_key.values() if t.experiment.tables and not t.empty]
         self.pictures = plots.draw(suite, frame, self.tables)
+        self.answer = next((table for table in self.tables if len(table.leading()) > 1), None)
+        if self.answer is not None:
+            self.pictures["answer"] = plots.draw_leading(self.answer)
         self.shown: set[str] = set()
         self.unsupported: list[str] = []
 
@@ -184,9 +187,12 @@ class Page:
         text += "".join(f"\n\n## {name}\n\n{shown}" for name in rest if (shown := self.show(name)))
         failed = self.frame[self.frame["error"].notna()]
         errors = failed.groupby(["experiment", "dataset", "setting", "method"])["error"].agg(["size", "first"])
+        summary, heading, rest_of_text = text.partition("\n## ")
         page = _template("page.md.j2").render(
             suite=self.suite,
-            text=text,
+            summary=summary.strip(),
+            answer=self._answer(),
+            text=heading + rest_of_text,
             origin=_origin(self.frame),
             n_cells=len(self.frame),
             left_out=left_out,
@@ -195,6 +201,13 @@ class Page:
             unsupported=self.unsupported,
         )
         return re.sub(r"\n{3,}", "\n\n", page).strip() + "\n"
+
+    def _answer(self) -> str:
+        """The picture under the summary."""
+        if self.answer is None:
+            return ""
+        means = ", ".join(f"{method} {self.answer.show(mean)}" for method, mean in self.answer.leading().items())
+        return f"![{self.answer.title}, mean {self.answer.experiment.metric}: {means}](answer.png)\n\n{self.answer.title}"
 
     def write(self, folder: Path, left_out: dict[str, str], refused: Counter[str]) -> None:
         """Write the page and its pictures."""
@@ -215,7 +228,7 @@ class Page:
                 title = f"### {table.setting}\n\n" if str(table.setting) else ""
                 metric = experiment.metric[0].upper() + experiment.metric[1:]
                 parts.append(f"{title}{metric}, {table.draws}.\n\n{table.markdown()}")
-                parts += [table.text, self._picture(f"ranks {table.title}", "Critical differences")]
+                parts += [table.text, self._picture(f"ranks {table.title}", _rank_caption(table))]
         parts += [self._picture(figure.name, figure.name) for figure in experiment.figures]
         return "\n\n".join(part for part in parts if part) or "No results here."
 
@@ -249,6 +262,17 @@ class Page:
     def _picture(self, name: str, caption: str) -> str:
         found = plots.stem(name)
         return f"![{caption}]({found}.png)" if found in self.pictures else ""
+
+
+def _rank_caption(table: ResultTable) -> str:
+    """What a diagram of critical differences shows, for those who do not see it."""
+    if table.comparison is None:
+        return ""
+    ranks = table.comparison.ranks
+    return (
+        f"Mean ranks of {len(ranks)} methods: from {ranks.index[0]} ({ranks.iloc[0]:.1f}) to {ranks.index[-1]} "
+        f"({ranks.iloc[-1]:.1f}); methods within {table.comparison.critical_difference:.1f} are joined by a bar"
+    )
 
 
 def _origin(frame: pd.DataFrame) -> list[str]:

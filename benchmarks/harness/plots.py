@@ -35,6 +35,22 @@ def draw(suite: Suite, frame: pd.DataFrame, tables: Iterable[ResultTable]) -> di
     return pictures
 
 
+def draw_leading(table: ResultTable) -> bytes:
+    """Mean scores of the leading methods of a table, the best on top; dots, since the axis does not start at 0."""
+    means = table.leading()[::-1]
+    drawn = matplotlib.figure.Figure(figsize=(7, 0.7 + 0.34 * len(means)), layout="constrained")
+    ax = drawn.subplots()
+    ax.scatter(means, means.index, color="C0", s=50, zorder=2)
+    for method, mean in means.items():
+        ax.annotate(table.show(mean), (mean, method), (8, 0), textcoords="offset points", va="center")
+    ax.margins(x=0.25, y=0.15)
+    ax.grid(axis="y", alpha=0.4)
+    ax.set_xlabel(f"{table.experiment.metric}, mean of {table.n_sets} data sets")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return _png(drawn)
+
+
 def stem(name: str) -> str:
     """File name of a picture, without its ending."""
     return re.sub(r"\W+", "-", name.lower()).strip("-")

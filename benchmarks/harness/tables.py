@@ -12,6 +12,7 @@ from benchmarks.harness.experiment import Experiment
 from fewlabel.metrics import Comparison, compare_methods
 
 _MANY_METHODS = 8
+_MANY_SETS = 15
 _LEVEL = 0.05
 _NEAR = 2  # standard errors
 _LEAST_DRAWS = 6  # with fewer, no p-value of Wilcoxon's test is below the level
@@ -166,14 +167,31 @@ class ResultTable:
 
     def markdown(self) -> str:
         """The tables, and the sentences that compare their numbers."""
-        parts = [self._ours()]
+        n_sets, n_methods = self.mean_scores.shape
+        is_large = n_methods > _MANY_METHODS or n_sets > _MANY_SETS
+        ours = self._ours()
+        parts = [folded(f"All {n_sets} data sets and {n_methods} methods", ours) if is_large else ours]
         if (beside := self._beside_paper()) is not None:
-            parts += ["Ours / paper (difference in standard errors of both; + means better):", beside]
+            told = f"Ours / paper (difference in standard errors of both; + means better):\n\n{beside}"
+            parts.append(folded("Beside the numbers of the paper", told) if is_large else told)
         parts.append("\n".join(f"- {sentence}" for sentence in self.sentences()))
         comparison = self.comparison
         if comparison is not None and (comparison.p_values < _LEVEL).any(axis=None):
-            parts += ["p-values of Wilcoxon's test, corrected by Holm over all pairs:", self._p_values(comparison)]
+            parts.append(
+                folded("p-values of Wilcoxon's test, corrected by Holm over all pairs", self._p_values(comparison))
+            )
         return "\n\n".join(part for part in parts if part)
+
+    def leading(self, n_methods: int = 6) -> pd.Series:
+        """Mean scores of the first method of the experiment and of the best others, on the data sets that all have."""
+        whole = self.mean_scores.dropna(axis=1)
+        if whole.empty:
+            return pd.Series(dtype=float)
+        means = whole.mean().sort_values(ascending=not self.experiment.higher_is_better)
+        own = [method for method in self.experiment.methods if method in means][:1]
+        others = [method for method in means.index if method not in own]
+        kept = [*own, *others[: n_methods - 1]]
+        return means[means.index.isin(kept)]
 
     def sentences(self) -> list[str]:
         """Comparisons with the published numbers, of the declared pairs, and of all methods."""
@@ -340,6 +358,11 @@ class ResultTable:
 
 def _one_or_mean(values: pd.Series, dataset: str | None) -> float:
     return float(values.mean() if dataset is None else values.get(dataset, np.nan))
+
+
+def folded(title: str, text: str) -> str:
+    """A text that is shown when its title is clicked."""
+    return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
 def markdown_table(table: pd.DataFrame) -> str:
