@@ -207,7 +207,9 @@ class Page:
         if self.answer is None:
             return ""
         means = ", ".join(f"{method} {self.answer.show(mean)}" for method, mean in self.answer.leading().items())
-        return f"![{self.answer.title}, mean {self.answer.experiment.metric}: {means}](answer.png)\n\n{self.answer.title}"
+        return (
+            f"![{self.answer.title}, mean {self.answer.experiment.metric}: {means}](answer.png)\n\n{self.answer.title}"
+        )
 
     def write(self, folder: Path, left_out: dict[str, str], refused: Counter[str]) -> None:
         """Write the page and its pictures."""
