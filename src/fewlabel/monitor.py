@@ -25,7 +25,7 @@ from fewlabel.decisions import Costs, Estimate, Evidence
 from fewlabel.exceptions import LabelError
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.metrics.angles import from_angle, to_angle
-from fewlabel.metrics.shares import wilson
+from fewlabel.metrics.shares import share_estimate
 from fewlabel.parts import Baseline, FittedModel
 from fewlabel.parts.cells import NUMBER, Cells
 from fewlabel.population import Selection, describe_selection, flatten_weights
@@ -319,7 +319,7 @@ class Monitor:
         _, predicted, late = self._labeled.columns()
         if len(late) < _LEAST_OF_A_CLASS:
             return {}
-        return {"accuracy": _share_of(predicted == late)}
+        return {"accuracy": share_estimate(np.count_nonzero(predicted == late), len(late))}
 
     def _measured(self, scores: np.ndarray, threshold: float) -> dict[str, Estimate]:
         """The figures by the labels that have arrived, which may be of some kinds of rows only."""
@@ -343,15 +343,9 @@ class Monitor:
         return {"auc": auc, **_shown(evidence.at(threshold, self.costs))}
 
 
-def _share_of(is_so: np.ndarray) -> Estimate:
-    share = float(np.mean(is_so))
-    [[low, high]] = wilson([share], len(is_so))
-    return Estimate(share, float(low), float(high))
-
-
 def _found_positives(flagged: np.ndarray, share: float) -> dict[str, Estimate]:
     """What positives alone tell: how many of them are flagged, beside how many of all rows are."""
-    recall = _share_of(flagged)
+    recall = share_estimate(np.count_nonzero(flagged), len(flagged))
     figures = {"share": Estimate(share, share, share), "recall": recall}
     if share > 0:
         figures["lift"] = Estimate(*(value / share for value in recall))

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.metrics import roc_curve
+from sklearn.metrics import precision_recall_curve, roc_auc_score
 
 from fewlabel import AutoClassifier, TableClassifier, hide_labels
+from fewlabel.decisions import Evidence
 from fewlabel.labels import read_positive
-from fewlabel.reporting import curves, metrics, render, rows_to_label, summarize, write
+from fewlabel.reporting import curves, decisions, metrics, render, rows_to_label, summarize, write
 from fewlabel.reporting.charts import (
     Scale,
     _shown,
@@ -30,6 +31,7 @@ from fewlabel.reporting.demo import breast_cancer
 from fewlabel.reporting.figures import signed
 from fewlabel.reporting.render import _position_of_threshold
 from fewlabel.rows import Rows
+from fewlabel.tables import Decision
 
 HOSTILE = '</title><script>alert("1")</script><img src=x onerror=alert(2)>\'&'
 QUICK = dict(n_repeats=1, random_state=0)
@@ -182,37 +184,64 @@ def test_many_classes_and_positives_only_say_so(iris, positives_only):
 # Curves and advice ------------------------------------------------------------------------------------------
 
 
-def test_roc_equals_scikit_learn():
-    rng = np.random.default_rng(0)
-    positive = rng.random(200) < 0.3
-    score = np.round(rng.normal(size=200) + positive, 1)
-    found = curves.roc(positive, score, None)
-    fpr, tpr, _ = roc_curve(positive, score)
-    np.testing.assert_allclose(found["y"], np.interp(found["x"], fpr, tpr), atol=1e-4)
-    assert all(low <= y + 1e-9 and y <= high + 1e-9 for low, y, high in zip(found["low"], found["y"], found["high"]))
+def curves_of(evidence, also=0.0):
+    decision = Decision(also, "", len(evidence.population), evidence.n_above(also), {}, None, evidence)
+    return curves.of_decisions(decisions.curve(decision), evidence.prior.value)
 
 
-def test_roc_of_positives_and_unlabeled_rows_finds_the_true_one():
+def area(curve):
+    return np.trapezoid(curve["y"], curve["x"])
+
+
+@pytest.mark.parametrize("positives_only", [False, True])
+def test_the_area_under_the_roc_curve_is_the_auc_of_the_decisions(positives_only):
     rng = np.random.default_rng(0)
     truth = rng.random(8000) < 0.3
     score = rng.normal(size=len(truth)) + 1.5 * truth
-    labeled = truth & (rng.random(len(truth)) < 0.3)
-    prior = truth[~labeled].mean()
-    found = np.array(curves.roc(labeled, score, prior)["y"])
-    expected = np.array(curves.roc(truth, score, None)["y"])
-    assert np.abs(found - expected).mean() < 0.03
-    precision = np.array(curves.precision_recall(labeled, score, prior)["y"])
-    expected = np.array(curves.precision_recall(truth[~labeled], score[~labeled], None)["y"])
-    assert np.abs(precision - expected)[10:].mean() < 0.05
+    labeled = truth & (rng.random(len(truth)) < 0.3) if positives_only else rng.random(len(truth)) < 0.1
+    known = dict(prior=truth[~labeled].mean(), positives_only=True) if positives_only else {}
+    shown = np.ones(len(truth), dtype=bool) if positives_only else labeled
+    evidence = Evidence((labeled if positives_only else truth)[shown], score[shown], score[~labeled], **known)
+    roc, precision_recall = curves_of(evidence)
+    assert area(roc) == pytest.approx(evidence.auc().value, abs=0.005)
+    assert area(roc) == pytest.approx(roc_auc_score(truth[~labeled], score[~labeled]), abs=0.02)
+    precision, recall, _ = precision_recall_curve(truth[~labeled], score[~labeled])
+    expected = np.interp(precision_recall["x"], recall[::-1], precision[::-1])
+    assert np.abs(expected - precision_recall["y"])[3:].mean() < 0.05
+    assert (roc["x"][0], roc["y"][0], roc["x"][-1], roc["y"][-1]) == pytest.approx((0, 0, 1, 1), abs=1e-4)
+    assert precision_recall["y"][-1] == pytest.approx(precision_recall["chance"], abs=1e-4)
+    for curve in (roc, precision_recall):
+        assert all(
+            low <= y + 1e-9 and y <= high + 1e-9 for low, y, high in zip(curve["low"], curve["y"], curve["high"])
+        )
 
 
-def test_precision_starts_high_and_ends_at_the_share_of_positives():
-    positive = np.r_[np.ones(10, bool), np.zeros(30, bool)]
-    found = curves.precision_recall(positive, np.arange(40)[::-1] * 1.0, None)
-    assert found["y"][0] == found["y"][-1] == 1.0
-    worst = curves.precision_recall(positive, np.arange(40) * 1.0, None)
-    assert worst["y"][-1] == pytest.approx(0.25)
-    assert found["chance"] == 0.25
+def test_curves_and_calibration_count_labels_as_the_headline_does():
+    """Labels of easy rows only: weights move the curve to that of the unlabeled rows."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(20_000) < 0.4
+    score = rng.normal(size=len(truth)) + 1.5 * truth
+    chance = np.where(np.abs(score - 0.75) > 0.8, 0.2, 0.02)
+    labeled = rng.random(len(truth)) < chance
+    weight = (1 - chance[labeled]) / chance[labeled]
+    weighted = Evidence(truth[labeled], score[labeled], score[~labeled], sample_weight=weight)
+    roc, _ = curves_of(weighted)
+    assert area(roc) == pytest.approx(roc_auc_score(truth[~labeled], score[~labeled]), abs=0.02)
+    assert roc_auc_score(truth[labeled], score[labeled]) > area(roc) + 0.03
+    probability = 1 / (1 + np.exp(-score))
+    plain = curves.calibration(truth[labeled], probability[labeled])
+    double = curves.calibration(truth[labeled], probability[labeled], np.where(truth[labeled], 2.0, 1.0))
+    expected = [2 * one["share"] / (1 + one["share"]) for one in plain]
+    assert [one["share"] for one in double] == pytest.approx(expected)
+
+
+def test_the_curves_of_a_class_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    is_class = rng.random(60) < 0.3
+    score = np.round(rng.normal(size=60) + is_class, 1)
+    roc, precision_recall = curves.of_class(is_class, score)
+    assert area(roc) == pytest.approx(roc_auc_score(is_class, score), abs=1e-4)
+    assert precision_recall["y"][0] == pytest.approx(is_class.mean(), abs=1e-4)
 
 
 def test_calibration_bins_hold_all_rows():
@@ -397,7 +426,9 @@ def test_curves_end_in_the_corners_of_their_panel():
     bottom, right = panel.top + panel.plot_height, panel.left + panel.plot_width
     line = panel.marks[-1]["path"]
     assert line == f"M{panel.left} {bottom}L{panel.left} {panel.top}L{right} {panel.top}"
-    assert [mark["kind"] for mark in roc_panel([curve, curve]).marks] == ["chance", "curve c0", "curve c1"]
+    assert [mark["kind"] for mark in roc_panel([curve, curve]).marks] == [
+        *("chance", "band", "band", "curve c0", "curve c1")
+    ]
 
 
 def test_a_learning_curve_without_a_future():

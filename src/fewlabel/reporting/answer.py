@@ -1,9 +1,9 @@
 """The first lines of the report: what the model is good for, and which classes it confuses."""
 
 import numpy as np
-from scipy.stats import beta
 
 from fewlabel.auto import labels_within
+from fewlabel.metrics.shares import share_estimate
 from fewlabel.reporting.forecast import rough
 from fewlabel.text import short
 from fewlabel.types import PlainDict
@@ -12,8 +12,6 @@ _MOST_CLASSES = 20
 _MOST_PAIRS = 5
 _WITHIN = 0.05  # of the score: what an interval should be short enough for
 _FURTHEST = 100  # times the present labels
-_TAILS = (0.025, 0.975)
-_BORROWED = 2.0  # rows of all classes that count for the recall of one
 
 
 def good_for(summary: PlainDict) -> str:
@@ -119,8 +117,7 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> Pla
     by_size = np.argsort(-counts.sum(axis=1), kind="stable")
     largest = np.sort(by_size[:_MOST_CLASSES])
     n_rows = int(counts.sum())
-    correct = _share(int(np.trace(counts)), n_rows, 0.5)
-    recall = [_share(int(counts[k, k]), int(counts[k].sum()), correct["value"]) for k in largest]
+    correct = share_estimate(np.trace(counts), n_rows)._asdict()
     return {
         "names": [names[k] for k in largest],
         "counts": counts[np.ix_(largest, largest)].tolist(),
@@ -130,17 +127,9 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> Pla
             f"About {correct['value']:.0%} of rows are predicted right (95% interval {correct['low']:.0%} to "
             f"{correct['high']:.0%}), if classes are as frequent as among the {n_rows} labels."
         ),
-        "recall": recall,
+        "recall": [share_estimate(counts[k, k], counts[k].sum())._asdict() for k in largest],
         "pairs": _mistakes(counts, names),
     }
-
-
-def _share(n_right: int, n_rows: int, usual: float) -> dict[str, float]:
-    """Posterior mean of a share and its 95% interval, with a beta prior around what is usual."""
-    right = n_right + _BORROWED * usual
-    wrong = n_rows - n_right + _BORROWED * (1 - usual)
-    low, high = beta.ppf(_TAILS, right, max(wrong, 1e-9))
-    return {"value": right / (right + wrong), "low": float(low), "high": float(high)}
 
 
 def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:

@@ -163,25 +163,25 @@ class Panel:
 
 
 def roc_panel(curves: Sequence[PlainDict]) -> Panel:
-    """ROC curves; a single one with its confidence band."""
+    """ROC curves, with their bands if they have any."""
     panel = Panel(_SHARES, _SHARES, ("false positive rate", "true positive rate (recall)"))
     panel.diagonal()
     return _curves(panel, curves)
 
 
 def precision_panel(curves: Sequence[PlainDict]) -> Panel:
-    """Precision-recall curves; a single one with its confidence band."""
+    """Precision-recall curves, with their bands if they have any."""
     panel = Panel(_SHARES, _SHARES, ("recall", "precision"))
-    if len(curves) == 1:
+    if "chance" in curves[0]:
         chance = curves[0]["chance"]
         panel.line(_SHARES, [chance, chance], "chance")
     return _curves(panel, curves)
 
 
 def _curves(panel: Panel, curves: Sequence[PlainDict]) -> Panel:
-    if len(curves) == 1:  # several bands would cover each other
-        curve = curves[0]
-        panel.band(curve["x"], curve["low"], curve["high"])
+    for curve in curves:
+        if "low" in curve:
+            panel.band(curve["x"], curve["low"], curve["high"])
     for number, curve in enumerate(curves):
         panel.line(curve["x"], curve["y"], f"curve c{number % _COLORS}")
     return panel

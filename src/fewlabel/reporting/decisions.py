@@ -49,6 +49,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
         "rows": decision.n_rows,
         "flagged": decision.n_flagged,
         "prior": _plain(decision.evidence.prior),
+        "auc": _plain(decision.evidence.auc()),
         "prior_interval": None if interval is None else list(interval),
         "costs": None if decision.costs is None else decision.costs._asdict(),
         "estimates": {name: _plain(estimate) for name, estimate in decision.yields.items()},

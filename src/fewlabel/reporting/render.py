@@ -73,8 +73,8 @@ def render_card(summary: PlainDict, manifest: PlainDict | None = None) -> str:
 def _panels(summary: PlainDict) -> PlainDict:
     """The figures."""
     return {
-        "roc_panel": charts.roc_panel(summary["roc"]),
-        "precision_panel": charts.precision_panel(summary["precision_recall"]),
+        "roc_panel": summary["roc"] and charts.roc_panel(summary["roc"]),
+        "precision_panel": summary["roc"] and charts.precision_panel(summary["precision_recall"]),
         "calibration_panel": charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
         "learning_panel": summary["learning_curve"] and charts.learning_panel(summary["learning_curve"]),
         "score_panel": charts.score_panel(summary["scores"]),

@@ -107,21 +107,11 @@ def summarize(
     summary["cautions"] = [*of_model, *(cautions or [])]
     summary["unlabeled"] = _unlabeled(auto, summary["data"])
     if model.positive_ is None:
-        summary["decisions"] = None
-        summary["decision_curve"] = []
-        summary["groups"] = []
+        summary |= {"decisions": None, "decision_curve": [], "groups": [], **_curves_by_class(held_out)}
     else:
         # Chosen here for reports outside `fewlabel fit`, which has chosen one by its options.
-        decision = decision or choose_threshold(model, encoded)
-        summary["decisions"] = decisions.describe(
-            decision,
-            held_out.names[-1],
-            summary["headline"]["reason"],
-            asks_share=summary["selection"]["asks_share"],
-        )
-        summary["decision_curve"] = decisions.curve(decision)
-        summary["groups"] = describe_groups(model, encoded, decision.threshold, report_by or {})
-    summary |= _curves_of(held_out, auto, seed)
+        summary |= _decided(model, encoded, decision or choose_threshold(model, encoded), summary, report_by or {})
+        summary |= _curves(held_out, auto, summary)
     summary["learning_curve"] = forecast(auto, encoded, summary["data"]["labeled"], score_name, seed)
     summary["scores"] = _histograms(held_out, auto, probability[encoded.codes < 0])
     summary |= _explained(model, encoded.X, seed)
@@ -150,6 +140,8 @@ class _HeldOut:
     names : list of str
         Classes in the order of the estimator: of two, the positive one is the last.
     y : ndarray of int
+    weight : ndarray of float or None
+        How much each row counts for the rows that the headline is about; None if all count the same.
     decision : ndarray of shape (n_tested,) or (n_tested, n_classes)
         With more than two classes, probabilities.
     probability : ndarray of the same shape
@@ -157,9 +149,13 @@ class _HeldOut:
 
     def __init__(self, model: TableClassifier, codes: np.ndarray) -> None:
         auto = model.estimator_
+        weight = auto.model_.evidence.weight
+        # After an audit, rows that somebody chose say nothing about the others: they have no weight.
+        counted = np.ones(len(auto.labeled_rows_), dtype=bool) if weight is None else weight > 0
         self.names = _class_names(model)
-        self.y = codes[auto.labeled_rows_]
-        self.decision = np.asarray(auto.out_of_fold_)
+        self.y = codes[auto.labeled_rows_][counted]
+        self.weight = None if weight is None else weight[counted]
+        self.decision = np.asarray(auto.out_of_fold_)[counted]
         # With more than two classes, scores are probabilities.
         self.probability = self.decision
         if self.is_binary:
@@ -307,40 +303,49 @@ def _share_interval(auto: AutoClassifier) -> str:
     return f" (90% interval {low:.1%} to {high:.1%})"
 
 
-def _curves_of(held_out: _HeldOut, auto: AutoClassifier, seed: int) -> PlainDict:
-    """ROC, precision-recall and calibration curves of the out-of-fold scores."""
-    if not held_out.is_binary:
-        return _curves_by_class(held_out, seed)
-    positive = held_out.y == 1
-    roc = curves.roc(positive, held_out.decision, auto.prior_, seed)
-    precision_recall = curves.precision_recall(positive, held_out.decision, auto.prior_, seed)
-    # Probabilities for a given prior cannot be compared with the shares among the labeled rows.
-    comparable = auto.prior_ is None and auto.prior is None
+def _decided(
+    model: TableClassifier, encoded: Rows, decision: Decision, summary: PlainDict, report_by: Mapping[str, Any]
+) -> PlainDict:
+    """The threshold, what it yields, also by group, and what others would."""
+    positive = summary["data"]["positive"]
+    reason = summary["headline"]["reason"]
+    asks_share = summary["selection"]["asks_share"]
     return {
-        "roc": [{"name": held_out.names[1], **roc}],
-        "precision_recall": [{"name": held_out.names[1], **precision_recall}],
-        "calibration": curves.calibration(positive, held_out.probability) if comparable else [],
-        "confusion": None,
+        "decisions": decisions.describe(decision, positive, reason, asks_share=asks_share),
+        "decision_curve": decisions.curve(decision),
+        "groups": describe_groups(model, encoded, decision.threshold, report_by),
     }
 
 
-def _curves_by_class(held_out: _HeldOut, seed: int) -> PlainDict:
+def _curves(held_out: "_HeldOut", auto: AutoClassifier, summary: PlainDict) -> PlainDict:
+    """ROC and precision-recall curve of the rows to decide on, and calibration by the labels that count for them."""
+    found = summary["decisions"]
+    # Probabilities for a given prior cannot be compared with the shares among the labeled rows.
+    is_comparable = auto.prior_ is None and auto.prior is None
+    bins = curves.calibration(held_out.y == 1, held_out.probability, held_out.weight) if is_comparable else []
+    nothing = {"roc": [], "precision_recall": [], "calibration": bins, "confusion": None}
+    if found["unknown"] is not None:
+        return nothing
+    roc, precision_recall = curves.of_decisions(summary["decision_curve"], found["prior"]["value"])
+    name = held_out.names[1]
+    return {**nothing, "roc": [{"name": name, **roc}], "precision_recall": [{"name": name, **precision_recall}]}
+
+
+def _curves_by_class(held_out: "_HeldOut") -> PlainDict:
     """The curves of the largest classes, each against all others."""
     roc = []
     precision_recall = []
     by_size = np.argsort(-np.bincount(held_out.y), kind="stable")
     for k in by_size[:_MOST_CLASSES]:
-        of_class = held_out.y == k
-        score = held_out.probability[:, k]
-        name = held_out.names[k]
-        roc.append({"name": name, **curves.roc(of_class, score, None, seed)})
-        precision_recall.append({"name": name, **curves.precision_recall(of_class, score, None, seed)})
+        of_roc, of_precision = curves.of_class(held_out.y == k, held_out.probability[:, k])
+        name = {"name": held_out.names[k]}
+        roc.append(name | of_roc)
+        precision_recall.append(name | of_precision)
     predicted = held_out.probability.argmax(axis=1)
-    is_right = predicted == held_out.y
     return {
         "roc": roc,
         "precision_recall": precision_recall,
-        "calibration": curves.calibration(is_right, held_out.probability.max(axis=1)),
+        "calibration": curves.calibration(predicted == held_out.y, held_out.probability.max(axis=1)),
         "confusion": confusion(held_out.y, predicted, held_out.names),
     }
 
