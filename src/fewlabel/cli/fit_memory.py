@@ -91,7 +91,7 @@ def fit_rows(
     )
     with options.reading.naming_target():
         encoded = model.encode(X, labels, target=options.reading.target, **sampled_by)
-    encoded = _with_model_as_labeler(rows, encoded, options.seed)
+    encoded, labelers = _combine_answers(rows, encoded, options.seed)
     table_notes = _notes_on_table(options, X, labels, model, encoded)
     say_notes([*table_notes, *reporting.table_notes(model)], options.quiet)
     with progress(options.quiet) as tell, options.reading.naming_target():
@@ -121,6 +121,7 @@ def fit_rows(
         model_file=str(options.out / MODEL),
         query=query,
         report_by=report_by,
+        labelers=labelers,
     )
     manifest = describe_run(options, rows, column, _digest(options, rows, column), summary)
     _write_all(options.out, model, summary, manifest, answer_sheet(rows.table, rows.keys, query))
@@ -155,11 +156,11 @@ def _report_by(options: FitOptions, rows: TableRows) -> dict[str, pd.Series]:
     return {name: columns[name] for name in options.report_by or ()}
 
 
-def _with_model_as_labeler(rows: TableRows, encoded: Rows, seed: int) -> Rows:
-    """The rows with labels in which a model has a say too, where people contradict each other."""
+def _combine_answers(rows: TableRows, encoded: Rows, seed: int) -> tuple[Rows, dict[str, Any] | None]:
+    """Rows with labels in which a model has a say, too, where people contradict each other; and how far these agree."""
     votes = None if rows.merged is None else rows.merged.votes
     if votes is None:
-        return encoded
+        return encoded, None
     code_of = {str(name): code for code, name in enumerate(encoded.classes)}
     # With a class to find, all others are one, whose name may be none of theirs.
     codes = np.array([code_of.get(name, 0) for name in votes.classes])
@@ -169,7 +170,8 @@ def _with_model_as_labeler(rows: TableRows, encoded: Rows, seed: int) -> Rows:
     # Where the table itself contradicts the answers, the row stays unlabeled.
     decided = contradicting(answers) & (combined[votes.rows] >= 0)
     combined[votes.rows[decided]] = found.codes[decided]
-    return replace(encoded, codes=combined)
+    names = [str(name) for name in encoded.classes]
+    return replace(encoded, codes=combined), reporting.describe_labelers(votes, answers, combined[votes.rows], names)
 
 
 def _notes_on_table(

@@ -12,7 +12,7 @@ FIGURES = {
     "lift": "lift",
     "cost": "cost per row",
 }
-_PERCENT = ("accuracy", "share", "flagged", "precision", "recall")
+_PERCENT = ("accuracy", "agrees", "share", "flagged", "precision", "recall")
 
 
 def estimate_text(name: str, estimate: PlainDict | None) -> str:

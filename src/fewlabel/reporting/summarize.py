@@ -50,6 +50,7 @@ def summarize(
     test: tuple[pd.DataFrame, pd.Series] | None = None,
     query: Query | None = None,
     report_by: Mapping[str, Any] | None = None,
+    labelers: PlainDict | None = None,
 ) -> PlainDict:
     """Summarize a fitted model and its table as a plain dict.
 
@@ -81,6 +82,8 @@ def summarize(
         The rows to label next, by default those of :func:`fewlabel.reporting.rows_to_label`.
     report_by : dict of str to array-like of shape (n_rows,), default=None
         Columns whose groups have figures of their own. Not with more than two classes.
+    labelers : dict, default=None
+        What :func:`fewlabel.reporting.describe_labelers` returned, if several people answered the same rows.
 
     Returns
     -------
@@ -97,6 +100,7 @@ def summarize(
     summary["score_name"] = score_name
     summary["data"] = _describe(model, X, encoded.codes, source)
     summary["notes"] = [*(notes or []), *reading_notes(model), *left_out_notes(auto)]
+    summary["labelers"] = labelers
     summary["leaderboard"] = _leaderboard(board)
     summary["left_out"] = board.query("status != 'ok'")[["method", "status"]].to_dict("records")
     summary["selection"] = model.selection_.to_dict()
