@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
+    has_fit_parameter,
     validate_data,
 )
 
@@ -36,6 +37,7 @@ __all__ = [
     "NON_NEGATIVE",
     "POSITIVE",
     "SHARE",
+    "AtLeastTwo",
     "Count",
     "HasMethods",
     "Interval",
@@ -48,7 +50,9 @@ __all__ = [
     "Share",
     "StrOptions",
     "TakesWhatItsBaseTakes",
+    "UnitInterval",
     "ValidatesByTags",
+    "Values",
     "check_weights",
     "constraints_of",
     "fit_context",
@@ -65,6 +69,9 @@ Count = Annotated[int, COUNT]
 Positive = Annotated[float, POSITIVE]
 NonNegative = Annotated[float, NON_NEGATIVE]
 Share = Annotated[float, SHARE]
+AtLeastTwo = Annotated[int, Interval(numbers.Integral, 2, None, closed="left")]
+UnitInterval = Annotated[float, Interval(numbers.Real, 0, 1, closed="both")]
+Values = Annotated[ArrayLike, "array-like"]
 _CONSTRAINT_BY_NAME = {"random_state": "random_state", "verbose": "verbose", "cv": "cv_object"}
 _CONSTRAINT_BY_TYPE = {bool: "boolean", int: numbers.Integral, float: numbers.Real, type(None): None}
 
@@ -84,9 +91,9 @@ def constraints_of(init, **given):
     ----------
     init : function
         The ``__init__`` of an estimator. A literal allows its values; `Count`, `Positive`, `NonNegative` and `Share`
-        have their intervals.
+        have their intervals, and `Values` are array-like.
     **given : list
-        Constraints that a type does not tell, such as those of array-likes and estimators.
+        Constraints that a type does not tell, such as those of estimators.
 
     Returns
     -------
@@ -539,6 +546,10 @@ class TakesWhatItsBaseTakes(ValidatesByTags):
 
     A subclass gives `_base`, the estimator that it will clone.
     """
+
+    def _require_weights_are_taken(self):
+        if not has_fit_parameter(self._base(), "sample_weight"):
+            raise ValueError(f"{self._base()!r} does not take sample_weight: fit without it, or use another estimator")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -87,16 +87,14 @@ def choose_views(views, n_columns, names=None, *, least=1):
     return positions
 
 
-def choose_nominal(categorical_features, table, *, by_type):
+def choose_nominal(categorical_features, table):
     """Mask of the columns that hold categories.
 
     Parameters
     ----------
     categorical_features : "auto" or array-like
-        As in `choose_columns`; "auto" asks `by_type`.
+        As in `choose_columns`; "auto" means all columns other than numbers and dates: text, categories, booleans.
     table : DataFrame
-    by_type : callable
-        ``by_type(column)``: whether a column holds numbers.
 
     Returns
     -------
@@ -104,11 +102,23 @@ def choose_nominal(categorical_features, table, *, by_type):
     """
     n_columns = table.shape[1]
     if isinstance(categorical_features, str):
-        return np.array([not by_type(column) for _, column in table.items()], dtype=bool)
+        return np.array([not _is_number(column) for _, column in table.items()], dtype=bool)
     mask = np.zeros(n_columns, dtype=bool)
     chosen = choose_columns(categorical_features, n_columns, table.columns, parameter="categorical_features")
     mask[chosen] = True
     return mask
+
+
+def _is_number(column):
+    types = pd.api.types
+    if types.is_bool_dtype(column.dtype):
+        return False
+    return types.is_numeric_dtype(column.dtype) or _is_time(column)
+
+
+def _is_time(column):
+    types = pd.api.types
+    return types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype)
 
 
 def is_table(X) -> bool:
@@ -153,7 +163,7 @@ def read_table(estimator, X, *, reset):
 
 
 def as_numbers(column):
-    """The numbers of a column, NaN where missing; an error if it holds anything else.
+    """The numbers of a column, or those of its dates, NaN where missing; an error if it holds anything else.
 
     Parameters
     ----------
@@ -163,6 +173,10 @@ def as_numbers(column):
     -------
     ndarray of float64
     """
+    if _is_time(column):
+        numbers = column.astype("int64").to_numpy(dtype=np.float64)
+        numbers[column.isna().to_numpy()] = np.nan
+        return numbers
     try:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:

@@ -117,6 +117,19 @@ class RowSearch:
         return neighbors, np.sqrt(total) if self._squared else total
 
 
+def neighbor_graph(neighbors):
+    """Return a symmetric matrix with 1 where a row is among the given neighbors of another one, or vice versa.
+
+    Parameters
+    ----------
+    neighbors : ndarray of shape (n_rows, k), int
+    """
+    n_rows, k = neighbors.shape
+    starts = k * np.arange(n_rows + 1)
+    edges = csr_array((np.ones(n_rows * k), neighbors.ravel(), starts), shape=(n_rows, n_rows))
+    return edges.maximum(edges.T)
+
+
 class Cells:
     """Approximate neighbors: each row is compared with the rows of the cells whose centers are nearest to it [1]_.
 

@@ -1,13 +1,12 @@
 """uPU and nnPU with a multilayer perceptron. Fitting needs PyTorch; a fitted model predicts with NumPy."""
 
-import numbers
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fewlabel.base import Count, Interval, NonNegative, Positive, RankingClassifier, Share, constraints_of
+from fewlabel.base import Count, NonNegative, Positive, RankingClassifier, Share, UnitInterval, Values, constraints_of
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 
@@ -113,12 +112,12 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         *,
         loss: Literal["sigmoid", "logistic", "squared"] = "sigmoid",
         prior: Share | None = None,
-        hidden_layer_sizes: tuple[int, ...] = (100,),
+        hidden_layer_sizes: Values = (100,),
         activation: Literal["relu", "softsign"] = "relu",
         batch_norm: bool = False,
         alpha: NonNegative = 0.005,
         beta: NonNegative = 0.0,
-        reverse_step: float = 1.0,
+        reverse_step: UnitInterval = 1.0,
         learning_rate: Positive = 0.001,
         batch_size: Count = 1000,
         max_iter: Count = 100,
@@ -140,11 +139,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
         self.threshold = threshold
         self.random_state = random_state
 
-    _parameter_constraints: dict = constraints_of(
-        __init__,
-        hidden_layer_sizes=["array-like"],
-        reverse_step=[Interval(numbers.Real, 0, 1, closed="both")],
-    )
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _fit(self, X, signs, weight):
         torch = _import_torch()

@@ -51,7 +51,7 @@ def test_the_error_is_within_its_bound():
     exact = np.sort(dense_scores(X, y, 6, 0.95, 1.0)[0], axis=0)  # vertices are ordered otherwise
     for tol in (1e-1, 1e-3, 1e-6):
         model = LabelSpreadingClassifier(6, alpha=0.95, width=1.0, scale=False, class_balance=None, tol=tol).fit(X, y)
-        assert np.abs(np.sort(model._scores, axis=0) - exact).max() <= model.error_bound_
+        assert np.abs(np.sort(model._vertex_scores, axis=0) - exact).max() <= model.error_bound_
     assert model.error_bound_ < 1e-5
 
 
@@ -182,5 +182,5 @@ def test_a_balance_by_degree_gives_each_class_the_same_total():
     _, _, root = dense_scores(X, y, 10, 0.95, 1.0)
     order = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in model._search.rows]
     # The roots of the degrees are an eigenvector of the spread: their product with the scores is that with the labels.
-    totals = root[order] @ model._scores
+    totals = root[order] @ model._vertex_scores
     np.testing.assert_allclose(totals, totals[0], rtol=1e-5)

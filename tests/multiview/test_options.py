@@ -15,7 +15,7 @@ from fewlabel.multiview import _spaces
 from fewlabel.multiview._basis import ViewKernel
 from fewlabel.multiview._losses import HingeLoss, SquaredLoss
 from fewlabel.multiview._spaces import ALL_ROWS, LandmarkSpace, RowSpace, choose_landmarks
-from fewlabel.multiview._system import LabeledRows, Penalties, neighbor_graph
+from fewlabel.multiview._system import LabeledRows, Penalties, neighbor_laplacian
 from reference import multiview as reference
 from reference.multiview import VIEWS, few_rows
 
@@ -68,10 +68,11 @@ def test_neighbors_by_kernel_values_are_those_by_distance():
     K = rbf_kernel(X, gamma=0.3)
     expected = kneighbors_graph(X, 5, include_self=False).toarray()
     expected = np.maximum(expected, expected.T)
-    np.testing.assert_array_equal(neighbor_graph(X, 5, K).toarray(), expected)
+    expected = np.diag(expected.sum(axis=1)) - expected
+    np.testing.assert_array_equal(neighbor_laplacian(X, 5, K).toarray(), expected)
     far = rbf_kernel(100 * X, gamma=1.0)  # all but the diagonal underflow: the distances decide
     assert far.sum() == 60
-    np.testing.assert_array_equal(neighbor_graph(X, 5, far).toarray(), expected)
+    np.testing.assert_array_equal(neighbor_laplacian(X, 5, far).toarray(), expected)
 
 
 def test_the_rbf_kernel_is_that_of_scikit_learn(monkeypatch):

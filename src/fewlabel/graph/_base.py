@@ -1,14 +1,12 @@
 """What the graph classifiers share: rows as points, copies as one vertex, a graph of nearest neighbors."""
 
-import numbers
 import warnings
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, LabeledClassifier, StrOptions
+from fewlabel.base import LabeledClassifier, ScoresClasses
 from fewlabel.columns import choose_columns
 from fewlabel.graph._space import learn_space, place
 from fewlabel.graph._vertices import merge_copies
@@ -23,7 +21,7 @@ Algorithm = Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"]
 _FEW = 0.5  # a warning follows if a smaller share of the rows is reached
 
 
-class GraphClassifier(LabeledClassifier):
+class GraphClassifier(ScoresClasses, LabeledClassifier):
     """Base of classifiers on the graph of nearest neighbors of all rows.
 
     Subclasses implement
@@ -37,15 +35,6 @@ class GraphClassifier(LabeledClassifier):
     _accept_sparse = True
     _allow_nan = True
     _dtypes = (np.float64,)
-    _parameter_constraints: dict = {
-        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
-        "scale": ["boolean", StrOptions({"robust", "range"})],
-        "metric": [StrOptions(set(get_args(Metric)))],
-        "categorical_features": ["array-like", None],
-        "algorithm": [StrOptions(set(get_args(Algorithm)))],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-    }
 
     def _fit(self, X, codes, weight):
         names = getattr(self, "feature_names_in_", None)
@@ -87,22 +76,6 @@ class GraphClassifier(LabeledClassifier):
                 stacklevel=caller_level(),
             )
 
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The classes.
-        """
-        _, codes = self._weigh(X)
-        return self.classes_[codes]
-
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the weight of each class.
 
@@ -116,41 +89,18 @@ class GraphClassifier(LabeledClassifier):
         ndarray of shape (n_samples, n_classes)
             The weights; they sum to 1. Equal for all classes if a row has no connection with a labeled row.
         """
-        logs, _ = self._weigh(X)
-        return np.exp(logs)
+        return np.exp(self._scores(X))
 
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the logarithm of the weight of each class; with two classes, the second minus the first.
-
-        It ranks rows even if the weights are rounded to 0 or 1.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The logarithms.
-        """
-        logs, _ = self._weigh(X)
-        # The difference of two stays finite.
-        logs = np.maximum(logs, -np.finfo(np.float64).max / 4)
-        if len(self.classes_) == 2:
-            return logs[:, 1] - logs[:, 0]
-        return logs
-
-    def _weigh(self, X):
-        """Logarithms of the weights of the classes of new rows, and the codes of their classes."""
-        check_is_fitted(self)
-        rows = place(self._validate(X, reset=False), self._space, self.metric)
+    def _class_scores(self, X):
+        """Logarithms of the weights of the classes: they rank rows even if the weights are rounded to 0 or 1."""
+        rows = place(X, self._space, self.metric)
         # A loaded model has no search yet.
         if not hasattr(self, "_search"):
             self._search = self._make_search()
         neighbors, lengths = self._search.query(rows)
-        logs, codes = self._extend(neighbors, lengths)
-        return self._complete(logs, codes, rows)
+        logs, _ = self._complete(*self._extend(neighbors, lengths), rows)
+        # The difference of two stays finite.
+        return np.maximum(logs, -np.finfo(np.float64).max / 4)
 
     def _complete(self, logs, codes, rows):
         """Rows that are not reached: the class of the nearest labeled row, with as little certainty as there can be."""

@@ -1,13 +1,12 @@
 """LLGC on a sparse graph: label spreading with memory linear in the rows."""
 
-import numbers
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, diags_array
 
-from fewlabel.base import Interval, StrOptions, fit_context
+from fewlabel.base import Count, Positive, Share, Values, constraints_of, fit_context
 from fewlabel.graph._base import Algorithm, GraphClassifier, Metric, Scale
 from fewlabel.parts.nearest import log_shares, spread_to
 from fewlabel.types import MatrixLike, Seed
@@ -170,29 +169,19 @@ class LabelSpreadingClassifier(GraphClassifier):
     array([0, 1])
     """
 
-    _parameter_constraints: dict = {
-        **GraphClassifier._parameter_constraints,
-        "n_neighbors": [*GraphClassifier._parameter_constraints["n_neighbors"], StrOptions({"auto"})],
-        "alpha": [Interval(numbers.Real, 0, 1, closed="neither")],
-        "width": [Interval(numbers.Real, 0, None, closed="neither")],
-        "class_balance": [StrOptions({"auto", "rows", "degree"}), None],
-        "tol": [Interval(numbers.Real, 0, None, closed="neither")],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
-    }
-
     def __init__(
         self,
-        n_neighbors: int | Literal["auto"] = "auto",
+        n_neighbors: Count | Literal["auto"] = "auto",
         *,
-        alpha: float = 0.99,
-        width: float = 0.35,
+        alpha: Share = 0.99,
+        width: Positive = 0.35,
         class_balance: Literal["auto", "rows", "degree"] | None = "auto",
         scale: Scale = True,
         metric: Metric = "euclidean",
-        categorical_features: Any = None,
+        categorical_features: Values | None = None,
         algorithm: Algorithm = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
+        tol: Positive = 1e-8,
+        max_iter: Count = 1000,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -208,6 +197,8 @@ class LabelSpreadingClassifier(GraphClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -242,11 +233,11 @@ class LabelSpreadingClassifier(GraphClassifier):
         self.n_neighbors_ = chosen.n_neighbors
         self.class_balance_ = chosen.balance
         self.sigma_ = chosen.sigma
-        self._scores = self._solve(chosen.spread, votes * chosen.class_weights(votes), mass)
+        self._vertex_scores = self._solve(chosen.spread, votes * chosen.class_weights(votes), mass)
         # What a vertex gives to a new row: its score over the root of its degree, as often as it has copies.
         factor = mass * np.sqrt(mass) / chosen.root
-        self._gives = self._scores * factor[:, None]
-        return log_shares(self._scores)
+        self._gives = self._vertex_scores * factor[:, None]
+        return log_shares(self._vertex_scores)
 
     def _settings(self, mass):
         most = self._n_searched(len(mass))
@@ -297,7 +288,7 @@ class LabelSpreadingClassifier(GraphClassifier):
         scores = spread_to(neighbors, lengths, self._gives, self.sigma_)
         # Copies of rows of the fit get their scores; neighbors are sorted by distance.
         copies = lengths[:, 0] == 0
-        scores[copies] = self._scores[neighbors[copies, 0]]
+        scores[copies] = self._vertex_scores[neighbors[copies, 0]]
         return log_shares(scores)
 
 

@@ -1,11 +1,10 @@
 """NMSNN and MSNN: classification by the cheapest path to a labeled row."""
 
-import numbers
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from fewlabel.base import Interval, StrOptions
+from fewlabel.base import Count, Positive, Values, constraints_of
 from fewlabel.graph._base import Algorithm, GraphClassifier, Metric, Scale
 from fewlabel.kernels import paths
 from fewlabel.parts.nearest import LONGEST, path_weights
@@ -141,25 +140,17 @@ class PathNeighborsClassifier(GraphClassifier):
     array([0, 1])
     """
 
-    _parameter_constraints: dict = {
-        **GraphClassifier._parameter_constraints,
-        "cost": [StrOptions({"exponential", "length"})],
-        "search": [StrOptions({"direct", "two-step"})],
-        "delta": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"min"})],
-        "directed": ["boolean"],
-    }
-
     def __init__(
         self,
-        n_neighbors: int = 10,
+        n_neighbors: Count = 10,
         *,
         cost: Literal["exponential", "length"] = "exponential",
         search: Literal["direct", "two-step"] = "direct",
-        delta: float | Literal["min"] = 0.2,
+        delta: Positive | Literal["min"] = 0.2,
         directed: bool = False,
         scale: Scale = True,
         metric: Metric = "euclidean",
-        categorical_features: Any = None,
+        categorical_features: Values | None = None,
         algorithm: Algorithm = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -175,6 +166,8 @@ class PathNeighborsClassifier(GraphClassifier):
         self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     @classmethod
     def thesis(cls, **parameters: Any) -> Self:

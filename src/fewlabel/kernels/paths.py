@@ -5,13 +5,11 @@ log-sum-exp of its edges, and a row at the end of a path, without any edge, has 
 """
 
 import math
+from heapq import heappop, heappush
 
 import numpy as np
 
 from fewlabel.jit import njit
-
-_WAITING = -1  # place in the heap of a row that has not been reached
-_SETTLED = -2  # place in the heap of a row whose path is final
 
 
 @njit(cache=True, nogil=True)
@@ -22,7 +20,6 @@ def log_add(a, b):
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))
 
 
-@njit(cache=True, nogil=True)
 def adjacency(neighbors, lengths, directed):
     """List the rows that lead to each row in one step, as concatenated lists.
 
@@ -43,32 +40,19 @@ def adjacency(neighbors, lengths, directed):
     steps : ndarray of float64
         Length of each step.
     """
-    n, k = neighbors.shape
-    # Counts are shifted by two places: summed up, they are the places to write to, and in the end the starts.
-    indptr = np.zeros(n + 2, np.int64)
-    for i in range(n):
-        for m in range(k):
-            if neighbors[i, m] >= 0:
-                indptr[neighbors[i, m] + 2] += 1
-                if not directed:
-                    indptr[i + 2] += 1
-    for i in range(2, n + 2):
-        indptr[i] += indptr[i - 1]
-    rows = np.empty(indptr[n + 1], np.int32)
-    steps = np.empty(indptr[n + 1])
-    for i in range(n):
-        for m in range(k):
-            j = neighbors[i, m]
-            if j < 0:
-                continue
-            rows[indptr[j + 1]] = i
-            steps[indptr[j + 1]] = lengths[i, m]
-            indptr[j + 1] += 1
-            if not directed:
-                rows[indptr[i + 1]] = j
-                steps[indptr[i + 1]] = lengths[i, m]
-                indptr[i + 1] += 1
-    return indptr[: n + 1], rows, steps
+    n_rows, k = neighbors.shape
+    starts = np.repeat(np.arange(n_rows, dtype=np.int32), k)
+    ends = neighbors.ravel()
+    steps = lengths.ravel()
+    if not directed:
+        # Each step, and then the way back.
+        starts, ends = np.column_stack([starts, ends]).ravel(), np.column_stack([ends, starts]).ravel()
+        steps = np.repeat(steps, 2)
+    present = np.flatnonzero((starts >= 0) & (ends >= 0))
+    by_end = present[np.argsort(ends[present], kind="stable")]
+    indptr = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.bincount(ends[present], minlength=n_rows), out=indptr[1:])
+    return indptr, starts[by_end], steps[by_end]
 
 
 @njit(cache=True, nogil=True)
@@ -107,85 +91,33 @@ def shortest_paths(indptr, rows, steps, sources, exponential):
     step = np.zeros(n)
     order = np.empty(n, np.int32)
     n_settled = 0
-    heap = np.empty(n, np.int32)
-    place = np.full(n, _WAITING, np.int32)
-    size = 0
+    cost[sources] = -np.inf if exponential else 0.0
+    origin[sources] = sources
     # When each cost was found: equal costs leave the heap in this order.
     found_at = np.zeros(n, np.int64)
-    clock = 0
-    for s in sources:
-        cost[s] = -np.inf if exponential else 0.0
-        origin[s] = s
-        found_at[s] = clock
-        clock += 1
-        heap[size] = s
-        size += 1
-        _rise(heap, place, cost, found_at, size - 1)
-    while size > 0:
-        u = heap[0]
-        size -= 1
-        if size > 0:
-            heap[0] = heap[size]
-            _sink(heap, place, cost, found_at, size)
-        place[u] = _SETTLED
+    found_at[sources] = np.arange(sources.size)
+    clock = sources.size
+    heap = [(cost[s], found_at[s], s) for s in sources]
+    while heap:
+        _, found, u = heappop(heap)
+        # A cheaper path has been found since.
+        if found != found_at[u]:
+            continue
         order[n_settled] = u
         n_settled += 1
         for e in range(indptr[u], indptr[u + 1]):
-            v = rows[e]
-            if place[v] == _SETTLED:
-                continue
+            v = np.int64(rows[e])
             through = log_add(steps[e], cost[u]) if exponential else cost[u] + steps[e]
+            # Never the case for a row that has left the heap: no step makes a path cheaper.
             if through < cost[v]:
                 cost[v] = through
                 origin[v] = origin[u]
                 successor[v] = u
                 step[v] = steps[e]
                 found_at[v] = clock
+                heappush(heap, (through, clock, v))
                 clock += 1
-                if place[v] == _WAITING:
-                    heap[size] = v
-                    place[v] = size
-                    size += 1
-                _rise(heap, place, cost, found_at, place[v])
     return cost, origin, successor, step, order[:n_settled]
-
-
-@njit(cache=True, nogil=True)
-def _before(u, v, cost, found_at):
-    return cost[u] < cost[v] or (cost[u] == cost[v] and found_at[u] < found_at[v])
-
-
-@njit(cache=True, nogil=True)
-def _rise(heap, place, cost, found_at, i):
-    """Move the row at place i of the heap up to where it belongs."""
-    row = heap[i]
-    while i > 0:
-        parent = (i - 1) // 2
-        if not _before(row, heap[parent], cost, found_at):
-            break
-        heap[i] = heap[parent]
-        place[heap[i]] = i
-        i = parent
-    heap[i] = row
-    place[row] = i
-
-
-@njit(cache=True, nogil=True)
-def _sink(heap, place, cost, found_at, size):
-    """Move the row at the top of the heap down to where it belongs."""
-    row = heap[0]
-    i = 0
-    while 2 * i + 1 < size:
-        child = 2 * i + 1
-        if child + 1 < size and _before(heap[child + 1], heap[child], cost, found_at):
-            child += 1
-        if not _before(heap[child], row, cost, found_at):
-            break
-        heap[i] = heap[child]
-        place[heap[i]] = i
-        i = child
-    heap[i] = row
-    place[row] = i
 
 
 @njit(cache=True, nogil=True)

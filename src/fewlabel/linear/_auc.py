@@ -4,7 +4,7 @@ import numbers
 import time
 import warnings
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -210,7 +210,7 @@ class LinearAUCClassifier(LinearRanker):
         average: bool = False,
         init: Literal["zero", "msgd"] = "zero",
         buffer_size: Count = 100,
-        expected_pairs: float | None = None,
+        expected_pairs: Annotated[float, Interval(numbers.Real, 1, None, closed="left")] | None = None,
         record_history: bool = False,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -235,9 +235,7 @@ class LinearAUCClassifier(LinearRanker):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    _parameter_constraints: dict = constraints_of(
-        __init__, expected_pairs=[Interval(numbers.Real, 1, None, closed="left"), None]
-    )
+    _parameter_constraints: dict = constraints_of(__init__)
 
     @available_if(lambda self: self.solver in _ONLINE)
     def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from fewlabel.base import Count, NonNegative, Positive, check_weights, constraints_of
+from fewlabel.base import Count, NonNegative, Positive, Values, check_weights, constraints_of
 from fewlabel.kernels.ranks import area
 from fewlabel.labels import read_binary
 from fewlabel.linear._auc import LinearAUCClassifier, LinearRanker
@@ -159,7 +159,7 @@ class LinearAUCClassifierCV(LinearRanker):
 
     def __init__(
         self,
-        alphas: ArrayLike = DEFAULT_ALPHAS,
+        alphas: Values = DEFAULT_ALPHAS,
         *,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         cv: Any = 5,
@@ -182,7 +182,7 @@ class LinearAUCClassifierCV(LinearRanker):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _parameter_constraints: dict = constraints_of(__init__, alphas=["array-like"])
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _fit(self, X, signs, weight):
         self.alphas_ = _descending(self.alphas)

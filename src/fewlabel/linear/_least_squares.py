@@ -11,16 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewlabel.base import (
-    Count,
-    Interval,
-    Positive,
-    RankingClassifier,
-    Share,
-    StrOptions,
-    check_weights,
-    constraints_of,
-)
+from fewlabel.base import Count, Interval, Positive, RankingClassifier, Share, StrOptions, check_weights, constraints_of
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._basis import KernelBasis

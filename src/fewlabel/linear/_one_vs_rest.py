@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import HasMethods, LabeledClassifier, TakesWhatItsBaseTakes, fit_context
+from fewlabel.base import HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes, fit_context
 from fewlabel.linear._auc_path import LinearAUCClassifierCV
 from fewlabel.types import MatrixLike
 
 
-class OneVsRestRankingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
+class OneVsRestRankingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     """Many classes by rankers of two: each class against all others, with unlabeled rows.
 
     scikit-learn's `OneVsRestClassifier` would take the marker -1 of unlabeled rows for a class. Judge the ranking by
@@ -78,8 +78,8 @@ class OneVsRestRankingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Labe
         self : object
         """
         X, codes, weight = self._read_rows(X, y, sample_weight)
-        if weight is not None and not has_fit_parameter(self._base(), "sample_weight"):
-            raise ValueError(f"{self._base()!r} does not take sample_weight: fit without it, or use another estimator")
+        if weight is not None:
+            self._require_weights_are_taken()
         options = {} if weight is None else {"sample_weight": weight}
         # Of two classes the second is ranked; the first would be the same ranking backwards.
         ranked = range(len(self.classes_)) if len(self.classes_) > 2 else (1,)
@@ -92,22 +92,12 @@ class OneVsRestRankingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Labe
     def _base(self):
         return LinearAUCClassifierCV(random_state=0) if self.estimator is None else self.estimator
 
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Log-odds of each class against the rest; with two classes the score of the ranker.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes
-        """
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        if len(self.classes_) == 2:
-            return self.estimators_[0].decision_function(X)
-        return np.column_stack([_log_odds(one, X) for one in self.estimators_])
+    def _class_scores(self, X):
+        """Log-odds of each class against the rest; with two classes the score of the ranker is their difference."""
+        if len(self.classes_) > 2:
+            return np.column_stack([_log_odds(one, X) for one in self.estimators_])
+        half = self.estimators_[0].decision_function(X) / 2
+        return np.column_stack([-half, half])
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class: those of the rankers, divided by their sum.
@@ -123,23 +113,8 @@ class OneVsRestRankingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, Labe
         check_is_fitted(self)
         if len(self.classes_) == 2:
             return self.estimators_[0].predict_proba(self._validate(X, reset=False))
-        probability = expit(self.decision_function(X))
+        probability = expit(self._scores(X))
         return probability / np.maximum(probability.sum(axis=1, keepdims=True), 1e-300)
-
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Class of each row: the one with the largest log-odds; with two classes, that of the ranker.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        decision = self.decision_function(X)
-        best = decision > 0 if decision.ndim == 1 else decision.argmax(axis=1)
-        return self.classes_[best.astype(np.intp)]
 
 
 def _log_odds(model, X):

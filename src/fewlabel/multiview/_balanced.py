@@ -8,27 +8,21 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from fewlabel.base import (
-    Count,
-    HasMethods,
-    NonNegative,
-    Share,
-    StrOptions,
-    constraints_of,
-    fit_context,
-    set_random_states,
-)
+from fewlabel.base import Count, HasMethods, NonNegative, Share, Values, constraints_of, fit_context, set_random_states
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read
 from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.multiview._model import (
     LARGEST_SEED,
     Approximation,
+    Kernel,
     Laplacian,
+    LengthScale,
     Loss,
     MultiviewClassifier,
     NonNegativeOrAuto,
     PositiveOrAuto,
+    Views,
     mean_auc,
 )
 from fewlabel.multiview._quasi_bagging import QuasiBaggingClassifier
@@ -175,17 +169,17 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self,
         loss: Loss = "squared",
         *,
-        views: Any = None,
+        views: Views = None,
         n_groups: Count | Literal["balanced"] = "balanced",
         initial: Any = None,
         prior: Share | None = None,
-        kernel: Any = "rbf",
+        kernel: Kernel = "rbf",
         gamma_A: PositiveOrAuto = 1e-2,
         gamma_B: NonNegativeOrAuto = 0.1,
         gamma_W: NonNegativeOrAuto = 0.1,
-        view_weights: ArrayLike | Literal["uniform"] = "uniform",
-        output_matrix: ArrayLike | None = None,
-        length_scale: Any = "median",
+        view_weights: Values | Literal["uniform"] = "uniform",
+        output_matrix: Values | None = None,
+        length_scale: LengthScale = "median",
         degree: Count = 3,
         coef0: NonNegative = 1.0,
         laplacian: Laplacian = "knn",
@@ -225,10 +219,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self.random_state = random_state
 
     _parameter_constraints: dict = constraints_of(
-        __init__,
-        **MultiviewClassifier._view_constraints,
-        initial=[HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
-        view_weights=[StrOptions({"uniform"}), "array-like"],
+        __init__, initial=[HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None]
     )
 
     @fit_context(prefer_skip_nested_validation=False)

@@ -15,7 +15,7 @@ def learn_coding(table, categorical):
 
     Numeric columns become z-scores, categorical ones (indicator - p) / sqrt(p) for each level of share p.
     """
-    nominal = choose_nominal(categorical, table, by_type=_holds_numbers)
+    nominal = choose_nominal(categorical, table)
     codings = []
     for j, is_nominal in enumerate(nominal):
         column = table.iloc[:, j]
@@ -63,12 +63,8 @@ def correlations_of_sample(Z, counts, codings):
     return C
 
 
-def _holds_numbers(column):
-    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-
-
 def _learn_scale(column):
-    values = _numbers(column)
+    values = as_numbers(column)
     present = values[~np.isnan(values)]
     if len(present) == 0:
         return None
@@ -98,7 +94,7 @@ def _learn_levels(column):
 
 def _code(column, coding):
     if coding["levels"] is None:
-        scores = (_numbers(column) - coding["mean"]) / coding["spread"]
+        scores = (as_numbers(column) - coding["mean"]) / coding["spread"]
         return np.nan_to_num(scores, nan=0.0)[:, None]
     root = np.sqrt(coding["shares"])
     # -1 if missing, or not seen in fit.
@@ -109,7 +105,3 @@ def _code(column, coding):
 def _names(column):
     """Categories as text, which is the same in every table and can be saved."""
     return column.astype(object).where(column.notna(), None).map(str, na_action="ignore")
-
-
-def _numbers(column):
-    return as_numbers(column)

@@ -1,20 +1,23 @@
 """MVL-LS and MVL-SVM: one function per view, similar between views and smooth within each."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.class_weight import compute_class_weight
 
-from fewlabel.base import Count, NonNegative, Positive, StrOptions, constraints_of, fit_context
+from fewlabel.base import Count, NonNegative, Positive, Values, constraints_of, fit_context
 from fewlabel.multiview._losses import SquaredLoss
 from fewlabel.multiview._model import (
     Approximation,
+    Kernel,
     Laplacian,
+    LengthScale,
     Loss,
     MultiviewClassifier,
     NonNegativeOrAuto,
     PositiveOrAuto,
+    Views,
     mean_auc,
 )
 from fewlabel.multiview._spaces import ALL_ROWS
@@ -176,15 +179,15 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         self,
         loss: Loss = "squared",
         *,
-        views: Any = None,
-        kernel: Any = "rbf",
+        views: Views = None,
+        kernel: Kernel = "rbf",
         gamma_A: PositiveOrAuto = 1e-2,
         gamma_B: NonNegativeOrAuto = 0.1,
         gamma_W: NonNegativeOrAuto = 0.1,
-        view_weights: ArrayLike | Literal["uniform", "learned"] = "uniform",
-        output_matrix: ArrayLike | None = None,
+        view_weights: Values | Literal["uniform", "learned"] = "uniform",
+        output_matrix: Values | None = None,
         class_weight: Literal["balanced"] | dict | None = None,
-        length_scale: Any = "median",
+        length_scale: LengthScale = "median",
         degree: Count = 3,
         coef0: NonNegative = 1.0,
         laplacian: Laplacian = "knn",
@@ -217,12 +220,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    _parameter_constraints: dict = constraints_of(
-        __init__,
-        **MultiviewClassifier._view_constraints,
-        view_weights=[StrOptions({"uniform", "learned"}), "array-like"],
-        class_weight=[StrOptions({"balanced"}), dict, None],
-    )
+    _parameter_constraints: dict = constraints_of(__init__)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

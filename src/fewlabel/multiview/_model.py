@@ -1,13 +1,13 @@
 """Base of the multi-view classifiers: validate -> views -> basis of each view -> `_fit`; prediction."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state, gen_batches
 
-from fewlabel.base import POSITIVE, LabeledClassifier, NonNegative, Positive, ScoresClasses, StrOptions
+from fewlabel.base import LabeledClassifier, NonNegative, Positive, ScoresClasses, Values
 from fewlabel.calibration import softmax_slope
 from fewlabel.multiview._basis import ViewKernel, median_distance
 from fewlabel.multiview._losses import HingeLoss, SquaredLoss, rotated_losses
@@ -23,13 +23,16 @@ _EXACT = 16_000
 _VALUES = 2**21  # kernel values per batch in prediction: memory of 16 MB is reused, more is not
 # A smaller standard deviation, relative to the largest value, is rounding error.
 _CONSTANT = 1e-12
-_KERNELS = ("rbf", "linear", "poly")
 # Types of parameters that both classifiers have.
 Loss = Literal["squared", "hinge"]
 Laplacian = Literal["knn", "kernel"]
 Approximation = Literal["auto", "nystroem"] | None
 PositiveOrAuto = Positive | Literal["auto"]
 NonNegativeOrAuto = NonNegative | Literal["auto"]
+Views = list | tuple | VariableClusterer | None
+KernelName = Literal["rbf", "linear", "poly"]
+Kernel = KernelName | list | tuple
+LengthScale = Positive | Literal["median"] | Values
 # What "auto" chooses from, one penalty after the other; the first value is where it starts.
 _GRIDS = {
     "gamma_A": (1e-2, 1e-3, 1e-1, 1.0),
@@ -60,13 +63,6 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
     """Base of the multi-view classifiers; a subclass fits the coefficients of the bases."""
 
     _dtypes = (np.float64,)
-    # Of the parameters whose types do not tell.
-    _view_constraints: dict = {
-        "views": [list, tuple, VariableClusterer, None],
-        "kernel": [StrOptions(set(_KERNELS)), list, tuple],
-        "output_matrix": ["array-like", None],
-        "length_scale": [StrOptions({"median"}), POSITIVE, "array-like"],
-    }
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probability of each class: a softmax of the outputs, calibrated on held-out labeled rows.
@@ -164,8 +160,8 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         self._kernels = [kernels[v] for v in varying]
         self.length_scales_ = np.ones(len(by_view))
         for k, v in enumerate(varying):
-            if kernels[v] not in _KERNELS:
-                names = ", ".join(map(repr, _KERNELS))
+            if kernels[v] not in get_args(KernelName):
+                names = ", ".join(map(repr, get_args(KernelName)))
                 raise ValueError(f"kernel holds {kernels[v]!r}: each view takes one of {names}")
             if widths[v] != "median":
                 self.length_scales_[k] = _check_width(widths[v])

@@ -9,7 +9,6 @@ from scipy.special import log_softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.base import (
     Count,
@@ -139,9 +138,8 @@ class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
         self : object
         """
         X, codes, weight = self._read_rows(X, y, sample_weight)
-        if weight is not None and not has_fit_parameter(self._base(), "sample_weight"):
-            raise ValueError(f"{self._base()!r} does not take sample_weight: fit without it, or use another estimator")
         if weight is not None:
+            self._require_weights_are_taken()
             # The groups hold no rows of weight 0.
             codes = np.where(weight > 0, codes, -1)
         rng = check_random_state(self.random_state)

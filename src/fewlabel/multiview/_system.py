@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
 from scipy.optimize import nnls
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import diags_array
 from sklearn.model_selection import StratifiedKFold
 
 from fewlabel.multiview._losses import held_out_outputs
-from fewlabel.neighbors import RowSearch
+from fewlabel.neighbors import RowSearch, neighbor_graph
 
 MOST_COLUMNS = 30_000  # of a system, views times landmarks: it takes 7 GiB
 _N_SPLITS = 5  # for the weights of the views
@@ -206,25 +206,17 @@ def _inverse_roots(degree):
 
 
 def neighbor_laplacian(X, n_neighbors, nearness=None):
-    """Laplacian of `neighbor_graph`; sparse."""
-    A = neighbor_graph(X, n_neighbors, nearness)
-    return diags_array(A.sum(axis=1)) - A
-
-
-def neighbor_graph(X, n_neighbors, nearness=None):
-    """Return a matrix with 1 where a row is among the nearest neighbors of another one, or vice versa.
+    """Laplacian of the graph that connects each row with its nearest neighbors; sparse.
 
     `nearness` may hold a decreasing function of the distances between all rows, which saves computing them.
     """
-    n_rows = len(X)
-    k = min(n_neighbors, n_rows - 1)
+    k = min(n_neighbors, len(X) - 1)
     neighbors = None if nearness is None or k == 0 else _largest(nearness, k)
     if neighbors is None:
         rows = np.ascontiguousarray(X, dtype=np.float64)
         neighbors, _ = RowSearch(rows, "euclidean", "auto", k, random_state=0).graph()
-    starts = k * np.arange(n_rows + 1)
-    A = csr_array((np.ones(n_rows * k), neighbors.ravel(), starts), shape=(n_rows, n_rows))
-    return A.maximum(A.T)
+    A = neighbor_graph(neighbors)
+    return diags_array(A.sum(axis=1)) - A
 
 
 def _largest(nearness, k):

@@ -1,8 +1,7 @@
 """ClustOfVar: clustering of correlated columns."""
 
-import numbers
 from itertools import combinations
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +13,11 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Count, Interval, StrOptions, constraints_of, fit_context
+from fewlabel.base import AtLeastTwo, Count, Values, constraints_of, fit_context
 from fewlabel.columns import read_table
 from fewlabel.multiview import _coding as coding
 from fewlabel.types import MatrixLike, Seed
 
-AtLeastTwo = Annotated[int, Interval(numbers.Integral, 2, None, closed="left")]
 # Mean Rand indices that differ by less count as equal: noise columns make many numbers nearly as stable.
 _AS_STABLE = 0.02
 # Columns of a matrix, beyond which one eigenvector takes less time than all.
@@ -119,7 +117,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         n_clusters: Count | None = None,
         *,
         max_clusters: AtLeastTwo = 10,
-        categorical_features: ArrayLike | Literal["auto"] = "auto",
+        categorical_features: Values | Literal["auto"] = "auto",
         n_init: Count = 10,
         max_iter: Count = 150,
         n_bootstraps: Count = 50,
@@ -135,7 +133,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.max_samples = max_samples
         self.random_state = random_state
 
-    _parameter_constraints: dict = constraints_of(__init__, categorical_features=[StrOptions({"auto"}), "array-like"])
+    _parameter_constraints: dict = constraints_of(__init__)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:

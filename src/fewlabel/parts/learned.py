@@ -438,7 +438,7 @@ def _spreading(model):
     return Spreading(
         **graph,
         n_neighbors=min(int(model.n_neighbors_), len(graph["rows"])),
-        scores=_floats(model._scores),
+        scores=_floats(model._vertex_scores),
         gives=_floats(model._gives),
         sigma=float(model.sigma_),
     )

@@ -2,7 +2,7 @@
 
 import numbers
 import warnings
-from typing import Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from fewlabel.base import Interval, RealNotInt, StrOptions, fit_context
+from fewlabel.base import Count, Interval, RealNotInt, Values, fit_context
 from fewlabel.columns import read_table
 from fewlabel.labels import read_classes, require_y
 from fewlabel.selection._columns import identifiers, read_columns, scale
@@ -23,9 +23,8 @@ from fewlabel.warning_filters import caller_level
 
 _N_SHUFFLES = 19  # a test at 5%: the labels themselves are the best of 20
 _TEST_ROWS = 300
-CategoricalFeatures = ArrayLike | Literal["auto"]
-COUNT = [Interval(numbers.Integral, 1, None, closed="left")]
-COUNT_OR_PART = [*COUNT, Interval(RealNotInt, 0, 1, closed="right"), None]
+CategoricalFeatures = Values | Literal["auto"]
+CountOrPart = Count | Annotated[float, Interval(RealNotInt, 0, 1, closed="right")]
 
 
 class Choice(NamedTuple):
@@ -75,11 +74,6 @@ class TableSelector(SelectorMixin, BaseEstimator):
     """
 
     _uses_unlabeled = False
-
-    _parameter_constraints: dict = {
-        "categorical_features": [StrOptions({"auto"}), "array-like"],
-        "verbose": ["verbose"],
-    }
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike) -> Self:

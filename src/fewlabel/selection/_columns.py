@@ -37,26 +37,14 @@ def read_columns(table, categorical_features, names=None):
 
     With "auto" all columns other than numbers and dates are nominal: text, categories, booleans.
     """
-    nominal = choose_nominal(categorical_features, table, by_type=_is_number)
+    nominal = choose_nominal(categorical_features, table)
     values = np.empty(table.shape)
     for j, is_nominal in enumerate(nominal):
         column = table.iloc[:, j]
-        values[:, j] = _codes(column) if is_nominal else _numbers(column)
+        values[:, j] = _codes(column) if is_nominal else as_numbers(column)
     if names is None:
         names = [f"x{j}" for j in range(table.shape[1])]
     return Columns(values, nominal, np.asarray(names))
-
-
-def _is_number(column):
-    types = pd.api.types
-    if types.is_bool_dtype(column.dtype):
-        return False
-    return types.is_numeric_dtype(column.dtype) or _is_time(column)
-
-
-def _is_time(column):
-    types = pd.api.types
-    return types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype)
 
 
 def _codes(column):
@@ -64,14 +52,6 @@ def _codes(column):
     # pandas codes a missing value as -1.
     codes[codes < 0] = np.nan
     return codes
-
-
-def _numbers(column):
-    if not _is_time(column):
-        return as_numbers(column)
-    numbers = column.astype("int64").to_numpy(dtype=np.float64)
-    numbers[column.isna().to_numpy()] = np.nan
-    return numbers
 
 
 def identifiers(columns):

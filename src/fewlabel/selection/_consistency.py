@@ -1,14 +1,13 @@
 """Consistency filter: the fewest columns in which rows with equal values have one class."""
 
-import numbers
 from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fewlabel.base import Interval, StrOptions
+from fewlabel.base import Count, UnitInterval, constraints_of
 from fewlabel.kernels.subsets import count_inconsistent, split_groups
-from fewlabel.selection._base import COUNT, CategoricalFeatures, TableSelector, choice_of_path
+from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize
 from fewlabel.selection._search import WEKA_TOLERANCE, best_first
 from fewlabel.types import Seed
@@ -79,22 +78,13 @@ class ConsistencySubsetSelector(TableSelector):
     array([ True,  True, False])
     """
 
-    _parameter_constraints: dict = {
-        **TableSelector._parameter_constraints,
-        "search": [StrOptions({"best-first", "las-vegas"})],
-        "max_stale": COUNT,
-        "max_tries": COUNT,
-        "max_rate": [Interval(numbers.Real, 0, 1, closed="both"), None],
-        "random_state": ["random_state"],
-    }
-
     def __init__(
         self,
         *,
         search: Literal["best-first", "las-vegas"] = "best-first",
-        max_stale: int = 5,
-        max_tries: int = 10_000,
-        max_rate: float | None = None,
+        max_stale: Count = 5,
+        max_tries: Count = 10_000,
+        max_rate: UnitInterval | None = None,
         categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
         verbose: int = 0,
@@ -106,6 +96,8 @@ class ConsistencySubsetSelector(TableSelector):
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         rates = Inconsistency(discretize(columns, y, n_classes), y, n_classes)

@@ -4,8 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import StrOptions
-from fewlabel.selection._base import COUNT, CategoricalFeatures, TableSelector, choice_of_path
+from fewlabel.base import Count, constraints_of
+from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize, entropy
 from fewlabel.selection._search import WEKA_TOLERANCE, best_first, ranked
 
@@ -77,17 +77,10 @@ class CorrelationSubsetSelector(TableSelector):
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
-    _parameter_constraints: dict = {
-        **TableSelector._parameter_constraints,
-        "max_stale": COUNT,
-        "locally_predictive": ["boolean"],
-        "rules": [StrOptions({"plain", "weka"})],
-    }
-
     def __init__(
         self,
         *,
-        max_stale: int = 5,
+        max_stale: Count = 5,
         locally_predictive: bool = True,
         rules: Literal["plain", "weka"] = "plain",
         categorical_features: CategoricalFeatures = "auto",
@@ -98,6 +91,8 @@ class CorrelationSubsetSelector(TableSelector):
         self.rules = rules
         self.categorical_features = categorical_features
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         codes = discretize(columns, y, n_classes)

@@ -1,14 +1,12 @@
 """Scores of single columns by labels and graphs of the rows: LSDF, Laplacian, constraint and Fisher score."""
 
-import numbers
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from fewlabel.base import Interval, StrOptions
-from fewlabel.neighbors import RowSearch
-from fewlabel.selection._base import COUNT, COUNT_OR_PART, CategoricalFeatures, TableSelector, choice_of_scores
+from fewlabel.base import Count, Positive, constraints_of
+from fewlabel.neighbors import RowSearch, neighbor_graph
+from fewlabel.selection._base import CategoricalFeatures, CountOrPart, TableSelector, choice_of_scores
 from fewlabel.selection._columns import coordinates
 
 _LEAST = 1e-12  # a denominator below it, of a constant column, counts as none
@@ -97,21 +95,14 @@ class GraphScoreSelector(TableSelector):
     """
 
     _uses_unlabeled = True
-    _parameter_constraints: dict = {
-        **TableSelector._parameter_constraints,
-        "criterion": [StrOptions({"lsdf", "laplacian", "constraint", "fisher"})],
-        "n_features_to_select": COUNT_OR_PART,
-        "n_neighbors": COUNT,
-        "label_weight": [Interval(numbers.Real, 0, None, closed="neither")],
-    }
 
     def __init__(
         self,
         criterion: Literal["lsdf", "laplacian", "constraint", "fisher"] = "lsdf",
         *,
-        n_features_to_select: float = 0.5,
-        n_neighbors: int = 5,
-        label_weight: float = 100.0,
+        n_features_to_select: CountOrPart | None = 0.5,
+        n_neighbors: Count = 5,
+        label_weight: Positive = 100.0,
         categorical_features: CategoricalFeatures = "auto",
         verbose: int = 0,
     ) -> None:
@@ -121,6 +112,8 @@ class GraphScoreSelector(TableSelector):
         self.label_weight = label_weight
         self.categorical_features = categorical_features
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         values, owner = coordinates(columns)
@@ -142,12 +135,9 @@ class GraphScoreSelector(TableSelector):
 
     def _graph(self, values):
         """Symmetric weights of the neighbors: 1 for an edge."""
-        n_rows = len(values)
-        k = min(self.n_neighbors, n_rows - 1)
+        k = min(self.n_neighbors, len(values) - 1)
         neighbors, _ = RowSearch(np.ascontiguousarray(values), "euclidean", "auto", k, random_state=0).graph()
-        starts = np.arange(0, neighbors.size + 1, k)
-        edges = csr_array((np.ones(neighbors.size), neighbors.ravel(), starts), shape=(n_rows, n_rows))
-        return edges.maximum(edges.T)
+        return neighbor_graph(neighbors)
 
     def _unlabeled_neighbors(self, values, y):
         """Sums of the squared differences over neighbors of which one is unlabeled."""

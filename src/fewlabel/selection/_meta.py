@@ -1,8 +1,7 @@
 """Selectors around another one: labels for the unlabeled rows first, or many draws of the labeled rows."""
 
-import numbers
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
 
-from fewlabel.base import HasMethods, Interval, set_random_states
+from fewlabel.base import AtLeastTwo, HasMethods, Share, UnitInterval, constraints_of, set_random_states
 from fewlabel.metrics.shares import wilson
 from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path, choice_of_scores
 from fewlabel.selection._columns import coordinates
@@ -21,17 +20,13 @@ from fewlabel.warning_filters import keep_filters
 
 _N_TREES = 200
 _N_COMPONENTS = 10
+Selector = Annotated[Any, HasMethods(["fit", "get_support"]), None]
 
 
 class MetaSelector(TableSelector):
     """Base: clones of `selector`, which is `CorrelationSubsetSelector` by default, select columns."""
 
     _uses_unlabeled = True
-    _parameter_constraints: dict = {
-        **TableSelector._parameter_constraints,
-        "selector": [HasMethods(["fit", "get_support"]), None],
-        "random_state": ["random_state"],
-    }
     selector: Any
 
     def _select_by(self, columns, codes, rng):
@@ -101,15 +96,10 @@ class PseudoLabelSelector(MetaSelector):
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
-    _parameter_constraints: dict = {
-        **MetaSelector._parameter_constraints,
-        "teacher": [HasMethods(["fit", "predict"]), None],
-    }
-
     def __init__(
         self,
-        selector: Any = None,
-        teacher: Any = None,
+        selector: Selector = None,
+        teacher: Annotated[Any, HasMethods(["fit", "predict"]), None] = None,
         *,
         categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
@@ -120,6 +110,8 @@ class PseudoLabelSelector(MetaSelector):
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         rng = check_random_state(self.random_state)
@@ -211,20 +203,13 @@ class StabilitySelector(MetaSelector):
     (4, 2)
     """
 
-    _parameter_constraints: dict = {
-        **MetaSelector._parameter_constraints,
-        "n_draws": [Interval(numbers.Integral, 2, None, closed="left")],
-        "threshold": [Interval(numbers.Real, 0, 1, closed="both")],
-        "confidence": [Interval(numbers.Real, 0, 1, closed="neither")],
-    }
-
     def __init__(
         self,
-        selector: Any = None,
+        selector: Selector = None,
         *,
-        n_draws: int = 50,
-        threshold: float = 0.5,
-        confidence: float = 0.95,
+        n_draws: AtLeastTwo = 50,
+        threshold: UnitInterval = 0.5,
+        confidence: Share = 0.95,
         categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
         verbose: int = 0,
@@ -236,6 +221,8 @@ class StabilitySelector(MetaSelector):
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         rng = check_random_state(self.random_state)

@@ -1,15 +1,15 @@
 """ReliefF: one weight per column, by the neighbors of rows in all columns."""
 
 import numbers
+from typing import Annotated
 
 import numpy as np
 
-from fewlabel.base import Interval
+from fewlabel.base import Count, Interval, constraints_of
 from fewlabel.kernels.subsets import relief_weights
 from fewlabel.selection._base import (
-    COUNT,
-    COUNT_OR_PART,
     CategoricalFeatures,
+    CountOrPart,
     TableSelector,
     choice_of_scores,
     draw_sample,
@@ -101,25 +101,14 @@ class ReliefFSelector(TableSelector):
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
-    _parameter_constraints: dict = {
-        **TableSelector._parameter_constraints,
-        "n_features_to_select": COUNT_OR_PART,
-        "threshold": [Interval(numbers.Real, None, None, closed="neither")],
-        "guard": ["boolean"],
-        "n_neighbors": COUNT,
-        "max_samples": COUNT_OR_PART,
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-    }
-
     def __init__(
         self,
-        n_features_to_select: float | None = None,
+        n_features_to_select: CountOrPart | None = None,
         *,
-        threshold: float = 0.0,
+        threshold: Annotated[float, Interval(numbers.Real, None, None, closed="neither")] = 0.0,
         guard: bool = True,
-        n_neighbors: int = 10,
-        max_samples: float | None = 1000,
+        n_neighbors: Count = 10,
+        max_samples: CountOrPart | None = 1000,
         categorical_features: CategoricalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -134,6 +123,8 @@ class ReliefFSelector(TableSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)

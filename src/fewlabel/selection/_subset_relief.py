@@ -1,17 +1,15 @@
 """FSCRF: subsets of columns by how well they separate each row from its neighbors of other classes."""
 
-import numbers
 import time
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Interval, StrOptions
+from fewlabel.base import Count, NonNegative, constraints_of
 from fewlabel.kernels.subsets import add_column, column_scores, subset_scores
 from fewlabel.selection._base import (
-    COUNT,
-    COUNT_OR_PART,
     CategoricalFeatures,
+    CountOrPart,
     TableSelector,
     choice_of_path,
     count,
@@ -133,31 +131,17 @@ class SubsetReliefSelector(TableSelector):
     array([1, 3])
     """
 
-    _parameter_constraints: dict = {
-        **TableSelector._parameter_constraints,
-        "n_features_to_select": COUNT_OR_PART,
-        "n_neighbors": COUNT,
-        "max_samples": COUNT_OR_PART,
-        "distance_norm": [StrOptions({"sum", "rms"})],
-        "stop": [StrOptions({"no-gain", "best-first"}), None],
-        "guard": ["boolean"],
-        "max_stale": COUNT,
-        "tol": [Interval(numbers.Real, 0, None, closed="left")],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-    }
-
     def __init__(
         self,
-        n_features_to_select: float | None = None,
+        n_features_to_select: CountOrPart | None = None,
         *,
-        n_neighbors: int = 10,
-        max_samples: float | None = 300,
+        n_neighbors: Count = 10,
+        max_samples: CountOrPart | None = 300,
         distance_norm: Literal["sum", "rms"] = "sum",
         stop: Literal["no-gain", "best-first"] | None = "no-gain",
         guard: bool = True,
-        max_stale: int = 5,
-        tol: float = 0.0,
+        max_stale: Count = 5,
+        tol: NonNegative = 0.0,
         categorical_features: CategoricalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -175,6 +159,8 @@ class SubsetReliefSelector(TableSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)

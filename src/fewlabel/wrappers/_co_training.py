@@ -1,18 +1,14 @@
 """Co-training: classifiers on different columns label rows for each other."""
 
-import numbers
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from scipy.special import softmax
 
-from fewlabel.base import Interval
+from fewlabel.base import Count, Values, constraints_of
 from fewlabel.columns import choose_views
 from fewlabel.types import Seed
 from fewlabel.wrappers._learner import posteriors, take
 from fewlabel.wrappers._loop import Run, most_confident
-from fewlabel.wrappers._self_labeling import SelfLabelingClassifier, Stop
+from fewlabel.wrappers._self_labeling import Base, SelfLabelingClassifier, Stop
 
 _LEAST = np.exp(-700.0)  # probability
 
@@ -156,22 +152,15 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
-        **SelfLabelingClassifier._parameter_constraints,
-        "views": ["array-like", None],
-        "k_best": [Interval(numbers.Integral, 1, None, closed="left")],
-        "pool_size": [Interval(numbers.Integral, 1, None, closed="left")],
-    }
-
     def __init__(
         self,
-        estimator: Any = None,
-        views: Sequence | None = None,
+        estimator: Base = None,
+        views: Values | None = None,
         *,
-        k_best: int = 4,
-        pool_size: int = 75,
+        k_best: Count = 4,
+        pool_size: Count = 75,
         stop: Stop = "out-of-fold",
-        max_iter: int | None = 30,
+        max_iter: Count | None = 30,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -183,6 +172,8 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _self_label(self, X, codes):
         # Drawn by the first run, and reused by those of the guard.
@@ -206,5 +197,5 @@ class CoTrainingClassifier(SelfLabelingClassifier):
         halves = np.array_split(rng.permutation(self.n_features_in_), 2)
         return [np.sort(half) for half in halves]
 
-    def _combine(self, X):
+    def _class_scores(self, X):
         return product(self.estimators_, self.views_, X, self.classes_)

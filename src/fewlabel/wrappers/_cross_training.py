@@ -1,18 +1,17 @@
 """NC-T and ICT: classifiers on all other parts of the rows label rows of the part left out; Se-T: of their own part."""
 
 import math
-import numbers
 import warnings
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Interval, StrOptions
+from fewlabel.base import AtLeastTwo, Count, NonNegative, constraints_of
 from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
 from fewlabel.wrappers._learner import posteriors, take, votes
 from fewlabel.wrappers._loop import Run, deal, most_confident
-from fewlabel.wrappers._self_labeling import SelfLabelingClassifier, Stop
+from fewlabel.wrappers._self_labeling import Base, SelfLabelingClassifier, Stop
 
 
 class CrossTrainingRun(Run):
@@ -167,26 +166,17 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
-        **SelfLabelingClassifier._parameter_constraints,
-        "n_parts": [Interval(numbers.Integral, 2, None, closed="left")],
-        "k_best": [Interval(numbers.Integral, 1, None, closed="left")],
-        "learn_from": [StrOptions({"others", "own"})],
-        "balance": ["boolean"],
-        "threshold": [Interval(numbers.Real, 0, None, closed="left"), None],
-    }
-
     def __init__(
         self,
-        estimator: Any = None,
-        n_parts: int = 3,
-        k_best: int = 10,
+        estimator: Base = None,
+        n_parts: AtLeastTwo = 3,
+        k_best: Count = 10,
         *,
         learn_from: Literal["others", "own"] = "others",
         stop: Stop = "out-of-fold",
-        max_iter: int | None = 10,
+        max_iter: Count | None = 10,
         balance: bool = False,
-        threshold: float | None = None,
+        threshold: NonNegative | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -200,6 +190,8 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         self.threshold = threshold
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _self_label(self, X, codes):
         counts = np.bincount(codes[codes >= 0])
@@ -227,7 +219,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         own = self.learn_from == "own"
         return CrossTrainingRun(learner, codes, free, parts, k=k, shares=shares, threshold=self.threshold, own=own)
 
-    def _combine(self, X):
+    def _class_scores(self, X):
         if self.learn_from == "own":
             return votes(self.estimators_, X, self.classes_)
         return posteriors(self.estimators_[0], X, self.classes_)

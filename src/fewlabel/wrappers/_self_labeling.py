@@ -1,7 +1,6 @@
 """Base of the self-labeling classifiers: validate -> read labels -> loop -> final classifiers."""
 
-import numbers
-from typing import Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,13 +12,16 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import HasMethods, Interval, LabeledClassifier, StrOptions, TakesWhatItsBaseTakes
+from fewlabel.base import HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes
 from fewlabel.columns import is_table, read_table
 from fewlabel.types import MatrixLike
 from fewlabel.wrappers._learner import Learner, take
 from fewlabel.wrappers._loop import deal, self_label
 
 Stop = Literal["out-of-fold", "exhausted"]
+_WITH_POSTERIORS = HasMethods(["fit", "predict", "predict_proba"])
+_WITH_DECISIONS = HasMethods(["fit", "predict", "decision_function"])
+Base = Annotated[Any, _WITH_POSTERIORS, _WITH_DECISIONS, None]
 _N_TREES = 50  # of the default base classifier
 
 
@@ -28,26 +30,15 @@ def _has_posteriors(self):
     return hasattr(self._base(), "predict_proba")
 
 
-class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
+class SelfLabelingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     """Base of the wrappers: a subclass defines a run, this class adds the guard and the final model.
 
     Subclasses implement
 
     - ``_start(learner, codes, free, rng)``: return a `Run`;
-    - ``_combine(X)``: return the combined posteriors of the final classifiers `estimators_`.
+    - ``_class_scores(X)``: return the combined posteriors of the final classifiers `estimators_`.
     """
 
-    _parameter_constraints: dict = {
-        "estimator": [
-            HasMethods(["fit", "predict", "predict_proba"]),
-            HasMethods(["fit", "predict", "decision_function"]),
-            None,
-        ],
-        "stop": [StrOptions(set(get_args(Stop)))],
-        "max_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "n_jobs": [numbers.Integral, None],
-        "random_state": ["random_state"],
-    }
     # Folds of the labeled rows, for the guard.
     _n_folds = 3
 
@@ -122,28 +113,10 @@ class SelfLabelingClassifier(TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledC
         ndarray of shape (n_samples, n_classes)
             The probabilities.
         """
-        check_is_fitted(self)
-        return self._combine(self._validate(X, reset=False))
-
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the probability of each class or, without probabilities, the softmax of the decision values.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes
-            The probabilities; with two classes, the second minus the first.
-        """
-        check_is_fitted(self)
-        values = self._combine(self._validate(X, reset=False))
-        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+        return self._scores(X)
 
     def _classes_of(self, X):
-        return self.classes_[self._combine(X).argmax(axis=1)]
+        return self.classes_[self._class_scores(X).argmax(axis=1)]
 
     def _base(self):
         return ExtraTreesClassifier(_N_TREES) if self.estimator is None else self.estimator

@@ -1,14 +1,14 @@
 """Tri-training: two classifiers that agree on a row label it for the third."""
 
 import math
-from typing import Any
 
 import numpy as np
 
+from fewlabel.base import Count, constraints_of
 from fewlabel.types import Seed
 from fewlabel.wrappers._learner import take, votes
 from fewlabel.wrappers._loop import Run
-from fewlabel.wrappers._self_labeling import SelfLabelingClassifier, Stop
+from fewlabel.wrappers._self_labeling import Base, SelfLabelingClassifier, Stop
 
 
 class TriTrainingRun(Run):
@@ -166,10 +166,10 @@ class TriTrainingClassifier(SelfLabelingClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Base = None,
         *,
         stop: Stop = "out-of-fold",
-        max_iter: int | None = 30,
+        max_iter: Count | None = 30,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -179,8 +179,10 @@ class TriTrainingClassifier(SelfLabelingClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _parameter_constraints: dict = constraints_of(__init__)
+
     def _start(self, learner, codes, free, rng):
         return TriTrainingRun(learner, codes, free, rng)
 
-    def _combine(self, X):
+    def _class_scores(self, X):
         return votes(self.estimators_, X, self.classes_)
