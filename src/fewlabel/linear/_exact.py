@@ -9,7 +9,6 @@ from joblib import effective_n_jobs
 from scipy.linalg import cho_factor, cho_solve, qr, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import issparse
-from scipy.sparse.linalg import LinearOperator, cg
 
 from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.thread_limits import blas_threads
@@ -26,7 +25,7 @@ _PATIENCE = 30
 _DIRECT = 1000  # largest number of columns for a dense Hessian
 # Pairs of a step and a change of the gradient that L-BFGS keeps.
 _MEMORY = 20
-# L-BFGS steps that cost about as much as a Newton step by conjugate gradients.
+# L-BFGS steps that count as an iteration, which with a Hessian is a Newton step.
 _STEPS_PER_ITERATION = 10
 # Largest number of rows for which more columns than rows are rotated away.
 _WIDE = 3000
@@ -39,9 +38,6 @@ _LEAST_PROGRESS = 0.999
 # Share of the first slope at which a line search ends.
 _FLATTER = 0.2
 _MOST_TRIALS = 30  # lengths that a line search tries
-# Relative residual at which conjugate gradients stop: a better direction is not worth the products.
-_ACCURACY = 0.1
-_MOST_PRODUCTS = 250  # of conjugate gradients, in a step
 # Cells of each class that a Hessian is computed from, but at least 20 rows per column.
 _HESSIAN_CELLS = 500_000
 
@@ -61,8 +57,8 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
     At any w the slopes :math:`\alpha_{ij} \in [0, 1]` of the smoothed hinge are feasible in the dual. With g the
     gradient of the smoothed objective, the duality gap is :math:`S + |g|^2 / 2\lambda`, where S is the slack due
     to the smoothing, so it costs no extra work. Newton's method reduces the second term, a sharper hinge the first;
-    each step reduces the larger one. With too many columns for a Hessian, L-BFGS takes the place of Newton's method for
-    the hinge: the sharper it is, the more conjugate gradients a Newton step would need.
+    each step reduces the larger one. With sparse rows, or too many columns for a Hessian, L-BFGS takes the place of
+    Newton's method.
 
     Parameters
     ----------
@@ -96,7 +92,8 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
         control = {"squared": squared, "tol": tol, "max_iter": max_iter, "rng": rng}
         start = _first_guess(X, positive, weight, alpha, control)
     risk = PairRisk(positive, weight, squared)
-    method = _choose_method(X, risk, rng)
+    is_small = X.shape[1] <= _DIRECT and not issparse(X)
+    method = _DenseNewton(X, risk, rng) if is_small else _LimitedMemory()
     most_steps = max_iter * method.steps_per_iteration
     patience = _PATIENCE * method.steps_per_iteration
     w = start
@@ -310,27 +307,10 @@ def _sample(positive, size, rng):
     return np.sort(np.concatenate(drawn))
 
 
-def _choose_method(X, risk, rng):
-    """How the direction of a step is found."""
-    few_columns = X.shape[1] <= _DIRECT
-    if few_columns and not issparse(X):
-        return _DenseNewton(X, risk, rng)
-    # Conjugate gradients need no more steps than there are columns; with many of them only the squared hinge is smooth
-    # enough.
-    return _ConjugateNewton(X, risk) if risk.squared or few_columns else _LimitedMemory()
-
-
-class _Newton:
-    """Newton's method; a subclass gives the `direction` of a step."""
+class _DenseNewton:
+    """Newton's direction with the Hessian of all rows or, if there are many, of a sample of them."""
 
     steps_per_iteration = 1
-
-    def observe(self, w, gradient):
-        """Nothing is learned from the gradients."""
-
-
-class _DenseNewton(_Newton):
-    """Newton's direction with the Hessian of all rows or, if there are many, of a sample of them."""
 
     def __init__(self, X, risk, rng):
         n_columns = X.shape[1]
@@ -345,6 +325,9 @@ class _DenseNewton(_Newton):
         # The mean cancels in the pairs, but would cost digits in the sums.
         self._Z -= self._Z.mean(axis=0)
 
+    def observe(self, w, gradient):
+        """Nothing is learned from the gradients."""
+
     def direction(self, w, scores, value, gradient, alpha, width):
         """Return the step."""
         if not self._is_sampled:
@@ -358,25 +341,6 @@ class _DenseNewton(_Newton):
         # Rounding could leave the smallest eigenvalue just below zero.
         H[np.diag_indices_from(H)] += alpha + 1e-13 * H.diagonal().max()
         return -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), gradient)
-
-
-class _ConjugateNewton(_Newton):
-    """Newton's direction by conjugate gradients; a product with the Hessian costs two products with the rows."""
-
-    def __init__(self, X, risk):
-        self._X = X
-        self._risk = risk
-
-    def direction(self, w, scores, value, gradient, alpha, width):
-        """Return the step."""
-
-        def product(direction):
-            curve = self._risk.curve(value, self._X @ direction, width)
-            return alpha * direction + self._X.T @ curve
-
-        hessian = LinearOperator((len(w), len(w)), product, dtype=np.float64)
-        step, _ = cg(hessian, -gradient, rtol=_ACCURACY, maxiter=_MOST_PRODUCTS)
-        return step
 
 
 class _LimitedMemory:

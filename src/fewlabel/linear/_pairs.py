@@ -92,16 +92,6 @@ class PairRisk:
         pull[lower.order] = -v * mirrored_slopes
         return PairValue(*totals.tolist(), pull, (upper, lower))
 
-    def curve(self, value, direction, width):
-        """Return the second derivative of the smoothed risk in the scores, times a `direction` of the scores."""
-        out = np.empty(len(direction))
-        for own, other in (value.sides, value.sides[::-1]):
-            v = other.weight[::-1]
-            mass = own.sum_window(v)
-            moved = own.sum_window(v * direction[other.order[::-1]])
-            out[own.order] = own.weight * (mass * direction[own.order] - moved)
-        return self._curvature(width) * out
-
     def hessian(self, value, X, width):
         """Return the second derivative as a matrix over the columns of `X`, which should be centered."""
         upper, lower = value.sides
@@ -117,11 +107,8 @@ class PairRisk:
         # A matrix times itself is half of the work. Rounding may leave a sum just below zero.
         scaled = np.sqrt(curved.clip(0.0))[:, None] * B
         H = half + half.T + scaled.T @ scaled
-        return self._curvature(width) * H
-
-    def _curvature(self, width):
-        """Second derivative of the loss of a pair in its curved part."""
-        return 2.0 if self.squared else 1.0 / width
+        # The second derivative of the loss of a pair in its curved part.
+        return (2.0 if self.squared else 1.0 / width) * H
 
 
 def weight_at(weight, rows):
