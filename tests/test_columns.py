@@ -63,11 +63,18 @@ def test_views():
 
 
 def test_nominal_columns_by_type_or_as_chosen():
-    table = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
-    of_type = pd.api.types.is_numeric_dtype
-    assert choose_nominal("auto", table, by_type=of_type).tolist() == [False, True]
-    assert choose_nominal(["a"], table, by_type=of_type).tolist() == [True, False]
-    assert choose_nominal([], table, by_type=of_type).tolist() == [False, False]
+    days = pd.to_datetime(["2024-01-01", None])
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": days, "d": [True, False]})
+    assert choose_nominal("auto", table).tolist() == [False, True, False, True]
+    assert choose_nominal(["a"], table).tolist() == [True, False, False, False]
+    assert choose_nominal([], table).tolist() == [False, False, False, False]
+
+
+def test_dates_are_numbers():
+    days = pd.Series(pd.to_datetime(["2024-01-02", None, "2024-01-01", "2024-01-03"]))
+    numbers = as_numbers(days)
+    assert np.isnan(numbers[1])
+    assert numbers[0] - numbers[2] == numbers[3] - numbers[0] > 0
 
 
 @pytest.mark.parametrize(
