@@ -72,3 +72,6 @@ plt.show()
 # others, and different from each other.
 query = BatchQuery(positive="malignant", random_state=0).query(rows.X, y_few, n=5)
 print(X.iloc[query.rows, :4].assign(why=query.how).to_string())
+
+# %%
+# Conclusion: with 40 diagnoses the ranking is good enough to choose 100 patients, and the next five biopsies are named.

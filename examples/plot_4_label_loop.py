@@ -66,3 +66,7 @@ score = model.decision_function(X[rows])
 print("all rows of the table:", round(roc_auc_score(y, model.decision_function(X)), 3))
 print("labeled rows, no weights:", round(roc_auc_score(y[rows], score), 3))
 print("labeled rows, weighted:", auc_confidence_interval(y[rows], score, sample_weight=draw_weights(random, chance)))
+
+# %%
+# Conclusion: ask for the rows that `BatchQuery` names, keep the random tenth, and stop when the weighted interval is
+# short enough for the decision. ``fewlabel label`` does all of it in the browser.
