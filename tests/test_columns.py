@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fewlabel import CoTrainingClassifier, MultiviewKernelClassifier, ReliefFSelector, VariableClusterer
-from fewlabel.columns import as_numbers, choose_columns, choose_nominal, choose_views, read_table
+from fewlabel.columns import as_numbers, as_table, choose_columns, choose_nominal, choose_views
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -88,7 +88,7 @@ def test_dates_are_numbers():
 )
 def test_tables_of_any_library(X, kinds):
     estimator = BaseEstimator()
-    table = read_table(estimator, X, reset=True)
+    table = as_table(estimator, X, reset=True)
     assert table.shape == (2, 2)
     assert [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes] == [kind != "O" for kind in kinds]
     assert estimator.n_features_in_ == 2
@@ -97,7 +97,7 @@ def test_tables_of_any_library(X, kinds):
 @pytest.mark.parametrize("X", [[[1.0]], pd.DataFrame({"a": [1.0]}), pd.DataFrame({}), csr_array(np.eye(3))])
 def test_tables_that_cannot_be_fitted(X):
     with pytest.raises((ValueError, TypeError)):
-        read_table(BaseEstimator(), X, reset=True)
+        as_table(BaseEstimator(), X, reset=True)
 
 
 def test_numbers_of_a_column():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
-__all__ = ["as_numbers", "choose_columns", "choose_nominal", "choose_views", "is_table", "read_table"]
+__all__ = ["as_numbers", "as_table", "choose_columns", "choose_nominal", "choose_views", "is_table"]
 
 
 def choose_columns(chosen, n_columns, names=None, *, parameter):
@@ -126,7 +126,7 @@ def is_table(X) -> bool:
     return isinstance(X, pd.DataFrame) or (hasattr(X, "to_pandas") and hasattr(X, "columns"))
 
 
-def read_table(estimator, X, *, reset):
+def as_table(estimator, X, *, reset):
     """Check a data frame or array, and give it as a data frame; an array may hold text.
 
     Parameters

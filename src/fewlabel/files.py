@@ -23,7 +23,7 @@ _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 _SEPARATORS = ",;\t|"
 _UTF8 = "utf-8-sig"  # with or without the byte order mark that spreadsheets write
-_QUOTE = re.compile('"')
+_QUOTE = re.compile(b'"')
 _QUOTED = re.compile('"[^"]*"')
 _LONGEST_HEADER = 50_000_000
 _DAYS = (datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 31))
@@ -34,42 +34,10 @@ MISSING = frozenset(
 AnyPath = str | os.PathLike[str]
 
 
-def read_table(
+def read_file(
     path: AnyPath, *, encoding: str | None = None, decimal: str = ".", verbatim: Sequence[str] = ()
 ) -> "pd.DataFrame":
-    """Read a whole table.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file whose name ends in .csv, .tsv (either may be gzipped, .gz), .parquet, .feather or .arrow.
-    encoding : str, default=None
-        Encoding of a text file, such as "latin-1"; by default UTF-8.
-    decimal : str, default="."
-        Decimal separator of a text file.
-    verbatim : sequence of str, default=()
-        Columns of a text file to read as text, exactly as they are written: an empty cell is "", "NA" stays "NA".
-
-    Returns
-    -------
-    DataFrame
-        Of columns with the same name, the second is called ``name.1``, and so on.
-
-    Raises
-    ------
-    TableError
-        If the file is empty, damaged or of an unknown format; the message says what to do.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from fewlabel.files import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "rows.csv")
-    ...     _ = open(path, "w").write("a,b\\n1,x\\n2,\\n")
-    ...     read_table(path).shape
-    (2, 2)
-    """
+    """Read the table in one text, Parquet, Feather or Arrow file; all else as :func:`fewlabel.tables.read_table`."""
     import pandas as pd
 
     path = Path(path)
@@ -92,7 +60,7 @@ def read_table(
 
 
 def column_names(path: AnyPath, *, encoding: str | None = None) -> list[str]:
-    """Return the column names as they stand in the file, duplicates included; `encoding` as in :func:`read_table`."""
+    """Return the column names as they stand in the file, duplicates included; `encoding` as in :func:`read_file`."""
     path = Path(path)
     kind = _kind(path)
     with readable_errors(path):
@@ -132,7 +100,7 @@ def files_of(path: AnyPath) -> list[Path]:
 
 
 def separator_of(path: AnyPath, *, encoding: str | None = None) -> str:
-    """Return the separator of a text file; `encoding` as in :func:`read_table`."""
+    """Return the separator of a text file; `encoding` as in :func:`read_file`."""
     path = Path(path)
     with readable_errors(path):
         return _separator(_header(path, encoding), _kind(path))
@@ -153,35 +121,29 @@ def _kind(path: Path) -> str:
     raise TableError(f"{path}: tables are read from .csv, .tsv (also .gz), .parquet, .feather and .arrow files")
 
 
-class readable_errors:
+@contextlib.contextmanager
+def readable_errors(path: AnyPath) -> Iterator[None]:
     """Turn the exceptions of the readers into one line that says what is wrong with the file."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, _):
-        if kind is None or issubclass(kind, (TableError, OSError, MemoryError, KeyboardInterrupt, GeneratorExit)):
-            if kind is not None and issubclass(kind, gzip.BadGzipFile):
-                raise TableError(f"{self.path} is not a gzip file: rename it without .gz, or compress it") from error
-            return False
-        if issubclass(kind, StopIteration) or kind.__name__ == "EmptyDataError":  # pandas'
-            raise TableError(f"{self.path} is empty: expected a line of column names and rows below it") from error
-        if issubclass(kind, UnicodeDecodeError):
-            raise TableError(
-                f"{self.path}{_damaged_line(self.path)} is not {error.encoding.upper()} text: name its encoding, for "
-                "instance --encoding latin-1 (encoding='latin-1' in Python), or save it as UTF-8"
-            ) from error
-        if issubclass(kind, LookupError) and "encoding" in str(error):
+    try:
+        yield
+    except gzip.BadGzipFile as error:
+        raise TableError(f"{path} is not a gzip file: rename it without .gz, or compress it") from error
+    except (TableError, OSError, MemoryError):
+        raise
+    except UnicodeDecodeError as error:
+        raise TableError(
+            f"{path}{_damaged_line(path)} is not {error.encoding.upper()} text: name its encoding, for instance "
+            "--encoding latin-1 (encoding='latin-1' in Python), or save it as UTF-8"
+        ) from error
+    except ImportError as error:
+        raise TableError(f"{path}: reading it needs pyarrow: run `pip install pyarrow`") from error
+    except Exception as error:
+        if type(error).__name__ == "EmptyDataError":  # pandas'
+            raise TableError(f"{path} is empty: expected a line of column names and rows below it") from error
+        if isinstance(error, LookupError) and "encoding" in str(error):
             raise TableError(f"{error}: expected a name such as utf-8, latin-1, cp1252 or utf-16") from error
-        if issubclass(kind, ImportError):
-            raise TableError(f"{self.path}: reading it needs pyarrow: run `pip install pyarrow`") from error
-        if issubclass(kind, Exception):
-            reason = " ".join(str(error).split())[:200]
-            raise TableError(f"{self.path} cannot be read as a table: {reason}") from error
-        return False
+        reason = " ".join(str(error).split())[:200]
+        raise TableError(f"{path} cannot be read as a table: {reason}") from error
 
 
 def _damaged_line(path):
@@ -259,15 +221,21 @@ def has_open_quote(text: str, separators: str = _SEPARATORS, is_open: bool = Fal
     >>> [has_open_quote(text) for text in ('a,"b', 'a,"b"', 'a,5" b', 'a,"b""')]
     [True, False, False, True]
     """
-    closed_at = -2
+    n_quotes = len(field_quotes(text.encode(), separators.encode(), is_open))
+    return (n_quotes % 2 == 1) != is_open
+
+
+def field_quotes(text: bytes, separators: bytes, is_open: bool = False) -> list[int]:
+    """Positions of the quotes that open and close fields, in turn: not those inside of a field, such as in 5" pipe."""
+    starts = separators + b"\r\n"
+    found: list[int] = []
     for match in _QUOTE.finditer(text):
         at = match.start()
-        if is_open:
-            is_open = False
-            closed_at = at
-        elif at == 0 or closed_at == at - 1 or text[at - 1] in separators or text[at - 1] in "\r\n":
-            is_open = True
-    return is_open
+        is_inside = (len(found) % 2 == 1) != is_open
+        again = bool(found) and found[-1] == at - 1  # the second of two quotes opens the field again
+        if is_inside or again or at == 0 or text[at - 1] in starts:
+            found.append(at)
+    return found
 
 
 def split_fields(row: str, separator: str) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 import fewlabel
 from fewlabel.cli.fit import FILES
 from fewlabel.cli.main import run
-from fewlabel.files import read_table
+from fewlabel.files import read_file
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'fewlabel[dask]'")
 
@@ -100,7 +100,7 @@ def test_a_folder_of_text_files_is_the_same_table(rows, capsys):
     whole = fewlabel.load("memory/model.fewlabel")
     assert sampled.encoder.kinds == whole.encoder.kinds
     # The rows are the same, in another order: so is the model, but for its folds.
-    table = read_table("whole.csv")
+    table = read_file("whole.csv")
     np.testing.assert_allclose(
         sampled.decision_function(table).argsort().argsort(), whole.decision_function(table).argsort().argsort(), atol=9
     )

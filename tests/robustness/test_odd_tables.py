@@ -8,7 +8,7 @@ import pytest
 
 import fewlabel
 from fewlabel.cli.main import run
-from fewlabel.files import TableError, read_table
+from fewlabel.files import TableError, read_file
 from fewlabel.tables.pieces import table_columns
 from robustness import odd_tables
 
@@ -22,7 +22,7 @@ def test_every_command_works_or_names_the_place(first):
 
 
 def test_errors_that_name_no_place_are_found(monkeypatch):
-    monkeypatch.setattr(odd_tables, "app", lambda *_, **__: read_table("rows.txt"))
+    monkeypatch.setattr(odd_tables, "app", lambda *_, **__: read_file("rows.txt"))
     assert "names no place" in odd_tables.run_command(["check"], ["age"])
     monkeypatch.setattr(odd_tables, "app", lambda *_, **__: {}["age"])
     assert "KeyError" in odd_tables.run_command(["check"], ["age"])
@@ -37,7 +37,7 @@ def test_numbers_too_large_for_singles_are_gaps():
 def test_a_moment_of_a_time_zone_beyond_year_9999_is_a_gap(tmp_path):
     seconds = pa.array([0, 2**39, None], pa.timestamp("s", tz="Europe/Paris"))
     pq.write_table(pa.table({"when": seconds}), tmp_path / "rows.parquet")
-    assert read_table(tmp_path / "rows.parquet")["when"].isna().tolist() == [False, True, True]
+    assert read_file(tmp_path / "rows.parquet")["when"].isna().tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_moment_of_a_time_zone_beyond_year_9999_is_a_gap(tmp_path):
 def test_a_row_that_readers_split_differently_is_named(tmp_path, text, line):
     (tmp_path / "rows.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(TableError, match=f"line {line}"):
-        read_table(tmp_path / "rows.csv")
+        read_file(tmp_path / "rows.csv")
 
 
 def test_errors_about_labels_name_their_column(tmp_path, monkeypatch, capsys):
@@ -58,4 +58,4 @@ def test_errors_about_labels_name_their_column(tmp_path, monkeypatch, capsys):
 
 def test_a_parquet_column_without_a_name_has_the_same_name_in_predict(tmp_path):
     pq.write_table(pa.table({"": [1, 2], "a": [3, 4]}), tmp_path / "rows.parquet")
-    assert table_columns(tmp_path / "rows.parquet") == list(read_table(tmp_path / "rows.parquet").columns)
+    assert table_columns(tmp_path / "rows.parquet") == list(read_file(tmp_path / "rows.parquet").columns)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fewlabel.exceptions import TableError
-from fewlabel.files import read_table
+from fewlabel.files import read_file
 from fewlabel.tables import pieces
 from fewlabel.tables.pieces import end_of_rows, read_pieces, table_columns
 
@@ -63,7 +63,7 @@ def test_text_files(tmp_path, name, form, options):
     found, n = joined(tmp_path / name, **options)
     assert n > 5
     assert "c" not in found
-    assert_same(found, read_table(tmp_path / name, **options))
+    assert_same(found, read_file(tmp_path / name, **options))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
@@ -110,7 +110,7 @@ def test_blank_lines_and_quotes_that_are_not_closed(tmp_path, monkeypatch):
 def test_names_are_those_of_the_table(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('a,a,,"b c"\n1,2,3,4\n')
-    assert table_columns(path) == read_table(path).columns.tolist() == ["a", "a.1", "Unnamed: 2", "b c"]
+    assert table_columns(path) == read_file(path).columns.tolist() == ["a", "a.1", "Unnamed: 2", "b c"]
     with gzip.open(tmp_path / "one.csv.gz", "wt") as file:
         file.write("a\n1\n\n2\n")
     assert joined_numbers(tmp_path / "one.csv.gz")["a"].tolist() == [1, 2]
@@ -131,8 +131,8 @@ def test_a_header_and_texts_longer_than_python_reads(tmp_path, monkeypatch):
     table = pd.DataFrame([["x" * 200_000 + '", ' + "y" * 200_000, *range(12_000)]] * 2, columns=names)
     path = tmp_path / "rows.csv"
     table.to_csv(path, index=False)
-    assert table_columns(path) == read_table(path).columns.tolist() == names
-    pd.testing.assert_frame_equal(read_table(path), table, check_dtype=False)
+    assert table_columns(path) == read_file(path).columns.tolist() == names
+    pd.testing.assert_frame_equal(read_file(path), table, check_dtype=False)
     [piece] = [read() for read in read_pieces(path, names[1:], names[:1])]
     assert piece["two\nlines"].to_pylist() == table["two\nlines"].tolist()
     assert piece[names[-1]].to_pylist() == [11_999, 11_999]

@@ -11,7 +11,7 @@ import pandas as pd
 from fewlabel.active._query import AGAIN, AUDIT, RANDOM, Query
 from fewlabel.active.raters import combine_answers, contradicting
 from fewlabel.exceptions import TableError
-from fewlabel.files import column_names, has_rows, read_table
+from fewlabel.files import column_names, has_rows, read_file
 from fewlabel.parts.cells import DATE, read_as
 from fewlabel.text import distinct, printable, short, without_formula
 
@@ -226,7 +226,7 @@ def read_answers(path: Path) -> pd.DataFrame:
                 f"{path} has no column {name!r}: files of answers have the columns {ROW!r} and {LABEL!r}, as "
                 "`fewlabel next` writes them"
             )
-    written = read_table(path, verbatim=list(columns.values()))
+    written = read_file(path, verbatim=list(columns.values()))
     answers = pd.DataFrame("", index=written.index, columns=list(COLUMNS))
     for name, column in columns.items():
         answers[name] = as_text(written[column]).str.strip()

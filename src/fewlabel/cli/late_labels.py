@@ -11,7 +11,7 @@ import typer
 from fewlabel.active.answers import LABEL, TIME, as_text, merge_answers, row_keys
 from fewlabel.cli.new_rows import Piece
 from fewlabel.cli.paths import require_column
-from fewlabel.files import column_names, read_table
+from fewlabel.files import column_names, read_file
 from fewlabel.tables.kinds import as_moments
 from fewlabel.text import short
 
@@ -60,7 +60,7 @@ class LateLabels:
             self._by_key = self._read(paths, key, target, until, day_first)
             self._used: set[str] = set()
             return
-        rows = read_table(source.path, encoding=source.encoding, decimal=source.decimal, verbatim=[target])
+        rows = read_file(source.path, encoding=source.encoding, decimal=source.decimal, verbatim=[target])
         keys = row_keys(rows.drop(columns=[target], errors="ignore"))
         merged = merge_answers(pd.Series("", index=range(len(rows)), dtype=object), keys, paths, until)
         self.notes += merged.notes
@@ -94,7 +94,7 @@ class LateLabels:
             require_column(key, names, "--key")
             label = target if target in names else LABEL
             require_column(label, names, "--labels")
-            table = read_table(path, verbatim=[key, label])
+            table = read_file(path, verbatim=[key, label])
             if until is not None:
                 require_column(TIME, names, "--as-of")
                 moments = as_moments(table[TIME], TIME, day_first)

@@ -194,14 +194,15 @@ def _score(model: Any, chunk: Piece, n_reasons: int) -> "pa.Table":
     import pyarrow as pa
 
     from fewlabel.arrow import from_numpy, from_texts
-    from fewlabel.tables import row_reasons, score_columns, score_features
+    from fewlabel.parts.explanations import reasons
+    from fewlabel.tables import score_columns, score_features
 
     scores = score_features(model, chunk.features)
-    reasons = row_reasons(model, chunk.features, chunk.cells, n_reasons) if chunk.cells else {}
+    why = reasons(model.explain_features(chunk.features), chunk.cells, n_reasons) if chunk.cells else {}
     names = from_texts([str(name) for name in model.classes_])
     label = pa.DictionaryArray.from_arrays(from_numpy(scores.codes.astype(np.int32)), names)
     columns = dict(zip(chunk.kept.column_names, chunk.kept.columns))
     columns |= {name: from_numpy(values) for name, values in score_columns(model, scores).items()}
     columns["label"] = label
-    columns |= {name: from_texts(texts) for name, texts in reasons.items()}
+    columns |= {name: from_texts(texts) for name, texts in why.items()}
     return pa.table(columns)

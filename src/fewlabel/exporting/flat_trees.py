@@ -1,5 +1,7 @@
 """Every sum of trees or step functions as plain binary trees that compare 64-bit numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from fewlabel.parts import Formula, Steps, SymmetricTrees, Trees
@@ -30,17 +32,8 @@ def flat_trees(formula: Formula) -> Trees:
         rounds = formula.single_values
     if not rounds:
         return joined
-    return Trees(
-        joined.roots,
-        joined.feature,
-        thresholds_before_rounding(joined.threshold),
-        joined.children,
-        joined.missing_left,
-        joined.value,
-        joined.start,
-        joined.n_inputs,
-        joined.divisor,
-    )
+    thresholds = thresholds_before_rounding(joined.threshold)
+    return replace(joined, threshold=thresholds, single_values=False, single_sums=False)
 
 
 def thresholds_before_rounding(thresholds: np.ndarray) -> np.ndarray:

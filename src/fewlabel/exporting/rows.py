@@ -6,6 +6,7 @@ import numpy as np
 
 from fewlabel import parts
 from fewlabel.exceptions import ExportError
+from fewlabel.exporting.flat_trees import flat_trees
 from fewlabel.parts import FittedModel
 from fewlabel.parts.columns import Column
 from fewlabel.parts.notations import parse_number
@@ -97,16 +98,11 @@ def _walk(formula):
 
 def _thresholds(part):
     """The columns that a part compares with thresholds, and these."""
-    if isinstance(part, parts.Steps):
-        columns = np.repeat(part.columns, np.diff(part.starts))
-        thresholds = part.edges
-    elif isinstance(part, parts.Trees):
-        is_split = part.children[0] >= 0
-        columns = part.feature[is_split]
-        thresholds = part.threshold[is_split]
-    elif isinstance(part, parts.SymmetricTrees):
-        columns = part.columns.ravel()
-        thresholds = part.thresholds.ravel()
+    if isinstance(part, (parts.Steps, parts.SymmetricTrees, parts.Trees)):
+        trees = flat_trees(part)
+        is_split = trees.children[0] >= 0
+        columns = trees.feature[is_split]
+        thresholds = trees.threshold[is_split]
     elif isinstance(part, parts.FillAndScale):
         columns = np.tile(np.arange(part.n_inputs), 2)
         n = part.n_inputs

@@ -81,7 +81,7 @@ class _Boolean:
 
     def steps(self, edges, values, missing):
         no, yes = values[np.searchsorted(edges, [0.0, 1.0])]
-        return _cases({self._is(FALSE_WORDS): no, self._is(TRUE_WORDS): yes}, missing)
+        return _cases({self.holds(FALSE_WORDS): no, self.holds(TRUE_WORDS): yes}, missing)
 
     def split(self, threshold, missing_left, left, right):
         no_left = threshold >= 0.0
@@ -94,9 +94,10 @@ class _Boolean:
             others += TRUE_WORDS
         usual = left if missing_left else right
         other = right if missing_left else left
-        return _case(self._is(others), other, usual) if others else usual
+        return _case(self.holds(others), other, usual) if others else usual
 
-    def _is(self, words):
+    def holds(self, words):
+        """Whether it is one of some words."""
         return f"{self.word} IN ({listed(words)})"
 
 
@@ -118,23 +119,43 @@ class _Refused:
 
 def _features(column: Column) -> list[Any]:
     name = f"t.{quoted(column.name)}"
+    if isinstance(column, parts.BooleanColumn):
+        return [_Boolean(name)]
     has_words = any(math.isnan(parse_number(value)) for value in column.special)
-    if isinstance(column, parts.NumberColumn) and not column.notation and not has_words:
+    is_number = isinstance(column, parts.NumberColumn)
+    if column.notation or has_words or not (is_number or isinstance(column, parts.CategoryColumn)):
+        return [_Refused(column)] * column.n_outputs
+    holds = conditions(column)
+    if is_number:
         plain = name
         for value in column.special:
             plain = f"NULLIF({plain}, {value})"
-        return [_Number(plain), *(_Flag(f"{name} = {value}") for value in column.special)]
+        return [_Number(plain), *(_Flag(holds[f"= {value}"]) for value in column.special)]
+    flags = [_Flag(holds[f"= {category}"]) for category in column.categories[int(column.drop_first) :]]
+    return [*flags, _Flag(holds["missing"])] if column.missing else flags
+
+
+def conditions(column: Column) -> dict[str, str]:
+    """What holds for the values of a column that have a row in a scorecard, by the text of the row.
+
+    Parameters
+    ----------
+    column : NumberColumn, BooleanColumn or CategoryColumn
+
+    Returns
+    -------
+    dict of str
+        Gaps first, as a comparison with NULL never holds; those of booleans are all that is neither yes nor no.
+    """
+    name = f"t.{quoted(column.name)}"
     if isinstance(column, parts.BooleanColumn):
-        return [_Boolean(name)]
-    if not isinstance(column, parts.CategoryColumn):
-        return [_Refused(column)] * column.n_outputs
+        feature = _Boolean(name)
+        return {"= no": feature.holds(FALSE_WORDS), "= yes": feature.holds(TRUE_WORDS)}
+    if isinstance(column, parts.NumberColumn):
+        return {"missing": f"{name} IS NULL", **{f"= {value}": f"{name} = {value}" for value in column.special}}
     word = f"CAST({name} AS VARCHAR)"
-    shown = column.categories[int(column.drop_first) :]
-    features = [_Flag(f"{word} = {text(category)}") for category in shown]
-    if column.missing:
-        is_gap = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"
-        features.append(_Flag(is_gap))
-    return features
+    is_gap = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"
+    return {"missing": is_gap, **{f"= {category}": f"{word} = {text(category)}" for category in column.categories}}
 
 
 def _case(condition: str, yes: str, no: str) -> str:

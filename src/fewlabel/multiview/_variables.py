@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import AtLeastTwo, Count, Values, constraints_of, fit_context
-from fewlabel.columns import read_table
+from fewlabel.columns import as_table
 from fewlabel.multiview import _coding as coding
 from fewlabel.types import MatrixLike, Seed
 
@@ -152,7 +152,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             The fitted estimator.
         """
         rng = check_random_state(self.random_state)
-        table = read_table(self, X, reset=True)
+        table = as_table(self, X, reset=True)
         self._codings = coding.learn_coding(table, self.categorical_features)
         Z = coding.code(table, self._codings)
         varying, owner = np.unique(coding.owners(self._codings), return_inverse=True)
@@ -180,7 +180,7 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             The components.
         """
         check_is_fitted(self)
-        return coding.code(read_table(self, X, reset=False), self._codings) @ self._loadings
+        return coding.code(as_table(self, X, reset=False), self._codings) @ self._loadings
 
     def _check_number(self, n_columns):
         if n_columns == 0:

@@ -268,15 +268,11 @@ def _read_pandas(column):
     if kind in "biuf":
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return Cells(BOOLEAN if kind == "b" else NUMBER, _usable(values))
-    if kind == "M":
-        moments = column if getattr(column.dtype, "tz", None) is None else column.dt.tz_convert(None)
-        return Cells(DATE, _as_dates(moments.to_numpy()))
-    if kind == "m":
-        return Cells(NUMBER, _as_seconds(column.to_numpy()))
-    values = column.to_numpy(dtype=object)
-    missing = column.isna().to_numpy()
-    if missing.any():
-        values = np.where(missing, None, values)
+    if kind == "M" and getattr(column.dtype, "tz", None) is not None:
+        column = column.dt.tz_convert(None)
+    if kind in "mM":
+        return _read_numpy(column.to_numpy())
+    values = np.where(column.isna(), None, column.to_numpy(dtype=object))
     return _texts_of(values.tolist())
 
 
@@ -291,14 +287,10 @@ def _read_arrow(column):
         return Cells(TEXT, categories.to_pylist(), codes)
     if pa.types.is_boolean(kind):
         return Cells(BOOLEAN, as_numpy(column.cast(pa.float64())))
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return Cells(NUMBER, _usable(as_numpy(column.cast(pa.float64(), safe=False))))
-    if pa.types.is_null(kind):
-        return Cells(NUMBER, np.full(len(column), np.nan))
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return Cells(DATE, _as_dates(as_numpy(column)))
-    if pa.types.is_duration(kind):
-        return Cells(NUMBER, _as_seconds(as_numpy(column)))
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind) or pa.types.is_integer(kind):
+        column = column.cast(pa.float64(), safe=False)
+    if pa.types.is_floating(column.type) or (pa.types.is_temporal(kind) and not pa.types.is_time(kind)):
+        return _read_numpy(as_numpy(column))
     return _texts_of(column.to_pylist())
 
 

@@ -5,11 +5,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from fewlabel.parts.part import Floats, Formula, Table
+from fewlabel.parts.part import Floats, Formula, RowFormula, Table
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianKernel(Formula):
+class _Kernel(RowFormula):
+    """One output per stored row."""
+
+    @property
+    def n_outputs(self):
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianKernel(_Kernel):
     r"""Gaussian functions around stored rows, :math:`e^{-\gamma |x - r|^2}`.
 
     Attributes
@@ -19,20 +28,11 @@ class GaussianKernel(Formula):
     """
 
     kind: ClassVar[str] = "gaussian-kernel"
-    rows: Table
     gamma: float
 
     def check(self):
-        self.require_finite("rows")
+        super().check()
         self.require(self.gamma >= 0, "gamma is negative")
-
-    @property
-    def n_inputs(self):
-        return self.rows.shape[1]
-
-    @property
-    def n_outputs(self):
-        return len(self.rows)
 
     def values_at(self, X):
         squares = -2.0 * (X @ self.rows.T)
@@ -48,7 +48,7 @@ def _squared_norms(rows):
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialKernel(Formula):
+class PolynomialKernel(_Kernel):
     r"""Powers of products with stored rows, :math:`(\gamma\, x^\top r + c)^d`.
 
     Attributes
@@ -59,22 +59,13 @@ class PolynomialKernel(Formula):
     """
 
     kind: ClassVar[str] = "polynomial-kernel"
-    rows: Table
     gamma: float
     shift: float
     degree: int
 
     def check(self):
-        self.require_finite("rows")
+        super().check()
         self.require(0 <= self.degree <= 100, "the degree is not between 0 and 100")
-
-    @property
-    def n_inputs(self):
-        return self.rows.shape[1]
-
-    @property
-    def n_outputs(self):
-        return len(self.rows)
 
     def values_at(self, X):
         return (self.gamma * (X @ self.rows.T) + self.shift) ** self.degree

@@ -422,8 +422,7 @@ class FittedModel(Part):
         -------
         ndarray of shape (n_samples,)
         """
-        if self.positive is None:
-            raise ValueError(f"there are {len(self.classes_)} classes and none is the positive one: use predict_proba")
+        self._require_positive()
         return self.predict_proba(X)[:, self.positive]
 
     def rank(self, X: Any) -> np.ndarray:
@@ -437,11 +436,14 @@ class FittedModel(Part):
         -------
         ndarray of int of shape (n_samples,)
         """
-        if self.positive is None:
-            raise ValueError(f"there are {len(self.classes_)} classes and none is the positive one: use predict_proba")
+        self._require_positive()
         decision = self.decision_function(X)
         towards = decision[:, self.positive] if decision.ndim == 2 else decision * (1 if self.positive else -1)
         return np.argsort(-towards, kind="stable")
+
+    def _require_positive(self):
+        if self.positive is None:
+            raise ValueError(f"there are {len(self.classes_)} classes and none is the positive one: use predict_proba")
 
     def explain(self, X: Any, *, max_rounds: int = 32, tol: float = 0.3) -> Explanation:
         """What each column adds to the score of each row.

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fewlabel.parts.part import Formula, Ints, Table
+from fewlabel.parts.part import Ints, RowFormula, Table
 
 # Rows that are searched at once.
 _TOGETHER = 512
@@ -74,7 +74,7 @@ def _closest(rows, X, candidates, k):
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbors(Formula):
+class Neighbors(RowFormula):
     """Share of each class among the nearest rows, weighted by the inverse of the distance.
 
     Attributes
@@ -88,7 +88,6 @@ class Neighbors(Formula):
     """
 
     kind: ClassVar[str] = "neighbors"
-    rows: Table
     codes: Ints
     n_outputs: int
     n_neighbors: int
@@ -97,11 +96,7 @@ class Neighbors(Formula):
         self.require(len(self.codes) == len(self.rows), "there is not one class per row")
         self.require(0 < self.n_neighbors <= len(self.rows), "it has fewer rows than neighbors")
         self.require_indices("codes", self.n_outputs)
-        self.require_finite("rows")
-
-    @property
-    def n_inputs(self):
-        return self.rows.shape[1]
+        super().check()
 
     def values_at(self, X):
         found, lengths = nearest_rows(self.rows, X, self.n_neighbors)
@@ -119,7 +114,7 @@ class Neighbors(Formula):
 
 
 @dataclass(frozen=True, eq=False)
-class _OnGraph(Formula):
+class _OnGraph(RowFormula):
     """What the formulas on a graph of rows share.
 
     Attributes
@@ -133,7 +128,6 @@ class _OnGraph(Formula):
     n_neighbors : int
     """
 
-    rows: Table
     sources: Ints
     source_codes: Ints
     n_neighbors: int
@@ -144,11 +138,7 @@ class _OnGraph(Formula):
         self.require(len(self.source_codes) == len(self.sources), "there is not one class per labeled row")
         self.require_indices("sources", len(self.rows))
         self.require_indices("source_codes", self.n_classes)
-        self.require_finite("rows")
-
-    @property
-    def n_inputs(self):
-        return self.rows.shape[1]
+        super().check()
 
     @property
     def n_outputs(self):

@@ -121,6 +121,25 @@ class Formula(Part):
 
 
 @dataclass(frozen=True, eq=False)
+class RowFormula(Formula):
+    """A formula that compares rows with stored ones.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_inputs)
+    """
+
+    rows: Table
+
+    def check(self):
+        self.require_finite("rows")
+
+    @property
+    def n_inputs(self):
+        return self.rows.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
 class Encoder(Part):
     """A table of any columns in, numbers out.
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from fewlabel.parts.nearest import nearest_rows
-from fewlabel.parts.part import Floats, Formula, Ints, Table
+from fewlabel.parts.part import Floats, Formula, Ints, RowFormula, Table
 
 # Standard deviations; larger values are compressed, so that outliers have little leverage.
 SOFT_LIMIT = 4.0
@@ -131,7 +131,7 @@ class Components(Formula):
 
 
 @dataclass(frozen=True, eq=False)
-class Smooth(Formula):
+class Smooth(RowFormula):
     """Functions that are known at reference rows: elsewhere the weighted mean over the nearest of these.
 
     Attributes
@@ -144,7 +144,6 @@ class Smooth(Formula):
     """
 
     kind: ClassVar[str] = "smooth"
-    rows: Table
     width: Floats
     functions: Table
     n_neighbors: int
@@ -153,12 +152,9 @@ class Smooth(Formula):
         n_rows = len(self.rows)
         self.require(len(self.width) == len(self.functions) == n_rows, "its arrays differ in the number of rows")
         self.require(0 < self.n_neighbors <= n_rows, "it has fewer rows than neighbors")
-        self.require_finite("rows", "functions")
+        self.require_finite("functions")
+        super().check()
         self.require((self.width > 0).all(), "a width is not positive")
-
-    @property
-    def n_inputs(self):
-        return self.rows.shape[1]
 
     @property
     def n_outputs(self):

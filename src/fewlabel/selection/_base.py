@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel.base import Count, Interval, RealNotInt, Values, fit_context
-from fewlabel.columns import read_table
+from fewlabel.columns import as_table
 from fewlabel.labels import read_classes, require_y
 from fewlabel.selection._columns import identifiers, read_columns, scale
 from fewlabel.selection._search import ranked
@@ -92,7 +92,7 @@ class TableSelector(SelectorMixin, BaseEstimator):
             The fitted estimator.
         """
         require_y(y, self)
-        table = read_table(self, X, reset=True)
+        table = as_table(self, X, reset=True)
         columns = read_columns(table, self.categorical_features, getattr(self, "feature_names_in_", None))
         labels = read_classes(y, self)
         check_consistent_length(columns.values, labels.codes)

@@ -34,7 +34,6 @@ _HOME = {
     "repeated_rows": "fewlabel.tables.checks",
     "round_card": "fewlabel.tables.scorecards",
     "rounding_loss": "fewlabel.tables.scorecards",
-    "row_reasons": "fewlabel.tables.scoring",
     "score_columns": "fewlabel.tables.scoring",
     "score_features": "fewlabel.tables.scoring",
     "score_table": "fewlabel.tables.scoring",

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -135,35 +135,39 @@ def _quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-class _Database(Protocol):
-    """A connection; what was not committed when it is closed is undone."""
+class _Database:
+    """A connection; what was not committed when it is closed is undone.
+
+    A subclass has `read`, the batches of a query, and `insert`, which appends rows to a table or makes it.
+    """
+
+    _connection: Any
 
     def schema(self) -> str:
         """The schema of tables that are named without one."""
+        return "main"
 
     def tables(self) -> list[str]:
         """Names of tables and views, with their schema if it is another one."""
+        found = self.execute(_LIST_TABLES).fetchall()
+        schema = self.schema()
+        return [name if of == schema else f"{of}.{name}" for of, name in found]
 
-    def read(self, query: str) -> pa.RecordBatchReader: ...
+    def execute(self, statement: str) -> Any:
+        return self._connection.execute(statement)
 
-    def execute(self, statement: str) -> Any: ...
+    def commit(self) -> None:
+        self._connection.commit()
 
-    def insert(self, table: str, rows: pa.Table, create: bool) -> None: ...
-
-    def commit(self) -> None: ...
-
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self._connection.close()
 
 
 @contextmanager
-def _connected(address: Address, write: bool = False) -> Iterator[_Database]:
+def _connected(address: Address, write: bool = False) -> Iterator[Any]:
     """A connection, whose errors are one line without passwords."""
     require_driver(address)
-    engines: dict[str, Callable[[Address, bool], _Database]] = {
-        SQLITE: _SQLite,
-        DUCKDB: _DuckDB,
-        POSTGRESQL: _PostgreSQL,
-    }
+    engines = {SQLITE: _SQLite, DUCKDB: _DuckDB, POSTGRESQL: _PostgreSQL}
     try:
         with closing(engines[address.engine](address, write)) as database:
             yield database
@@ -177,7 +181,7 @@ def _connected(address: Address, write: bool = False) -> Iterator[_Database]:
         raise TableError(f"{address}: {reason}") from None
 
 
-class _SQLite:
+class _SQLite(_Database):
     """SQLite by Python's own module: it has types per value, and ADBC's driver takes them from the first rows."""
 
     def __init__(self, address: Address, write: bool) -> None:
@@ -188,9 +192,6 @@ class _SQLite:
         )
         # One view of the data for all statements.
         self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-
-    def schema(self) -> str:
-        return "main"
 
     def tables(self) -> list[str]:
         found = self.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
@@ -231,9 +232,6 @@ class _SQLite:
             columns = [_sqlite_column(values, kind) for values, kind in zip(zip(*rows), schema.types)]
             yield pa.record_batch(columns, schema=schema)
 
-    def execute(self, statement: str) -> sqlite3.Cursor:
-        return self._connection.execute(statement)
-
     def insert(self, table: str, rows: pa.Table, create: bool) -> None:
         if create:
             columns = [f"{_quoted_name(field.name)} {_sqlite_type(field.type)}" for field in rows.schema]
@@ -242,12 +240,6 @@ class _SQLite:
         places = ", ".join("?" * rows.num_columns)
         values = [_sqlite_values(column) for column in rows.columns]
         self._connection.executemany(f"INSERT INTO {quoted(table)} ({names}) VALUES ({places})", zip(*values))
-
-    def commit(self) -> None:
-        self.execute("COMMIT")
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 def _sqlite_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -279,19 +271,12 @@ def _sqlite_values(column: pa.ChunkedArray) -> list[Any]:
     return values
 
 
-class _DuckDB:
+class _DuckDB(_Database):
     def __init__(self, address: Address, write: bool) -> None:
         import duckdb
 
         self._connection = duckdb.connect(str(address.path), read_only=not write)
         self._connection.begin()
-
-    def schema(self) -> str:
-        return "main"
-
-    def tables(self) -> list[str]:
-        found = self.execute(_LIST_TABLES).fetchall()
-        return _named_tables(found, self.schema())
 
     def read(self, query: str) -> pa.RecordBatchReader:
         relation = self._connection.sql(query)
@@ -299,9 +284,6 @@ class _DuckDB:
         if relation is None:
             raise TableError("--query is no query: expected SELECT ... FROM ...")
         return relation.to_arrow_reader(_BATCH_ROWS)
-
-    def execute(self, statement: str) -> Any:
-        return self._connection.execute(statement)
 
     def insert(self, table: str, rows: pa.Table, create: bool) -> None:
         self._connection.register("fewlabel_rows", rows)
@@ -311,14 +293,8 @@ class _DuckDB:
             self.execute(f"INSERT INTO {quoted(table)} BY NAME SELECT * FROM fewlabel_rows")
         self._connection.unregister("fewlabel_rows")
 
-    def commit(self) -> None:
-        self._connection.commit()
 
-    def close(self) -> None:
-        self._connection.close()
-
-
-class _PostgreSQL:
+class _PostgreSQL(_Database):
     def __init__(self, address: Address, write: bool) -> None:
         from adbc_driver_postgresql import dbapi
 
@@ -332,10 +308,6 @@ class _PostgreSQL:
     def schema(self) -> str:
         return self.execute("SELECT current_schema()").fetchone()[0]
 
-    def tables(self) -> list[str]:
-        schema = self.schema()
-        return _named_tables(self.execute(_LIST_TABLES).fetchall(), schema)
-
     def read(self, query: str) -> pa.RecordBatchReader:
         return self.execute(query.strip().rstrip(";")).fetch_record_batch()
 
@@ -348,16 +320,9 @@ class _PostgreSQL:
         mode = "create" if create else "append"
         self._cursor.adbc_ingest(name, rows, mode=mode, db_schema_name=schema or None)
 
-    def commit(self) -> None:
-        self._connection.commit()
-
     def close(self) -> None:
         self._cursor.close()
-        self._connection.close()
-
-
-def _named_tables(found: Sequence[tuple[str, str]], schema: str) -> list[str]:
-    return [name if of == schema else f"{of}.{name}" for of, name in found]
+        super().close()
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

@@ -178,9 +178,5 @@ def _orders(column: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
 
 def _pure(groups: np.ndarray, y: np.ndarray) -> bool:
     """Whether each group holds rows of one class."""
-    n_groups = groups.max() + 1
-    largest = np.full(n_groups, -1)
-    smallest = np.full(n_groups, y.max() + 1)
-    np.maximum.at(largest, groups, y)
-    np.minimum.at(smallest, groups, y)
-    return bool((largest == smallest).all())
+    pairs = np.column_stack([groups, y])
+    return len(np.unique(pairs, axis=0)) == len(np.unique(groups))

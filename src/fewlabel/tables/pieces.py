@@ -72,7 +72,8 @@ def read_pieces(
     if not files.is_text_file(path):
         yield from _arrow_pieces(path, names, wanted, texts)
         return
-    parser = _Parser(path, names, wanted, frozenset(texts), encoding, decimal)
+    separator = files.separator_of(path, encoding=encoding)
+    parser = _Parser(path, names, wanted, frozenset(texts), encoding, decimal, separator)
     for block in _blocks(path, encoding, parser.separator):
         yield functools.partial(parser.parse, block)
 
@@ -146,54 +147,33 @@ def end_of_rows(text: bytes, separator: str) -> int:
     before = characters[quotes[::2] - 1]
     may_open = np.isin(before, [ord(separator), ord("\n"), ord("\r"), _QUOTE]) | (quotes[::2] == 0)
     if not may_open.all():
-        quotes = np.array(_quotes_of_fields(text, quotes.tolist(), separator.encode()), dtype=np.int64)
+        quotes = np.array(files.field_quotes(text, separator.encode()), dtype=np.int64)
     ends = np.flatnonzero(characters == ord("\n"))
     outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
     return int(outside[-1]) + 1 if len(outside) else 0
 
 
-def _quotes_of_fields(text: bytes, quotes: list[int], separator: bytes) -> list[int]:
-    """The quotes that open and close fields, in turn: not those in the middle of a field, such as in 5" pipe."""
-    starts = separator + b"\r\n"
-    found: list[int] = []
-    for at in quotes:
-        is_open = len(found) % 2 == 1
-        again = bool(found) and found[-1] == at - 1  # the second of two quotes opens the field again
-        if is_open or again or at == 0 or text[at - 1] in starts:
-            found.append(at)
-    return found
-
-
-class _Parser:
+class _Parser(NamedTuple):
     """Parses blocks of rows of a text file."""
 
-    def __init__(
-        self,
-        path: Path,
-        names: list[str],
-        wanted: list[str],
-        texts: Collection[str],
-        encoding: str | None,
-        decimal: str,
-    ) -> None:
-        self.separator = files.separator_of(path, encoding=encoding)
-        self._path = path
-        self._names = names
-        self._wanted = wanted
-        self._texts = texts
-        self._encoding = encoding
-        self._decimal = decimal
+    path: Path
+    names: list[str]
+    wanted: list[str]
+    texts: Collection[str]
+    encoding: str | None
+    decimal: str
+    separator: str
 
     def parse(self, block: _Block) -> "pa.Table":
         """The wanted columns of a block."""
         import pyarrow as pa
 
-        with files.readable_errors(self._path):
+        with files.readable_errors(self.path):
             rows: memoryview | bytes = block.rows
-            if len(self._names) == 1 and not block.is_quoted:
+            if len(self.names) == 1 and not block.is_quoted:
                 rows = _BLANK_LINE.sub(b"", rows)  # to Arrow, spaces are a row of one column
             try:
-                return self._read(rows, block.is_quoted, self._texts)
+                return self._read(rows, block.is_quoted, self.texts)
             except pa.ArrowInvalid:
                 # Arrow does not say which column failed, so that all are read as texts first.
                 return self._read_texts(rows, block.is_quoted)
@@ -203,20 +183,20 @@ class _Parser:
         from pyarrow import csv
 
         if not len(rows):
-            return pa.table({name: pa.nulls(0, pa.string()) for name in self._wanted})
+            return pa.table({name: pa.nulls(0, pa.string()) for name in self.wanted})
         category = pa.dictionary(pa.int32(), pa.string())
         form = csv.ReadOptions(
-            column_names=self._names,
+            column_names=self.names,
             use_threads=False,
             # Parts that fit into a cache; but with line breaks in values it takes long to find where a part ends.
             block_size=len(rows) + 1 if is_quoted else _ARROW_BYTES,
         )
         convert = csv.ConvertOptions(
-            column_types={name: category if name in texts else pa.float64() for name in self._wanted},
-            include_columns=self._wanted,
+            column_types={name: category if name in texts else pa.float64() for name in self.wanted},
+            include_columns=self.wanted,
             null_values=sorted(MISSING),
             strings_can_be_null=True,
-            decimal_point=self._decimal,
+            decimal_point=self.decimal,
         )
         fields = csv.ParseOptions(
             delimiter=self.separator, newlines_in_values=is_quoted, invalid_row_handler=_skip_if_blank
@@ -228,13 +208,13 @@ class _Parser:
         import pyarrow as pa
 
         try:
-            table = self._read(rows, is_quoted, self._wanted)
+            table = self._read(rows, is_quoted, self.wanted)
         except pa.ArrowInvalid:
             # Texts always parse: a row has another length, and this names its line.
-            files.check_lengths(self._path, self.separator, self._encoding)
+            files.check_lengths(self.path, self.separator, self.encoding)
             raise
         for place, name in enumerate(table.column_names):
-            if name not in self._texts:
+            if name not in self.texts:
                 table = table.set_column(place, name, self._as_numbers(table[name]))
         return table
 
@@ -243,7 +223,7 @@ class _Parser:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        texts = pc.replace_substring(column.cast(pa.string()), self._decimal, ".")
+        texts = pc.replace_substring(column.cast(pa.string()), self.decimal, ".")
         try:
             return texts.cast(pa.float64())
         except pa.ArrowInvalid:

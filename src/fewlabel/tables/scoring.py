@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewlabel.parts import FittedModel
-from fewlabel.parts.cells import Cells
 from fewlabel.parts.explanations import reasons
 from fewlabel.tables.profile import Drift
 
@@ -68,26 +67,6 @@ def score_columns(model: Any, scores: Scores) -> dict[str, np.ndarray]:
     return {"score": scores.score, f"probability of {model.classes_[positive]}": scores.probability[:, positive]}
 
 
-def row_reasons(
-    model: FittedModel, features: np.ndarray, cells: dict[str, Cells], n_reasons: int
-) -> dict[str, list[str]]:
-    """The columns that move the score of each row most: ``reason 1`` and so on, such as ``purpose = car (+0.42)``.
-
-    Parameters
-    ----------
-    model : FittedModel
-    features : ndarray of shape (n_samples, n_features)
-    cells : dict of str to Cells
-        What the model's encoder read.
-    n_reasons : int
-
-    Returns
-    -------
-    dict
-    """
-    return reasons(model.explain_features(features), cells, n_reasons)
-
-
 def score_table(model: Any, table: Any, *, drift: Drift | None = None, n_reasons: int = 0) -> dict[str, Any]:
     """Score, probabilities and class of each row, and the reasons for the score.
 
@@ -118,7 +97,7 @@ def score_table(model: Any, table: Any, *, drift: Drift | None = None, n_reasons
     scores = score_features(fitted, features)
     columns = {**score_columns(fitted, scores), "label": fitted.classes_[scores.codes]}
     if n_reasons:
-        columns |= row_reasons(fitted, features, cells, n_reasons)
+        columns |= reasons(fitted.explain_features(features), cells, n_reasons)
     return columns
 
 

@@ -207,7 +207,7 @@ def read_table(
     """
     place = {"query": query, "table": table, "sheet": sheet}
     with open_table(address, **place, encoding=encoding, decimal=decimal) as source:  # type: ignore[arg-type]
-        return files.read_table(source.path, encoding=source.encoding, decimal=source.decimal, verbatim=verbatim)
+        return files.read_file(source.path, encoding=source.encoding, decimal=source.decimal, verbatim=verbatim)
 
 
 def _expanded(address: Address) -> list[Address]:

@@ -7,11 +7,9 @@ import pandas as pd
 
 from fewlabel.auto import AdditiveMember
 from fewlabel.exporting import Statement
-from fewlabel.exporting.sql import listed, quoted, text
+from fewlabel.exporting.sql import conditions, quoted
 from fewlabel.inspection import check_points
-from fewlabel.parts import BooleanColumn, NumberColumn
 from fewlabel.parts.columns import Column
-from fewlabel.parts.notations import FALSE_WORDS, NULL_TEXTS, TRUE_WORDS
 from fewlabel.tables.scorecards import (
     MISSING,
     OTHER,
@@ -112,29 +110,15 @@ def points_sql(model: Any, *, table: str = "rows", points: float = 20, base: flo
     return "\n".join(lines) + "\n"
 
 
-def _points_of_column(part: Column, block: pd.DataFrame) -> str:
-    """The CASE of a column; missing values first, because a comparison with NULL holds never."""
-    column = f"t.{quoted(part.name)}"
+def _points_of_column(column: Column, block: pd.DataFrame) -> str:
+    """The CASE of a column: the values with a row of their own, then the intervals."""
     rows = block.set_index("interval")["points"]
-    otherwise = rows.get(OTHER, rows.get(MISSING))
-    word = f"CAST({column} AS VARCHAR)"
-    arms = {}
-    if isinstance(part, NumberColumn):
-        arms[f"{column} IS NULL"] = rows[MISSING]
-        for value in part.special:
-            arms[f"{column} = {value}"] = rows[f"= {value}"]
-        intervals = block[block["high"].notna()]
-        for high, value in zip(intervals["high"], intervals["points"]):
-            if np.isfinite(high):
-                arms[f"{column} <= {float(high)!r}"] = value
-            otherwise = value
-    elif isinstance(part, BooleanColumn):
-        for words, name in ((FALSE_WORDS, "= no"), (TRUE_WORDS, "= yes")):
-            arms[f"LOWER(TRIM({word})) IN ({listed(words)})"] = rows[name]
-    else:
-        arms[f"{column} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"] = rows[MISSING]
-        for name, value in rows.items():
-            if str(name).startswith("= "):
-                arms[f"{word} = {text(str(name)[2:])}"] = value
-    written = [f"      WHEN {condition} THEN {value}" for condition, value in arms.items()]
+    otherwise = rows.get(OTHER, rows[MISSING])
+    arms = {condition: rows[text] for text, condition in conditions(column).items()}
+    intervals = block[block["high"].notna()]
+    for high, points in zip(intervals["high"], intervals["points"]):
+        if np.isfinite(high):
+            arms[f"t.{quoted(column.name)} <= {float(high)!r}"] = points
+        otherwise = points
+    written = [f"      WHEN {condition} THEN {points}" for condition, points in arms.items()]
     return "\n".join(["CASE", *written, f"      ELSE {otherwise}", "    END"])

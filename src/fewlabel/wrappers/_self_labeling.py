@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes
-from fewlabel.columns import is_table, read_table
+from fewlabel.columns import as_table, is_table
 from fewlabel.types import MatrixLike
 from fewlabel.wrappers._learner import Learner, take
 from fewlabel.wrappers._loop import deal, self_label
@@ -126,7 +126,7 @@ class SelfLabelingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
         base = self._base()
         if isinstance(base, Pipeline) or get_tags(base).input_tags.string:
             if is_table(X):
-                return read_table(self, X, reset=reset)
+                return as_table(self, X, reset=reset)
             if np.ndim(X) == 1 and all(isinstance(text, str) for text in X):
                 return pd.Series(list(X))
         return super()._validate(X, reset=reset, **limits)
