@@ -303,9 +303,8 @@ def test_attributes(rows, capsys):
     assert model.feature_importances_.sum() == pytest.approx(1)
     stages = list(model.staged_decision_function(X))
     np.testing.assert_allclose(stages[-1], model.decision_function(X), rtol=1e-12)
-    assert not hasattr(model, "shape_functions_")
-    with pytest.raises(AttributeError, match="fit with max_depth=2"):
-        model.joint_shape_functions_  # noqa: B018
+    with pytest.raises(AttributeError, match="fit with max_depth=1"):
+        model.shape_functions_  # noqa: B018
 
 
 @pytest.mark.parametrize("form", [dict(gamma=0.6), dict(loss="exponential", gamma=0.6), dict(), STUMPS])
@@ -329,18 +328,15 @@ def test_train_loss_of_positives_and_unlabeled_rows(rows):
     np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-9)
 
 
-@pytest.mark.parametrize("max_depth", [1, 2])
-def test_joint_shape_functions_sum_to_the_score(rows, max_depth):
+def test_shape_functions_sum_to_the_score(rows):
     X, few, _ = rows
-    model = TreeAUCBoostClassifier(60, max_depth=max_depth, random_state=0).fit(X, few)
+    model = TreeAUCBoostClassifier(60, max_depth=1, random_state=0).fit(X, few)
     total = np.full(len(X), model.offset_)
-    for function in model.joint_shape_functions_:
-        cell = [
-            np.where(np.isnan(X[:, e]), len(edges) + 1, np.searchsorted(edges, X[:, e]))
-            for e, edges in zip(function.columns, function.edges)
-        ]
-        total += function.values[tuple(cell)]
-        assert function.names == tuple(f"x{e}" for e in function.columns)
+    for function in model.shape_functions_:
+        x = X[:, function.column]
+        total += np.where(
+            np.isnan(x), function.missing, function.values[np.searchsorted(function.edges, x) % len(function.values)]
+        )
     np.testing.assert_allclose(total, model.decision_function(X), rtol=1e-9, atol=1e-12)
 
 

@@ -6,12 +6,11 @@ from fewlabel.boosting._pnu_auc import PNUAUCBoostClassifier
 from fewlabel.boosting._pu_ada import PUAdaBoostClassifier
 from fewlabel.boosting._tree_auc import TreeAUCBoostClassifier
 from fewlabel.boosting._tree_pu import TreePUBoostClassifier
-from fewlabel.boosting.additive import JointShapeFunction, ShapeFunction
+from fewlabel.boosting.additive import ShapeFunction
 from fewlabel.boosting.booster import read_directions
 
 __all__ = [
     "AssembleClassifier",
-    "JointShapeFunction",
     "PNUAUCBoostClassifier",
     "PNUAdaBoostClassifier",
     "PUAdaBoostClassifier",

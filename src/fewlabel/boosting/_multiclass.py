@@ -14,12 +14,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.base import (
     HasMethods,
     Interval,
     LabeledClassifier,
+    ScoresClasses,
     StrOptions,
     TakesWhatItsBaseTakes,
     fit_context,
@@ -31,7 +32,7 @@ _ROUNDING = 1e-12  # an error this close to chance level counts as chance level
 _LEAST_ERROR = 1e-10  # used for a base classifier without error, which ends the fit
 
 
-class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
+class PseudoLabelBooster(ScoresClasses, TakesWhatItsBaseTakes, LabeledClassifier):
     """Boosting loop of SSMAB and ASSEMBLE: fit the base classifier, compute its weight, reweight the rows.
 
     A subclass implements
@@ -106,7 +107,7 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
         self.estimator_weights_ = np.array(betas)
         self.estimator_errors_ = np.array(errors)
         self.n_iter_ = len(betas)
-        self.transduction_ = self.classes_[np.where(labeled, known, self._votes_of(X).argmax(axis=1))]
+        self.transduction_ = self.classes_[np.where(labeled, known, self._class_scores(X).argmax(axis=1))]
 
     def _pseudo_labels(self, X, known, rng=None):
         """Classes of the unlabeled rows by the teacher; by default their nearest labeled rows, in scaled columns."""
@@ -157,49 +158,14 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
         scale = len(weight) / weight.sum()
         return model.fit(X, codes, sample_weight=weight * scale)
 
-    def _votes(self, X):
-        check_is_fitted(self)
-        return self._votes_of(self._validate(X, reset=False))
-
-    def _votes_of(self, X):
+    def _class_scores(self, X):
+        """Weighted votes of each class."""
         votes = np.zeros((X.shape[0], len(self.classes_)))
         if not self.estimators_:  # no base classifier was better than chance: the most frequent labeled class
             votes[:, self._majority] = 1.0
         for model, beta in zip(self.estimators_, self.estimator_weights_):
             votes[np.arange(len(votes)), model.predict(X).astype(np.int64)] += beta
         return votes
-
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the weighted votes of each class; with two classes, the second minus the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) with two classes
-            The votes.
-        """
-        votes = self._votes(X)
-        return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
-
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the class with the most weighted votes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The classes.
-        """
-        votes = self._votes(X)  # first, for its error if the model is not fitted
-        return self.classes_[np.argmax(votes, axis=1)]
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the share of the weighted votes of each class, which is not a calibrated probability.
@@ -214,7 +180,7 @@ class PseudoLabelBooster(TakesWhatItsBaseTakes, LabeledClassifier):
         ndarray of shape (n_samples, n_classes)
             The shares.
         """
-        votes = self._votes(X)
+        votes = self._scores(X)
         return votes / votes.sum(axis=1, keepdims=True)
 
 

@@ -1,14 +1,12 @@
 """PNUAB: AdaBoost with the unlabeled rows in both classes."""
 
-import numbers
-from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Interval, StrOptions
+from fewlabel.base import Count, Share, constraints_of
 from fewlabel.boosting._pnu_auc import USES, pair_rule
-from fewlabel.boosting.booster import CONSTRAINTS, MONOTONE_CONSTRAINTS, STOPPING_CONSTRAINTS, Booster
+from fewlabel.boosting.booster import Bins, Booster, Columns, Directions, Part, Rate
 from fewlabel.types import Seed
 
 
@@ -101,29 +99,21 @@ class PNUAdaBoostClassifier(Booster):
     array(['a', 'b'], dtype=object)
     """
 
-    _parameter_constraints: dict = {
-        **CONSTRAINTS,
-        **MONOTONE_CONSTRAINTS,
-        **STOPPING_CONSTRAINTS,
-        "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
-        "scheme": [StrOptions({"labeled", "pu-un"})],
-    }
-
     max_depth = 1  # stumps
 
     def __init__(
         self,
-        n_estimators: int = 150,
+        n_estimators: Count = 150,
         *,
-        gamma: float = 0.95,
+        gamma: Part = 0.95,
         scheme: Literal["labeled", "pu-un"] = "labeled",
-        learning_rate: float = 0.1,
-        max_bins: int = 255,
-        max_features: float | Literal["sqrt"] = 0.3,
+        learning_rate: Rate = 0.1,
+        max_bins: Bins = 255,
+        max_features: Columns = 0.3,
         early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        monotone: Mapping | Sequence | None = None,
+        validation_fraction: Share = 0.1,
+        n_iter_no_change: Count = 10,
+        monotone: Directions = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         warm_start: bool = False,
@@ -143,6 +133,8 @@ class PNUAdaBoostClassifier(Booster):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _uses_unlabeled(self):
         return self.gamma < 1 or self.scheme == "pu-un"

@@ -1,14 +1,12 @@
 """PNU-AUCBoost: semi-supervised AUC by boosting."""
 
 import math
-import numbers
-from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting.booster import CONSTRAINTS, MONOTONE_CONSTRAINTS, STOPPING_CONSTRAINTS, Booster
+from fewlabel.base import Count, Share, constraints_of
+from fewlabel.boosting.booster import Bins, Booster, Columns, Depth, Directions, LessThanOne, Part, Rate
 from fewlabel.boosting.pairs import PairLoss
 from fewlabel.kernels.stumps import StepRule
 from fewlabel.types import Seed
@@ -166,31 +164,21 @@ class PNUAUCBoostClassifier(Booster):
     True
     """
 
-    _parameter_constraints: dict = {
-        **CONSTRAINTS,
-        **MONOTONE_CONSTRAINTS,
-        **STOPPING_CONSTRAINTS,
-        "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
-        "rho": [Interval(numbers.Real, 0, 1, closed="left")],
-        "step": [StrOptions({"exact", "bound"})],
-        "early_stopping": ["boolean", StrOptions({"alarm"})],
-    }
-
     def __init__(
         self,
-        n_estimators: int = 150,
+        n_estimators: Count = 150,
         *,
-        gamma: float = 1.0,
-        rho: float = 0.0,
+        gamma: Part = 1.0,
+        rho: LessThanOne = 0.0,
         step: Literal["exact", "bound"] = "exact",
-        max_depth: int = 1,
-        learning_rate: float = 0.1,
-        max_bins: int = 255,
-        max_features: float | Literal["sqrt"] = 0.3,
+        max_depth: Depth = 1,
+        learning_rate: Rate = 0.1,
+        max_bins: Bins = 255,
+        max_features: Columns = 0.3,
         early_stopping: bool | Literal["alarm"] = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        monotone: Mapping | Sequence | None = None,
+        validation_fraction: Share = 0.1,
+        n_iter_no_change: Count = 10,
+        monotone: Directions = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         warm_start: bool = False,
@@ -212,6 +200,8 @@ class PNUAUCBoostClassifier(Booster):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:

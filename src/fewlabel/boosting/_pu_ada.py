@@ -1,14 +1,12 @@
 """Ada-PU: AdaBoost from positives and unlabeled rows."""
 
 import math
-import numbers
-from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from fewlabel.base import Interval, StrOptions
-from fewlabel.boosting.booster import CONSTRAINTS, MONOTONE_CONSTRAINTS, Booster
+from fewlabel.base import Count, Positive, Share, constraints_of
+from fewlabel.boosting.booster import Bins, Booster, Columns, Directions, LessThanOne, Part, Rate
 from fewlabel.kernels.stumps import StepRule
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
@@ -179,39 +177,26 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
     True
     """
 
-    _parameter_constraints: dict = {
-        **CONSTRAINTS,
-        **MONOTONE_CONSTRAINTS,
-        **PositiveUnlabeled._prior_constraints,
-        "init": [StrOptions({"prior", "zero"})],
-        "normalization": [StrOptions({"joint", "separate"})],
-        "correction": [Interval(numbers.Real, 0, 1, closed="both")],
-        "splitter": [StrOptions({"random", "best"})],
-        "n_thresholds": [Interval(numbers.Integral, 1, None, closed="left")],
-        "non_negative": ["boolean"],
-        "max_step": [Interval(numbers.Real, 0, None, closed="neither"), None],
-        "stop_risk": [Interval(numbers.Real, 0, 1, closed="left")],
-    }
     max_depth = 1  # stumps
 
     def __init__(
         self,
-        n_estimators: int = 600,
+        n_estimators: Count = 600,
         *,
-        prior: float | None = None,
+        prior: Share | None = None,
         init: Literal["prior", "zero"] = "prior",
-        correction: float = 0.3,
+        correction: Part = 0.3,
         normalization: Literal["joint", "separate"] = "joint",
-        learning_rate: float = 0.1,
+        learning_rate: Rate = 0.1,
         splitter: Literal["best", "random"] = "best",
-        n_thresholds: int = 10,
-        max_bins: int = 255,
-        max_features: float | Literal["sqrt"] = 0.1,
+        n_thresholds: Count = 10,
+        max_bins: Bins = 255,
+        max_features: Columns = 0.1,
         non_negative: bool = True,
-        max_step: float = 0.5,
-        stop_risk: float = 0.1,
+        max_step: Positive | None = 0.5,
+        stop_risk: LessThanOne = 0.1,
         threshold: Literal["prior", "zero"] = "prior",
-        monotone: Mapping | Sequence | None = None,
+        monotone: Directions = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         warm_start: bool = False,
@@ -236,6 +221,8 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:

@@ -1,19 +1,10 @@
 """Symmetric trees boosted on pairs of rows."""
 
-import numbers
-from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from fewlabel.base import Interval, StrOptions
+from fewlabel.base import Count, NonNegative, Share, constraints_of
 from fewlabel.boosting._pnu_auc import USES, pair_rule
-from fewlabel.boosting.booster import (
-    CONSTRAINTS,
-    FEW_LABELS_ROUNDS,
-    MONOTONE_CONSTRAINTS,
-    STOPPING_CONSTRAINTS,
-    TREE_CONSTRAINTS,
-    Booster,
-)
+from fewlabel.boosting.booster import FEW_LABELS_ROUNDS, Bins, Booster, Columns, Depth, Directions, Part, Rate
 from fewlabel.boosting.pairs import PairLoss, has_few_pairs
 from fewlabel.types import Seed
 
@@ -108,8 +99,6 @@ class TreeAUCBoostClassifier(Booster):
         Share of each column in the gains.
     shape_functions_ : list of ShapeFunction
         The model as one step function per column, if `max_depth` is 1.
-    joint_shape_functions_ : list of JointShapeFunction
-        The model as one function per column or pair of columns, if `max_depth` is 1 or 2.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
     calibration_ : ndarray of shape (2,)
@@ -156,34 +145,24 @@ class TreeAUCBoostClassifier(Booster):
     True
     """
 
-    _parameter_constraints: dict = {
-        **CONSTRAINTS,
-        **STOPPING_CONSTRAINTS,
-        **TREE_CONSTRAINTS,
-        **MONOTONE_CONSTRAINTS,
-        "n_estimators": [*CONSTRAINTS["n_estimators"], StrOptions({"auto"})],
-        "loss": [StrOptions({"logistic", "exponential"})],
-        "gamma": [Interval(numbers.Real, 0, 1, closed="both")],
-    }
-
     def __init__(
         self,
-        n_estimators: int | Literal["auto"] = "auto",
+        n_estimators: Count | Literal["auto"] = "auto",
         *,
         loss: Literal["logistic", "exponential"] = "logistic",
-        gamma: float = 1.0,
-        max_depth: int = 6,
-        learning_rate: float = 0.02,
-        l2_regularization: float = 0.5,
+        gamma: Part = 1.0,
+        max_depth: Depth = 6,
+        learning_rate: Rate = 0.02,
+        l2_regularization: NonNegative = 0.5,
         splitter: Literal["mixed", "random", "best"] = "mixed",
-        split_noise: float = 0.5,
+        split_noise: NonNegative = 0.5,
         bootstrap: bool = True,
-        max_bins: int = 32,
-        max_features: float | Literal["sqrt"] = "sqrt",
-        monotone: Mapping | Sequence | None = None,
+        max_bins: Bins = 32,
+        max_features: Columns = "sqrt",
+        monotone: Directions = None,
         early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
+        validation_fraction: Share = 0.1,
+        n_iter_no_change: Count = 10,
         n_jobs: int | None = None,
         random_state: Seed = None,
         warm_start: bool = False,
@@ -208,6 +187,8 @@ class TreeAUCBoostClassifier(Booster):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _boosts_stumps(self):
         """Whether nothing but the loss of stumps is asked for, for which `PNUAUCBoostClassifier` has exact steps."""

@@ -1,12 +1,11 @@
 """Symmetric trees boosted on positives and unlabeled rows."""
 
-import numbers
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Interval
-from fewlabel.boosting.booster import CONSTRAINTS, TREE_CONSTRAINTS, Booster
+from fewlabel.base import Count, NonNegative, Share, constraints_of
+from fewlabel.boosting.booster import Bins, Booster, Columns, Depth, LessThanOne, Part, Rate
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 
@@ -143,7 +142,7 @@ class TreePUBoostClassifier(PositiveUnlabeled, Booster):
         Position of the positive class.
     prior_ : float
         The prior that was used.
-    splits_, leaf_values_, train_loss_, n_iter_, feature_importances_, shape_functions_, joint_shape_functions_
+    splits_, leaf_values_, train_loss_, n_iter_, feature_importances_, shape_functions_
         As in `TreeAUCBoostClassifier`.
     offset_ : float
         Added to the score, so that 0 is the threshold of `predict`.
@@ -181,30 +180,22 @@ class TreePUBoostClassifier(PositiveUnlabeled, Booster):
     True
     """
 
-    _parameter_constraints: dict = {
-        **CONSTRAINTS,
-        **TREE_CONSTRAINTS,
-        **PositiveUnlabeled._prior_constraints,
-        "correction": [Interval(numbers.Real, 0, 1, closed="both")],
-        "stop_risk": [Interval(numbers.Real, 0, 1, closed="left")],
-    }
-
     def __init__(
         self,
-        n_estimators: int = 600,
+        n_estimators: Count = 600,
         *,
-        prior: float | None = None,
-        correction: float = 0.7,
-        stop_risk: float = 0.1,
+        prior: Share | None = None,
+        correction: Part = 0.7,
+        stop_risk: LessThanOne = 0.1,
         threshold: Literal["prior", "zero"] = "prior",
-        max_depth: int = 6,
-        learning_rate: float = 0.02,
-        l2_regularization: float = 0.5,
+        max_depth: Depth = 6,
+        learning_rate: Rate = 0.02,
+        l2_regularization: NonNegative = 0.5,
         splitter: Literal["mixed", "random", "best"] = "random",
-        split_noise: float = 0.0,
+        split_noise: NonNegative = 0.0,
         bootstrap: bool = True,
-        max_bins: int = 64,
-        max_features: float | Literal["sqrt"] = "sqrt",
+        max_bins: Bins = 64,
+        max_features: Columns = "sqrt",
         n_jobs: int | None = None,
         random_state: Seed = None,
         warm_start: bool = False,
@@ -227,6 +218,8 @@ class TreePUBoostClassifier(PositiveUnlabeled, Booster):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+
+    _parameter_constraints: dict = constraints_of(__init__)
 
     def _fit(self, X, signs, weight):
         if not (self.warm_start and hasattr(self, "splits_")):

@@ -4,15 +4,15 @@ import math
 import numbers
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Interval, RankingClassifier, RealNotInt, StrOptions
-from fewlabel.boosting.additive import column_names, joint_shape_functions, score_steps, shape_functions
+from fewlabel.base import COUNT, Interval, RankingClassifier, RealNotInt
+from fewlabel.boosting.additive import column_names, score_steps, shape_functions
 from fewlabel.boosting.binning import SPLIT, Binning
 from fewlabel.boosting.growing import MAX_DEPTH, score_trees, stump_rounds, tree_rounds
 from fewlabel.boosting.rows import Parts, Rows, SpreadRows, group_totals
@@ -28,37 +28,14 @@ FEW_LABELS = 1000  # below so many labels the out-of-fold AUC is too noisy to ch
 FEW_LABELS_ROUNDS = 1000
 MOST_ROUNDS = 2000
 N_FOLDS = 3
-# What every booster accepts.
-CONSTRAINTS: dict = {
-    "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
-    "max_depth": [Interval(numbers.Integral, 1, MAX_DEPTH, closed="both")],
-    "learning_rate": [Interval(numbers.Real, 0, 1, closed="right")],
-    "max_bins": [Interval(numbers.Integral, 2, MAX_BINS, closed="both")],
-    "max_features": [
-        Interval(numbers.Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0, 1, closed="right"),
-        StrOptions({"sqrt"}),
-    ],
-    "n_jobs": [numbers.Integral, None],
-    "random_state": ["random_state"],
-    "warm_start": ["boolean"],
-    "verbose": ["verbose"],
-}
-# What boosters of stumps accept.
-MONOTONE_CONSTRAINTS: dict = {"monotone": [Mapping, "array-like", None]}
-# What those accept that hold out labeled rows.
-STOPPING_CONSTRAINTS: dict = {
-    "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(numbers.Real, 0, 1, closed="neither")],
-    "n_iter_no_change": [Interval(numbers.Integral, 1, None, closed="left")],
-}
-# What those accept that grow trees on gradients.
-TREE_CONSTRAINTS: dict = {
-    "l2_regularization": [Interval(numbers.Real, 0, None, closed="left")],
-    "splitter": [StrOptions({"mixed", "random", "best"})],
-    "split_noise": [Interval(numbers.Real, 0, None, closed="left")],
-    "bootstrap": ["boolean"],
-}
+# Types of parameters, with their constraints.
+Depth = Annotated[int, Interval(numbers.Integral, 1, MAX_DEPTH, closed="both")]
+Bins = Annotated[int, Interval(numbers.Integral, 2, MAX_BINS, closed="both")]
+Rate = Annotated[float, Interval(numbers.Real, 0, 1, closed="right")]
+Part = Annotated[float, Interval(numbers.Real, 0, 1, closed="both")]
+LessThanOne = Annotated[float, Interval(numbers.Real, 0, 1, closed="left")]
+Columns = Annotated[float, COUNT, Interval(RealNotInt, 0, 1, closed="right")] | Literal["sqrt"]
+Directions = Annotated[Mapping | Sequence, Mapping, "array-like"] | None
 
 
 class Ensemble(NamedTuple):
@@ -101,7 +78,7 @@ class Booster(RankingClassifier):
     _continued = "splits_"
     _bins_all_rows = False  # or only those that are boosted
     early_stopping: bool | str = False
-    monotone: Mapping | Sequence | None = None
+    monotone: Directions = None
 
     @property
     def n_iter_(self) -> int:
@@ -120,23 +97,13 @@ class Booster(RankingClassifier):
     @property
     def shape_functions_(self) -> list:
         """One `ShapeFunction` for each column in use, if trees have one split: they are step functions."""
-        self._check_depth("shape_functions_", 1)
-        return shape_functions(self.splits_[:, 0], self.leaf_values_, column_names(self))
-
-    @property
-    def joint_shape_functions_(self) -> list:
-        """One `JointShapeFunction` for each column or pair of columns that a tree uses, if `max_depth` is at most 2."""
-        self._check_depth("joint_shape_functions_", 2)
-        return joint_shape_functions(self.splits_, self.leaf_values_, column_names(self))
-
-    def _check_depth(self, attribute, deepest):
         check_is_fitted(self)
         depth = self.splits_.shape[1]
-        if depth > deepest:
+        if depth > 1:
             raise AttributeError(
-                f"{attribute} needs trees with at most {deepest} split(s), and these have {depth}: fit with "
-                f"max_depth={deepest}"
+                f"shape_functions_ needs trees with one split, and these have {depth} levels: fit with max_depth=1"
             )
+        return shape_functions(self.splits_[:, 0], self.leaf_values_, column_names(self))
 
     def staged_decision_function(self, X: MatrixLike) -> Iterator:
         """Decision function after each round.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fewlabel.boosting.binning import Binning
-from fewlabel.kernels import bins, sketches
+from fewlabel.kernels import bins
 
 _POINTS = 2**15  # of a column: each represents 1/128 of the rows of a bin
 _TOGETHER = 16  # columns that are copied from a table at once: 16 floats of a row are one line of the cache
@@ -17,40 +17,47 @@ def sketch(numbers, points=_POINTS, weight=None):
     numbers : ndarray
         NaN is ignored.
     points : int
-        With at most this many distinct numbers the sketch is exact: every number and its count.
+        With at most this many distinct numbers the sketch is exact: every number and its count. Otherwise it has the
+        numbers at which equal parts of the rows, or of their weight, end.
     weight : ndarray, default=None
         Weights of the rows; every row counts 1 by default.
     """
     if weight is None:
-        return _sketch_sorted(np.sort(numbers), points)[:2]  # NaN last
+        return _sketch_sorted(np.sort(numbers), points)
     order = np.lexsort((weight, numbers))
-    return _sketch_sorted(numbers[order], points, weight[order])[:2]
+    return _sketch_sorted(numbers[order], points, weight[order])
 
 
 def _sketch_sorted(numbers, points, weight=None):
-    """The sketch of sorted numbers, and how many of them are missing."""
-    n_present = np.searchsorted(numbers, np.nan)
-    weight = sketches.ROWS if weight is None else weight[:n_present]
-    return *sketches.compress(numbers[:n_present], weight, points), len(numbers) - n_present
+    n_present = np.searchsorted(numbers, np.nan)  # NaN is last
+    numbers = numbers[:n_present]
+    # The last row of each value.
+    ends = np.flatnonzero(np.append(numbers[1:] != numbers[:-1], True)[:n_present])
+    reached = ends + 1.0 if weight is None else np.cumsum(weight[:n_present])[ends]
+    if len(ends) > points:
+        goals = np.append(np.arange(1, points) * (reached[-1] / points), reached[-1])
+        # A heavy number can end several parts.
+        places = np.unique(np.searchsorted(reached, goals))
+        ends = ends[places]
+        reached = reached[places]
+    return numbers[ends], np.diff(reached, prepend=0.0)
 
 
 def sketch_columns(X, weight=None):
     """Sketch of each column, and its number of missing values."""
-    if weight is not None:
-        return [(*sketch(column, weight=weight), np.count_nonzero(np.isnan(column))) for column in X.T]
+    n_missing = np.isnan(X).sum(axis=0)
     of_columns = []
-    buffer = np.empty((_TOGETHER, len(X)), X.dtype)
     for first in range(0, X.shape[1], _TOGETHER):
-        columns = buffer[: X.shape[1] - first]
-        sketches.take_columns(X, first, columns)
-        columns.sort(axis=1)
-        of_columns += [_sketch_sorted(column, _POINTS) for column in columns]
-    return of_columns
+        columns = np.ascontiguousarray(X[:, first : first + _TOGETHER].T)
+        of_columns += [sketch(column, weight=weight) for column in columns]
+    return [(*of_column, n) for of_column, n in zip(of_columns, n_missing)]
 
 
 def merge_sketches(one, other, points=_POINTS):
     """Sketch of the rows of two sketches; exact while it is small, else off by at most half a point per number."""
-    return sketches.compress(*sketches.interleave(*one, *other), points)
+    numbers = np.concatenate([one[0], other[0]])
+    order = np.argsort(numbers, kind="stable")
+    return _sketch_sorted(numbers[order], points, np.concatenate([one[1], other[1]])[order])
 
 
 def bin_sketches(columns, max_bins, n_rows, weighted):

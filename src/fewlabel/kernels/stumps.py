@@ -392,69 +392,37 @@ def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
     directions = cuts.directions
     lower = state.lower
     upper = state.upper
-    non_negative = rule.non_negative
+    guard = (least, most, rule.non_negative)
     allowed = np.ones(hist.shape[1], dtype=np.bool_)
+    edges = np.empty((columns.size, hist.shape[1], 2), dtype=np.int64)
     sizes = np.empty(columns.size, dtype=np.int64)
     best_size = np.int64(least)
     for j in range(columns.size):
         e = columns[j]
-        sizes[j] = _largest_edge(hist[j], n_cuts[e], has_missing[e], directions[e])
-        lower[e] = sizes[j] / UNIT
-        upper[e] = sizes[j] / UNIT
-        if rule.is_guarded:
-            _allow(drawn_cuts, e, allowed)
-            limits = (least, most, most)
-            column = (n_cuts[e], has_missing[e], directions[e])
-            _, sizes[j] = _scan(hist[j], positive[j], column, allowed, limits, non_negative)
+        if drawn_cuts.size > 0:
+            allowed[:] = False
+            for cut in drawn_cuts[e]:
+                allowed[cut] = True
+        column = (n_cuts[e], has_missing[e], directions[e])
+        largest, sizes[j] = _write_edges(hist[j], positive[j], column, allowed, guard, edges[j])
+        lower[e] = largest / UNIT
+        upper[e] = largest / UNIT
         best_size = max(best_size, sizes[j])
-    limits = (least, most, best_size - TIE)
     for j in range(columns.size):
         if sizes[j] > least and sizes[j] >= best_size - TIE:
             # The first column that ties with the best, and its first cut that does.
             e = columns[j]
-            _allow(drawn_cuts, e, allowed)
-            column = (n_cuts[e], has_missing[e], directions[e])
-            best, _ = _scan(hist[j], positive[j], column, allowed, limits, non_negative)
-            return j, best[0], best[1], best[2]
+            for k in range(n_cuts[e] + has_missing[e]):
+                for missing in range(k == n_cuts[e], 1 + has_missing[e]):
+                    edge = edges[j, k, missing]
+                    if abs(edge) >= best_size - TIE:
+                        return j, k, missing, edge
     return 0, 0, 0, np.int64(0)
 
 
 @njit(cache=True, nogil=True)
-def _allow(drawn_cuts, column, allowed):
-    """Mark the cuts to try of a column."""
-    if drawn_cuts.size > 0:
-        allowed[:] = False
-        for cut in drawn_cuts[column]:
-            allowed[cut] = True
-
-
-@njit(cache=True, nogil=True)
-def _size(edge, direction):
-    """Size of an edge; of one in the wrong direction negative. A stump with a positive edge fires above its cut."""
-    return abs(edge) if direction == 0 else direction * edge
-
-
-@njit(cache=True, nogil=True)
-def _largest_edge(hist, n_cuts, has_missing, direction):
-    """The largest size of an edge of a column: a loop of its own, without the conditions of `_scan`."""
-    absent = hist[hist.size - 1] if has_missing else 0
-    above = _sum_between(hist, 0, n_cuts)
-    total = absent + above
-    largest = -1
-    for k in range(n_cuts):
-        above -= hist[k]
-        largest = max(largest, _size(2 * above - total, direction))
-        if has_missing:
-            largest = max(largest, _size(2 * (above + absent) - total, direction))
-    if has_missing:
-        # A stump that tests for missing values only is constant along the column.
-        largest = max(largest, abs(2 * absent - total))
-    return largest
-
-
-@njit(cache=True, nogil=True)
-def _scan(hist, positive, column, allowed, limits, non_negative):
-    """Scan the cuts of a column in order, up to the first edge of the size `target`.
+def _write_edges(hist, positive, column, allowed, guard, edges):
+    """Write the edge of each cut of a column and side of missing values, 0 where the stump may not be chosen.
 
     Parameters
     ----------
@@ -462,56 +430,55 @@ def _scan(hist, positive, column, allowed, limits, non_negative):
         Of the column.
     column : (int, bool, int)
         Its number of cuts, whether it has missing values, and its direction.
-    limits : (int, int, int)
-        Only edges above the first and below the second count; the third is the target.
-    non_negative : bool
+    guard : (int, int, bool)
+        Only edges above the first and below the second may be chosen and, if the third is true, only stumps whose error
+        on the negatives is not negative.
+    edges : ndarray of shape (n_codes, 2), int64
 
     Returns
     -------
-    best : (int, int, int)
-        Cut, whether missing values are above it, and signed edge of the largest one that counts.
-    best_size : int
+    largest, largest_to_choose : int
+        Size of the largest edge in the direction of the column, and of the largest one that may be chosen.
     """
-    least, most, target = limits
     n_cuts, has_missing, direction = column
+    least, most, non_negative = guard
     absent = hist[hist.size - 1] if has_missing else 0
-    above = _sum_between(hist, 0, n_cuts)
+    above = _sum_up_to(hist, n_cuts)
     total = absent + above
-    best_cut = 0
-    best_missing = 0
-    best_edge = 0
-    best_size = least
+    # A signed weight is the weight as a positive less that as a negative.
+    absent_positive = positive[hist.size - 1] if has_missing else 0
+    above_positive = _sum_up_to(positive, n_cuts)
+    all_negative = absent_positive + above_positive - total
+    largest = -1
+    largest_to_choose = least
     for k in range(n_cuts + has_missing):
         above -= hist[k]
+        above_positive -= positive[k]
         only_missing = 1 if k == n_cuts else 0  # nothing present lies above: the stump must fire on missing values
+        # A stump that tests for missing values only is constant along the column, and was not drawn.
+        has_direction = direction != 0 and not only_missing
         for missing in range(only_missing, 1 + has_missing):
-            edge = 2 * (above + missing * absent) - total
-            size = abs(edge) if only_missing else _size(edge, direction)
-            if size <= best_size or size >= most or not (only_missing or allowed[k]):
-                continue
+            fired = above + missing * absent
+            edge = 2 * fired - total
+            # A stump with a positive edge fires above its cut; of one in the wrong direction the size is negative.
+            size = direction * edge if has_direction else abs(edge)
+            largest = max(largest, size)
+            may_be_chosen = least < size < most and (only_missing or allowed[k])
             if non_negative:
-                # A signed weight is the weight as a positive less that as a negative.
-                fired = above + missing * absent
-                fired_positive = _sum_between(positive, k + 1, n_cuts) + missing * positive[hist.size - 1]
-                negative = fired_positive - fired
+                negative = above_positive + missing * absent_positive - fired
                 if edge < 0:  # the other polarity
-                    all_positive = _sum_between(positive, 0, n_cuts) + has_missing * positive[hist.size - 1]
-                    negative = (all_positive - total) - negative
-                if negative < -TIE:
-                    continue
-            best_cut = k
-            best_missing = missing
-            best_edge = edge
-            best_size = size
-            if size >= target:
-                return (best_cut, best_missing, best_edge), best_size
-    return (best_cut, best_missing, best_edge), best_size
+                    negative = all_negative - negative
+                may_be_chosen = may_be_chosen and negative >= -TIE
+            edges[k, missing] = edge if may_be_chosen else 0
+            if may_be_chosen:
+                largest_to_choose = max(largest_to_choose, size)
+    return largest, largest_to_choose
 
 
 @njit(cache=True, nogil=True)
-def _sum_between(hist, first, last):
+def _sum_up_to(hist, last):
     total = 0
-    for k in range(first, last + 1):
+    for k in range(last + 1):
         total += hist[k]
     return total
 
