@@ -1,7 +1,4 @@
-"""What the classifiers share: validate -> read labels -> drop rows of weight 0 -> `_fit`.
-
-The only file that touches scikit-learn's private helpers.
-"""
+"""What the classifiers share: validate -> read labels -> drop rows of weight 0 -> `_fit`."""
 
 import functools
 import inspect
@@ -16,10 +13,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
     has_fit_parameter,
@@ -27,7 +22,16 @@ from sklearn.utils.validation import (
 )
 
 from fewlabel.calibration import calibrate, out_of_fold_slope, score_folds
+from fewlabel.checks import check_non_negative
 from fewlabel.exceptions import LabelError
+from fewlabel.foreign.scikit_learn import (
+    SET_OUTSIDE_FIT,
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_parameters,
+)
 from fewlabel.labels import read_binary, read_classes, require_weight, require_y
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level, keep_filters
@@ -80,8 +84,6 @@ _N_FOLDS = 3
 _LEAST_SLOPE = 0.01  # of that of the fit, so that the probabilities rank rows as the scores do
 _QUIET = {"verbose": 0, "warm_start": False, "record_history": False}
 _MAY_CHANGE = ("n_estimators", "max_iter", "tol", "n_jobs", "verbose", "warm_start", "record_history")
-# Private attributes that scikit-learn sets outside fit: set_output, set_fit_request, callbacks of a search.
-_SCIKIT_LEARNS = ("_skl", "_metadata_request", "_parent_callback_ctx")
 
 
 def constraints_of(init, **given):
@@ -149,7 +151,7 @@ def fit_context(*, prefer_skip_nested_validation):
             _forget(self)
             try:
                 if not skip:
-                    self._validate_params()
+                    validate_parameters(self)
                 with config_context(skip_parameter_validation=prefer_skip_nested_validation or skip):
                     return fit(self, *args, **kwargs)
             except BaseException:
@@ -168,7 +170,7 @@ def _forget(estimator):
         return
     parameters = None
     for name in list(vars(estimator)):
-        if name.endswith("_") or (name.startswith("_") and not name.startswith(_SCIKIT_LEARNS)):
+        if name.endswith("_") or (name.startswith("_") and not name.startswith(SET_OUTSIDE_FIT)):
             # They take longer than all the rest, and a first fit has nothing to drop.
             if parameters is None:
                 parameters = estimator.get_params(deep=False)
@@ -561,12 +563,17 @@ class TakesWhatItsBaseTakes(ValidatesByTags):
 
 def set_random_states(estimator, rng):
     """Draw every `random_state` of an estimator, at any depth, as scikit-learn's ensembles do."""
-    # Loads all ensembles.
-    from sklearn.ensemble._base import _set_random_states
-
-    _set_random_states(estimator, rng)
+    # Sorted, so that the order of the parameters does not choose their seeds.
+    names = sorted(estimator.get_params(deep=True))
+    seeded = [name for name in names if name.split("__")[-1] == "random_state"]
+    estimator.set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in seeded})
 
 
 def check_weights(sample_weight, X):
     """The weights of the rows as an array; an error if one is negative, or there is not one per row."""
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(X.shape[0], sample_weight)
+    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if weight.shape != (X.shape[0],):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(X.shape[0],)}: one number per row")
+    return check_non_negative("sample_weight", weight)

@@ -4,8 +4,9 @@ import functools
 import warnings
 
 import numba
-from numba.core.caching import FunctionCache
 from numba.extending import overload
+
+from fewlabel.foreign.numba import FunctionCache, set_cache
 
 _reported = False
 
@@ -33,7 +34,7 @@ def njit(signatures=None, *, cache, **options):
             return kernel
         if cache:
             try:
-                kernel._cache = _Cache(function)
+                set_cache(kernel, _Cache(function))
             except (RuntimeError, OSError) as error:
                 _report(error)
         if signatures is not None:

@@ -394,30 +394,65 @@ def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
     upper = state.upper
     guard = (least, most, rule.non_negative)
     allowed = np.ones(hist.shape[1], dtype=np.bool_)
-    edges = np.empty((columns.size, hist.shape[1], 2), dtype=np.int64)
+    edges = np.empty((hist.shape[1], 2), dtype=np.int64)
     sizes = np.empty(columns.size, dtype=np.int64)
     best_size = np.int64(least)
     for j in range(columns.size):
         e = columns[j]
-        if drawn_cuts.size > 0:
-            allowed[:] = False
-            for cut in drawn_cuts[e]:
-                allowed[cut] = True
         column = (n_cuts[e], has_missing[e], directions[e])
-        largest, sizes[j] = _write_edges(hist[j], positive[j], column, allowed, guard, edges[j])
-        lower[e] = largest / UNIT
-        upper[e] = largest / UNIT
+        sizes[j] = _largest_edge(hist[j], column)
+        lower[e] = sizes[j] / UNIT
+        upper[e] = sizes[j] / UNIT
+        if rule.is_guarded:
+            _allow(drawn_cuts, e, allowed)
+            sizes[j] = _write_edges(hist[j], positive[j], column, allowed, guard, edges)
         best_size = max(best_size, sizes[j])
     for j in range(columns.size):
         if sizes[j] > least and sizes[j] >= best_size - TIE:
             # The first column that ties with the best, and its first cut that does.
             e = columns[j]
+            column = (n_cuts[e], has_missing[e], directions[e])
+            _allow(drawn_cuts, e, allowed)
+            _write_edges(hist[j], positive[j], column, allowed, guard, edges)
             for k in range(n_cuts[e] + has_missing[e]):
                 for missing in range(k == n_cuts[e], 1 + has_missing[e]):
-                    edge = edges[j, k, missing]
-                    if abs(edge) >= best_size - TIE:
-                        return j, k, missing, edge
+                    if abs(edges[k, missing]) >= best_size - TIE:
+                        return j, k, missing, edges[k, missing]
     return 0, 0, 0, np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def _allow(drawn_cuts, column, allowed):
+    """Mark the cuts to try of a column."""
+    if drawn_cuts.size > 0:
+        allowed[:] = False
+        for cut in drawn_cuts[column]:
+            allowed[cut] = True
+
+
+@njit(cache=True, nogil=True)
+def _size(edge, direction):
+    """Size of an edge; of one in the wrong direction negative. A stump with a positive edge fires above its cut."""
+    return abs(edge) if direction == 0 else direction * edge
+
+
+@njit(cache=True, nogil=True)
+def _largest_edge(hist, column):
+    """The largest size of an edge of a column: a loop of its own, without the conditions of `_write_edges`."""
+    n_cuts, has_missing, direction = column
+    absent = hist[hist.size - 1] if has_missing else 0
+    above = _sum_up_to(hist, n_cuts)
+    total = absent + above
+    largest = -1
+    for k in range(n_cuts):
+        above -= hist[k]
+        largest = max(largest, _size(2 * above - total, direction))
+        if has_missing:
+            largest = max(largest, _size(2 * (above + absent) - total, direction))
+    if has_missing:
+        # A stump that tests for missing values only is constant along the column.
+        largest = max(largest, abs(2 * absent - total))
+    return largest
 
 
 @njit(cache=True, nogil=True)
@@ -437,8 +472,8 @@ def _write_edges(hist, positive, column, allowed, guard, edges):
 
     Returns
     -------
-    largest, largest_to_choose : int
-        Size of the largest edge in the direction of the column, and of the largest one that may be chosen.
+    int
+        Size of the largest edge that may be chosen.
     """
     n_cuts, has_missing, direction = column
     least, most, non_negative = guard
@@ -449,20 +484,15 @@ def _write_edges(hist, positive, column, allowed, guard, edges):
     absent_positive = positive[hist.size - 1] if has_missing else 0
     above_positive = _sum_up_to(positive, n_cuts)
     all_negative = absent_positive + above_positive - total
-    largest = -1
-    largest_to_choose = least
+    largest = least
     for k in range(n_cuts + has_missing):
         above -= hist[k]
         above_positive -= positive[k]
         only_missing = 1 if k == n_cuts else 0  # nothing present lies above: the stump must fire on missing values
-        # A stump that tests for missing values only is constant along the column, and was not drawn.
-        has_direction = direction != 0 and not only_missing
         for missing in range(only_missing, 1 + has_missing):
             fired = above + missing * absent
             edge = 2 * fired - total
-            # A stump with a positive edge fires above its cut; of one in the wrong direction the size is negative.
-            size = direction * edge if has_direction else abs(edge)
-            largest = max(largest, size)
+            size = abs(edge) if only_missing else _size(edge, direction)
             may_be_chosen = least < size < most and (only_missing or allowed[k])
             if non_negative:
                 negative = above_positive + missing * absent_positive - fired
@@ -471,8 +501,8 @@ def _write_edges(hist, positive, column, allowed, guard, edges):
                 may_be_chosen = may_be_chosen and negative >= -TIE
             edges[k, missing] = edge if may_be_chosen else 0
             if may_be_chosen:
-                largest_to_choose = max(largest_to_choose, size)
-    return largest, largest_to_choose
+                largest = max(largest, size)
+    return largest
 
 
 @njit(cache=True, nogil=True)

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import Count, Interval, NonNegative, Positive, RankingClassifier, constraints_of
+from fewlabel.foreign.scikit_learn import validate_parameters
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
@@ -256,7 +257,7 @@ class LinearAUCClassifier(LinearRanker):
         self : object
             The updated estimator.
         """
-        self._validate_params()
+        validate_parameters(self)
         self._check_options()
         first = not hasattr(self, "classes_")
         X, signs = read_batch(self, X, y, classes)

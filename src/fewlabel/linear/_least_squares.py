@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Count, Interval, Positive, RankingClassifier, Share, StrOptions, check_weights, constraints_of
+from fewlabel.foreign.scikit_learn import validate_parameters
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._basis import KernelBasis
@@ -189,7 +190,7 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         self : object
             The updated estimator.
         """
-        self._validate_params()
+        validate_parameters(self)
         if "cv" in (self.alpha, self.gamma):
             raise ValueError(
                 "partial_fit keeps no rows for cross-validation, so alpha and gamma cannot be 'cv': set them to numbers"

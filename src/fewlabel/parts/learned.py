@@ -151,15 +151,17 @@ def _gaussian_bayes(model):
 def _neighbors(model):
     if model.weights != "distance" or model.effective_metric_ != "euclidean":
         return None
-    # scikit-learn has no public access to the rows and classes of the fit.
-    codes = np.asarray(model._y, dtype=np.int64)
-    return Neighbors(_floats(model._fit_X), codes, len(model.classes_), int(model.n_neighbors))
+    from fewlabel.foreign.scikit_learn import neighbor_rows
+
+    rows, codes = neighbor_rows(model)
+    return Neighbors(_floats(rows), codes, len(model.classes_), int(model.n_neighbors))
 
 
 def _support_vectors(model):
+    from fewlabel.foreign.scikit_learn import kernel_width
+
     rows = _floats(model.support_vectors_)
-    # The number that "scale" and "auto" stand for.
-    gamma = float(model._gamma)
+    gamma = kernel_width(model)
     if model.kernel == "rbf":
         kernel = GaussianKernel(rows, gamma)
     elif model.kernel == "poly":
@@ -213,12 +215,12 @@ def _nodes(tree, value):
 def _hist_boosting(model):
     if model.is_categorical_ is not None:
         return None
-    # scikit-learn has no public access to the nodes of its histogram trees, nor to the baseline.
-    start = np.ravel(model._baseline_prediction)
+    from fewlabel.foreign.scikit_learn import boosted_trees
+
+    start, stages = boosted_trees(model)
     trees = []
-    for stage in model._predictors:
-        for k, predictor in enumerate(stage):
-            nodes = predictor.nodes
+    for stage in stages:
+        for k, nodes in enumerate(stage):
             is_leaf = nodes["is_leaf"].astype(bool)
             tree = {"feature": nodes["feature_idx"], "threshold": nodes["num_threshold"]}
             for side in ("left", "right"):

@@ -108,8 +108,10 @@ def read_estimator(value: dict[str, Any], arrays: dict[str, np.ndarray], depth: 
     fitted = {key: _read(held, arrays, depth + 1) for key, held in value["fitted"].items()}
     if parameters.keys() != estimator_class().get_params(deep=False).keys():
         raise ValueError(f"the parameters of {name} are not those of this version")
+    from fewlabel.foreign.scikit_learn import validate_parameters
+
     model = estimator_class(**parameters)
-    model._validate_params()
+    validate_parameters(model)
     for key in fitted:
         if key.startswith("__") or callable(getattr(estimator_class, key, None)):
             raise ValueError(f"{key!r} is not what a fit learns")
