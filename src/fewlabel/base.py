@@ -576,4 +576,6 @@ def check_weights(sample_weight, X):
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
     if weight.shape != (X.shape[0],):
         raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(X.shape[0],)}: one number per row")
+    if not weight.any():
+        raise ValueError("every sample_weight is zero: give at least one row a weight above zero")
     return check_non_negative("sample_weight", weight)
