@@ -326,8 +326,13 @@ def _batches_panel(names: Sequence[str], y: tuple[float, float], label: str) -> 
     panel = Panel((-0.5, len(names) - 0.5), y, ("batch", label), height=200.0)
     # About four names fit below the axis.
     every = -(-len(names) // 4)
-    panel.x_ticks = [{"at": panel.x(k), "text": short(names[k], 10)} for k in range(0, len(names), every)]
+    panel.x_ticks = [{"at": panel.x(k), "text": short(_stem(names[k]), 10)} for k in range(0, len(names), every)]
     return panel
+
+
+def _stem(name: str) -> str:
+    """A name without the ending of a file."""
+    return name.rpartition(".")[0] or name
 
 
 def whiskers(rows: Sequence[PlainDict]) -> PlainDict:

@@ -23,8 +23,10 @@ for (const head of document.querySelectorAll("table.sortable th[data-sort]")) {
 const slider = document.getElementById("threshold-slider");
 if (slider) {
   const thresholds = JSON.parse(document.getElementById("threshold-data").textContent);
-  const percent = found => `${Math.round(100 * found[0])}%\n${Math.round(100 * found[1])} to ${Math.round(100 * found[2])}`;
-  const plain = found => `${found[0].toPrecision(3)}\n${found[1].toPrecision(3)} to ${found[2].toPrecision(3)}`;
+  // What is counted, such as the rows flagged, has no band.
+  const banded = ([value, low, high], text, unit) => text(value) + unit + (low === high ? "" : `\n${text(low)} to ${text(high)}`);
+  const percent = found => banded(found, number => Math.round(100 * number), "%");
+  const plain = found => banded(found, number => number.toPrecision(3), "");
   const show = () => {
     const threshold = thresholds[slider.value];
     for (const cell of document.querySelectorAll("[data-threshold]")) {
