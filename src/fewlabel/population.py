@@ -28,7 +28,6 @@ __all__ = [
     "Selection",
     "describe_selection",
     "flatten_weights",
-    "labeled_probability",
 ]
 
 _LEVEL = 0.03  # chance that labels drawn at random are called chosen
@@ -397,23 +396,6 @@ def describe_selection(
     weight = flatten_weights(1 / both[is_labeled])[in_table]
     n_effective = effective_number(weight)
     return replace(nothing, differences=differences, weight=weight, effective_labels=n_effective, uncovered=uncovered)
-
-
-def labeled_probability(features: np.ndarray, labeled: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Probability that a row like this is labeled, of each row by a forest that was not fitted to it.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_rows, n_features)
-        NaN marks a missing value.
-    labeled : ndarray of bool of shape (n_rows,)
-    seed : int, default=0
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
-    return _cross_fitted(features, labeled, _forest(seed), seed)
 
 
 def flatten_weights(weight: np.ndarray, least: float = _LEAST_EFFECTIVE) -> np.ndarray:

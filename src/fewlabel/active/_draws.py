@@ -7,12 +7,35 @@ from numpy.typing import ArrayLike
 _UNIFORM = 0.5
 
 
-def draw_rows(n: int, n_rows: int, probability: np.ndarray | None, rng: np.random.Generator):
-    """Draw rows one after the other, without replacement.
+def class_shares(n_rows: int, probability: np.ndarray | None) -> np.ndarray:
+    """Probabilities of a draw that favors rare classes.
 
     Half of the probability is uniform; the other half goes to the classes in equal parts, and within each class to the
-    rows in proportion to their predicted probability of it. Rare classes are drawn more often than uniformly, and no
-    row less than half as often.
+    rows in proportion to their predicted probability of it.
+
+    Parameters
+    ----------
+    n_rows : int
+    probability : ndarray of shape (n_rows, n_classes) or None
+        Predicted class probabilities; None for uniform draws.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        They sum to 1.
+    """
+    share = np.full(n_rows, 1 / n_rows)
+    if probability is None:
+        return share
+    mass = probability.sum(axis=0)
+    # A class without labels so far has probability 0 everywhere.
+    predicted = mass > 0
+    of_classes = probability[:, predicted] / mass[predicted]
+    return _UNIFORM * share + (1 - _UNIFORM) * of_classes.mean(axis=1)
+
+
+def draw_rows(n: int, n_rows: int, probability: np.ndarray | None, rng: np.random.Generator):
+    """Draw rows one after the other, without replacement, with the probabilities of `class_shares`.
 
     Parameters
     ----------
@@ -30,13 +53,7 @@ def draw_rows(n: int, n_rows: int, probability: np.ndarray | None, rng: np.rando
     chances : ndarray of shape (n,)
         The probability with which each draw gave its row, among the rows that were left.
     """
-    share = np.full(n_rows, 1 / n_rows)
-    if probability is not None:
-        mass = probability.sum(axis=0)
-        # A class without labels so far has probability 0 everywhere.
-        predicted = mass > 0
-        of_classes = probability[:, predicted] / mass[predicted]
-        share = _UNIFORM * share + (1 - _UNIFORM) * of_classes.mean(axis=1)
+    share = class_shares(n_rows, probability)
     rows = np.empty(n, dtype=np.int64)
     chances = np.empty(n)
     for k in range(n):
