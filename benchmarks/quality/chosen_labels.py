@@ -1,18 +1,18 @@
 """Labels that somebody chose: whether it is said, and whether the estimates hold for the unlabeled rows.
 
-FEWLABEL_DATA=folder python -m benchmarks.quality.chosen_labels [--draws 1] [--tables N ...] [--out runs.csv]
+FEWLABEL_DATA=folder python -m benchmarks.quality.chosen_labels [--draws 3] [--tables N ...] [--out runs.csv]
 
 Rows are labeled at random, by one column, by an old scorecard, by noisy top scores, on one side of a column (without
 overlap), or class by class (as many of each from a table with 5% positives). The AUC, the precision at the threshold
 and the least cost are compared with those of the unlabeled rows: as fewlabel does ("auto"), by the same models with
 labels taken as random ("random"), and for rows drawn class by class with their share stated ("prior"). Runs in the file
-are not made again.
+are not made again. Fits are kept in a folder (`--store`), so that other estimates can be tried in seconds.
 """
 
 import argparse
 import warnings
 import zlib
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.harness.data import as_numbers, binary
 from benchmarks.harness.resume import run_missing
 from fewlabel import AutoClassifier
-from fewlabel.auto.intervals import interval
+from fewlabel.auto.intervals import Others, interval
 from fewlabel.auto.weights import auc
 from fewlabel.decisions import Costs, Evidence
 from fewlabel.rows import Rows
@@ -123,56 +123,98 @@ def choose(X, y, way, n, rng):
     return np.argsort(-(WAYS[way] * likes + rng.gumbel(size=len(y))))[:n]
 
 
-def measure(X, y, labeled, prior, seed):
-    """What is said, what is estimated, and what is true of the unlabeled rows, by name of the estimate."""
+def fitted(X, y, labeled, prior, seed):
+    """What a fit knows of labeled and unlabeled rows, and the hidden classes of the latter."""
     few = np.full(len(y), -1)
     few[labeled] = y[labeled]
     model = AutoClassifier(MEMBERS, n_repeats=1, prior=prior, random_state=seed).fit(X, few)
     hidden = few < 0
-    scores = model.decision_function(X[hidden])
-    codes = few[model.labeled_rows_]
     selection = model.selection_
-    own = model.leaderboard_.set_index("method").loc["AutoClassifier"]
-    truth = roc_auc_score(y[hidden], scores)
-    share = {"prior": prior}
-    if selection.asks_share:
-        draw = selection.class_draw
-        share = {"prior": draw.share, "prior_interval": (draw.low, draw.high)}
-    # What is not told to the user is measured all the same, by the row of the leaderboard.
-    said = [selection.chosen, model.headline_["reason"] is None, selection.asks_share]
+    draw = selection.class_draw
+    asks = selection.asks_share
     weight = model.model_.evidence.weight
-    yields = decided(model, codes, scores, y[hidden], sample_weight=weight, **share)
-    found = {"auto" if prior is None else "prior": [*said, own["score"], own["low"], own["high"], truth, *yields]}
-    if prior is None:
-        plain = interval(Rows(None, codes, np.arange(2)), model.out_of_fold_[:, None], auc, None, 0)
-        yields = decided(model, codes, scores, y[hidden])
-        found["random"] = [False, True, False, *plain, truth, *yields]
-    return found
+    codes = few[model.labeled_rows_]
+    return {
+        "codes": codes,
+        "out_of_fold": model.out_of_fold_,
+        "weight": np.ones(len(codes)) if weight is None else weight,
+        "is_weighted": weight is not None,
+        "scores": model.decision_function(X[hidden]),
+        "y": y[hidden],
+        "chosen": selection.chosen,
+        "told": selection.can_tell,
+        "asks": asks,
+        # Of the positives: stated, by the ranks, or by the labels.
+        "share": prior if prior is not None else draw.share if asks else np.nan,
+        "share_ends": (draw.low, draw.high) if asks else (np.nan, np.nan),
+        "training_share": model.training_share_,
+    }
 
 
-def draw_and_measure(name, way, n, draw):
-    """The rows of one run; none where the labels have too few rows of a class."""
+def kept_fit(name, way, n, draw, *, stated, store):
+    """The fit of a run, from the folder of fits if it is there; None where labels have too few rows of a class."""
+    path = None if store is None else store / f"{name}, {way}, {n}, {draw}, {stated}.npz"
+    if path is not None and path.exists():
+        with np.load(path) as arrays:
+            return {key: arrays[key] if arrays[key].ndim else arrays[key].item() for key in arrays}
     X, y = load(name, way)
     rng = np.random.default_rng([draw, n, zlib.crc32(f"{name} {way}".encode())])
     labeled = choose(X, y, way, n, rng)
     if labeled is None or min(y[labeled].sum(), (1 - y[labeled]).sum()) < LEAST:
-        return []
-    found = measure(X, y, labeled, None, draw)
-    if way == "class by class":
-        share = float(np.delete(y, labeled).mean())
-        found |= measure(X, y, labeled, share, draw)
-    return [[drawn, *values] for drawn, values in found.items()]
+        return None
+    share = float(np.delete(y, labeled).mean()) if stated else None
+    fit = fitted(X, y, labeled, share, draw)
+    if path is not None:
+        store.mkdir(exist_ok=True)
+        np.savez_compressed(path, **fit)
+    return fit
 
 
-def decided(model, codes, scores, y, **sampled):
+def estimates(fit, *, as_random=False):
+    """What is said, what is estimated, and what is true of the unlabeled rows.
+
+    What is not told to the user is estimated all the same.
+    """
+    is_weighted = fit["is_weighted"] and not as_random
+    weight = fit["weight"] if is_weighted else None
+    rows = Rows(None, fit["codes"], np.arange(2), weight=weight)
+    others = Others(fit["scores"]) if is_weighted else None
+    held_out = fit["out_of_fold"][:, None]
+    auc_ends = interval(rows, held_out, auc, None, 0, fit["training_share"], others=others)
+    share = {}
+    if not as_random and np.isfinite(fit["share"]):
+        share["prior"] = fit["share"]
+        if fit["asks"]:
+            share["prior_interval"] = tuple(fit["share_ends"])
+    said = [False, True, False] if as_random else [fit["chosen"], fit["told"], fit["asks"]]
+    truth = roc_auc_score(fit["y"], fit["scores"])
+    return [*said, *auc_ends, truth, *decided(fit, sample_weight=weight, **share)]
+
+
+def decided(fit, **sampled):
     """Precision at the threshold and least cost, each with its band and its true value."""
-    evidence = Evidence(codes == 1, model.out_of_fold_, scores, training_share=model.training_share_, **sampled)
+    scores = fit["scores"]
+    y = fit["y"]
+    positive = fit["codes"] == 1
+    evidence = Evidence(positive, fit["out_of_fold"], scores, training_share=fit["training_share"], **sampled)
     flagged = scores > 0
     precision = [*evidence.at(0.0)["precision"], y[flagged].mean() if flagged.any() else np.nan]
     threshold = evidence.cost_threshold(COSTS)
     flagged = scores > threshold
     cost = (COSTS.miss * y[~flagged].sum() + COSTS.alarm * (1 - y[flagged]).sum()) / len(y)
     return [*precision, *evidence.at(threshold, COSTS)["cost"], cost]
+
+
+def measure(name, way, n, draw, store=None):
+    """The rows of one run."""
+    fit = kept_fit(name, way, n, draw, stated=False, store=store)
+    if fit is None:
+        return []
+    found = [["auto", *estimates(fit)], ["random", *estimates(fit, as_random=True)]]
+    if way == "class by class":
+        stated = kept_fit(name, way, n, draw, stated=True, store=store)
+        found.append(["prior", *estimates(stated)])
+    return found
 
 
 def kinds(runs):
@@ -207,14 +249,17 @@ def summary(runs, by):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--tables", nargs="*", default=TABLES)
+    parser.add_argument("--ways", nargs="*", default=WAYS)
+    parser.add_argument("--labels", type=int, nargs="*", default=LABELS)
+    parser.add_argument("--store", type=Path)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("chosen_labels.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    wanted = product(range(options.draws), LABELS, WAYS, options.tables)
+    wanted = product(range(options.draws), options.labels, options.ways, options.tables)
     keys = [(name, way, n, draw) for draw, n, way, name in wanted]
-    runs = run_missing(options.out, KEYS, COLUMNS, keys, draw_and_measure)
+    runs = run_missing(options.out, KEYS, COLUMNS, keys, partial(measure, store=options.store))
     for by in (["way", "labels", "drawn"], [kinds(runs), "labels", "drawn"], [kinds(runs), "drawn"]):
         print(summary(runs, by).round(3).to_string(), "\n")
 
