@@ -2,10 +2,12 @@
 
 FEWLABEL_DATA=folder python -m benchmarks.quality.audit [--draws 1] [--out audit.csv]
 
-250 rows are labeled that somebody chose (or positives only, chosen by a column). Then `AuditQuery` or `RandomQuery`
-draws rows, which are labeled, and the model is fitted again. The headline is compared with the AUC of the rows that are
-still unlabeled, the band of the precision with the share of positives above the threshold. `plain_low` and `plain_high`
-are the interval of `auc_confidence_interval` on the same answers and scores. Runs in the file are not made again.
+250 rows are labeled that somebody chose: by a column, an old scorecard or top scores, on one side of a column, the easy
+ones (by a score and the class itself, which nobody can see in the table), or positives only. Then `AuditQuery` or
+`RandomQuery` draws rows, which are labeled, and the model is fitted again. The headline is compared with the AUC of the
+rows that are still unlabeled, the band of the precision with the share of positives above the threshold. `alone_low`
+and `alone_high` are the interval by the same answers and scores without the labels from before. Runs in the file are
+not made again.
 """
 
 import argparse
@@ -16,33 +18,38 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.harness.resume import run_missing
 from benchmarks.quality.chosen_labels import LEAST, MEMBERS, TABLES, choose, liking, load
 from fewlabel import AutoClassifier
 from fewlabel.active import AuditQuery, RandomQuery
-from fewlabel.auto.intervals import _placements, design_effect
+from fewlabel.auto.intervals import Others, interval
+from fewlabel.auto.weights import auc
 from fewlabel.decisions import Evidence
-from fewlabel.metrics import auc_confidence_interval
 from fewlabel.rows import Rows
 
-WAYS = ["column, strong", "scorecard, strong", "top scores, strong", "one side", "positives"]
+WAYS = ["column, strong", "scorecard, strong", "top scores, strong", "one side", "easy", "positives"]
 QUERIES = {"audit": AuditQuery, "random": RandomQuery}
 NUMBERS = (50, 25, 100)
 N_LABELS = 250
 KEYS = ["table", "way", "draw", "rows", "n"]
-COLUMNS = ["positives", "auc", "low", "high", "truth", "raw", "n_positive", "n_negative", "plain_low", "plain_high"]
+EASY = 3.0  # logarithm of how much more often the easiest row is labeled than the hardest
+COLUMNS = ["positives", "auc", "low", "high", "truth", "alone_low", "alone_high"]
 COLUMNS += ["precision", "precision_low", "precision_high", "precision_truth"]
 
 
 def labeled_rows(X, y, way, rng):
-    """Positions of the rows that somebody labeled; of positives only, twice as often with a high column."""
-    if way != "positives":
-        return choose(X, y, way, N_LABELS, rng)
-    positives = np.flatnonzero(y == 1)
-    likes = 3.0 * liking(X, y, "column", rng)[positives]
-    return positives[np.argsort(-(likes + rng.gumbel(size=len(positives))))[: min(N_LABELS, len(positives) // 3)]]
+    """Positions of the rows that somebody labeled; of positives only, more often with a high column."""
+    if way == "positives":
+        positives = np.flatnonzero(y == 1)
+        likes = 3.0 * liking(X, y, "column", rng)[positives]
+        return positives[np.argsort(-(likes + rng.gumbel(size=len(positives))))[: min(N_LABELS, len(positives) // 3)]]
+    if way == "easy":
+        ease = (2 * y - 1) * (liking(X, y, "scorecard", rng) - 0.5)
+        return np.argsort(-(EASY * rankdata(ease) / len(y) + rng.gumbel(size=len(y))))[:N_LABELS]
+    return choose(X, y, way, N_LABELS, rng)
 
 
 def measure(X, y, labeled, query, n, seed):
@@ -61,11 +68,11 @@ def measure(X, y, labeled, query, n, seed):
     counted = weight > 0
     answers = few[model.labeled_rows_[counted]]
     scores = model.out_of_fold_[counted]
-    plain = auc_confidence_interval(answers, scores, sample_weight=weight[counted])
-    rows = Rows(None, answers, np.array([0, 1]), weight=weight[counted])
-    sizes = np.bincount(answers) / design_effect(rows, _placements(answers, scores))
     hidden = few < 0
     of_hidden = model.decision_function(X[hidden])
+    rows = Rows(None, answers, np.arange(2), weight=weight[counted])
+    nothing = Others(of_hidden, rows.take(np.arange(0)), scores[:0])
+    _, alone_low, alone_high = interval(rows, scores[:, None], auc, None, 0, model.training_share_, others=nothing)
     evidence = Evidence(
         answers == 1, scores, of_hidden, sample_weight=weight[counted], training_share=model.training_share_
     )
@@ -77,11 +84,8 @@ def measure(X, y, labeled, query, n, seed):
         head["low"],
         head["high"],
         roc_auc_score(y[hidden], of_hidden),
-        plain.auc,
-        sizes[1],
-        sizes[0],
-        plain.low,
-        plain.high,
+        alone_low,
+        alone_high,
         *evidence.at(0.0)["precision"],
         y[hidden][flagged].mean() if flagged.any() else np.nan,
     ]
@@ -105,15 +109,15 @@ def show(runs):
     told = told.assign(
         covered=(told.low <= told.truth) & (told.truth <= told.high),
         width=told.high - told.low,
-        plain_covered=(told.plain_low <= told.truth) & (told.truth <= told.plain_high),
-        plain_width=told.plain_high - told.plain_low,
+        alone_covered=(told.alone_low <= told.truth) & (told.truth <= told.alone_high),
+        alone_width=told.alone_high - told.alone_low,
         error=told.auc - told.truth,
         held=(told.precision_low <= told.precision_truth) & (told.precision_truth <= told.precision_high),
     )
-    measures = ["covered", "width", "plain_covered", "plain_width", "held", "error", "positives"]
+    measures = ["covered", "width", "alone_covered", "alone_width", "held", "error", "positives"]
     print(told.groupby(["rows", "n"])[measures].mean().round(3).to_string(), "\n")
     print(told.groupby(["rows", "way"])[measures].mean().round(3).to_string(), "\n")
-    for name in ("width", "plain_width"):
+    for name in ("width", "alone_width"):
         print(f"audited rows per random row at the same width, random by {name}:", *equal_widths(told, name).round(2))
 
 
@@ -139,6 +143,8 @@ def main():
     warnings.filterwarnings("ignore")
     wanted = product(range(options.draws), options.numbers, TABLES, options.ways, QUERIES)
     keys = [(name, way, draw, kind, n) for draw, n, name, way, kind in wanted]
+    # Random rows of other numbers show how widths fall.
+    keys = [key for key in keys if key[3] == "random" or key[4] == NUMBERS[0]]
     show(run_missing(options.out, KEYS, COLUMNS, keys, audit))
 
 
