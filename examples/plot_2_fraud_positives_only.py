@@ -66,8 +66,7 @@ print(f"in truth: {fraud[unlabeled].mean():.3f}")
 audit = AuditQuery(random_state=0).query(X, known, n=50)
 answered = known.copy()
 answered[audit.rows] = fraud[audit.rows]  # somebody looks at these 50
-chance = np.full(len(known), np.nan)  # not known for the frauds that were confirmed
-chance[audit.rows] = np.minimum(len(audit.rows) * audit.probability, 1)
+chance = audit.label_probability(len(known))  # not known for the frauds that were confirmed
 checked_model = AutoClassifier("small", random_state=0).fit(X, answered, label_probability=chance)
 print(f"frauds among the 50: {fraud[audit.rows].sum()}")
 print(checked_model.headline_)

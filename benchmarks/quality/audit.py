@@ -58,8 +58,7 @@ def measure(X, y, labeled, query, n, seed):
     few[labeled] = y[labeled]
     found = query.query(X, few, n=n)
     few[found.rows] = y[found.rows]
-    chance = np.full(len(y), np.nan)
-    chance[found.rows] = np.minimum(len(found.rows) * found.probability, 1)
+    chance = found.label_probability(len(y))
     model = AutoClassifier(MEMBERS, n_repeats=1, random_state=seed).fit(X, few, label_probability=chance)
     n_positives = int(y[found.rows].sum())
     if not model.selection_.audited:

@@ -96,9 +96,7 @@ def own(X, y, labeled, is_new, column, seed, method):
     if method.endswith("audit"):
         found = AuditQuery(random_state=seed).query(X_kept, few, n=N_AUDITED)
         few[found.rows] = y[kept][found.rows]
-        chance = np.full(len(kept), np.nan)
-        chance[found.rows] = np.minimum(len(found.rows) * found.probability, 1)
-        given["label_probability"] = chance
+        given["label_probability"] = found.label_probability(len(kept))
     named = {"labeled_because": [column]} if method == NAMED else {}
     model = AutoClassifier(random_state=seed, **named).fit(X_kept, few, **given)
     hidden = few == -1

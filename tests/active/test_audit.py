@@ -31,9 +31,7 @@ def audited(X, y, few, n, seed):
     found = AuditQuery(random_state=seed).query(X, few, n=n)
     answered = few.copy()
     answered[found.rows] = y[found.rows]
-    chance = np.full(len(y), np.nan)
-    chance[found.rows] = np.minimum(n * found.probability, 1)
-    return answered, chance
+    return answered, found.label_probability(len(y))
 
 
 def test_the_pivotal_method_draws_each_row_with_its_probability():

@@ -59,8 +59,7 @@ class AuditQuery(QueryStrategy):
     >>> known = np.where(X[:, 0] > 17, y, -1)  # somebody labeled the large ones
     >>> found = AuditQuery(random_state=0).query(X, known, n=40)
     >>> known[found.rows] = y[found.rows]  # the answers
-    >>> chance = np.full(len(y), np.nan)
-    >>> chance[found.rows] = np.minimum(len(found.rows) * found.probability, 1)
+    >>> chance = found.label_probability(len(y))
     >>> model = AutoClassifier("small", random_state=0).fit(X, known, label_probability=chance)
     >>> model.selection_.audited
     40

@@ -51,6 +51,24 @@ class Query(NamedTuple):
     probability: np.ndarray
     how: list[str]
 
+    def label_probability(self, n_rows: int) -> np.ndarray:
+        """Probability of each drawn row to be in a sample of this size, NaN for the other rows of the table.
+
+        For :meth:`fewlabel.AutoClassifier.fit`, once all rows of an audit have an answer.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of the table.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        chance = np.full(n_rows, np.nan)
+        chance[self.rows] = np.minimum(len(self.rows) * self.probability, 1.0)
+        return chance
+
 
 class Situation(NamedTuple):
     """What a rule sees: unlabeled rows that it may choose, in an order that does not depend on that of `X`."""

@@ -184,7 +184,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         How labeled and unlabeled rows differ, see :func:`fewlabel.population.describe_selection`.
     headline_ : dict
         `score`, `low` and `high` of the ensemble's row: what to expect of the rows of `population`. If the labels
-        cannot tell, these are None, `reason` says why, and `possible` has the `low` and `high` AUC if the odds of each
+        cannot tell, these are NaN, `reason` says why, and `possible` has the `low` and `high` AUC if the odds of each
         unlabeled row are up to `factor` times lower or higher than the labels say.
     baseline_ : dict or None
         What the ensemble gains over a plain method, logistic regression if it was tried: its `method`, the `difference`

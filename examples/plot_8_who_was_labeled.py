@@ -1,0 +1,112 @@
+"""
+Who was labeled? Accepted, investigated, class by class, positives only
+=======================================================================
+
+Four ways in which labels arrive that are not a random sample. Each case shows what fewlabel says of the labels, its AUC
+beside the hidden truth, and what 50 audited rows add. The tables ship with scikit-learn, so the truth is known.
+"""
+
+# %%
+# What is printed
+# ---------------
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.metrics import roc_auc_score
+
+from fewlabel import AuditQuery, AutoClassifier
+
+
+def fit_and_compare(X, few, y, *, chance=None, prior=None):
+    """Fit to few labels, print what is said of them, and the estimate beside the truth."""
+    model = AutoClassifier("small", prior=prior, random_state=0).fit(X, few, label_probability=chance)
+    hidden = few == -1
+    headline = model.headline_
+    told = f"{headline['score']:.3f} ({headline['low']:.3f} to {headline['high']:.3f})"
+    if headline["reason"] is not None:
+        possible = headline["possible"]
+        told = f"no number, {possible['low']:.2f} to {possible['high']:.2f} is possible"
+    truth = roc_auc_score(y[hidden], model.decision_function(X[hidden]))
+    print(model.selection_.text)
+    print(f"AUC of the unlabeled rows: {told}; in truth {truth:.3f}")
+    return model
+
+
+def audit(X, few, y, n=50):
+    """The labels and probabilities after somebody has answered for rows that the computer drew."""
+    query = AuditQuery(random_state=0).query(X, few, n=n)
+    answered = few.copy()
+    answered[query.rows] = y[query.rows]
+    return answered, query.label_probability(len(few))
+
+
+rng = np.random.default_rng(0)
+tumors, benign = load_breast_cancer(return_X_y=True, as_frame=True)
+malignant = 1 - benign.to_numpy()
+images, digit = load_digits(return_X_y=True)
+
+# %%
+# Accepted only
+# -------------
+# An old rule looks at one column. Rows with a low value are accepted and followed up, others as an exception: these are
+# labeled four times less often, but there are some.
+risk = tumors["mean texture"].rank(pct=True)
+accepted = rng.random(len(tumors)) < np.where(risk < 0.6, 0.4, 0.1)
+few = np.where(accepted, malignant, -1)
+fit_and_compare(tumors, few, malignant)
+
+# %%
+# The estimate is about the unlabeled rows. An audit makes it independent of the reason of the choice.
+answered, chance = audit(tumors, few, malignant)
+fit_and_compare(tumors, answered, malignant, chance=chance)
+
+# %%
+# Investigated: the top of an old score
+# -------------------------------------
+# Images of an eight are rare. An old score, ink in the middle of the image, sent its top 25% to somebody who looked at
+# them. Most other images resemble none of these: there is no number, only a range.
+is_eight = (digit == 8).astype(int)
+ink = images[:, [27, 28, 35, 36]].sum(axis=1) + rng.normal(size=len(images))
+few = np.where(ink > np.quantile(ink, 0.75), is_eight, -1)
+fit_and_compare(images, few, is_eight)
+
+# %%
+answered, chance = audit(images, few, is_eight)
+fit_and_compare(images, answered, is_eight, chance=chance)
+
+# %%
+# Class by class
+# --------------
+# Sixty threes and sixty other digits were collected, where one image in ten is a three. The AUC is right, but the share
+# of threes decides precision and probabilities.
+is_three = (digit == 3).astype(int)
+few = np.full(len(digit), -1)
+for code in (0, 1):
+    few[rng.permutation(np.flatnonzero(is_three == code))[:60]] = code
+model = fit_and_compare(images, few, is_three)
+hidden = few == -1
+believed = model.positive_proba(images[hidden]).mean()
+print(f"mean probability of a three: {believed:.2f}, in truth {is_three[hidden].mean():.2f}")
+
+# %%
+# With the share stated, probabilities, precision and cost are those of the table.
+model = fit_and_compare(images, few, is_three, prior=0.07)
+believed = model.positive_proba(images[hidden]).mean()
+print(f"mean probability of a three: {believed:.2f}, in truth {is_three[hidden].mean():.2f}")
+
+# %%
+# Positives only
+# --------------
+# Only malignant tumors are on file, mostly large ones. How many of the others are malignant, nobody can know.
+large = tumors["mean radius"].rank(pct=True)
+few = np.where((malignant == 1) & (rng.random(len(tumors)) < 0.8 * large**2), 1, -1)
+model = fit_and_compare(tumors, few, malignant)
+hidden = few == -1
+low, high = model.prior_interval_
+print(f"share of malignant ones: {model.prior_:.2f} ({low:.2f} to {high:.2f}); in truth {malignant[hidden].mean():.2f}")
+
+# %%
+# Fifty answers tell.
+answered, chance = audit(tumors, few, malignant)
+model = fit_and_compare(tumors, answered, malignant, chance=chance)
+hidden = answered == -1
+print(f"share of malignant ones: {model.base_rate_:.2f}; in truth {malignant[hidden].mean():.2f}")
