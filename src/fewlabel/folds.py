@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from fewlabel.exceptions import LabelError
+from fewlabel.random_streams import draw_seed
 from fewlabel.rows import Rows
 
 __all__ = [
@@ -72,7 +73,7 @@ def stratified_folds(rows: Rows, n_splits: int, n_repeats: int, seed: int) -> It
     rng = check_random_state(seed)
     # Rows that are ordered by time can be split in one way only.
     for repeat in range(n_repeats if rows.time is None else 1):
-        for left_out, test in split_labeled(rows, n_splits, seed=rng.randint(2**31 - 1)):
+        for left_out, test in split_labeled(rows, n_splits, seed=draw_seed(rng)):
             yield Fold(repeat, test, left_out)
 
 

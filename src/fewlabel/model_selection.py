@@ -9,13 +9,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import indexable
 
 from fewlabel import labels
 from fewlabel.checks import check_choice, check_share
 from fewlabel.folds import split_labeled
 from fewlabel.metrics import pu_auc_score
-from fewlabel.random_streams import own_stream
+from fewlabel.random_streams import draw_seed, own_stream
 from fewlabel.rows import Rows
 from fewlabel.types import MatrixLike, Seed
 
@@ -123,7 +123,7 @@ class LabeledStratifiedKFold(BaseCrossValidator):
         labeled = rows.labeled
         seed = self.random_state
         if rows.groups is not None and self.shuffle:
-            seed = check_random_state(seed).randint(2**31 - 1)
+            seed = draw_seed(seed)
         folds = split_labeled(
             rows.take(labeled), self.n_splits, seed=seed, shuffle=self.shuffle, n_blocks=self.n_splits
         )
@@ -265,7 +265,10 @@ def _hide(y, hidden, numeric):
     library = type(y).__module__.partition(".")[0]
     if library in ("pandas", "polars", "pyarrow") and hasattr(y, "columns"):
         # A table of one column.
-        y = y.iloc[:, 0] if library == "pandas" else y[y.columns[0]] if library == "polars" else y.column(0)
+        if library == "pandas":
+            y = y.iloc[:, 0]
+        else:
+            y = y[y.columns[0]] if library == "polars" else y.column(0)
     if library == "pandas":
         return _hide_in_pandas(y, hidden, numeric)
     if library == "polars":

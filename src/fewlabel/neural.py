@@ -4,10 +4,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fewlabel.base import Count, NonNegative, Positive, RankingClassifier, Share, UnitInterval, Values, constraints_of
 from fewlabel.positive_unlabeled import PositiveUnlabeled
+from fewlabel.random_streams import draw_seed
 from fewlabel.types import Seed
 
 __all__ = ["NeuralPUClassifier"]
@@ -144,7 +144,7 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     def _fit(self, X, signs, weight):
         torch = _import_torch()
         self.prior_ = self._find_prior(X, signs, weight)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        seed = draw_seed(self.random_state)
         rng = np.random.default_rng(seed)
         spread = X.std(axis=0, dtype=np.float64)
         is_flat = spread <= np.finfo(float).tiny

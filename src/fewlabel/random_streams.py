@@ -6,7 +6,9 @@ import zlib
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["own_stream"]
+__all__ = ["draw_seed", "own_stream"]
+
+_LARGEST_SEED = 2**31 - 1
 
 
 def own_stream(random_state, name):
@@ -35,3 +37,19 @@ def own_stream(random_state, name):
     if isinstance(random_state, numbers.Integral):
         return np.random.RandomState([random_state, zlib.crc32(name.encode())])
     return check_random_state(random_state)
+
+
+def draw_seed(random_state, size=None):
+    """Draw a seed, or several, for what is to draw by itself.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+    size : int, default=None
+        Number of seeds; None draws one.
+
+    Returns
+    -------
+    int, or ndarray of shape (size,)
+    """
+    return check_random_state(random_state).randint(_LARGEST_SEED, size=size)

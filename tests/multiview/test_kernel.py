@@ -143,19 +143,6 @@ def test_simplex_code(n_classes):
     np.testing.assert_allclose(S.sum(axis=1), 0, atol=1e-12)
 
 
-def test_kernel_laplacian_is_the_normalized_one_of_the_kernel():
-    X, y = few_rows(3)
-    model = MultiviewKernelClassifier(gamma_A=0.01, laplacian="kernel", **PLAIN).fit(X, y)
-    grams, _ = operators(X)
-    laplacians = []
-    for G in grams:
-        root = 1 / np.sqrt(G.sum(axis=1))
-        laplacians.append(np.eye(len(G)) - root[:, None] * G * root)
-    c = np.full(3, 1 / 3)
-    A = reference.solve(grams, laplacians, c, targets(y, 2), 0.01, 0.1 / len(X), 0.1 / len(X))
-    np.testing.assert_allclose(model.decision_function(X), reference.outputs(A, grams, c)[:, 0], atol=1e-6)
-
-
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_held_out_scores_are_those_of_models_without_the_label(loss):
     X, y = few_rows(4)

@@ -54,7 +54,6 @@ def test_equal_rows_and_more_columns_than_rows(loss):
         ({"views": [[True, False]]}, "mask of 2 columns"),
         ({"views": VIEWS, "view_weights": [1, 1]}, "should be 3 non-negative numbers"),
         ({"views": VIEWS, "view_weights": [1, -1, 1]}, "non-negative numbers"),
-        ({"views": VIEWS, "kernel": "linear", "laplacian": "kernel"}, "a kernel with non-negative values"),
         ({"gamma_A": 0.0}, "gamma_A"),
         ({"loss": "log"}, "loss"),
     ],

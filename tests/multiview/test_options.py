@@ -38,15 +38,14 @@ def skewed(seed=0, n_labeled=40, n_hidden=60, n_rare=8):
 @given(
     seed=st.integers(0, 10**6),
     gammas=st.tuples(st.sampled_from([1e-3, 0.1]), st.sampled_from([0.0, 0.3, 20.0]), st.sampled_from([0.0, 0.5])),
-    laplacian=st.sampled_from(["knn", "kernel"]),
     loss=st.sampled_from(["squared", "hinge"]),
     n_views=st.integers(1, 3),
 )
-def test_systems_of_the_rows_are_the_system_of_rows_times_views(seed, gammas, laplacian, loss, n_views):
+def test_systems_of_the_rows_are_the_system_of_rows_times_views(seed, gammas, loss, n_views):
     X, y = few_rows(seed, 2, n=20, n_labeled=8)
     views = [X[:, columns] for columns in VIEWS][:n_views]
-    kernels = [KERNELS[0]] * n_views if laplacian == "kernel" else KERNELS[:n_views]
-    penalties = Penalties(*gammas, laplacian, 4)
+    kernels = KERNELS[:n_views]
+    penalties = Penalties(*gammas, 4)
     rows, all_landmarks = RowSpace(views, kernels, 1), LandmarkSpace(views, kernels, np.arange(20))
     weights, outputs, held = np.array([0.5, 0.2, 0.3])[:n_views], [], []
     for space in (rows, all_landmarks):

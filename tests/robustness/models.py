@@ -39,7 +39,6 @@ _MULTIVIEW = {
     "gamma_A": (0.01, 1.0),
     "gamma_B": (0.1, 1.0),
     "gamma_W": (0.0, 0.1),
-    "laplacian": ("knn",),
     "n_neighbors": (3, 10),
     "scale": (True, False),
 }

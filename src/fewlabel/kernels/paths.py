@@ -46,7 +46,9 @@ def adjacency(neighbors, lengths, directed):
     steps = lengths.ravel()
     if not directed:
         # Each step, and then the way back.
-        starts, ends = np.column_stack([starts, ends]).ravel(), np.column_stack([ends, starts]).ravel()
+        both_ends = np.column_stack([starts, ends])
+        starts = both_ends.ravel()
+        ends = both_ends[:, ::-1].ravel()
         steps = np.repeat(steps, 2)
     present = np.flatnonzero((starts >= 0) & (ends >= 0))
     by_end = present[np.argsort(ends[present], kind="stable")]

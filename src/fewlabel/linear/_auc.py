@@ -21,13 +21,13 @@ from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear._exact import RowSpace, Solution, is_wide, linear_algebra_threads, solve_path
 from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.linear._steps import Stream, certificate, sdcd
+from fewlabel.random_streams import draw_seed
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
 _ONLINE = ("msgd", "oam-inf", "oam-seq", "oam-gra")
 _MAX_ITER = {"exact": 300, "sdcd": 5, "sdcd-perm": 5}  # 1 for the others
 _EXPECTED_PAIRS = 1_000_000  # of a stream: a thousand rows of each class
-_LARGEST_SEED = np.iinfo(np.int32).max
 
 
 class LinearRanker(KernelBasis, RankingClassifier):
@@ -310,7 +310,7 @@ class LinearAUCClassifier(LinearRanker):
             "squared": self.loss == "squared_hinge",
             "tol": self.tol,
             "max_iter": max_iter,
-            "rng": np.random.default_rng(self._draw_seed()),
+            "rng": np.random.default_rng(draw_seed(self.random_state)),
             "after": after,
         }
         if self.solver == "exact":
@@ -322,9 +322,6 @@ class LinearAUCClassifier(LinearRanker):
             options = {"permuted": permuted, "average": self.average, "init": self.init}
             solution = sdcd(F, positive, self.alpha, **options, **control)
         self._keep_closed(solution)
-
-    def _draw_seed(self):
-        return int(check_random_state(self.random_state).randint(_LARGEST_SEED))
 
     def _check_options(self):
         if self.solver not in ("sdcd", "sdcd-perm") and (self.average or self.init != "zero"):
@@ -351,7 +348,9 @@ class LinearAUCClassifier(LinearRanker):
         if hasattr(self, "coef_"):
             raise ValueError("this model was saved without the state of its stream: fit a new model")
         squared = self.loss == "squared_hinge"
-        return Stream(self.solver, self.alpha, squared, self.buffer_size, n_features, n_pairs, self._draw_seed())
+        return Stream(
+            self.solver, self.alpha, squared, self.buffer_size, n_features, n_pairs, draw_seed(self.random_state)
+        )
 
     def _run_stream(self, F, positive, max_iter, after):
         n_positives = np.count_nonzero(positive)

@@ -15,6 +15,7 @@ from fewlabel.linear._auc import LinearAUCClassifier, LinearRanker
 from fewlabel.linear._exact import linear_algebra_threads, solve_path
 from fewlabel.linear._pairs import weight_at
 from fewlabel.model_selection import LabeledStratifiedKFold
+from fewlabel.random_streams import draw_seed
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
@@ -186,7 +187,7 @@ class LinearAUCClassifierCV(LinearRanker):
 
     def _fit(self, X, signs, weight):
         self.alphas_ = _descending(self.alphas)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        seed = draw_seed(self.random_state)
         if self.basis != "linear":
             self._set_basis(X if weight is None else X[weight > 0], check_random_state(self.random_state))
             X = self._features(X)
@@ -226,7 +227,7 @@ class LinearAUCClassifierCV(LinearRanker):
 
 def _control(loss, tol, max_iter, random_state):
     """Options of the exact solver."""
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    seed = draw_seed(random_state)
     squared = {"hinge": False, "squared_hinge": True}[loss]
     return {"squared": squared, "tol": tol, "max_iter": max_iter, "rng": np.random.default_rng(seed)}
 

@@ -20,6 +20,7 @@ from fewlabel.linear._batches import read_batch, set_threshold
 from fewlabel.linear._exact import RowSpace
 from fewlabel.linear._pairs import weight_at
 from fewlabel.linear.moments import SIGNS, Moments, group_means, group_moments, pair_terms, quadratic, solve
+from fewlabel.random_streams import draw_seed
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
@@ -231,7 +232,7 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         moments = group_moments(F, signs, weight)
         self._settle(moments)
         if "cv" in (self.alpha, self.gamma):
-            self._choose(F, signs, weight, moments, rng.randint(np.iinfo(np.int32).max))
+            self._choose(F, signs, weight, moments, draw_seed(rng))
         self._solve(moments)
         if space is not None:
             self.coef_ = space.expand(self.coef_[0])[None]

@@ -141,16 +141,12 @@ class Stream:
         counts = [self.seen, self.n_buffered]
         n_buffered = int(self.n_buffered.sum())
         rows = np.empty((0, n_features)) if self.buffered is None else self.buffered
-        sound = (
-            all(count.dtype == np.int64 and count.shape == (2,) and (count >= 0).all() for count in counts)
-            and rows.shape == (n_buffered, n_features)
-            and rows.dtype in (np.float32, np.float64)
-            and (self.solver == "oam-inf" or self.n_buffered.max() <= self.buffer_size)
-            and self.w.dtype == self.tally.dtype == np.float64
-            and self.w.shape == (n_features,)
-            and self.tally.shape == (3,)
-        )
-        if not sound:
+        is_counted = all(count.dtype == np.int64 and count.shape == (2,) and (count >= 0).all() for count in counts)
+        are_rows = rows.shape == (n_buffered, n_features) and rows.dtype in (np.float32, np.float64)
+        fits = self.solver == "oam-inf" or self.n_buffered.max() <= self.buffer_size
+        has_types = self.w.dtype == self.tally.dtype == np.float64
+        has_shapes = self.w.shape == (n_features,) and self.tally.shape == (3,)
+        if not (is_counted and are_rows and fits and has_types and has_shapes):
             raise ValueError("the state of the stream is damaged: fit the model again")
         if sparse.issparse(rows):
             rows.check_format(full_check=True)

@@ -13,10 +13,8 @@ from fewlabel.exceptions import LabelError
 from fewlabel.labels import read
 from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.multiview._model import (
-    LARGEST_SEED,
     Approximation,
     Kernel,
-    Laplacian,
     LengthScale,
     Loss,
     MultiviewClassifier,
@@ -27,6 +25,7 @@ from fewlabel.multiview._model import (
 )
 from fewlabel.multiview._quasi_bagging import QuasiBaggingClassifier
 from fewlabel.multiview._system import LabeledRows
+from fewlabel.random_streams import draw_seed
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 
@@ -81,10 +80,8 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Degree of "poly".
     coef0 : float, default=1.0
         Constant term of "poly".
-    laplacian : {"knn", "kernel"}, default="knn"
-        Graph over the rows of a group in a view.
     n_neighbors : int, default=10
-        Number of neighbors in the "knn" graph.
+        Number of neighbors of a row in the graph of a view over the rows of a group.
     approximation : {"auto", "nystroem"} or None, default="auto"
         None is exact: each group has kernel functions at all its rows. "nystroem" uses kernel functions at
         `n_components` rows, shared by all groups. "auto" is exact up to 16,000 rows times views in a group on average.
@@ -182,7 +179,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         length_scale: LengthScale = "median",
         degree: Count = 3,
         coef0: NonNegative = 1.0,
-        laplacian: Laplacian = "knn",
         n_neighbors: Count = 10,
         approximation: Approximation = "auto",
         n_components: Count = 500,
@@ -207,7 +203,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self.length_scale = length_scale
         self.degree = degree
         self.coef0 = coef0
-        self.laplacian = laplacian
         self.n_neighbors = n_neighbors
         self.approximation = approximation
         self.n_components = n_components
@@ -323,7 +318,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         """Scores of all classes for the unlabeled rows, by a classifier fitted to the labeled rows."""
         model = QuasiBaggingClassifier(n_jobs=self.n_jobs) if self.initial is None else clone(self.initial)
         rng = check_random_state(self.random_state)
-        set_random_states(model, np.random.RandomState(rng.randint(LARGEST_SEED)))
+        set_random_states(model, np.random.RandomState(draw_seed(rng)))
         is_known = codes >= 0
         options = {}
         if (weight != 1.0).any() and has_fit_parameter(model, "sample_weight"):
@@ -357,7 +352,7 @@ class _Rounds:
         self.codes = rows.codes[self.labeled]
         self.weight = weight[self.labeled]
         self.losses = model._make_losses()
-        self.seed = check_random_state(model.random_state).randint(LARGEST_SEED)
+        self.seed = draw_seed(model.random_state)
 
     def run(self, guess, iteration, penalties):
         """Fit the groups of a round."""

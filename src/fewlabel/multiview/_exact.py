@@ -31,7 +31,7 @@ class RowSystem(System):
     ----------
     grams : list of ndarray of shape (n_rows, n_rows)
         Kernel matrix of each view.
-    laplacians : list of sparse or dense matrices
+    laplacians : list of sparse matrices
         Laplacian of the graph of each view; not read if gamma_W is 0.
     penalties : Penalties
     """

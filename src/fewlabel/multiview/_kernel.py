@@ -11,7 +11,6 @@ from fewlabel.multiview._losses import SquaredLoss
 from fewlabel.multiview._model import (
     Approximation,
     Kernel,
-    Laplacian,
     LengthScale,
     Loss,
     MultiviewClassifier,
@@ -80,12 +79,9 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         Degree of "poly".
     coef0 : float, default=1.0
         Constant term of "poly".
-    laplacian : {"knn", "kernel"}, default="knn"
-        Graph of a view: "knn" connects each row to its nearest neighbors in both directions, with :math:`L = D - A`;
-        "kernel" connects every pair with the kernel value as its weight, with the normalized Laplacian, as in the code
-        of [2]_.
     n_neighbors : int, default=10
-        Number of neighbors in the "knn" graph; all other rows if there are fewer.
+        Number of neighbors of a row in the graph of a view, which connects them in both directions, with
+        :math:`L = D - A`; all other rows if there are fewer.
     approximation : {"auto", "nystroem"} or None, default="auto"
         None is exact, with kernel functions at all rows. "nystroem" uses kernel functions at `n_components` rows.
         "auto" is exact up to 16,000 rows times views.
@@ -190,7 +186,6 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         length_scale: LengthScale = "median",
         degree: Count = 3,
         coef0: NonNegative = 1.0,
-        laplacian: Laplacian = "knn",
         n_neighbors: Count = 10,
         approximation: Approximation = "auto",
         n_components: Count = 500,
@@ -211,7 +206,6 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         self.length_scale = length_scale
         self.degree = degree
         self.coef0 = coef0
-        self.laplacian = laplacian
         self.n_neighbors = n_neighbors
         self.approximation = approximation
         self.n_components = n_components

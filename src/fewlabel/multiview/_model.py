@@ -15,9 +15,9 @@ from fewlabel.multiview._spaces import LandmarkSpace, RowSpace, choose_landmarks
 from fewlabel.multiview._system import Penalties
 from fewlabel.multiview._variables import VariableClusterer
 from fewlabel.multiview._views import find_varying, find_views
+from fewlabel.random_streams import draw_seed
 from fewlabel.types import MatrixLike
 
-LARGEST_SEED = np.iinfo(np.int32).max
 # Largest number of rows times views of a system for which approximation="auto" is exact.
 _EXACT = 16_000
 _VALUES = 2**21  # kernel values per batch in prediction: memory of 16 MB is reused, more is not
@@ -25,7 +25,6 @@ _VALUES = 2**21  # kernel values per batch in prediction: memory of 16 MB is reu
 _CONSTANT = 1e-12
 # Types of parameters that both classifiers have.
 Loss = Literal["squared", "hinge"]
-Laplacian = Literal["knn", "kernel"]
 Approximation = Literal["auto", "nystroem"] | None
 PositiveOrAuto = Positive | Literal["auto"]
 NonNegativeOrAuto = NonNegative | Literal["auto"]
@@ -102,7 +101,7 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         dropped here. `n_systems` is the number of groups that a fit solves instead of all rows.
         """
         rng = check_random_state(self.random_state)
-        seed = rng.randint(LARGEST_SEED)
+        seed = draw_seed(rng)
         origin = np.arange(len(X)) if self._uses_unlabeled else np.flatnonzero(codes >= 0)
         X = X[origin]
         codes = codes[origin]
@@ -156,7 +155,7 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         kernels = _per_view("kernel", self.kernel, n_views)
         widths = _per_view("length_scale", self.length_scale, n_views)
         # The same rows in every view, so that the order of the views does not matter.
-        seed = rng.randint(LARGEST_SEED)
+        seed = draw_seed(rng)
         self._kernels = [kernels[v] for v in varying]
         self.length_scales_ = np.ones(len(by_view))
         for k, v in enumerate(varying):
@@ -175,7 +174,7 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         """Set `gamma_A_`, `gamma_B_` and `gamma_W_`: "auto" takes the value with the best held-out score."""
         given = {name: getattr(self, name) for name in _GRIDS}
         start = {name: _GRIDS[name][0] if value == "auto" else float(value) for name, value in given.items()}
-        best = Penalties(**start, laplacian=self.laplacian, n_neighbors=self.n_neighbors)
+        best = Penalties(**start, n_neighbors=self.n_neighbors)
         best_score = score_of(best) if "auto" in given.values() else None
         for name, grid in _GRIDS.items():
             for value in grid[1:] if given[name] == "auto" else ():

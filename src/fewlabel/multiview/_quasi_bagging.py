@@ -21,9 +21,9 @@ from fewlabel.base import (
     set_random_states,
 )
 from fewlabel.multiview._groups import count_parts, deal
+from fewlabel.random_streams import draw_seed
 from fewlabel.types import MatrixLike, Seed
 
-_LARGEST_SEED = np.iinfo(np.int32).max
 # A probability of 0 in one group must not determine the result.
 _LEAST_PROBABILITY = 1e-6
 
@@ -151,7 +151,7 @@ class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
         for _ in range(self.n_repeats):
             groups = deal(codes[labeled], parts, n_groups, rng)
             self.group_rows_.extend(labeled[group] for group in groups)
-        seeds = rng.randint(_LARGEST_SEED, size=len(self.group_rows_))
+        seeds = draw_seed(rng, len(self.group_rows_))
         jobs = []
         for rows, seed in zip(self.group_rows_, seeds):
             options = {} if weight is None else {"sample_weight": weight[rows]}

@@ -5,7 +5,7 @@ from sklearn.utils import gen_batches
 
 from fewlabel.multiview._basis import ViewBasis
 from fewlabel.multiview._exact import RowSystem
-from fewlabel.multiview._system import MOST_COLUMNS, LandmarkSystem, kernel_laplacian, neighbor_laplacian
+from fewlabel.multiview._system import MOST_COLUMNS, LandmarkSystem, neighbor_laplacian
 
 ALL_ROWS = slice(None)  # as a group, which then needs no copies of its rows
 _BATCH = 10_000  # rows
@@ -57,7 +57,7 @@ class RowSpace:
     def system(self, group, penalties):
         """The objective over a group of rows."""
         grams = [self._gram(v, group) for v in range(len(self.views))]
-        laplacians = self._laplacians(group, grams, penalties) if penalties.gamma_W else None
+        laplacians = self._laplacians(group, grams, penalties.n_neighbors) if penalties.gamma_W else None
         return RowSystem(grams, laplacians, penalties)
 
     def _gram(self, v, group):
@@ -66,18 +66,16 @@ class RowSpace:
         X = self.views[v][group]
         return self.kernels[v](X, X)
 
-    def _laplacians(self, group, grams, penalties):
+    def _laplacians(self, group, grams, n_neighbors):
         key = b"" if group is ALL_ROWS else group.tobytes()
         if key not in self._graphs:
-            self._graphs[key] = [self._laplacian(v, group, K, penalties) for v, K in enumerate(grams)]
+            self._graphs[key] = [self._laplacian(v, group, K, n_neighbors) for v, K in enumerate(grams)]
         return self._graphs[key]
 
-    def _laplacian(self, v, group, K, penalties):
-        if penalties.laplacian == "kernel":
-            return kernel_laplacian(K)
+    def _laplacian(self, v, group, K, n_neighbors):
         # Larger values of this kernel mean closer rows: no distances are needed.
         nearness = K if self.kernels[v].name == "rbf" else None
-        return neighbor_laplacian(self.views[v][group], penalties.n_neighbors, nearness)
+        return neighbor_laplacian(self.views[v][group], n_neighbors, nearness)
 
     def place(self, coefficients, group):
         """Coefficients of a group as coefficients of the space."""

@@ -17,12 +17,11 @@ _N_ROUNDS = 5
 
 
 class Penalties(NamedTuple):
-    """Weights of the penalties, and the graph of the roughness penalty."""
+    """Weights of the penalties, and the number of neighbors in the graph of the roughness penalty."""
 
     gamma_A: float
     gamma_B: float
     gamma_W: float
-    laplacian: str
     n_neighbors: int
 
 
@@ -155,7 +154,8 @@ class LandmarkSystem(System):
             end += size
             H[own, own] *= 1 - n_views  # from -1 to m - 1
             if within:
-                H[own, own] += within * _roughness(F[:, own], X, penalties)
+                L = neighbor_laplacian(X, penalties.n_neighbors)
+                H[own, own] += within * F[:, own].T @ (L @ F[:, own])
         H[np.diag_indices_from(H)] += penalties.gamma_A
         return H
 
@@ -176,33 +176,6 @@ class LandmarkSystem(System):
     def outputs_of_view(self, v, coefficients, positions):
         """Outputs of a view at some rows."""
         return np.split(self.features[positions], self.ends, axis=1)[v] @ coefficients
-
-
-def _roughness(F, X, penalties):
-    r""":math:`F^\top L F`, where L is the Laplacian of a graph over the rows of a view."""
-    if penalties.laplacian == "knn":
-        return F.T @ (neighbor_laplacian(X, penalties.n_neighbors) @ F)
-    # The edge weights are the kernel values F F', so no matrix of all pairs is needed.
-    scaled = F.T @ (_inverse_roots(F @ F.sum(axis=0))[:, None] * F)
-    return F.T @ F - scaled @ scaled
-
-
-def kernel_laplacian(K):
-    """Normalized Laplacian of the graph whose weights are kernel values; dense."""
-    root = _inverse_roots(K.sum(axis=1))
-    L = -root[:, None] * K * root
-    L[np.diag_indices_from(L)] += 1.0
-    return L
-
-
-def _inverse_roots(degree):
-    """Inverse square roots of the degrees of a graph whose weights are kernel values."""
-    if degree.min() < -1e-8 * np.abs(degree).max():
-        raise ValueError(
-            "laplacian='kernel' needs a kernel with non-negative values: use kernel='rbf' or laplacian='knn'"
-        )
-    present = degree > 1e-12 * degree.max()
-    return np.where(present, 1.0 / np.sqrt(np.where(present, degree, 1.0)), 0.0)
 
 
 def neighbor_laplacian(X, n_neighbors, nearness=None):

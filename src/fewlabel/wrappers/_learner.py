@@ -5,7 +5,7 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
-_LARGEST_SEED = np.iinfo(np.int32).max
+from fewlabel.random_streams import draw_seed
 
 
 class Learner:
@@ -18,7 +18,7 @@ class Learner:
     def __init__(self, estimator, X, classes, rng):
         self.X = X
         self.classes = classes
-        self._template = seeded(estimator, rng.randint(_LARGEST_SEED))
+        self._template = seeded(estimator, draw_seed(rng))
 
     def fit(self, rows, codes, columns=None):
         """Fit a clone to the rows and the classes at the positions `codes`."""
@@ -51,7 +51,7 @@ def seeded(estimator, seed):
     draw = np.random.RandomState(seed)
     for key, value in sorted(model.get_params(deep=True).items()):
         if (key == "random_state" or key.endswith("__random_state")) and value is None:
-            model.set_params(**{key: draw.randint(_LARGEST_SEED)})
+            model.set_params(**{key: draw_seed(draw)})
     return model
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel.base import HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes
 from fewlabel.columns import as_table, is_table
+from fewlabel.random_streams import draw_seed
 from fewlabel.types import MatrixLike
 from fewlabel.wrappers._learner import Learner, take
 from fewlabel.wrappers._loop import deal, self_label
@@ -66,7 +67,7 @@ class SelfLabelingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
         """Runs that do not see the labels of one fold, one per fold."""
         folds = deal(codes, np.flatnonzero(codes >= 0), self._n_folds, rng)
         # Each watcher draws by itself, so that threads do not share a generator.
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self._n_folds)
+        seeds = draw_seed(rng, self._n_folds)
         watchers = []
         for fold, seed in enumerate(seeds):
             held = folds == fold
