@@ -414,7 +414,7 @@ def test_coordinates_of_wide_rows_keep_their_differences(kind):
         X[3] *= 1e8
     elif kind == "float32":
         X = X.astype(np.float32)
-    space = exact.RowSpace(X)
+    space = exact.RowSpan(X)
     centered = X - X.mean(axis=0, dtype=np.float64)
     w = np.random.default_rng(1).normal(size=space.rows.shape[1])
     np.testing.assert_allclose(space.rows @ w, centered @ space.expand(w), atol=1e-7 * np.abs(X).max())

@@ -18,7 +18,7 @@ from fewlabel.foreign.scikit_learn import validate_parameters
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._exact import RowSpace, Solution, is_wide, linear_algebra_threads, solve_path
+from fewlabel.linear._exact import RowSpan, Solution, is_wide, linear_algebra_threads, solve_path
 from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.linear._steps import Stream, certificate, sdcd
 from fewlabel.random_streams import draw_seed
@@ -295,7 +295,7 @@ class LinearAUCClassifier(LinearRanker):
         history: dict[str, list] = {"objective": [], "gap": [], "auc": [], "seconds": []}
         after = self._recorder(history, F, positive) if self.record_history or self.verbose else None
         with linear_algebra_threads(self.n_jobs, F):
-            space = RowSpace(F) if self.solver == "exact" and is_wide(F) else None
+            space = RowSpan(F) if self.solver == "exact" and is_wide(F) else None
             self._minimize(F, space, positive, weight, after)
         if after is not None:
             self.history_ = {name: np.array(values) for name, values in history.items()}

@@ -135,7 +135,7 @@ def solve_path(X, positive, weight, alphas, *, start=None, after=None, **control
     contains the optimum.
     """
     if is_wide(X):
-        return RowSpace(X).solve_path(positive, weight, alphas, start=start, after=after, **control)
+        return RowSpan(X).solve_path(positive, weight, alphas, start=start, after=after, **control)
     solutions = []
     for alpha in alphas:
         solutions.append(solve(X, positive, weight, alpha, start=start, after=after, **control))
@@ -148,7 +148,7 @@ def is_wide(X):
     return not issparse(X) and len(X) < X.shape[1] and len(X) <= _WIDE
 
 
-class RowSpace:
+class RowSpan:
     r"""The space that rows span, with fewer coordinates than there are columns.
 
     Differences of rows do not depend on their mean, which is removed first, as it would cost digits. The Cholesky

@@ -17,7 +17,7 @@ from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._exact import RowSpace
+from fewlabel.linear._exact import RowSpan
 from fewlabel.linear._pairs import weight_at
 from fewlabel.linear.moments import SIGNS, Moments, group_means, group_moments, pair_terms, quadratic, solve
 from fewlabel.random_streams import draw_seed
@@ -226,7 +226,7 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
             self._fit_sparse(X, signs, np.ones(len(signs)) if weight is None else weight)
             return
         F = self._features(X).astype(np.float64, copy=False)
-        space = RowSpace(F) if F.shape[1] > len(F) else None
+        space = RowSpan(F) if F.shape[1] > len(F) else None
         if space is not None:
             F = space.rows
         moments = group_moments(F, signs, weight)
