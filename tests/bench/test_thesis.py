@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse.csgraph import shortest_path
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
@@ -153,3 +154,21 @@ def test_a_longer_path_may_cost_less_up_to_the_bound_of_corollary_6_1():
             steps = np.linspace(0.2, 3 * length, 4000)  # number of edges, as if it were continuous
             least = (steps * np.exp(length / steps)).min()
             assert (least <= np.exp(short) * (1 + 1e-6)) == cheaper
+
+
+def test_the_cost_of_the_shortest_path_is_no_metric():
+    """Rows m, n, k as 0, 1, 2 in a directed graph: the shortest way from m to n is its edge, which costs most."""
+    lengths = np.array([[0, 3.0, 1.6], [0, 0, 0], [0, 1.6, 0]])
+    shortest, before = shortest_path(lengths, return_predecessors=True)
+
+    def cost(start, end):
+        total = 0.0
+        while end != start:
+            total += np.exp(lengths[before[start, end], end])
+            end = before[start, end]
+        return total
+
+    assert cost(0, 2) + cost(2, 1) < cost(0, 1)  # no triangle inequality
+    assert np.isinf(shortest[1, 0])  # not symmetric
+    least = shortest_path(np.where(lengths > 0, np.exp(lengths), 0))
+    assert least[0, 1] <= least[0, 2] + least[2, 1]
