@@ -62,7 +62,10 @@ def test_readme():
     cells = results("few-labels", "All methods")
     methods = row_of_page("README.md", "labels |")
     by_draw = cells.pivot_table(index=["setting", "dataset", "repeat"], columns="method", values="score")
-    means = by_draw[methods].dropna().groupby(["setting", "dataset"]).mean()
+    assert by_draw[methods].notna().all(axis=None)
+    assert (by_draw.groupby(["setting", "dataset"]).size() == 5).all()
+    assert "5 draws of each" in read("README.md")
+    means = by_draw[methods].groupby(["setting", "dataset"]).mean()
     for percent in (1, 5, 15):
         scores = means.loc[f"{percent}% labeled"].mean()
         assert row_of_page("README.md", f"{percent}%") == [short(score) for score in scores]

@@ -20,6 +20,12 @@ _FOLDS = 10
 _SELECTORS = ("CFS", "LVF", "FSCRF")
 _THESIS = "FSCRF, as published"
 _AS_PUBLISHED = {"stop": "best-first", "guard": False}  # the thesis's search, and no test against shuffled labels
+_READINGS = {  # FSCRF without the guard: equations 3.1 and 3.2 with the search of Figure 3.2, and one of them only
+    "distances and search as printed": {"distance_norm": "rms", "stop": "no-gain", "guard": False},
+    "search as printed": {"stop": "no-gain", "guard": False},
+    "distances as printed": {"distance_norm": "rms", "stop": "best-first", "guard": False},
+    _THESIS: _AS_PUBLISHED,
+}
 _TOP = {"Relief, top 3": 3, "Relief, top 5": 5, "Relief, top 8": 8}
 _SAME = (20, 1)  # sampled rows M and neighbors K of Tables 3.5 and 3.6, for all sets
 _DEMENTIA = (120, 3)  # those of Table 3.8 and Figure 3.3
@@ -129,6 +135,24 @@ class Selection(Experiment):
         return tuple(_PUBLISHED[self.published][dataset][columns.index(name)])
 
 
+class Readings(Selection):
+    """Table 3.2 with the distances and the search that the thesis prints; a draw is a sample of rows of the table."""
+
+    settings = (BEFORE,)
+    repeats = 5
+    own_constants = _READINGS
+
+    def __init__(self):
+        super().__init__("Table 3.2, readings of FSCRF", tuple(_READINGS)[:-1])
+        self.covers = ("Table 3.2",)
+
+    def problem(self, dataset, setting, repeat, data_home=None):
+        return super().problem(dataset, setting, repeat * _FOLDS, data_home)
+
+    def paper(self, dataset, setting, method):
+        return super().paper(dataset, setting, _THESIS)
+
+
 class StandIn(Selection):
     """The chapter's data on dementia are not public: 34 clinical signs of six skin diseases in their place."""
 
@@ -211,7 +235,7 @@ def support(X, y, method, seed, n_columns=None, **sample):
     elif method in _TOP:
         selector = fewlabel.ReliefFSelector(min(_TOP[method], X.shape[1]), **options)
     else:
-        selector = fewlabel.SubsetReliefSelector(**options, **(_AS_PUBLISHED if method == _THESIS else {}))
+        selector = fewlabel.SubsetReliefSelector(**options, **_READINGS.get(method, {}))
     return selector.fit(X, y).get_support()
 
 
@@ -240,6 +264,7 @@ SUITE = Suite(
     "FSCRF: subset selection by local relief",
     (
         Selection("Table 3.2", _SELECTORS),
+        Readings(),
         Selection("Table 3.3", _PUBLISHED["methods"], naive_bayes, "bayes"),
         Selection("Table 3.4", _PUBLISHED["methods"], _tree, "tree"),
         Selection("Table 3.5", _PUBLISHED["relief"], naive_bayes, "bayes-relief", sample=_SAME),
