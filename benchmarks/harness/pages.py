@@ -132,7 +132,7 @@ def write_run_page(suite: Suite, folder: Path, left_out: dict[str, str] | None =
         The tables of the page.
     """
     frame, refused = read_run(suite, folder)
-    page = Page(suite, frame)
+    page = Page(suite, frame, partial=True)
     page.write(folder, left_out or {}, refused)
     return page.tables
 
@@ -161,10 +161,19 @@ def write_all_pages(suites: Iterable[Suite], folder: Path) -> None:
 
 
 class Page:
-    """Results of a suite, and its text."""
+    """Results of a suite, and its text.
 
-    def __init__(self, suite: Suite, frame: pd.DataFrame):
-        self.suite, self.frame = suite, frame
+    Parameters
+    ----------
+    suite : Suite
+    frame : DataFrame
+        One row per cell.
+    partial : bool, default=False
+        Whether some methods may be lacking: a text that needs them is then left out.
+    """
+
+    def __init__(self, suite: Suite, frame: pd.DataFrame, *, partial: bool = False):
+        self.suite, self.frame, self.partial = suite, frame, partial
         good = frame[frame["score"].notna()]
         self.by_key: dict[tuple[str, str], ResultTable] = {}
         for experiment in suite.experiments:
@@ -257,9 +266,16 @@ class Page:
         """The text of the suite, filled in."""
         # A sentence may end its line, whose break trim_blocks would take.
         template = _environment().from_string(self.suite.text.replace("endcall %}", "endcall +%}"))
-        return template.render(
-            show=self.show, table=self.table, claim=self.claim, cited=self.cited, published=self.suite.published
-        )
+        try:
+            return template.render(
+                show=self.show, table=self.table, claim=self.claim, cited=self.cited, published=self.suite.published
+            )
+        except (KeyError, jinja2.UndefinedError):
+            if not self.partial:
+                raise
+            self.shown.clear()
+            self.unsupported.clear()
+            return ""
 
     def _picture(self, name: str, caption: str) -> str:
         found = plots.stem(name)

@@ -144,7 +144,7 @@ class Readings(Selection):
 
     def __init__(self):
         super().__init__("Table 3.2, readings of FSCRF", tuple(_READINGS)[:-1])
-        self.covers = ("Table 3.2",)
+        self.covers = ()
 
     def problem(self, dataset, setting, repeat, data_home=None):
         return super().problem(dataset, setting, repeat * _FOLDS, data_home)
