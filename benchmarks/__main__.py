@@ -23,13 +23,13 @@ from benchmarks.harness import (
     write_all_pages,
     write_run_page,
 )
+from benchmarks.harness.provenance import RERUN
 from benchmarks.harness.rerun import draw, rerun
 from benchmarks.harness.tables import markdown_table
 from benchmarks.quality import experience
 from fewlabel.datasets import list_datasets
 
 RUNS = Path("build") / "runs"
-RERUN = Path(__file__).with_name("harness") / "rerun.csv"
 PAGES = Path(__file__).parents[1] / "docs" / "results"
 
 
@@ -104,7 +104,7 @@ def rerun_cells(options: argparse.Namespace) -> None:
     """Run stored cells again, drawn at random; write them with both numbers, and print those that differ."""
     suites = [get_suite(name) for name in SUITES]
     found = rerun(suites, draw(suites, options.cells, options.seconds, options.seed), options.data_home)
-    found.to_csv(options.out, index=False)
+    found.assign(seed=options.seed, below_seconds=options.seconds).to_csv(options.out, index=False)
     print(markdown_table(found[~found["same"]].set_index("suite")))
     say(f"{found['same'].sum()} of {len(found)} cells are the same; wrote {options.out}")
 

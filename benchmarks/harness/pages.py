@@ -31,7 +31,8 @@ import pandas as pd
 from benchmarks.harness import plots
 from benchmarks.harness.cells import read_cells, why_other_settings
 from benchmarks.harness.coverage import coverage
-from benchmarks.harness.experiment import Suite
+from benchmarks.harness.experiment import Cell, Suite
+from benchmarks.harness.provenance import RERUN
 from benchmarks.harness.tables import ResultTable, markdown_table
 from fewlabel.files import atomic_write
 
@@ -138,7 +139,7 @@ def write_run_page(suite: Suite, folder: Path, left_out: dict[str, str] | None =
 
 
 def write_all_pages(suites: Iterable[Suite], folder: Path) -> None:
-    """Write the pages of the stored results of all suites, their index, and what they cover.
+    """Write the pages of the stored results of all suites, their index, what they cover and where they come from.
 
     Parameters
     ----------
@@ -154,6 +155,7 @@ def write_all_pages(suites: Iterable[Suite], folder: Path) -> None:
         pages.append(page)
     entries = [(page.suite, page.summary()) for page in pages]
     _write(folder / "index.md", _template("index.md.j2").render(entries=entries).encode())
+    _write(folder / "provenance.md", _provenance(pages).encode())
     parts = [(page.suite, coverage(page.suite, page.frame)) for page in pages]
     listed = [(suite, markdown_table(found), Counter(found["status"])) for suite, found in parts if len(found)]
     text = _template("coverage.md.j2").render(coverage=listed)
@@ -306,6 +308,35 @@ def _origin(frame: pd.DataFrame) -> list[str]:
         listed = ", ".join(f"{name} {version}" for name, version in packages.items() if name != "fewlabel")
         lines.append(f"{len(part)} cells of {', '.join(parts)}" + (f" ({listed})" if listed else ""))
     return lines
+
+
+def _provenance(pages: Iterable[Page]) -> str:
+    """The page on how many stored cells were run again, and which commits made all of them."""
+    again = pd.read_csv(RERUN)
+    below = again["below_seconds"].iloc[0]
+    rows = {}
+    for page in pages:
+        commits = page.frame["commit"].fillna("")
+        drawn = again[again["suite"] == page.suite.name]
+        rows[f"[{page.suite.title}]({page.suite.name}/index.md)"] = {
+            "stored cells": f"{len(page.frame):,}",
+            "drawn": len(drawn),
+            "same number": int(drawn["same"].sum()),
+            "with a hash of their code": f"{int(page.frame['code'].notna().sum()) if 'code' in page.frame else 0:,}",
+            "commits": commits[commits != ""].nunique(),
+            "cells of a commit that is gone": f"{(commits == '').sum():,}",
+        }
+    apart = again[~again["same"]]
+    listed = apart[["suite", *Cell._fields, "stored", "again"]].fillna("").set_index("suite")
+    text = _template("provenance.md.j2").render(
+        n=len(again),
+        same=int(again["same"].sum()),
+        seed=again["seed"].iloc[0],
+        below=f"{below:g}",
+        table=markdown_table(pd.DataFrame.from_dict(rows, orient="index")),
+        apart=markdown_table(listed) if len(apart) else "",
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def _environment() -> jinja2.Environment:

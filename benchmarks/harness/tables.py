@@ -76,11 +76,14 @@ class ResultTable:
         least, most = self.counts.min(axis=None), self.counts.max(axis=None)
         return f"{most:.0f} draw{'s' if most > 1 else ''}" if least == most else f"{least:.0f} to {most:.0f} draws"
 
-    def draws_on(self, dataset: str) -> str:
-        """Number of repeats on a dataset, as a range where methods differ."""
+    def draws_on(self, dataset: str, methods: Iterable[str] | None = None) -> str:
+        """Number of repeats on a dataset, as a range where the methods (by default all) differ."""
         if dataset not in self.counts.index:
             return "0"
-        least, most = self.counts.loc[dataset].min(), self.counts.loc[dataset].max()
+        counts = self.counts.loc[dataset]
+        if methods is not None:
+            counts = counts.reindex(list(methods))
+        least, most = counts.min(), counts.max()
         return f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
 
     @property

@@ -9,6 +9,7 @@ other rows, in percent; `guard` prints the change by the wrapper against its bas
 
 import argparse
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.harness.data import as_numbers, multiclass
+from benchmarks.harness.resume import run_missing
 from fewlabel import CrossTrainingClassifier, hide_labels
 
 TABLES = [
@@ -56,21 +58,22 @@ BASES = {
     "extra trees": ExtraTreesClassifier(50, random_state=0),
 }
 
+N_DRAWS = 10
 
-def draws(name, n_draws=10):
-    """Number of the draw, training rows, their few labels, test rows and classes."""
+
+def draw_table(name, draw):
+    """Training rows, their few labels, test rows and classes."""
     data, y = multiclass(name)
     kept = np.isin(y, np.flatnonzero(np.bincount(y) >= 10))
     data, y = data[kept], y[kept]
-    for draw in range(n_draws):
-        train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=draw)
-        X = as_numbers(data, train)
-        few = hide_labels(y[train], labeled=0.1, mechanism="per-class", random_state=np.random.RandomState(draw))
-        for code in np.unique(y):  # at least three of each class
-            own = np.flatnonzero(y[train] == code)
-            more = np.random.default_rng(draw).permutation(own[few[own] < 0])
-            few[more[: max(0, 3 - np.count_nonzero(few[own] >= 0))]] = code
-        yield draw, X[train], few, X[test], y[test]
+    train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=draw)
+    X = as_numbers(data, train)
+    few = hide_labels(y[train], labeled=0.1, mechanism="per-class", random_state=np.random.RandomState(draw))
+    for code in np.unique(y):  # at least three of each class
+        own = np.flatnonzero(y[train] == code)
+        more = np.random.default_rng(draw).permutation(own[few[own] < 0])
+        few[more[: max(0, 3 - np.count_nonzero(few[own] >= 0))]] = code
+    return X[train], few, X[test], y[test]
 
 
 def accuracy(base, A, few, B, b):
@@ -81,8 +84,9 @@ def accuracy(base, A, few, B, b):
 def bases():
     rows = []
     for name in TABLES:
-        for _, A, few, B, b in draws(name):
-            rows.append({"table": name} | {base: accuracy(m, A, few, B, b) for base, m in BASES.items()})
+        for draw in range(N_DRAWS):
+            drawn = draw_table(name, draw)
+            rows.append({"table": name} | {base: accuracy(model, *drawn) for base, model in BASES.items()})
     means = pd.DataFrame(rows).groupby("table").mean()
     ranks = means.rank(axis=1, ascending=False).mean()
     print(f"{len(means)} tables, 10 draws\n\n| base | mean accuracy | mean rank | best on |\n| --- | --- | --- | --- |")
@@ -91,23 +95,17 @@ def bases():
         print(f"| {base} | {means[base].mean():.1f} | {ranks[base]:.2f} | {best} |")
 
 
+def measure(base, table, draw):
+    """The row of one run: accuracy of the base, how cross-training changes it, and whether it took labels."""
+    A, few, B, b = draw_table(table, draw)
+    alone = accuracy(BASES[base], A, few, B, b)
+    model = CrossTrainingClassifier(BASES[base], random_state=draw).fit(A, few)
+    return [[alone, 100 * model.score(B, b) - alone, model.best_iter_ > 0]]
+
+
 def guard(names, out):
-    frame = (
-        pd.read_csv(out)
-        if out.exists()
-        else pd.DataFrame(columns=["base", "table", "draw", "alone", "change", "taken"])
-    )
-    done = set(frame[["base", "table", "draw"]].itertuples(index=False, name=None))
-    for base in names:
-        for table in TABLES:
-            for draw, A, few, B, b in draws(table):
-                if (base, table, draw) in done:
-                    continue
-                alone = accuracy(BASES[base], A, few, B, b)
-                model = CrossTrainingClassifier(BASES[base], random_state=draw).fit(A, few)
-                row = base, table, draw, alone, 100 * model.score(B, b) - alone, model.best_iter_ > 0
-                frame.loc[len(frame)] = row
-                frame.to_csv(out, index=False)
+    keys = product(names, TABLES, range(N_DRAWS))
+    frame = run_missing(out, ["base", "table", "draw"], ["alone", "change", "taken"], keys, measure)
     for base, part in frame.groupby("base"):
         by_table = part.groupby("table")["change"]
         means, errors = by_table.mean(), by_table.std() / np.sqrt(by_table.count())

@@ -13,15 +13,16 @@ once, and compared with scikit-learn itself on the first split.
 import argparse
 import warnings
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.semi_supervised import LabelSpreading
 
 import fewlabel
+from benchmarks.harness.resume import run_missing
 from benchmarks.papers.paths.experiment import SUITE, Labeled
 
 SETS = ("Digit1", "USPS", "COIL", "BCI", "g241c", "g241d", "Text")
@@ -128,7 +129,7 @@ def run(name, n_labeled, n_splits):
     }
     dealt = [folds(problem.few, split) for split, problem in enumerate(problems)]
     labels = np.concatenate([np.vstack([problem.few, rest]) for problem, (rest, _) in zip(problems, dealt)])
-    rows = [{"set": name, "labeled": n_labeled, "split": split} for split in range(n_splits)]
+    rows = [{"split": split} for split in range(n_splits)]
     for side, methods in sides.items():
         found = {method: find(labels).reshape(n_splits, 1 + N_FOLDS, -1) for method, find in methods.items()}
         for split, (problem, (_, held)) in enumerate(zip(problems, dealt)):
@@ -139,6 +140,9 @@ def run(name, n_labeled, n_splits):
                 wrong = found[method][split, 0][problem.test] != problem.y[problem.test]
                 rows[split][method if side == "ours" else side] = 100 * wrong.mean()
     return rows
+
+
+COLUMNS = ["split", "paths", "label spreading", "choice of ours", "scikit-learn", "choice of scikit-learn"]
 
 
 def summary(frame):
@@ -179,15 +183,8 @@ def main():
     parser.add_argument("--sets", nargs="*", default=SETS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    frame = pd.read_csv(arguments.out) if arguments.out.exists() else pd.DataFrame(columns=["set", "labeled"])
-    done = set(frame[["set", "labeled"]].itertuples(index=False, name=None))
-    for n_labeled in (10, 100):
-        for name in arguments.sets:
-            if (name, n_labeled) not in done:
-                rows = pd.DataFrame(run(name, n_labeled, arguments.splits))
-                frame = pd.concat([frame, rows], ignore_index=True) if len(frame) else rows
-                frame.to_csv(arguments.out, index=False)
-    summary(frame)
+    keys = [(name, n_labeled) for n_labeled, name in product((10, 100), arguments.sets)]
+    summary(run_missing(arguments.out, ["set", "labeled"], COLUMNS, keys, partial(run, n_splits=arguments.splits)))
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def test_stored_results_of_all_suites_make_their_pages(pytestconfig, tmp_path, m
         monkeypatch.setattr(plots, name, lambda *args, **options: b"")
     stored = pytestconfig.rootpath / "docs" / "results"
     write_all_pages([get_suite(name) for name in SUITES], tmp_path)
-    for page in ("index.md", "coverage.md", *(f"{name}/index.md" for name in SUITES)):
+    for page in ("index.md", "coverage.md", "provenance.md", *(f"{name}/index.md" for name in SUITES)):
         made = (tmp_path / page).read_text()
         assert made == (stored / page).read_text(), f"{page} is not what the stored results give"
         assert "(not run)" not in made
