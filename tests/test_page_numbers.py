@@ -14,7 +14,8 @@ from scipy.stats import wilcoxon
 from benchmarks.harness import SUITES, get_suite
 from benchmarks.quality import monitor
 from benchmarks.quality.estimates import learn
-from fewlabel.auto.intervals import TableBelief
+from fewlabel.auto.intervals import BELIEFS
+from fewlabel.auto.weights import auc, average_precision
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -152,7 +153,25 @@ def test_estimates():
     assert not missing("docs/intervals.md", [f"{100 * covered[part].mean():.0f}" for part in (is_hard, ~is_hard)])
     assert not missing("docs/intervals.md", [f"{100 * value:.0f}" for value in (shorter.min(), shorter.max())])
     # The package has the constants of these runs.
-    np.testing.assert_allclose(learn(runs), TableBelief(), atol=0.002)
+    np.testing.assert_allclose(learn(runs), BELIEFS[auc], atol=0.002)
+    np.testing.assert_allclose(learn(runs, "precision"), BELIEFS[average_precision], atol=0.005)
+    told = runs.dropna(subset=["precision_truth"])
+    truth = told["precision_truth"]
+    held = (told["precision_low"] <= truth) & (truth <= told["precision_high"])
+    assert held.groupby(told["labels"]).mean().min() > 0.93
+    assert not missing("docs/intervals.md", [str(len(told)), f"{held.mean():.1%}".rstrip("%")])
+
+
+def test_intervals():
+    runs = pd.read_csv(QUALITY / "intervals.csv")
+    runs["covered"] = (runs["low"] <= runs["truth"]) & (runs["truth"] <= runs["high"])
+    names = {("groups", "AUC"): "AUC, new groups", ("time", "AUC"): "AUC, later rows"}
+    names |= {("classes", "AUC"): "mean AUC of", ("classes", "accuracy"): "share of", ("classes", "recall"): "recall"}
+    for key, own in runs.groupby(["part", "figure"]):
+        expected = [str(own["table"].nunique()), str(len(own)), f"{own['covered'].mean():.1%}"]
+        expected += [str((own["truth"] < own["low"]).sum()), str((own["truth"] > own["high"]).sum())]
+        expected.append(short((own["high"] - own["low"]).mean(), 2))
+        assert row_of_page("docs/intervals.md", names[key]) == expected
 
 
 def test_many_classes():

@@ -29,7 +29,7 @@ from benchmarks.quality.trials import observe_members
 from fewlabel.auto import default_members
 from fewlabel.auto.crossfit import usual_repeats
 from fewlabel.auto.intervals import RARER, TableBelief, angle_variance, posterior
-from fewlabel.auto.weights import auc, weigh
+from fewlabel.auto.weights import auc, average_precision, weigh
 from fewlabel.calibration import sigmoid_from_few
 from fewlabel.decisions import Evidence
 from fewlabel.files import atomic_write
@@ -44,9 +44,12 @@ QUICK = ("logistic regression", "linear discriminant", "RBF-SVM", "extra trees +
 TRAINING_SHARE = 0.8
 PRECISION = 0.8
 RANK_EDGE = 1e-6
-# For tables unlike those that the intervals were learned from: the deviation over tables, and the noise of one.
-WIDER_SPREAD = 1.25
-WIDER_NOISE = 1.1
+WIDER_SPREAD = 1.25  # deviation over tables, for tables unlike those that the intervals were learned from
+# Columns of the out-of-fold score and of the true one, and by how much more noise is assumed.
+SCORES = {"auc": ("out_of_fold", "truth", 1.1), "precision": ("precision_out_of_fold", "precision_truth", 1.2)}
+
+
+ENDS = {"auc": ("score", "low", "high"), "precision": ("precision_score", "precision_low", "precision_high")}
 
 
 def draw_rows(y, n_labels, rng):
@@ -120,6 +123,8 @@ def measure(cell, about):
         "out_of_fold": roc_auc_score(positive, held_out),
         "former_width": _former_width(rows.codes, weighing.out_of_fold[:, 0]),
         "truth": roc_auc_score(truth, scores),
+        "precision_out_of_fold": average_precision(positive, held_out),
+        "precision_truth": average_precision(truth, scores),
         "log_loss": log_loss(truth, expit(slope * scores + intercept)),
     }
     evidence = Evidence(positive, held_out, scores, training_share=TRAINING_SHARE)
@@ -139,12 +144,14 @@ def _former_width(codes, ranks):
     return 1 - (1 - plain.high) * TRAINING_SHARE - plain.low
 
 
-def learn(found):
-    """The belief that makes the true AUCs likely, given the out-of-fold ones."""
+def learn(found, score="auc"):
+    """The belief that makes the true scores likely, given the out-of-fold ones."""
+    out_of_fold, truth, wider_noise = SCORES[score]
+    found = found.dropna(subset=[truth])
     labels = found[["positives", "negatives"]].to_numpy(float)
     rarer = np.log(np.clip(labels.min(axis=1), *RARER) / 12)
-    out_of_fold = to_angle(found["out_of_fold"].to_numpy())
-    truth = to_angle(found["truth"].to_numpy())
+    seen = to_angle(found[out_of_fold].to_numpy())
+    true = to_angle(found[truth].to_numpy())
     unit = np.array([angle_variance(*counts, 1.0) for counts in labels])
 
     def loss(parameters):
@@ -152,17 +159,17 @@ def learn(found):
         prior = np.exp(-2 * log_spread)
         data = 1 / (np.exp(log_noise) * unit)
         expected = middle + growth * rarer
-        observed = out_of_fold - growth * np.log(TRAINING_SHARE)
+        observed = seen - growth * np.log(TRAINING_SHARE)
         mean = (prior * expected + data * observed) / (prior + data)
         deviation = (prior + data) ** -0.5
         ends = (np.array([[0.0], [np.pi]]) - mean) / deviation
-        return -truncnorm.logpdf(truth, *ends, loc=mean, scale=deviation).mean()
+        return -truncnorm.logpdf(true, *ends, loc=mean, scale=deviation).mean()
 
     start = [2.5, 0.15, np.log(0.4), np.log(0.4)]
     best = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-7, "maxiter": 2000})
     middle, growth, log_spread, log_noise = best.x
     spread = WIDER_SPREAD * np.exp(log_spread)
-    noise = WIDER_NOISE * np.exp(log_noise)
+    noise = wider_noise * np.exp(log_noise)
     return TableBelief(*(round(float(value), 4) for value in (middle, growth, spread, noise)))
 
 
@@ -171,10 +178,13 @@ def with_intervals(found):
     parts = []
     for name, part in found.groupby("table"):
         related = {name}.union(*(same for same in SAME_ROWS if name in same))
-        belief = learn(found[~found["table"].isin(related)])
-        values = part[["out_of_fold", "positives", "negatives"]].to_numpy(float)
-        ends = [posterior(*run, belief, share=TRAINING_SHARE) for run in values]
-        parts.append(part.assign(**dict(zip(("score", "low", "high"), np.transpose(ends)))))
+        others = found[~found["table"].isin(related)]
+        for score, names in ENDS.items():
+            belief = learn(others, score)
+            values = part[[SCORES[score][0], "positives", "negatives"]].to_numpy(float)
+            ends = [posterior(*run, belief, share=TRAINING_SHARE) for run in values]
+            part = part.assign(**dict(zip(names, np.transpose(ends))))
+        parts.append(part)
     return pd.concat(parts)
 
 
@@ -212,7 +222,11 @@ def main():
     found = with_intervals(found).round(4)
     found.to_csv(options.out, index=False)
     print(summarize(found).round(3).to_string())
-    print(learn(found))
+    told = found.dropna(subset=["precision_truth"])
+    covers = (told["precision_low"] <= told["precision_truth"]) & (told["precision_truth"] <= told["precision_high"])
+    width = (told["precision_high"] - told["precision_low"]).groupby(told["labels"]).mean()
+    print(pd.DataFrame({"average precision covers": covers.groupby(told["labels"]).mean(), "width": width}).round(3))
+    print(*(learn(found, score) for score in SCORES), sep="\n")
 
 
 if __name__ == "__main__":

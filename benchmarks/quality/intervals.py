@@ -1,24 +1,26 @@
-"""How often the 95% interval of AutoClassifier covers the AUC on rows that come later.
+"""How often 95% intervals of AutoClassifier and its report cover what rows show that come later.
 
-python -m benchmarks.quality.intervals few groups time --draws 5 --out intervals.jsonl
+FEWLABEL_DATA=folder python -m benchmarks.quality.intervals [few groups time classes] [--draws 2]
 
 Each draw takes a table, hides most labels, fits AutoClassifier, and compares its headline interval with the AUC of the
-same model on rows that it has not seen: other rows (`few`), new groups (`groups`), later rows (`time`). Draws that are
-in the file already are not run again; `--draws 0` prints the tables of a file. Data: FEWLABEL_DATA, as for the suites.
+same model on rows that it has not seen: other rows (`few`), new groups (`groups`), later rows (`time`). With three
+classes or more (`classes`) these are the mean AUC of one class against the rest, the share of right predictions and the
+recall of each class. intervals.csv has the results; draws that are in it are not run again.
 """
 
 import argparse
-import json
-import time
 import zlib
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.harness.data import as_numbers, binary
+from benchmarks.harness.data import as_numbers, binary, multiclass
+from benchmarks.harness.resume import run_missing
 from fewlabel import AutoClassifier
+from fewlabel.auto.weights import auc, score_ranks
+from fewlabel.reporting.answer import confusion
 
 TABLES = (
     *("pima", "credit-g", "vehicle0", "kr-vs-kp", "mushroom", "ring", "twonorm", "default-credit-card"),
@@ -29,11 +31,14 @@ STRUCTURED = (
     *("pima", "vehicle0", "ring", "twonorm", "default-credit-card", "surgical-deepnet", "unsw-nb15-test"),
     *("cod-rna-59k", "waveform", "pendigits"),
 )
+OF_CLASSES = ("wine", "iris", "dermatology", "vowel", "svmguide4", "glass", "autos", "car", "anneal", "waveform")
 # Members of several families that are quick enough for hundreds of fits.
-MEMBERS = ("logistic regression", "linear discriminant", "naive Bayes", "nearest neighbors", "RBF-SVM", "extra trees",
-           "path neighbors", "extra trees + components")  # fmt: skip
+MEMBERS = ("logistic regression", "linear discriminant", "RBF-SVM", "extra trees + components")
+KEYS = ("part", "table", "draw")
+COLUMNS = ("labels", "figure", "value", "low", "high", "truth")
 MOST_UNLABELED, MOST_TESTED = 300, 3000
 LEAST = 3  # labels of each class
+LEAST_OF_CLASS = 20  # tested rows that a recall is based on
 NOISE = 0.1  # standard deviations between the rows of a group
 
 
@@ -91,77 +96,84 @@ def in_time(X, y, rng):
     return (X[rows[moments]], few, {"time": moments}), (X[later], y[later]), n_labels
 
 
-PARTS = {"few": (few, TABLES), "groups": (groups, STRUCTURED), "time": (in_time, STRUCTURED)}
+def classes(X, y, rng):
+    """8 to 15 labels per class on the mean; tested on other rows."""
+    n_labels = int(rng.integers(8, 16)) * (y.max() + 1)
+    order = rng.permutation(len(y))
+    labeled = order[:n_labels]
+    rest = order[n_labels:]
+    n_unlabeled = min(MOST_UNLABELED, len(rest) // 3)
+    unlabeled = rest[:n_unlabeled]
+    tested = rest[n_unlabeled:][:MOST_TESTED]
+    few = np.r_[y[labeled], np.full(n_unlabeled, -1)]
+    return (X[np.r_[labeled, unlabeled]], few, {}), (X[tested], y[tested]), n_labels
 
 
-def run(part, table, draw, X, y, members):
-    """One draw: the interval, and the AUC that it should cover."""
+PARTS = {
+    "few": (few, TABLES),
+    "groups": (groups, STRUCTURED),
+    "time": (in_time, STRUCTURED),
+    "classes": (classes, OF_CLASSES),
+}
+
+
+def run(part, table, draw):
+    """The figures of one draw, their intervals, and what they should cover."""
+    X, y = load(table, multiclass if part == "classes" else binary)
     rng = np.random.default_rng([draw, zlib.crc32(f"{part} {table}".encode())])
     (rows, labels, how), (new, truth), n_labels = PARTS[part][0](X, y, rng)
-    start = time.process_time()
-    model = AutoClassifier(list(members), random_state=draw).fit(rows, labels, **how)
-    own = model.leaderboard_.set_index("method").loc["AutoClassifier"]
-    return {
-        "part": part,
-        "table": table,
-        "draw": draw,
-        "labels": n_labels,
-        "score": float(own["score"]),
-        "low": float(own["low"]),
-        "high": float(own["high"]),
-        "truth": float(roc_auc_score(truth, model.decision_function(new))),
-        "seconds": time.process_time() - start,
-        # To compute other intervals from the same fits.
-        "y": labels[model.labeled_rows_].tolist(),
-        "out_of_fold": np.round(model.out_of_fold_, 6).tolist(),
-        "groups": how["groups"][model.labeled_rows_].tolist() if "groups" in how else None,
-    }
+    model = AutoClassifier(list(MEMBERS), random_state=draw).fit(rows, labels, **how)
+    head = [model.headline_[name] for name in ("score", "low", "high")]
+    if part != "classes":
+        return [[n_labels, "AUC", *head, roc_auc_score(truth, model.decision_function(new))]]
+    probability = model.predict_proba(new)
+    place = {kind: k for k, kind in enumerate(model.classes_)}
+    is_known = np.isin(truth, model.classes_)
+    codes = np.array([place[kind] for kind in truth[is_known]])
+    found = [[n_labels, "AUC", *head, score_ranks(probability[is_known], codes, auc)]]
+    is_right = model.predict(new) == truth
+    own = np.array([place[kind] for kind in labels[model.labeled_rows_]])
+    names = [str(kind) for kind in model.classes_]
+    claimed = confusion(own, model.out_of_fold_.argmax(axis=1), names, model.training_share_)
+    found.append([n_labels, "accuracy", *claimed["correct"].values(), is_right.mean()])
+    for name, recall in zip(claimed["names"], claimed["recall"]):
+        of_class = truth.astype(str) == name
+        if of_class.sum() >= LEAST_OF_CLASS:
+            found.append([n_labels, "recall", *recall.values(), is_right[of_class].mean()])
+    return found
 
 
-def load(table):
-    """Columns as numbers, and 1 for the positive class."""
-    data, y = binary(table)
-    return as_numbers(data, np.arange(len(data)), fill=False), y
+def load(table, read=binary):
+    """Columns as numbers, and 1 for the positive class, or codes of the classes."""
+    data, y = read(table)
+    X = as_numbers(data, np.arange(len(data)), fill=False)
+    return X[:, np.nanstd(X, axis=0) > 0], y
 
 
-def show(results):
-    """Coverage and width by part and table, as Markdown."""
-    frame = pd.DataFrame(results)
-    frame["covered"] = (frame.low <= frame.truth) & (frame.truth <= frame.high)
-    frame["below"], frame["above"] = frame.truth < frame.low, frame.truth > frame.high
-    frame["width"], frame["error"] = frame.high - frame.low, frame.score - frame.truth
-    for part, rows in frame.groupby("part", sort=False):
-        missed = f"{rows.below.sum()} below, {rows.above.sum()} above"
-        print(f"\n{part}: {rows.covered.mean():.1%} of {len(rows)} draws covered ({missed})\n")
-        print("| table | draws | covered | mean width | mean AUC of new rows | mean score minus it |")
-        print("| --- | --- | --- | --- | --- | --- |")
-        for table, of_table in rows.groupby("table"):
-            print(f"| {table} | {len(of_table)} | {of_table.covered.sum()} | {of_table.width.mean():.2f} "
-                  f"| {of_table.truth.mean():.3f} | {of_table.error.mean():+.3f} |")  # fmt: skip
+def show(found):
+    """Coverage and width by part and figure."""
+    found = found.assign(
+        covered=(found.low <= found.truth) & (found.truth <= found.high),
+        below=found.truth < found.low,
+        above=found.truth > found.high,
+        width=found.high - found.low,
+        error=found.value - found.truth,
+    )
+    by = found.groupby(["part", "figure"])
+    counts = by[["below", "above"]].sum().assign(tables=by["table"].nunique(), runs=by.size())
+    print(counts.join(by[["covered", "width", "truth", "error"]].mean()).round(3).to_string())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=list(PARTS), help="few, groups, time")
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--tables", type=int, default=None, help="only the first ones")
-    parser.add_argument("--members", nargs="*", default=MEMBERS)
-    parser.add_argument("--out", type=Path, default=Path("intervals.jsonl"))
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help="few, groups, time, classes")
+    parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
     options = parser.parse_args()
-    results = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
-    done = {(r["part"], r["table"], r["draw"]) for r in results}
-    loaded = {}
-    for draw in range(options.draws):
-        for part in options.parts:
-            for table in PARTS[part][1][: options.tables]:
-                if (part, table, draw) in done:
-                    continue
-                if table not in loaded:
-                    loaded[table] = load(table)
-                results.append(run(part, table, draw, *loaded[table], options.members))
-                with options.out.open("a") as file:
-                    file.write(json.dumps(results[-1]) + "\n")
-    show(results)
+    keys = []
+    for draw, part in product(range(options.draws), options.parts):
+        keys += [(part, table, draw) for table in PARTS[part][1]]
+    show(run_missing(options.out, KEYS, COLUMNS, keys, run))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
-from fewlabel.auto.weights import auc, score_ranks
+from fewlabel.auto.weights import auc, average_precision, score_ranks
 from fewlabel.decisions import curve_auc
 from fewlabel.kernels.ranks import placements
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test
@@ -53,10 +53,10 @@ class Others(NamedTuple):
 
 
 class TableBelief(NamedTuple):
-    r"""What other tables say about the AUC of a model, on the scale :math:`a = 2 \arcsin \sqrt{AUC}`.
+    r"""What other tables say about the score of a model, on the scale :math:`a = 2 \arcsin \sqrt{score}`.
 
-    The AUC is :math:`N(\mu_n, \tau^2)` over tables, with :math:`\mu_n` linear in the logarithm of the labels n of the
-    rarer class. An out-of-fold value is the AUC plus :math:`N(0, c (1 / (P - 2) + 1 / (N - 2)))`. The constants come
+    The score is :math:`N(\mu_n, \tau^2)` over tables, with :math:`\mu_n` linear in the logarithm of the labels n of the
+    rarer class. An out-of-fold value is the score plus :math:`N(0, c (1 / (P - 2) + 1 / (N - 2)))`. The constants come
     from benchmarks/quality/estimates.py.
 
     Attributes
@@ -71,21 +71,23 @@ class TableBelief(NamedTuple):
         :math:`c`.
     """
 
-    middle: float = 2.532
-    growth: float = 0.152
-    spread: float = 0.609
-    noise: float = 0.429
+    middle: float = 2.5407
+    growth: float = 0.1553
+    spread: float = 0.5878
+    noise: float = 0.4512
 
 
 _BELIEF = TableBelief()
+BELIEFS = {auc: _BELIEF, average_precision: TableBelief(2.0281, 0.2161, 1.1968, 1.085)}
 
 
 def interval(rows, ranks, scorer, prior, seed, share=1.0, *, others=None):
     """Score and the ends of its 95% interval, never of width zero.
 
-    The AUC of two classes is shrunken to what such models have on other tables, see `posterior`, and that of positives
-    and unlabeled rows by :func:`fewlabel.prior.auc_against_negatives`; the design effect of groups and weights divides
-    the numbers of rows. Everything else is bootstrapped, by groups if there are any.
+    The AUC, also its mean over more classes, and the average precision of two classes are shrunken to what such models
+    have on other tables, see `posterior`, and the AUC of positives and unlabeled rows by
+    :func:`fewlabel.prior.auc_against_negatives`; the design effect of groups and weights divides the numbers of rows.
+    All else is bootstrapped, by groups if there are any.
 
     The interval is for a model of all labels, and the score for models of a `share` of them. Where it is bootstrapped,
     training sets are taken to vary as test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the
@@ -112,7 +114,9 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, others=None):
     .. [1] C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
     """
     score = score_ranks(ranks, rows.codes, scorer, rows.weight)
-    if scorer is not auc or ranks.shape[1] > 1:
+    if scorer is auc and ranks.shape[1] > 1:
+        return _of_classes(rows, score, share)
+    if scorer not in BELIEFS or ranks.shape[1] > 1:
         low, high = _bootstrap_ends(rows, ranks, scorer, seed, score)
         factor = 1 / np.sqrt(share)
         low = max(score - factor * (score - low), 0.0)
@@ -121,14 +125,26 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, others=None):
     effect = design_effect(rows, _placements(rows.codes, ranks[:, 0]))
     if prior is None:
         n_negative, n_positive = np.bincount(rows.codes, minlength=2) / effect
-        if others is None:
-            return posterior(score, n_positive, n_negative, share=share)
+        if others is None or scorer is not auc:
+            return posterior(score, n_positive, n_negative, BELIEFS[scorer], share=share)
         if others.earlier is None:
             return _of_chosen(rows, ranks[:, 0], score, effect, others.unlabeled, share)
         belief = _BELIEF._replace(noise=_NOISE_BY_DESIGN)
         return posterior(score, n_positive, n_negative, belief, share=share, before=_before_audit(others))
     n_unlabeled, n_positive = np.bincount(rows.codes, minlength=2) / effect
     return auc_against_negatives(score, n_positive, n_unlabeled, prior.prior, prior.low, prior.high)
+
+
+def _of_classes(rows, score, share):
+    """Posterior of the mean AUC of one class against the rest: one comparison less than there are classes."""
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    # Rows of a group may all be ranked alike.
+    independent = weight if rows.groups is None else np.bincount(np.unique(rows.groups, return_inverse=True)[1], weight)
+    n_rows = effective_number(independent[independent > 0])
+    counts = np.bincount(rows.codes, weight)
+    counts = counts[counts > 0] * (n_rows / counts.sum())
+    n_class = _LOST + 1 / np.mean(1 / np.maximum(counts - _LOST, 1))
+    return posterior(score, n_class, n_rows - n_class, n_comparisons=len(counts) - 1, share=share)
 
 
 def _of_chosen(rows, ranks, weighted, effect, unlabeled, share):
@@ -160,7 +176,7 @@ def _before_audit(others):
     return angle, angle_variance(*counts) + _BIAS**2
 
 
-def posterior(score, n_positive, n_negative, belief=_BELIEF, *, bias=0.0, share=1.0, before=None):
+def posterior(score, n_positive, n_negative, belief=_BELIEF, *, n_comparisons=1, bias=0.0, share=1.0, before=None):
     r"""Posterior mean of an AUC and the shortest interval that holds 95% of its posterior, from its out-of-fold value.
 
     The models behind the value learn from a share of the labels, and are expected to be worse by
@@ -173,6 +189,8 @@ def posterior(score, n_positive, n_negative, belief=_BELIEF, *, bias=0.0, share=
     n_positive, n_negative : float
         Effective numbers of labels.
     belief : TableBelief
+    n_comparisons : int
+        Of which the score is the mean.
     bias : float
         Further variance of its angle.
     share : float
@@ -194,7 +212,7 @@ def posterior(score, n_positive, n_negative, belief=_BELIEF, *, bias=0.0, share=
     expected = belief.middle + belief.growth * np.log(n_rarer / 12)
     gain = -belief.growth * np.log(share)
     observed = to_angle(score) + gain
-    variance = angle_variance(n_positive, n_negative, belief.noise) + bias
+    variance = angle_variance(n_positive, n_negative, belief.noise) / n_comparisons + bias
     believed = norm.pdf(_ANGLES, expected, belief.spread)
     if before is not None:
         angle, of_angle = before

@@ -18,7 +18,7 @@ def wilson(shares, n, confidence=0.95):
     return np.clip(np.column_stack([center - half, center + half]), 0.0, 1.0)
 
 
-def share_estimate(n_right: int | np.integer, n_rows: int | np.integer) -> Estimate:
+def share_estimate(n_right: float | np.number, n_rows: float | np.number) -> Estimate:
     """A share of rows with its 95% Wilson interval; of no rows, all shares are possible.
 
     Examples

@@ -93,7 +93,7 @@ def _use(headline: PlainDict, best: str) -> str:
     return best
 
 
-def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> PlainDict | None:
+def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share: float = 1.0) -> PlainDict | None:
     """Count the out-of-fold predictions by class.
 
     Parameters
@@ -102,6 +102,9 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> Pla
         Class of each labeled row, and the predicted one.
     names : list of str
         Names of the classes.
+    share : float, default=1.0
+        Of the labels that the models behind the predictions learn from. Training sets vary as the tested rows do, so
+        that the variance is that of a share of the rows.
 
     Returns
     -------
@@ -117,7 +120,7 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> Pla
     by_size = np.argsort(-counts.sum(axis=1), kind="stable")
     largest = np.sort(by_size[:_MOST_CLASSES])
     n_rows = int(counts.sum())
-    correct = share_estimate(np.trace(counts), n_rows)._asdict()
+    correct = _shrunken(np.trace(counts), n_rows, share)
     return {
         "names": [names[k] for k in largest],
         "counts": counts[np.ix_(largest, largest)].tolist(),
@@ -127,9 +130,15 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str]) -> Pla
             f"About {correct['value']:.0%} of rows are predicted right (95% interval {correct['low']:.0%} to "
             f"{correct['high']:.0%}), if classes are as frequent as among the {n_rows} labels."
         ),
-        "recall": [share_estimate(counts[k, k], counts[k].sum())._asdict() for k in largest],
+        "recall": [_shrunken(counts[k, k], counts[k].sum(), share) for k in largest],
         "pairs": _mistakes(counts, names),
     }
+
+
+def _shrunken(n_right: int, n_rows: int, share: float) -> PlainDict:
+    """A share of later rows: ten right ones of ten do not show that all are (the mean with Jeffreys' prior)."""
+    estimate = share_estimate(share * n_right, share * n_rows)
+    return estimate._replace(value=float((n_right + 0.5) / (n_rows + 1)))._asdict()
 
 
 def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:

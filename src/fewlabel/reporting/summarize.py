@@ -160,6 +160,7 @@ class _HeldOut:
         self.y = codes[auto.labeled_rows_][counted]
         self.weight = None if weight is None else weight[counted]
         self.decision = np.asarray(auto.out_of_fold_)[counted]
+        self.training_share = auto.training_share_
         # With more than two classes, scores are probabilities.
         self.probability = self.decision
         if self.is_binary:
@@ -350,7 +351,7 @@ def _curves_by_class(held_out: "_HeldOut") -> PlainDict:
         "roc": roc,
         "precision_recall": precision_recall,
         "calibration": curves.calibration(predicted == held_out.y, held_out.probability.max(axis=1)),
-        "confusion": confusion(held_out.y, predicted, held_out.names),
+        "confusion": confusion(held_out.y, predicted, held_out.names, held_out.training_share),
     }
 
 
