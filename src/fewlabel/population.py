@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.stats import rankdata
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -175,8 +176,8 @@ class Selection:
     differences: list[ColumnDifference]
     n_labeled: int
     effective_labels: float
-    uncovered: float
-    weight: np.ndarray | None
+    uncovered: float = 0.0
+    weight: np.ndarray | None = None
     audited: int = 0
     class_draw: ClassDraw | None = None
     stated_share: float | None = None
@@ -185,8 +186,7 @@ class Selection:
     @classmethod
     def unknown(cls, n_labeled: int, labeled_positives: float | None = None) -> "Selection":
         """Of labels that say nothing about how they were chosen."""
-        labels = (n_labeled, float(n_labeled), 0.0, None)
-        return cls(False, float("nan"), [], *labels, labeled_positives=labeled_positives)
+        return cls(False, float("nan"), [], n_labeled, float(n_labeled), labeled_positives=labeled_positives)
 
     @property
     def can_tell(self) -> bool:
@@ -380,13 +380,13 @@ def describe_selection(
         draw = _class_draw(described, is_positive, rng, seed)
     is_suspected = draw is not None and draw.is_suspected
     chosen = drawn == "by-columns" or (drawn == "auto" and (pvalue <= _LEVEL or is_suspected))
-    nothing = Selection(chosen, pvalue, [], n_labeled, float(n_labeled), 0.0, None, 0, draw, share)
+    found = Selection(chosen, pvalue, [], n_labeled, float(n_labeled), class_draw=draw, stated_share=share)
     if not chosen:
-        return nothing
-    differences = _differences(described, origins, is_labeled)
+        return found
+    found = replace(found, differences=_differences(described, origins, is_labeled))
     # Labels of both classes in equal numbers are no accident: within a class they are taken as a random sample.
-    if draw is not None and draw.is_suspected and draw.is_balanced:
-        return replace(nothing, differences=differences)
+    if is_suspected and draw.is_balanced:
+        return found
     by_forest = _cross_fitted(features[rows], is_labeled, _forest(seed), seed)
     uncovered = max(_uncovered(by_forest, is_labeled), _beyond(features[rows], is_labeled))
     by_logistic = _cross_fitted(described, is_labeled, LogisticRegression(C=0.1, max_iter=500), seed)
@@ -394,8 +394,7 @@ def describe_selection(
     both = np.sqrt(_odds(by_logistic) * _odds(by_forest))
     in_table = np.argsort(rows[:n_labeled])
     weight = flatten_weights(1 / both[is_labeled])[in_table]
-    n_effective = effective_number(weight)
-    return replace(nothing, differences=differences, weight=weight, effective_labels=n_effective, uncovered=uncovered)
+    return replace(found, weight=weight, effective_labels=effective_number(weight), uncovered=uncovered)
 
 
 def flatten_weights(weight: np.ndarray, least: float = _LEAST_EFFECTIVE) -> np.ndarray:
@@ -416,18 +415,16 @@ def flatten_weights(weight: np.ndarray, least: float = _LEAST_EFFECTIVE) -> np.n
     ndarray of shape (n_rows,)
         With mean 1.
     """
-    logarithm = np.log(weight)
+    logarithm = np.log(weight / weight.max())
+
+    def excess(power):
+        return effective_number(np.exp(power * logarithm)) - least * len(weight)
+
     power = 1.0
-    if effective_number(weight) < least * len(weight):
-        low, high = 0.0, 1.0
-        for _ in range(40):
-            power = (low + high) / 2
-            if effective_number(np.exp(power * logarithm)) < least * len(weight):
-                high = power
-            else:
-                low = power
-        power = low
-    flattened = np.exp(power * (logarithm - logarithm.max()))
+    if excess(power) < 0:
+        # Equal weights, at power 0, have the largest effective number.
+        power = brentq(excess, 0.0, 1.0)
+    flattened = np.exp(power * logarithm)
     return flattened / flattened.mean()
 
 
@@ -467,31 +464,39 @@ def _class_draw(described, positive, rng, seed):
     n_folds = int(min(_N_FOLDS, counts.min()))
     if n_folds < 2 or described.shape[1] == 0:
         return None
-    labeled = described[:n_labeled]
     unlabeled = described[n_labeled:]
-    ranks = np.empty(n_labeled)
+    ranks = _class_ranks(described[:n_labeled], positive, unlabeled, n_folds, seed)
+    noise = 1 / 12 / len(unlabeled)  # of the mean rank of unlabeled rows
+    z = (ranks.mean() - 0.5) / np.sqrt(ranks.var() / n_labeled + noise)
+    of_positive = ranks[positive]
+    of_negative = ranks[~positive]
+    # Models that do not separate the classes cannot tell their shares.
+    gap = max(of_positive.mean() - of_negative.mean(), 0.01)
+    least = 0.5 / n_labeled
+    share = float(np.clip((0.5 - of_negative.mean()) / gap, least, 1 - least))
+    variance = share**2 * of_positive.var() / counts[1]
+    variance += (1 - share) ** 2 * of_negative.var() / counts[0]
+    half = _NORMAL_90 * float(np.sqrt(variance + noise)) / gap
+    low = float(max(share - half, least))
+    high = float(min(share + half, 1 - least))
+    pvalue = 0.0
+    if abs(z) > _FAR_IF_BALANCED:
+        pvalue = max(_permutation_test(described, _class_weight(positive, at), rng) for at in (share, low, high))
+    return ClassDraw(float(z), pvalue, float(positive.mean()), n_labeled, share, low, high)
+
+
+def _class_ranks(labeled, positive, unlabeled, n_folds, seed):
+    """Ranks of labeled rows among the unlabeled ones, by models of the class that were not fitted to them."""
+    ranks = np.empty(len(labeled))
     model = LogisticRegression(C=0.1, max_iter=500)
     for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labeled, positive):
         model.fit(labeled[train], positive[train])
         reference = np.sort(model.decision_function(unlabeled))
         scores = model.decision_function(labeled[test])
-        below = np.searchsorted(reference, scores, side="left") + np.searchsorted(reference, scores, side="right")
-        ranks[test] = below / (2 * len(reference))
-    noise = 1 / 12 / len(unlabeled)  # of the mean rank of unlabeled rows
-    z = (ranks.mean() - 0.5) / np.sqrt(ranks.var() / n_labeled + noise)
-    middle = [ranks[~positive].mean(), ranks[positive].mean()]
-    # Models that do not separate the classes cannot tell their shares.
-    gap = max(middle[1] - middle[0], 0.01)
-    least = 0.5 / n_labeled
-    share = float(np.clip((0.5 - middle[0]) / gap, least, 1 - least))
-    variance = ranks[positive].var() * share**2 / counts[1] + ranks[~positive].var() * (1 - share) ** 2 / counts[0]
-    half = _NORMAL_90 * float(np.sqrt(variance + noise)) / gap
-    low = float(max(share - half, least))
-    high = min(share + half, 1 - least)
-    pvalue = 0.0
-    if abs(z) > _FAR_IF_BALANCED:
-        pvalue = max(_permutation_test(described, _class_weight(positive, at), rng) for at in (share, low, high))
-    return ClassDraw(float(z), pvalue, float(positive.mean()), n_labeled, share, low, float(high))
+        below = np.searchsorted(reference, scores, side="left")
+        not_above = np.searchsorted(reference, scores, side="right")
+        ranks[test] = (below + not_above) / (2 * len(reference))
+    return ranks
 
 
 def _permutation_test(described, weight, rng):
