@@ -420,3 +420,14 @@ def test_coordinates_of_wide_rows_keep_their_differences(kind):
     np.testing.assert_allclose(space.rows @ w, centered @ space.expand(w), atol=1e-7 * np.abs(X).max())
     np.testing.assert_allclose(space.project(space.expand(w)), w, atol=1e-6)
     assert np.linalg.norm(space.expand(w)) == pytest.approx(np.linalg.norm(w), rel=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["huge", "constant"])
+def test_wide_rows_without_a_gram_matrix(kind):
+    X = np.random.default_rng(0).normal(size=(12, 30)) * 1e200 if kind == "huge" else np.ones((12, 30))
+    y = np.arange(12) % 2
+    if kind == "huge":
+        with pytest.raises(ValueError, match="squares overflow"):
+            LinearAUCClassifier().fit(X, y)
+    else:
+        assert (LinearAUCClassifier().fit(X, y).coef_ == 0).all()

@@ -163,7 +163,9 @@ class RowSpan:
     def __init__(self, X):
         Z = X.astype(np.float64)
         Z -= Z.mean(axis=0)
-        gram = Z @ Z.T
+        # Squares that overflow leave a rank of 0, and rows that `solve` refuses.
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = Z @ Z.T
         factor, order, rank, _ = dpstrf(gram, lower=1, tol=_INDEPENDENT * gram.diagonal().max())
         order -= 1
         if rank >= len(Z) - 1:
