@@ -1,5 +1,6 @@
 """Rounds of boosting: a tree each, of which a stump is the one with a single split."""
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from fewlabel.threads import RowThreads
 
 MAX_DEPTH = 8  # the leaf of a row is a byte
 _AHEAD = 50  # rounds of stumps in one call of a kernel, if the rows are few
+_MOST_KEPT = 512  # cuts of a tree that are drawn once for several fits
 _CELLS_AHEAD = 25_000_000  # rows times columns of such a call: about ten milliseconds
 
 
@@ -200,13 +202,16 @@ def tree_rounds(
     usable = np.flatnonzero(n_candidates)
     if len(usable) == 0:
         return
+    shape = (max_depth, n_drawn(len(usable)))
+    # Draws of many columns would fill the memory, and take a small part of the time.
+    draw = draw_splits if math.prod(shape) <= _MOST_KEPT else draw_splits.__wrapped__
     for t in range(first, n_rounds):
         if not loss.set_derivatives():
             return
-        rng = np.random.default_rng([seed, t])
-        columns = _columns_by_level(rng, usable, max_depth, n_drawn(len(usable)))
         tries_one = splitter == "random" or (splitter == "mixed" and t % 2 == 1)
-        cuts = rng.integers(0, n_candidates[columns]) if tries_one else columns[:, :0]
+        columns, cuts = draw(seed, t, n_candidates.tobytes(), shape)
+        if not tries_one:
+            cuts = columns[:, :0]
         noise_now = 0.0 if tries_one else noise * (1.0 - t / fading)
         round_key = np.uint64(symmetric_trees.round_key_of(seed, t))
         terms = columns, cuts, tried, float(l2), noise_now, round_key, bootstrap
@@ -221,12 +226,27 @@ def tree_rounds(
         yield Rounds(splits[None], gains[None], values[None], lambda: [loss.value()])
 
 
-def _columns_by_level(rng, usable, n_levels, n_drawn):
-    """Columns to search at each level."""
-    if n_drawn == len(usable):
-        return np.tile(usable, (n_levels, 1))
-    order = rng.random((n_levels, len(usable))).argpartition(n_drawn - 1)[:, :n_drawn]
-    return usable[np.sort(order)]
+# As for stumps: the fits that calibrate a model draw the same.
+@lru_cache(maxsize=2048)
+def draw_splits(seed, t, n_candidates, shape):
+    """Columns to search at each level of the tree of a round, and a cut of each.
+
+    Parameters
+    ----------
+    seed, t : int
+    n_candidates : bytes
+        Of an array of int64: the number of splits of each column. Columns without any are not drawn.
+    shape : (int, int)
+        Number of levels, and of columns to draw for each.
+    """
+    n_candidates = np.frombuffer(n_candidates, dtype=np.int64)
+    usable = np.flatnonzero(n_candidates)
+    rng = np.random.default_rng([seed, t])
+    columns = np.tile(usable, (shape[0], 1))
+    if shape[1] < len(usable):
+        order = rng.random(columns.shape).argpartition(shape[1] - 1)[:, : shape[1]]
+        columns = usable[np.sort(order)]
+    return columns, rng.integers(0, n_candidates[columns])
 
 
 def score_trees(splits, values, X, n_jobs=None):

@@ -171,10 +171,14 @@ def _exponential_slopes(rows, center, terms, factor):
 
 def _exact_slopes(rows, center, pairs, factor):
     """Exact sums over all pairs, in the order of the scores, so that they do not depend on the order of the rows."""
-    distances = rows.scores - center
-    group = np.repeat(np.arange(3), rows.sizes)
-    order = np.lexsort((rows.weights, rows.scores, group))
-    powers = np.stack([np.exp(-distances), np.exp(distances)])
+    scores = rows.scores
+    by_group = []
+    for group, has_one_weight in zip(rows.groups, rows.has_one_weight):
+        # Rows of equal weight, as they are without sample weights, need no second key.
+        keys = (scores[group],) if has_one_weight else (rows.weights[group], scores[group])
+        by_group.append(np.lexsort(keys) + group.start)
+    order = np.concatenate(by_group)
+    powers = np.exp([center - scores, scores - center])
     slopes = pair_losses.exact_slopes(order, powers, rows.weights, factor, rows.bounds, np.array(pairs))
     rows.for_trees.derivatives[:] = slopes
 

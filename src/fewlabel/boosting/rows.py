@@ -79,6 +79,11 @@ class Rows:
         """As `SpreadRows.sums`."""
         return [symmetric_trees.order_free_sum(term) for term in terms(self, *values)]
 
+    @cached_property
+    def has_one_weight(self):
+        """Whether all rows of each group have the same weight."""
+        return [len(np.unique(self.weights[group])) < 2 for group in self.groups]
+
     def score_range(self):
         """The negative of the lowest score, and the highest one."""
         return np.array([-self.scores.min(initial=np.inf), self.scores.max(initial=-np.inf)])

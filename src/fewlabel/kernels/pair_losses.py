@@ -31,10 +31,10 @@ def pair_sums(inverse, direct, better_weights, worse_weights, better, worse):
         slope = 0.0
         curvature = 0.0
         for b in range(direct.size):
-            # One division for the probability of a wrong order, and none for that of a right one times it.
             x = factor * direct[b]
-            wrong = x / (1.0 + x)
-            right_wrong = wrong / (1.0 + x)
+            right = 1.0 / (1.0 + x)  # the only division: it takes longer than all the rest
+            wrong = x * right
+            right_wrong = wrong * right
             slope += worse_weights[b] * wrong
             curvature += worse_weights[b] * right_wrong
             worse[0, b] += weight * wrong

@@ -337,13 +337,14 @@ def best_split(hist, columns, n_cuts, tried, l2, noise, first_only, key):
         e = columns[j]
         has_missing = tried.has_missing[e]
         direction = tried.directions[e]
+        n_tried = 1 if first_only else n_cuts[e] + has_missing
         _accumulate(hist[j], n_cuts[e])
-        for k in range(1 if first_only else n_cuts[e] + has_missing):
+        _score_splits(hist[j], n_cuts[e], has_missing, n_tried, l2, plain[j])
+        for k in range(n_tried):
             for missing_up in range(2):
-                score = _score_split(hist[j], n_cuts[e], has_missing, k, missing_up, l2)
                 if direction and _is_against(hist[j, 0], n_cuts[e], has_missing, k, missing_up, l2, direction):
-                    score = -np.inf
-                plain[j, k, missing_up] = score
+                    plain[j, k, missing_up] = -np.inf
+                score = plain[j, k, missing_up]
                 if noise > 0.0:
                     score += noise * _near_normal(key, (e * n_codes + k) * 2 + missing_up)
                 noisy[j, k, missing_up] = score
@@ -369,20 +370,34 @@ def _accumulate(hist, n_cuts):
 
 
 @njit(cache=True, nogil=True)
-def _score_split(below, n_cuts, has_missing, cut, missing_up, l2):
-    """Score of one split from accumulated sums; -inf if the column has no such split."""
-    only_missing = cut == n_cuts
-    if (missing_up and not has_missing) or (only_missing and not missing_up):
-        return -np.inf
+def _score_splits(below, n_cuts, has_missing, n_tried, l2, scores):
+    """Write the scores of the first splits of a column, by cut and side of missing values, from accumulated sums.
+
+    They are -inf where the column has no such split.
+    """
     last = below.shape[1] - 1
-    score = 0.0
+    for missing_up in range(2):
+        scores[:n_tried, missing_up] = 0.0 if has_missing or not missing_up else -np.inf
     for leaf in range(below.shape[0]):
         missing = below[leaf, last] if has_missing else 0
         total = below[leaf, n_cuts] + missing
-        if total != 0:  # a leaf without rows adds nothing
-            down = below[leaf, cut] + (0 if missing_up else missing)
-            score += _gain(down, l2) + _gain(total - down, l2)
-    return np.sqrt(score)
+        if total == 0:  # a leaf without rows adds nothing
+            continue
+        for missing_up in range(1 + has_missing):
+            gain = 0.0
+            down = np.int64(0)
+            for k in range(n_tried):
+                down_before = down
+                down = below[leaf, k] + (0 if missing_up else missing)
+                # Few rows of a leaf are between most cuts and the next.
+                if k == 0 or down != down_before:
+                    gain = _gain(down, l2) + _gain(total - down, l2)
+                scores[k, missing_up] += gain
+    for k in range(n_tried):
+        for missing_up in range(1 + has_missing):
+            scores[k, missing_up] = np.sqrt(scores[k, missing_up])
+    if n_tried > n_cuts:  # the test for missing values sends them up
+        scores[n_cuts, 0] = -np.inf
 
 
 @njit(cache=True, nogil=True)
