@@ -385,7 +385,7 @@ def describe_selection(
         return found
     found = replace(found, differences=_differences(described, origins, is_labeled))
     # Labels of both classes in equal numbers are no accident: within a class they are taken as a random sample.
-    if is_suspected and draw.is_balanced:
+    if draw is not None and draw.is_suspected and draw.is_balanced:
         return found
     by_forest = _cross_fitted(features[rows], is_labeled, _forest(seed), seed)
     uncovered = max(_uncovered(by_forest, is_labeled), _beyond(features[rows], is_labeled))

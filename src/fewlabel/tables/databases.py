@@ -47,7 +47,7 @@ def query_of(address: Address, table: str | None, query: str | None) -> str:
     if table is None and len(names) == 1:
         table = names[0]
     # A table of another schema may be hidden from the list, but not from the query.
-    if table in names or (table is not None and "." in table):
+    if table is not None and (table in names or "." in table):
         return f"SELECT * FROM {quoted(table)}"
     listed = ", ".join(short(name) for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
     has = f"it has {listed}" if names else "it has none"
