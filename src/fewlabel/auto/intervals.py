@@ -144,7 +144,7 @@ def _of_classes(rows, score, share):
     counts = np.bincount(rows.codes, weight)
     counts = counts[counts > 0] * (n_rows / counts.sum())
     n_class = _LOST + 1 / np.mean(1 / np.maximum(counts - _LOST, 1))
-    return posterior(score, n_class, n_rows - n_class, n_comparisons=len(counts) - 1, share=share)
+    return posterior(score, n_class, n_rows - n_class, n_comparisons=max(len(counts) - 1, 1), share=share)
 
 
 def _of_chosen(rows, ranks, weighted, effect, unlabeled, share):

@@ -33,10 +33,10 @@ def choice_of(auto: AutoClassifier, score_name: str) -> PlainDict:
     if best["weight"] == 0 and not auto.interpretable:
         names = ("method", "score", "posterior")
         unchosen = {"best": {name: best[name] for name in names}, "weight": {name: chosen[0][name] for name in names}}
+        unchosen["difference"] = abs(chosen[0]["posterior"] - best["posterior"])
     sentences = [_chosen(auto, chosen, len(methods))]
     if unchosen is not None:
-        expected = "a log-loss of" if auto.task_ == "multiclass" else score_name
-        sentences.append(_unchosen(unchosen, expected))
+        sentences.append(_unchosen(unchosen, "log-loss" if auto.task_ == "multiclass" else score_name))
     if auto.baseline_ is not None:
         sentences.append(_gain(auto.baseline_, score_name))
     additive = auto.additive_choice_
@@ -63,14 +63,14 @@ def _chosen(auto: AutoClassifier, chosen: list[PlainDict], n_tried: int) -> str:
     return f"The model is the weighted mean of {len(chosen)} of {n_tried} methods: {', '.join(named)}."
 
 
-def _unchosen(rows: PlainDict, expected: str) -> str:
+def _unchosen(rows: PlainDict, score_name: str) -> str:
     """Why the method with the highest score has no weight."""
     best = rows["best"]
-    heaviest = rows["weight"]
+    other = rows["weight"]["method"]
     return (
         f"{best['method']} has the highest score of a single method, {best['score']:.3f}, and no weight: so few labels "
-        f"hardly tell methods apart, and on other tables it did worse. With both counted, {expected} "
-        f"{best['posterior']:.3f} is expected of it, and {heaviest['posterior']:.3f} of {heaviest['method']}."
+        f"hardly tell methods apart, and on other tables it did worse. With both counted, {other} is expected to be "
+        f"better by {rows['difference']:.3f} {score_name}."
     )
 
 
