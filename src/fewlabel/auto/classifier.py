@@ -595,8 +595,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             With two classes positive where `predict` gives ``classes_[1]``. With more, one score per class, whose
             softmax are the probabilities.
         """
-        X = self._checked(X)
-        return self.model_.decision_function(X)
+        return self.model_.decision_function(self._checked(X))
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Class of each row: with two classes at the threshold of the best expected balanced accuracy, see Notes.
@@ -609,8 +608,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        X = self._checked(X)
-        return self.model_.predict(X)
+        return self.model_.predict(self._checked(X))
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class, by a sigmoid fitted to out-of-fold scores of the labeled rows.
@@ -623,8 +621,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        X = self._checked(X)
-        return self.model_.predict_proba(X)
+        return self.model_.predict_proba(self._checked(X))
 
     def positive_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of the positive class, ``classes_[positive_]``.
@@ -637,8 +634,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        X = self._checked(X)
-        return self.model_.positive_proba(X)
+        return self.model_.positive_proba(self._checked(X))
 
     def rank(self, X: MatrixLike) -> np.ndarray:
         """Positions of the rows, the most likely of the positive class first.
@@ -651,8 +647,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of int of shape (n_samples,)
         """
-        X = self._checked(X)
-        return self.model_.rank(X)
+        return self.model_.rank(self._checked(X))
 
     def classes_at(self, decision: np.ndarray) -> np.ndarray:
         """Class of each row, by its decision function: what `predict` returns, if scores are known."""

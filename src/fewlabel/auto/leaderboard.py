@@ -11,7 +11,7 @@ from fewlabel.auto.weights import expected
 ENSEMBLE = "ensemble"
 _BASELINES = ("logistic regression", "random forest", "extra trees", "naive Bayes")  # the first that was tried
 _EVEN_RANKS = (np.arange(1000) + 0.5) / 1000
-_NOT_TRIED = dict.fromkeys(("score", "low", "high", "prior", "posterior", "fit_seconds"), np.nan)
+_NO_FIGURES = dict.fromkeys(("score", "low", "high", "prior", "posterior", "fit_seconds"), np.nan)
 
 
 class AdditiveChoice(NamedTuple):
@@ -84,43 +84,26 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience, unla
     aucs = expected(rows, ranks, scorer, experience)
     records = []
     for member, weight, (prior, posterior) in zip(evidence, weighing.weights, aucs):
-        records.append(
-            {
-                "method": member.name,
-                "family": member.family,
-                # Ranks of a member are those among the unlabeled rows.
-                **ends_of(evidence[member].ranks, _EVEN_RANKS),
-                "prior": float(prior),
-                "posterior": float(posterior),
-                "fit_seconds": evidence[member].seconds,
-                "uses_unlabeled": bool(training.uses_unlabeled(member)),
-                "weight": float(weight),
-                "status": "ok",
-            }
-        )
+        # Ranks of a member are those among the unlabeled rows.
+        found = ends_of(evidence[member].ranks, _EVEN_RANKS)
+        found |= {"prior": float(prior), "posterior": float(posterior), "fit_seconds": evidence[member].seconds}
+        records.append(_record(member.name, member.family, found, training.uses_unlabeled(member), weight))
+    found = ends_of(weighing.out_of_fold, unlabeled)
+    found["fit_seconds"] = float(sum(results.seconds for results in evidence.values()))
     chosen_use_unlabeled = any(record["uses_unlabeled"] for record in records if record["weight"] > 0)
-    records.append(
-        {
-            "method": "AutoClassifier",
-            "family": ENSEMBLE,
-            **ends_of(weighing.out_of_fold, unlabeled),
-            "prior": np.nan,
-            "posterior": np.nan,
-            "fit_seconds": float(sum(results.seconds for results in evidence.values())),
-            "uses_unlabeled": chosen_use_unlabeled,
-            "weight": 1.0,
-            "status": "ok",
-        }
-    )
+    records.append(_record("AutoClassifier", ENSEMBLE, found, chosen_use_unlabeled, 1.0))
     # Members that were left out have no score to be sorted by, and come last.
     records.sort(key=lambda record: -record["score"])
     for member, reason in left_out.items():
-        record = {"method": member.name, "family": member.family, **_NOT_TRIED}
-        record["uses_unlabeled"] = bool(training.uses_unlabeled(member))
-        record["weight"] = 0.0
-        record["status"] = status_of(reason)
-        records.append(record)
+        uses_unlabeled = training.uses_unlabeled(member)
+        records.append(_record(member.name, member.family, {}, uses_unlabeled, 0.0, status_of(reason)))
     return records
+
+
+def _record(method, family, found, uses_unlabeled, weight, status="ok"):
+    """A row of the leaderboard; NaN where there is no figure."""
+    about = {"uses_unlabeled": bool(uses_unlabeled), "weight": float(weight), "status": status}
+    return {"method": method, "family": family, **_NO_FIGURES, **found, **about}
 
 
 def baseline(training, evidence, weighing, records, scorer):
