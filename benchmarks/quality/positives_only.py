@@ -229,11 +229,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--methods", nargs="*")
+    parser.add_argument("--ways", nargs="*", default=WAYS)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("positives_only.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     methods = options.methods or [OWN, f"{OWN}, audit", NAMED, *peers(0)]
-    keys = [(name, way, draw, m) for draw, name, way, m in product(range(options.draws), TABLES, WAYS, methods)]
+    keys = [(name, way, draw, m) for draw, name, way, m in product(range(options.draws), TABLES, options.ways, methods)]
     # A random choice depends on no column that could be named.
     keys = [key for key in keys if key[1] != "random" or key[3] != NAMED]
     show(run_missing(options.out, KEYS, COLUMNS, keys, measure))
