@@ -16,6 +16,7 @@ from benchmarks.quality import monitor
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
 from fewlabel.auto.weights import auc, average_precision
+from fewlabel.prior._belief import believe_prior
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -186,6 +187,22 @@ def test_many_classes():
             assert row_of_page("docs/many-classes.md", f"{labels} | {name}")[1:] == [short(value) for value in means]
             ranks = by_table.rank(axis=1, ascending=score == "log_loss").mean()
             assert ranks.idxmin() == "AutoClassifier"
+
+
+def test_shares_above_one_half():
+    runs = pd.read_csv(QUALITY / "prior_belief.csv")
+    believed = []
+    for run in runs.itertuples():
+        believed.append(believe_prior([run.bbe, run.dedpul], run.auc, run.rise, run.positives, run.unlabeled))
+    estimates, low, high = np.array(believed).T
+    share = runs["share"].to_numpy()
+    is_high = estimates > 0.5
+    page = read("docs/methods/prior.md")
+    means = [f"{values[is_high].mean():.2f}".lstrip("0") for values in (estimates, share)]
+    said = f"the {is_high.sum()} estimates above .5 have a mean of {means[0]}, and their true shares one of {means[1]}"
+    assert said in " ".join(page.split())
+    held = (low <= share) & (share <= high)
+    assert f"{held[share > 0.5].sum()} of {(share > 0.5).sum()} such shares are in the interval" in page
 
 
 def test_chosen_labels():

@@ -28,7 +28,7 @@ def audit(
 
     Fill in its column `label` as far as you can tell, then pass the file to `fewlabel fit` with --labels. Each row is
     drawn with a probability that the file keeps. Older labels still train the model; AUC, precision and cost are then
-    estimated from the audited rows, and hold for the unlabeled rows whatever the older labels were chosen by.
+    those of the audited rows, and hold for the unlabeled rows whatever the older labels were chosen by.
     """
     from fewlabel.active import AuditQuery
     from fewlabel.active.answers import answer_sheet

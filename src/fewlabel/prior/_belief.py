@@ -99,22 +99,14 @@ def auc_against_negatives(auc: float, n_positive: float, n_unlabeled: float, pri
     score, low, high : float
     """
     noise = _noise(n_positive, n_unlabeled)
-    if low == high:
-        priors = np.array([prior])
-        if _possible(priors, auc, noise)[0] < _IMPOSSIBLE:
-            priors = np.linspace(0.0, prior, len(_PRIORS))
-        believed = np.ones(len(priors))
+    priors = expit(_PRIORS)
+    believed = np.ones(len(priors))
+    if low < high:
+        believed = _density(logit(prior), *logit(np.clip([low, high], priors[0], priors[-1])))
+    elif _possible(prior, auc, noise) < _IMPOSSIBLE:
+        priors = np.linspace(0.0, prior, len(priors))
     else:
-        middle = logit(prior)
-        ends = logit(np.clip([low, high], *expit(_PRIORS[[0, -1]])))
-        below = np.maximum(middle - ends[0], 1e-3)
-        above = np.maximum(ends[1] - middle, 1e-3)
-        distance = (_PRIORS - middle) * ndtri(0.95)
-        # Half of the mass on either side.
-        density = np.exp(-0.5 * (distance / below) ** 2) / below
-        density_above = np.exp(-0.5 * (distance / above) ** 2) / above
-        believed = np.where(distance < 0, density, density_above)
-        priors = expit(_PRIORS)
+        priors = np.full(len(priors), prior)
     believed = believed * _possible(priors, auc, noise)
     expected = _MIDDLE + _GROWTH * np.log(np.clip(n_positive, 3, _MOST_POSITIVES) / 12)
     of_tables = -0.5 * ((_ANGLES - expected) / _DEVIATION) ** 2
@@ -127,6 +119,13 @@ def auc_against_negatives(auc: float, n_positive: float, n_unlabeled: float, pri
     score = min(float(posterior @ _AUCS), _MOST_AUC)
     ends = np.interp([0.025, 0.975], np.cumsum(posterior) - posterior / 2, _AUCS)
     return score, float(min(ends[0], score)), float(ends[1])
+
+
+def _density(middle, low, high):
+    """Density of log-odds that are normal on either side of the middle, with half of the mass and 45% up to the end."""
+    spread = np.where(middle > _PRIORS, middle - low, high - middle) / ndtri(0.95)
+    spread = np.maximum(spread, 1e-3)
+    return np.exp(-0.5 * ((_PRIORS - middle) / spread) ** 2) / spread
 
 
 def _possible(priors, auc, noise):
