@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 from fewlabel import AutoClassifier
-from fewlabel.auto.intervals import Others, interval
+from fewlabel.auto.intervals import interval
 from fewlabel.auto.weights import auc
 from fewlabel.population import describe_selection, flatten_weights
 from fewlabel.row_order import value_order
@@ -247,28 +246,9 @@ def test_the_curve_corrects_a_choice_by_scores():
     truth = auc(codes[~labeled] == 1, scores[~labeled], None)
     ranks = scores[labeled][:, None]
     plain = interval(replace(rows, weight=None), ranks, auc, None, 0)[0]
-    corrected = interval(rows, ranks, auc, None, 0, others=Others(scores[~labeled]))[0]
+    corrected = interval(rows, ranks, auc, None, 0, unlabeled=scores[~labeled])[0]
     assert truth - plain > 0.05
     assert abs(corrected - truth) < 0.03
-
-
-def test_labels_from_before_an_audit_count_as_far_as_the_audit_agrees():
-    rng = np.random.default_rng(1)
-    unlabeled = rng.random(2000)
-
-    def drawn(n, slope):
-        ranks = rng.random(n)
-        codes = (rng.random(n) < expit(slope * (ranks - 0.5))).astype(int)
-        return Rows(None, codes, np.arange(2), weight=np.ones(n)), ranks
-
-    audit, ranks = drawn(60, 6.0)
-    nothing = (audit.take(np.arange(0)), ranks[:0])
-    found = []
-    for earlier in (nothing, drawn(400, 6.0), drawn(400, -8.0)):
-        found.append(interval(audit, ranks[:, None], auc, None, 0, others=Others(unlabeled, *earlier)))
-    alone, agreeing, contradicting = found
-    assert agreeing[2] - agreeing[1] < 0.8 * (alone[2] - alone[1])
-    assert abs(contradicting[0] - alone[0]) < 0.05
 
 
 def test_weights_of_the_selection_are_in_the_order_of_the_table():

@@ -5,9 +5,8 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.audit [--draws 1] [--out audit
 250 rows are labeled that somebody chose: by a column, an old scorecard or top scores, on one side of a column, the easy
 ones (by a score and the class itself, which nobody can see in the table), or positives only. Then `AuditQuery` or
 `RandomQuery` draws rows, which are labeled, and the model is fitted again. The headline is compared with the AUC of the
-rows that are still unlabeled, the band of the precision with the share of positives above the threshold. `alone_low`
-and `alone_high` are the interval by the same answers and scores without the labels from before. Runs in the file are
-not made again.
+rows that are still unlabeled, the band of the precision with the share of positives above the threshold. Runs in the
+file are not made again.
 """
 
 import argparse
@@ -25,18 +24,15 @@ from benchmarks.harness.resume import run_missing
 from benchmarks.quality.chosen_labels import LEAST, MEMBERS, TABLES, choose, liking, load
 from fewlabel import AutoClassifier
 from fewlabel.active import AuditQuery, RandomQuery
-from fewlabel.auto.intervals import Others, interval
-from fewlabel.auto.weights import auc
 from fewlabel.decisions import Evidence
-from fewlabel.rows import Rows
 
 WAYS = ["column, strong", "scorecard, strong", "top scores, strong", "one side", "easy", "positives"]
 QUERIES = {"audit": AuditQuery, "random": RandomQuery}
-NUMBERS = (50, 25, 100)
+NUMBERS = (50,)
 N_LABELS = 250
 KEYS = ["table", "way", "draw", "rows", "n"]
 EASY = 3.0  # logarithm of how much more often the easiest row is labeled than the hardest
-COLUMNS = ["positives", "auc", "low", "high", "truth", "alone_low", "alone_high"]
+COLUMNS = ["positives", "auc", "low", "high", "truth"]
 COLUMNS += ["precision", "precision_low", "precision_high", "precision_truth"]
 
 
@@ -69,9 +65,6 @@ def measure(X, y, labeled, query, n, seed):
     scores = model.out_of_fold_[counted]
     hidden = few < 0
     of_hidden = model.decision_function(X[hidden])
-    rows = Rows(None, answers, np.arange(2), weight=weight[counted])
-    nothing = Others(of_hidden, rows.take(np.arange(0)), scores[:0])
-    _, alone_low, alone_high = interval(rows, scores[:, None], auc, None, 0, model.training_share_, others=nothing)
     evidence = Evidence(
         answers == 1, scores, of_hidden, sample_weight=weight[counted], training_share=model.training_share_
     )
@@ -83,8 +76,6 @@ def measure(X, y, labeled, query, n, seed):
         head["low"],
         head["high"],
         roc_auc_score(y[hidden], of_hidden),
-        alone_low,
-        alone_high,
         *evidence.at(0.0)["precision"],
         y[hidden][flagged].mean() if flagged.any() else np.nan,
     ]
@@ -108,28 +99,22 @@ def show(runs):
     told = told.assign(
         covered=(told.low <= told.truth) & (told.truth <= told.high),
         width=told.high - told.low,
-        alone_covered=(told.alone_low <= told.truth) & (told.truth <= told.alone_high),
-        alone_width=told.alone_high - told.alone_low,
         error=told.auc - told.truth,
         held=(told.precision_low <= told.precision_truth) & (told.precision_truth <= told.precision_high),
     )
-    measures = ["covered", "width", "alone_covered", "alone_width", "held", "error", "positives"]
+    measures = ["covered", "width", "held", "error", "positives"]
     print(told.groupby(["rows", "n"])[measures].mean().round(3).to_string(), "\n")
     print(told.groupby(["rows", "way"])[measures].mean().round(3).to_string(), "\n")
-    for name in ("width", "alone_width"):
-        print(f"audited rows per random row at the same width, random by {name}:", *equal_widths(told, name).round(2))
+    print("audited rows per random row at the same width:", *equal_widths(told).round(2))
 
 
-def equal_widths(told, of_random):
-    """For each table: 50 audited rows over the number of random rows with an interval as narrow."""
-    ratios = {}
-    for table, runs in told.groupby("table"):
-        # Widths fall as a power of the number of rows.
-        random = runs[runs["rows"] == "random"]
-        slope, level = np.polyfit(np.log(random.n), np.log(random[of_random]), 1)
-        reached = np.log(runs[(runs["rows"] == "audit") & (runs.n == NUMBERS[0])].width).mean()
-        ratios[table] = NUMBERS[0] / np.exp((reached - level) / slope)
-    return pd.Series({**ratios, "mean": np.mean(list(ratios.values()))})
+def equal_widths(told):
+    """For each table: audited rows over random ones with an interval as narrow; widths fall with the root of rows."""
+    # Where random rows lack a class, they say nothing at all.
+    both = told.groupby(["table", "way", "draw", "n"])["rows"].transform("nunique") == len(QUERIES)
+    means = np.log(told["width"][both]).groupby([told["table"], told["rows"]]).mean().unstack()
+    ratios = np.exp(2 * (means["audit"] - means["random"]))
+    return pd.concat([ratios, pd.Series({"mean": ratios.mean()})])
 
 
 def main():
@@ -142,8 +127,6 @@ def main():
     warnings.filterwarnings("ignore")
     wanted = product(range(options.draws), options.numbers, TABLES, options.ways, QUERIES)
     keys = [(name, way, draw, kind, n) for draw, n, name, way, kind in wanted]
-    # Random rows of other numbers show how widths fall.
-    keys = [key for key in keys if key[3] == "random" or key[4] == NUMBERS[0]]
     show(run_missing(options.out, KEYS, COLUMNS, keys, audit))
 
 

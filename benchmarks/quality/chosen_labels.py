@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.harness.data import as_numbers, binary
 from benchmarks.harness.resume import run_missing
 from fewlabel import AutoClassifier
-from fewlabel.auto.intervals import Others, interval
+from fewlabel.auto.intervals import interval
 from fewlabel.auto.weights import auc
 from fewlabel.decisions import Costs, Evidence
 from fewlabel.rows import Rows
@@ -178,9 +178,9 @@ def estimates(fit, *, as_random=False):
     is_weighted = fit["is_weighted"] and not as_random
     weight = fit["weight"] if is_weighted else None
     rows = Rows(None, fit["codes"], np.arange(2), weight=weight)
-    others = Others(fit["scores"]) if is_weighted else None
+    unlabeled = fit["scores"] if is_weighted else None
     held_out = fit["out_of_fold"][:, None]
-    auc_ends = interval(rows, held_out, auc, None, 0, fit["training_share"], others=others)
+    auc_ends = interval(rows, held_out, auc, None, 0, fit["training_share"], unlabeled=unlabeled)
     share = {}
     if not as_random and np.isfinite(fit["share"]):
         share["prior"] = fit["share"]

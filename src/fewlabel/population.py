@@ -191,12 +191,7 @@ class Selection:
     @property
     def can_tell(self) -> bool:
         """Whether the labels resemble enough of the unlabeled rows for a number about them."""
-        return self.audited > 0 or self.is_covered
-
-    @property
-    def is_covered(self) -> bool:
-        """Whether enough of the unlabeled rows resemble a labeled one."""
-        return self.uncovered < _MOST_UNCOVERED
+        return self.audited > 0 or self.uncovered < _MOST_UNCOVERED
 
     @property
     def asks_share(self) -> bool:

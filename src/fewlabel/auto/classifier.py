@@ -374,9 +374,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         progress.step("features of all rows")
         selection = self._selection(task, label_probability)
         if selection.weight is not None and selection.can_tell:
-            training.weigh_tested(
-                selection.weight, by_design=selection.audited > 0, counts_earlier=selection.is_covered
-            )
+            training.weigh_tested(selection.weight, by_design=selection.audited > 0)
         evidence = self._try(training, members, left_out, start, progress)
         choice = self._choose(training, evidence, left_out, scorer)
         # Once, by the ensemble: members are fitted without checking the prior.

@@ -18,7 +18,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.auto.attempts import attempt
-from fewlabel.auto.intervals import Others
 from fewlabel.auto.members import ALL, MULTICLASS, POSITIVE_UNLABELED, TRIED_FIRST, Context
 from fewlabel.auto.pretrained import MissingWeights
 from fewlabel.auto.views import Views
@@ -123,6 +122,8 @@ class Training:
         These rows, with the weights by which they stand for the population of the estimates.
     by_design : bool
         Whether these weights are known rather than estimated.
+    is_chosen : bool
+        Whether they are estimated, and ranks are comparable with those of unlabeled rows.
     n_copies : int
         Labeled rows that are an exact or near duplicate of another labeled one.
     """
@@ -146,12 +147,12 @@ class Training:
         self.evaluated_rows = self.tested_rows
         self.evaluated = np.arange(len(self.tested))
         self.by_design = False
-        self._counts_earlier = False
+        self.is_chosen = False
         self._views = Views(rows.X, self.labeled, seed)
         self._views.learn(members)
 
     @contained()
-    def weigh_tested(self, weight, *, by_design=False, counts_earlier=False):
+    def weigh_tested(self, weight, *, by_design=False):
         """Let labeled rows stand for the unlabeled ones in all estimates, but not in the fits.
 
         Parameters
@@ -160,8 +161,6 @@ class Training:
             Rows of weight 0 are left out.
         by_design : bool, default=False
             Whether the weights are known, rather than estimated.
-        counts_earlier : bool, default=False
-            Whether rows of weight 0, from before an audit, say something of the unlabeled rows.
         """
         weight = weight[self.tested]
         if self.tested_rows.weight is not None:
@@ -169,29 +168,7 @@ class Training:
         self.evaluated = np.flatnonzero(weight > 0)
         self.evaluated_rows = replace(self.tested_rows, weight=weight).take(self.evaluated)
         self.by_design = by_design
-        self._counts_earlier = counts_earlier
-
-    def others(self, ranks, unlabeled):
-        """What the interval of a score needs beside the evaluated rows: None if labels are a random sample.
-
-        Parameters
-        ----------
-        ranks : ndarray of shape (n_tested, n_outputs)
-        unlabeled : ndarray of shape (n_rows,) or None
-            Ranks of unlabeled rows by the same model.
-
-        Returns
-        -------
-        Others or None
-        """
-        if self.evaluated_rows is self.tested_rows or unlabeled is None or self.n_outputs > 1:
-            return None
-        if not self.by_design:
-            return Others(unlabeled)
-        earlier = np.setdiff1d(np.arange(len(self.tested)), self.evaluated)
-        if not self._counts_earlier:
-            earlier = earlier[:0]
-        return Others(unlabeled, self.tested_rows.take(earlier), ranks[earlier, 0])
+        self.is_chosen = not by_design and self.ranks_unlabeled
 
     @property
     def ranks_unlabeled(self):

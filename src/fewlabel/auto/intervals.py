@@ -13,7 +13,7 @@ from fewlabel.kernels.ranks import placements
 from fewlabel.metrics import auc_confidence_interval, paired_auc_test
 from fewlabel.metrics.angles import from_angle, to_angle
 from fewlabel.prior import auc_against_negatives
-from fewlabel.rows import Rows, effective_number
+from fewlabel.rows import effective_number
 
 _N_BOOTSTRAP = 200
 _MOST_DRAWS = 20  # of whole groups, until every class is among them
@@ -27,29 +27,9 @@ _NOISE_BY_DESIGN = 0.29  # of rows that were drawn with known probability, see b
 # Of rows that somebody chose, see benchmarks/quality/chosen_labels.py.
 _TRUSTED = 300  # effective labels with which weights count as much as the curve of the scores
 _BIAS = 0.1  # deviation of the angle by the curve, from one choice of rows to another
-_DOUBT = 0.1  # probability that labels from before an audit say nothing of the other rows
-_LEAST_OF_CLASS = 2
 _ANGLES = np.linspace(0.0, np.pi, 1001)
 _AUCS = from_angle(_ANGLES)
 DEVIATIONS = norm.isf((1 - _CONFIDENCE) / 2)
-
-
-class Others(NamedTuple):
-    """Rows beside those that a score is measured on.
-
-    Attributes
-    ----------
-    unlabeled : ndarray of shape (n_unlabeled,)
-        Ranks of the rows that the score is about, by the same model.
-    earlier : Rows or None
-        Labeled rows from before an audit, if the score is that of audited rows.
-    ranks : ndarray or None
-        Their ranks.
-    """
-
-    unlabeled: np.ndarray
-    earlier: Rows | None = None
-    ranks: np.ndarray | None = None
 
 
 class TableBelief(NamedTuple):
@@ -81,7 +61,7 @@ _BELIEF = TableBelief()
 BELIEFS = {auc: _BELIEF, average_precision: TableBelief(2.0281, 0.2161, 1.1968, 1.085)}
 
 
-def interval(rows, ranks, scorer, prior, seed, share=1.0, *, others=None):
+def interval(rows, ranks, scorer, prior, seed, share=1.0, *, unlabeled=None, by_design=False):
     """Score and the ends of its 95% interval, never of width zero.
 
     The AUC, also its mean over more classes, and the average precision of two classes are shrunken to what such models
@@ -106,8 +86,11 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, others=None):
     seed : int
     share : float, default=1.0
         Labels that the models learn from, as a share of all.
-    others : Others, default=None
-        Of rows with weights, by which they stand for unlabeled ones.
+    unlabeled : ndarray of shape (n_unlabeled,), default=None
+        For rows that somebody chose: ranks of the rows that the score is about, by the same model.
+    by_design : bool, default=False
+        Whether rows were drawn with known probability, their weights: they are then a sample of the rows to rank, and
+        the score varies less than that of rows that somebody chose.
 
     References
     ----------
@@ -125,12 +108,12 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, others=None):
     effect = design_effect(rows, _placements(rows.codes, ranks[:, 0]))
     if prior is None:
         n_negative, n_positive = np.bincount(rows.codes, minlength=2) / effect
-        if others is None or scorer is not auc:
-            return posterior(score, n_positive, n_negative, BELIEFS[scorer], share=share)
-        if others.earlier is None:
-            return _of_chosen(rows, ranks[:, 0], score, effect, others.unlabeled, share)
-        belief = _BELIEF._replace(noise=_NOISE_BY_DESIGN)
-        return posterior(score, n_positive, n_negative, belief, share=share, before=_before_audit(others))
+        if unlabeled is not None and scorer is auc:
+            return _of_chosen(rows, ranks[:, 0], score, effect, unlabeled, share)
+        belief = BELIEFS[scorer]
+        if by_design and scorer is auc:
+            belief = belief._replace(noise=_NOISE_BY_DESIGN)
+        return posterior(score, n_positive, n_negative, belief, share=share)
     n_unlabeled, n_positive = np.bincount(rows.codes, minlength=2) / effect
     return auc_against_negatives(score, n_positive, n_unlabeled, prior.prior, prior.low, prior.high)
 
@@ -165,18 +148,7 @@ def _of_chosen(rows, ranks, weighted, effect, unlabeled, share):
     return posterior(from_angle(angle), counts[1], counts[0], bias=bias, share=share)
 
 
-def _before_audit(others):
-    """Angle by the curve of the labels from before an audit, and its variance; None if a class has too few."""
-    rows = others.earlier
-    counts = np.bincount(rows.codes, minlength=2)
-    if counts.min() < _LEAST_OF_CLASS:
-        return None
-    counts = counts / design_effect(rows, _placements(rows.codes, others.ranks))
-    angle = to_angle(curve_auc(rows.codes == 1, others.ranks, others.unlabeled))
-    return angle, angle_variance(*counts) + _BIAS**2
-
-
-def posterior(score, n_positive, n_negative, belief=_BELIEF, *, n_comparisons=1, bias=0.0, share=1.0, before=None):
+def posterior(score, n_positive, n_negative, belief=_BELIEF, *, n_comparisons=1, bias=0.0, share=1.0):
     r"""Posterior mean of an AUC and the shortest interval that holds 95% of its posterior, from its out-of-fold value.
 
     The models behind the value learn from a share of the labels, and are expected to be worse by
@@ -195,30 +167,17 @@ def posterior(score, n_positive, n_negative, belief=_BELIEF, *, n_comparisons=1,
         Further variance of its angle.
     share : float
         Of the labels that the models behind the score learn from.
-    before : (float, float), default=None
-        Angle of the AUC by other labels, and its variance. It is believed more than other tables are, and can be wrong:
-        the prior is a mixture of both [1]_, so that labels which the score contradicts count little.
 
     Returns
     -------
     score, low, high : float
-
-    References
-    ----------
-    .. [1] H. Schmidli et al. Robust meta-analytic-predictive priors in clinical trials with historical control
-       information. Biometrics 70, 2014.
     """
     n_rarer = np.clip(min(n_positive, n_negative), *RARER)
     expected = belief.middle + belief.growth * np.log(n_rarer / 12)
-    gain = -belief.growth * np.log(share)
-    observed = to_angle(score) + gain
+    observed = to_angle(score) - belief.growth * np.log(share)
     variance = angle_variance(n_positive, n_negative, belief.noise) / n_comparisons + bias
-    believed = norm.pdf(_ANGLES, expected, belief.spread)
-    if before is not None:
-        angle, of_angle = before
-        believed = _DOUBT * believed + (1 - _DOUBT) * norm.pdf(_ANGLES, angle + gain, np.sqrt(of_angle))
-    log_likelihood = -0.5 * (_ANGLES - observed) ** 2 / variance
-    density = believed * np.exp(log_likelihood - log_likelihood.max())
+    log_density = -0.5 * ((_ANGLES - expected) / belief.spread) ** 2 - 0.5 * (_ANGLES - observed) ** 2 / variance
+    density = np.exp(log_density - log_density.max())
     density /= density.sum()
     reached = np.cumsum(density)
     # From each angle to the first that leaves out no more than 5%.

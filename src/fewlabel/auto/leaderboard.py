@@ -76,7 +76,8 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience, unla
             training.prior,
             training.seed,
             share,
-            others=training.others(ranks, unlabeled),
+            unlabeled=unlabeled if training.is_chosen else None,
+            by_design=training.by_design,
         )
         return {"score": score, "low": low, "high": high}
 
