@@ -41,8 +41,7 @@ def calls(tmp_path, monkeypatch):
     # Every reading of labels starts with as_series. Metrics read the codes of labeled rows with it, as arrays.
     for module in (_reading, _written):
         count(module, "as_series", lambda y: isinstance(y, pd.Series) or len(y) == len(table))
-    count(kinds, "kind_and_notation")
-    count(kinds, "convert")
+    count(kinds, "why_dropped")
     count(columns, "read_as")
     count(columns.Columns, "encode")
     return counts
@@ -52,7 +51,7 @@ def calls(tmp_path, monkeypatch):
 def test_a_fit_reads_the_labels_once_and_encodes_the_table_once(calls, more):
     command = ["fit", "rows.csv", "--target", "outcome", "--drop", "only_bad", "--method", "logistic-regression"]
     assert run([*command, *more, "--quiet"]) == 0
-    assert calls == {"as_series": 1, "kind_and_notation": 3, "convert": 3, "encode": 1}
+    assert calls == {"as_series": 1, "why_dropped": 3, "encode": 1}
 
 
 def test_positives_only(calls, monkeypatch):
@@ -69,7 +68,7 @@ def test_positives_only(calls, monkeypatch):
 @pytest.mark.parametrize("command", ["prior", "select"])
 def test_prior_and_select_read_once_too(calls, command):
     assert run([command, "rows.csv", "--target", "outcome", "--drop", "only_bad"]) == 0
-    assert calls["convert"] == 3
+    assert calls["why_dropped"] == 3
     assert calls["encode"] == (command == "prior")
 
 

@@ -129,8 +129,15 @@ def test_a_saved_model_has_the_same_card(auto, tmp_path):
 
 
 def test_rounding_loses_little_and_says_how_much(auto):
-    rounded = round_card(scorecard(auto))
+    exact = scorecard(auto)
+    rounded = round_card(exact)
     assert rounded["points"].dtype.kind == "i"
+    intervals = rounded[rounded["high"].notna()]
+    after = intervals.shift(-1)
+    joined = (intervals["column"] == after["column"]) & (intervals["high"] == after["low"])
+    assert (intervals["points"] != after["points"])[joined].all()
+    assert joined.sum() < (exact["high"].notna()).sum()
+    assert set(rounded["interval"]) >= {"missing", "other", "= car", "= yes"}
     assert rounding_loss(auto, 20) < 0.05
     assert rounding_loss(auto, 0.5) > rounding_loss(auto, 20)
 

@@ -247,29 +247,32 @@ def _xgboost(model):
     # The columns of the table are nullable since XGBoost 3.4.
     table = booster.trees_to_dataframe().astype({"Tree": int, "Split": float, "Gain": float})
     table = table.astype(dict.fromkeys(("ID", "Yes", "No", "Missing"), object))
-    n_outputs = _n_outputs(model)
-    trees = []
-    for number, nodes in table.groupby("Tree", sort=True):
-        place = {name: k for k, name in enumerate(nodes["ID"])}
-        is_leaf = (nodes["Feature"] == "Leaf").to_numpy()
-        split = nodes["Split"].fillna(0.0).to_numpy(dtype=np.float32)
-        to_left = nodes["Missing"] == nodes["Yes"]
-        leaf_value = np.where(is_leaf, nodes["Gain"], 0.0)
-        tree = {"left": _places(nodes["Yes"], place), "right": _places(nodes["No"], place)}
-        tree["feature"] = np.array([0 if name == "Leaf" else int(name[1:]) for name in nodes["Feature"]])
+    split = table["Split"].fillna(0.0).to_numpy(dtype=np.float32)
+    nodes = table.assign(
+        feature=[0 if name == "Leaf" else int(name[1:]) for name in table["Feature"]],
         # XGBoost goes left below the split, not at it.
-        tree["threshold"] = np.nextafter(split, np.float32(-np.inf))
-        tree["missing_left"] = to_left.fillna(False).to_numpy(dtype=bool)
-        # The trees of the classes take turns.
-        tree["value"] = _in_column(leaf_value, number % n_outputs, n_outputs)
-        trees.append(tree)
+        threshold=np.nextafter(split, np.float32(-np.inf)),
+        missing_left=(table["Missing"] == table["Yes"]).fillna(False).astype(bool),
+    ).rename(columns={"ID": "node", "Yes": "left", "No": "right", "Gain": "value"})
+    n_outputs = _n_outputs(model)
+    trees = _trees_of_table(nodes, "Tree", n_outputs)
     start = _xgboost_start(booster, n_outputs)
     return Trees.join(trees, model.n_features_in_, start, single_values=True, single_sums=True)
 
 
-def _places(names, place):
-    """Positions of nodes by their names, -1 where there is none."""
-    return np.array([place.get(name, NO_CHILD) for name in names])
+def _trees_of_table(table, number, n_outputs):
+    """Trees of a table of nodes, with the columns that `Trees.join` takes; children are called by their names."""
+    trees = []
+    for k, nodes in table.groupby(number, sort=True):
+        place = {name: position for position, name in enumerate(nodes["node"])}
+        tree = {name: nodes[name].to_numpy() for name in ("feature", "threshold", "missing_left")}
+        for side in ("left", "right"):
+            tree[side] = np.array([place.get(name, NO_CHILD) for name in nodes[side]])
+        value = np.where(tree["left"] == NO_CHILD, nodes["value"], 0.0)
+        # The trees of the classes take turns.
+        tree["value"] = _in_column(value, k % n_outputs, n_outputs)
+        trees.append(tree)
+    return trees
 
 
 def _xgboost_start(booster, n_outputs):
@@ -283,24 +286,17 @@ def _xgboost_start(booster, n_outputs):
 
 def _lightgbm(model):
     table = model.booster_.trees_to_dataframe()
-    n_outputs = _n_outputs(model)
     columns = {name: k for k, name in enumerate(model.booster_.feature_name())}
-    trees = []
-    for number, nodes in table.groupby("tree_index", sort=True):
-        place = {name: k for k, name in enumerate(nodes["node_index"])}
-        is_leaf = nodes["left_child"].isna().to_numpy()
-        threshold = nodes["threshold"].fillna(0.0).to_numpy(dtype=float)
+    threshold = table["threshold"].fillna(0.0)
+    to_left = table["missing_direction"] == "left"
+    nodes = table.assign(
+        feature=[columns.get(name, 0) for name in table["split_feature"]],
+        threshold=threshold,
         # LightGBM reads a missing value as 0 in a column where training had none.
-        marked = (nodes["missing_type"] == "NaN").to_numpy()
-        to_left = (nodes["missing_direction"] == "left").to_numpy()
-        leaf_value = np.where(is_leaf, nodes["value"], 0.0)
-        tree = {"left": _places(nodes["left_child"], place), "right": _places(nodes["right_child"], place)}
-        tree["feature"] = np.array([columns.get(name, 0) for name in nodes["split_feature"]])
-        tree["threshold"] = threshold
-        tree["missing_left"] = np.where(marked, to_left, threshold >= 0.0)
-        tree["value"] = _in_column(leaf_value, number % n_outputs, n_outputs)
-        trees.append(tree)
-    return Trees.join(trees, model.n_features_in_, np.zeros(n_outputs))
+        missing_left=to_left.where(table["missing_type"] == "NaN", threshold >= 0.0),
+    ).rename(columns={"node_index": "node", "left_child": "left", "right_child": "right"})
+    n_outputs = _n_outputs(model)
+    return Trees.join(_trees_of_table(nodes, "tree_index", n_outputs), model.n_features_in_, np.zeros(n_outputs))
 
 
 def _catboost(model):

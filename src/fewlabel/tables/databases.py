@@ -43,7 +43,7 @@ def query_of(address: Address, table: str | None, query: str | None) -> str:
     if query is not None:
         return query
     with _connected(address) as database:
-        names = database.tables()
+        names: list[str] = database.tables()
     if table is None and len(names) == 1:
         table = names[0]
     # A table of another schema may be hidden from the list, but not from the query.

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.parts.cells import DATE, TEXT, Cells, columns_of, convert, read_cells
-from fewlabel.tables.kinds import kind_and_notation
+from fewlabel.parts.cells import DATE, TEXT, Cells, columns_of
+from fewlabel.tables.kinds import read_column
 
 _BLOCK = 2**16  # rows
 
@@ -51,10 +51,9 @@ def digest_table(table: Any, *, dayfirst: bool | None = None) -> TableDigest:
     head = hashlib.sha256()
     numbers = []
     for name, column in sorted(columns_of(table).items()):
-        cells = read_cells(column)
-        kind, notation = kind_and_notation(cells, dayfirst, name)
-        numbers.append(_as_integers(convert(cells, kind, notation)))
-        head.update(f"{kind} {len(name)} {name}\n".encode("utf-8", "replace"))
+        cells, _ = read_column(column, name, dayfirst)
+        numbers.append(_as_integers(cells))
+        head.update(f"{cells.kind} {len(name)} {name}\n".encode("utf-8", "replace"))
     rows: list[bytes] = []
     for start in range(0, len(table), _BLOCK):
         block = np.column_stack([column[start : start + _BLOCK] for column in numbers])

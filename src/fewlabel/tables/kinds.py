@@ -92,18 +92,13 @@ def read_columns(X: Any, *, dayfirst: bool | None = None, special_values: Any = 
         if nested is not None:
             found.dropped[name] = f"holds {nested}"
             continue
-        cells = read_cells(column)
-        # A part of a table may have categories that none of its rows has.
-        if cells.kind == TEXT:
-            cells = cells.distinct()
-        kind, notation = kind_and_notation(cells, dayfirst, name, special[name])
-        converted = convert(cells, kind, notation, special[name])
-        reason = why_dropped(name, converted)
+        cells, notation = read_column(column, name, dayfirst, special[name])
+        reason = why_dropped(name, cells)
         if reason is not None:
             found.dropped[name] = reason
             continue
-        found.cells[name] = converted
-        found.kinds[name] = kind
+        found.cells[name] = cells
+        found.kinds[name] = cells.kind
         if notation:
             found.notations[name] = notation
     if not found.kinds:
@@ -171,6 +166,18 @@ def kind_and_notation(
     return TEXT, ""
 
 
+def read_column(
+    column: Any, name: str = "", dayfirst: bool | None = None, special: Sequence[str] = ()
+) -> tuple[Cells, str]:
+    """The cells of a column, converted to its kind, and its notation; as in `kind_and_notation`."""
+    cells = read_cells(column)
+    # A part of a table may have categories that none of its rows has.
+    if cells.kind == TEXT:
+        cells = cells.distinct()
+    kind, notation = kind_and_notation(cells, dayfirst, name, special)
+    return convert(cells, kind, notation, special), notation
+
+
 def as_moments(column: Any, name: str = "time", dayfirst: bool | None = None) -> np.ndarray:
     """Convert a column that says when rows were recorded to numbers or dates.
 
@@ -186,12 +193,13 @@ def as_moments(column: Any, name: str = "time", dayfirst: bool | None = None) ->
     >>> bool(first < second)
     True
     """
-    cells = read_cells(column)
-    kind, notation = kind_and_notation(cells, dayfirst, name)
-    if kind not in (NUMBER, DATE):
+    cells, _ = read_column(column, name, dayfirst)
+    if cells.kind not in (NUMBER, DATE):
         example = short(cells.texts().values[0])
-        raise TableError(f"time: column {name!r} holds {kind}, such as {example!r}: name a column of numbers or dates")
-    return convert(cells, kind, notation).rows()
+        raise TableError(
+            f"time: column {name!r} holds {cells.kind}, such as {example!r}: name a column of numbers or dates"
+        )
+    return cells.rows()
 
 
 def why_dropped(name: str, cells: Cells) -> str | None:

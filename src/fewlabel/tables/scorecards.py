@@ -8,14 +8,12 @@ import pandas as pd
 
 from fewlabel import inspection
 from fewlabel.auto import AdditiveMember, additive_member
-from fewlabel.boosting.additive import ShapeFunction
 from fewlabel.inspection import check_points, contributions, step_intervals
 from fewlabel.parts import BooleanColumn, CategoryColumn, Columns, FittedModel, NumberColumn
 from fewlabel.parts.columns import Column
 
 OTHER = "other"
 MISSING = "missing"
-_FLAT = ShapeFunction(-1, "", np.empty(0), np.zeros(1), 0.0)  # of a column whose special values alone count
 
 
 class CardRow(NamedTuple):
@@ -63,17 +61,17 @@ def additive_booster(model: FittedModel) -> AdditiveMember:
     return booster
 
 
-def _rows_of(encoder: Columns, column: Column, functions: dict[int, Any]) -> Iterator[CardRow]:
-    """The rows of a column, by the step functions of its features."""
+def _rows_of(encoder: Columns, column: Column, edges: dict[int, np.ndarray]) -> Iterator[CardRow]:
+    """The rows of a column, by the edges of its features in use."""
     group = encoder.groups[column.name].tolist()
     if isinstance(column, NumberColumn):
         gap = dict(zip(group, column.gap()))
-        yield from _intervals(column.name, functions.get(group[0], _FLAT), {**gap, group[0]: 0.0})
+        yield from _intervals(column.name, edges.get(group[0], np.empty(0)), gap)
     elif not isinstance(column, (BooleanColumn, CategoryColumn)):
         # Each part of a date or a text is a block of its own.
         for feature in group:
-            if feature in functions:
-                yield from _intervals(encoder.features[feature], functions[feature], {feature: 0.0})
+            if feature in edges:
+                yield from _intervals(encoder.features[feature], edges[feature], {feature: np.nan})
     for text, features in _values_of(column).items():
         yield CardRow(column.name, text, np.nan, np.nan, dict(zip(group, features)))
 
@@ -91,16 +89,12 @@ def _values_of(column: Column) -> dict[str, Any]:
     return values
 
 
-def _intervals(block: str, function: Any, features: dict[int, float]) -> Iterator[CardRow]:
+def _intervals(block: str, edges: np.ndarray, gap: dict[int, float]) -> Iterator[CardRow]:
     """The intervals of the first feature, and its missing values."""
-    first = next(iter(features))
-    for low, high, text, _ in step_intervals(function.edges, function.values, function.missing):
+    first = next(iter(gap))
+    for low, high, text, _ in step_intervals(edges, np.zeros(len(edges) + 1), 0.0):
         # The upper end belongs to an interval; of missing values it is NaN.
-        yield CardRow(block, text, low, high, {**features, first: high})
-
-
-def _value(function: Any, x: float) -> float:
-    return function.missing if np.isnan(x) else function.values[np.searchsorted(function.edges, x)]
+        yield CardRow(block, text, low, high, {**gap, first: high})
 
 
 def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
@@ -145,20 +139,22 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
     model = getattr(model, "model_", model)
     booster = additive_booster(model)
     scale, start = check_points(booster, points, base)
-    functions = {function.column: function for function in booster.shape_functions_}
-    importances = np.asarray(booster.feature_importances_)
+    steps = booster.steps
+    places = {column: k for k, column in enumerate(steps.columns.tolist())}
+    edges = {column: steps.function(k)[0] for column, k in places.items()}
+    importances = booster.feature_importances_
     encoder = model.encoder
-    used = {name: group for name, group in encoder.groups.items() if not functions.keys().isdisjoint(group.tolist())}
+    used = {name: group for name, group in encoder.groups.items() if not places.keys().isdisjoint(group.tolist())}
     rows: list[tuple] = [("(base)", "", np.nan, np.nan, start)]
     for name in sorted(used, key=lambda name: -importances[used[name]].sum()):
-        for row in _rows_of(encoder, encoder.by_name[name], functions):
-            value = sum(_value(functions[k], x) for k, x in row.features.items() if k in functions)
-            rows.append((*row[:4], scale * value))
+        for row in _rows_of(encoder, encoder.by_name[name], edges):
+            values = [steps.at(places[k], np.array([x]))[0] for k, x in row.features.items() if k in places]
+            rows.append((*row[:4], scale * sum(values)))
     return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
 
 
 def round_card(card: pd.DataFrame) -> pd.DataFrame:
-    """The scorecard with whole points.
+    """The scorecard with whole points; intervals side by side with the same points become one.
 
     Parameters
     ----------
@@ -168,7 +164,15 @@ def round_card(card: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
     """
-    return card.assign(points=card["points"].round().astype(int))
+    rounded = card.assign(points=card["points"].round().astype(int))
+    before = rounded.shift()
+    is_same = (rounded["column"] == before["column"]) & (rounded["points"] == before["points"])
+    # An interval begins where the one before it ends; other rows have no bounds.
+    runs = rounded.groupby((~(is_same & (rounded["low"] == before["high"]))).cumsum())
+    ends = runs["interval"].last().str.partition(", ")
+    starts = runs["interval"].first().str.partition(", ")
+    merged = runs.first().assign(high=runs["high"].last(), interval=starts[0] + ends[1] + ends[2])
+    return merged[card.columns].reset_index(drop=True)
 
 
 def rounding_loss(model: Any, points: float) -> float | None:
