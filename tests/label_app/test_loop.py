@@ -177,17 +177,20 @@ def test_a_log_of_another_table_or_with_another_class_is_refused(path):
 @pytest.mark.parametrize(
     ("slope", "error", "now", "text", "stop"),
     [
-        (0.5, 0.1, (100, 0.9, 0.85), "About 20 more labels for +0.01 AUC.", ""),
-        (0.1, 0.05, (100, 0.95, 0.9), "About 830 more labels for +0.01 AUC.", "more than 3 times the labels so far"),
-        (0.1, 0.05, (100, 0.95, 0.6), "About 830 more labels for +0.01 AUC.", ""),  # the AUC may be far lower
-        (0.5, 0.005, (100, 0.995, 0.97), "within 0.01 of 1", "a good moment to stop"),
+        (0.5, 0.1, (100, 0.9, 0.85), "+0.01 AUC takes about 24 more labels", ""),
+        (0.1, 0.05, (100, 0.95, 0.9), "+0.01 AUC takes about 830 more labels", "more than 3 times the labels so far"),
+        (0.1, 0.05, (100, 0.95, 0.6), "+0.01 AUC takes about 830 more labels", ""),  # the AUC may be far lower
+        (0.5, 0.005, (100, 0.995, 0.97), "near 1, but 100 labels only show that it is 0.97", "good moment to stop"),
+        (0.5, 0.005, (100, 0.998, 0.991), "within 0.01 of 1", "good moment to stop"),
         (0.0, 0.1, (100, 0.9, 0.85), "no forecast is made", ""),
         (0.5, 0.1, (20, 0.9, 0.85), "", ""),
     ],
 )
 def test_forecasts_and_when_to_stop(slope, error, now, text, stop):
     labels, auc, low = now
-    found = forecast(LearningCurve([], [], [], [], slope, error), Point(labels, auc, low, 1.0, True))
+    found = forecast(
+        LearningCurve([50, 100], [0.6, 0.9], [0.5, 0.8], [0.7, 1.0], slope, error), Point(labels, auc, low, 1.0, True)
+    )
     for part, wanted in zip(found, (text, stop)):
         assert wanted in part
         assert bool(wanted) == bool(part)

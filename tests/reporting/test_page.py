@@ -7,7 +7,8 @@ import pytest
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.active import BatchQuery
-from fewlabel.reporting.answer import confusion, good_for
+from fewlabel.reporting.curves import confusion
+from fewlabel.reporting.sentences import good_for
 
 
 @pytest.fixture(scope="module")

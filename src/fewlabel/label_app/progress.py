@@ -8,6 +8,7 @@ from fewlabel.active import AUDIT, RANDOM, draw_weights
 from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
 from fewlabel.metrics import AUCInterval, auc_confidence_interval
 from fewlabel.parts.explanations import explain_by_sampling, reference_rows
+from fewlabel.reporting import GAIN, outlook
 from fewlabel.rows import Rows
 from fewlabel.tables import TableEncoder
 
@@ -23,7 +24,6 @@ _LEAST_RANDOM_OF_CLASS = 5
 _LEAST_FOR_CURVE = 5
 # With fewer labels, the slope of the curve is mostly noise.
 _LEAST_FOR_FORECAST = 30
-_GAIN = 0.01
 # Largest distance from the AUC to the lower end of its interval for a hint to stop.
 _SHORT = 0.1
 # More than this many times the labels so far for +.01 is a reason to stop.
@@ -213,14 +213,11 @@ def forecast(curve: LearningCurve | None, now: Point) -> tuple[str, str]:
     """
     if curve is None or now.labels < _LEAST_FOR_FORECAST:
         return "", ""
-    is_certain = now.auc - now.low <= _SHORT
-    more = curve.needed(_GAIN, now.labels)
-    if more is None and curve.error <= _GAIN:
-        stop = "More labels can hardly raise the AUC: a good moment to stop." if is_certain else ""
-        return f"By the learning curve, the AUC is within {_GAIN} of 1.", stop
-    if more is None:
-        return "The AUC does not rise steadily with the number of labels, so no forecast is made.", ""
-    text = f"About {max(round(more, -1), 10):,} more labels for +{_GAIN} AUC."
-    if is_certain and more > _MANY * now.labels:
+    more, text = outlook(curve, now.low, now.labels, "AUC")
+    if now.auc - now.low > _SHORT:
+        return text, ""
+    if more is None and curve.error <= GAIN:
+        return text, "A good moment to stop."
+    if more is not None and more > _MANY * now.labels:
         return text, f"That is more than {_MANY} times the labels so far: consider stopping here."
     return text, ""

@@ -4,18 +4,20 @@ from fewlabel.reporting.advice import rows_to_label
 from fewlabel.reporting.drift import write_drift, write_monitor
 from fewlabel.reporting.figures import FIGURES, estimate_text
 from fewlabel.reporting.labelers import describe_labelers
-from fewlabel.reporting.notes import method_notes, table_notes
 from fewlabel.reporting.page import Report, report, write_card
 from fewlabel.reporting.render import render, render_scorecard, write
+from fewlabel.reporting.sentences import GAIN, method_notes, outlook, table_notes
 from fewlabel.reporting.summarize import metrics, summarize
 
 __all__ = [
     "FIGURES",
+    "GAIN",
     "Report",
     "describe_labelers",
     "estimate_text",
     "method_notes",
     "metrics",
+    "outlook",
     "render",
     "render_scorecard",
     "report",

@@ -1,14 +1,20 @@
-"""ROC, precision-recall and calibration curves, and histograms of probabilities."""
+"""What the figures show: ROC, precision-recall, calibration and learning curves, histograms, confused classes."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from fewlabel.metrics.shares import wilson
-from fewlabel.rows import effective_number
+from fewlabel.auto import AutoClassifier, learning_curve
+from fewlabel.metrics.shares import share_estimate, wilson
+from fewlabel.reporting import sentences
+from fewlabel.rows import Rows, effective_number
 from fewlabel.types import PlainDict
 
 _MOST_POINTS = 100
+_MOST_CLASSES = 20
+_MOST_PAIRS = 5
+_FURTHEST = 8  # times the present labels: the power law is not trusted beyond
+_N_AHEAD = 12
 
 
 def of_decisions(points: Sequence[PlainDict], prior: float) -> tuple[PlainDict, PlainDict]:
@@ -88,3 +94,103 @@ def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:
     counts, _ = np.histogram(probability, bins=n_bins, range=(0, 1))
     shares = counts / max(counts.sum(), 1)
     return shares.tolist()
+
+
+def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share: float = 1.0) -> PlainDict | None:
+    """Count the out-of-fold predictions by class.
+
+    Parameters
+    ----------
+    codes, predicted : ndarray of int
+        Class of each labeled row, and the predicted one.
+    names : list of str
+        Names of the classes.
+    share : float, default=1.0
+        Of the labels that the models behind the predictions learn from. Training sets vary as the tested rows do, so
+        that the variance is that of a share of the rows.
+
+    Returns
+    -------
+    dict or None
+        `names` of the largest classes, `counts` (rows: class, columns: prediction), `correct` (the share with its 95%
+        interval), `text`, a sentence on it, `recall` of each of these classes, and `pairs`, the most frequent mistakes.
+        None with two classes.
+    """
+    if len(names) < 3:
+        return None
+    counts = np.zeros((len(names), len(names)), dtype=int)
+    np.add.at(counts, (codes, predicted), 1)
+    by_size = np.argsort(-counts.sum(axis=1), kind="stable")
+    largest = np.sort(by_size[:_MOST_CLASSES])
+    n_rows = int(counts.sum())
+    correct = _shrunken(np.trace(counts), n_rows, share)
+    return {
+        "names": [names[k] for k in largest],
+        "counts": counts[np.ix_(largest, largest)].tolist(),
+        "left_out": len(names) - len(largest),
+        "correct": correct,
+        "text": (
+            f"About {correct['value']:.0%} of rows are predicted right (95% interval {correct['low']:.0%} to "
+            f"{correct['high']:.0%}), if classes are as frequent as among the {n_rows} labels."
+        ),
+        "recall": [_shrunken(counts[k, k], counts[k].sum(), share) for k in largest],
+        "pairs": _mistakes(counts, names),
+    }
+
+
+def _shrunken(n_right: int, n_rows: int, share: float) -> PlainDict:
+    """A share of later rows: ten right ones of ten do not show that all are (the mean with Jeffreys' prior)."""
+    estimate = share_estimate(share * n_right, share * n_rows)
+    return estimate._replace(value=float((n_right + 0.5) / (n_rows + 1)))._asdict()
+
+
+def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:
+    """The most frequent pairs of a class and a wrong prediction."""
+    wrong = counts.copy()
+    np.fill_diagonal(wrong, 0)
+    pairs = []
+    for place in np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]:
+        true, predicted = divmod(int(place), len(names))
+        n_rows = int(wrong[true, predicted])
+        if n_rows:
+            pairs.append({"true": names[true], "predicted": names[predicted], "rows": n_rows})
+    return pairs
+
+
+def learning(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) -> PlainDict | None:
+    """The learning curve and a sentence on it; None if no method could be fitted to fewer labels.
+
+    Parameters
+    ----------
+    auto : AutoClassifier
+        Fitted to these rows.
+    encoded : Rows
+    n : int
+        Number of labels.
+    name : str
+        Of the score.
+    seed : int
+    """
+    curve = learning_curve(auto, encoded, seed=seed)
+    if curve is None:
+        return None
+    more, text = sentences.outlook(curve, auto.headline_["low"], n, name)
+    ahead: list[int] = []
+    if more is not None:
+        furthest = min(n + more, _FURTHEST * n)
+        # Even steps on the logarithmic axis of the figure.
+        steps = np.geomspace(n, max(furthest, n + 1), _N_AHEAD)
+        ahead = sorted(set(steps.astype(int).tolist()))
+    scores_ahead = [float(1 - curve.error * (v / n) ** -curve.slope) for v in ahead]
+    return {
+        "labels": curve.labels,
+        "scores": np.clip(curve.scores, 0, 1).tolist(),
+        "low": curve.low,
+        "high": curve.high,
+        "ahead_labels": ahead,
+        "ahead_scores": scores_ahead,
+        "more_labels": more,
+        "gain": sentences.GAIN,
+        "score_name": name,
+        "text": text,
+    }

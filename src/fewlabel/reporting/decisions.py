@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from fewlabel.decisions import Estimate, Sensitivity
+from fewlabel.decisions import Estimate
+from fewlabel.reporting.sentences import threshold_text
 from fewlabel.tables import Decision
 from fewlabel.text import short
 from fewlabel.types import PlainDict
@@ -57,7 +58,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
         "unknown": unknown,
         "asks_share": asks_share,
         "sensitivity": None if sensitivity is None else sensitivity._asdict(),
-        "text": _text(decision, short(positive), unknown, sensitivity, asks_share),
+        "text": threshold_text(decision, short(positive), unknown, sensitivity, asks_share),
     }
 
 
@@ -87,52 +88,3 @@ def curve(decision: Decision) -> list[PlainDict]:
 
 def _plain(estimate: Estimate) -> dict[str, float]:
     return {name: float(np.round(value, 6)) for name, value in estimate._asdict().items()}
-
-
-def _text(
-    decision: Decision, positive: str, unknown: str | None, sensitivity: Sensitivity | None, asks_share: bool
-) -> str:
-    """The threshold and its yields in sentences."""
-    precision = decision.yields["precision"]
-    recall = decision.yields["recall"]
-    text = (
-        f"Threshold by {decision.rule}: {decision.n_flagged} of {decision.n_rows} rows have a score above "
-        f"{decision.threshold:.4g}."
-    )
-    if unknown is not None:
-        unknown = f"How many of them are {positive} these labels cannot tell: {unknown}."
-        return f"{text} {unknown} {_range(sensitivity)}".rstrip()
-    if decision.n_flagged == 0:
-        return f"{text} No row is flagged: at these costs no row is likely enough to be {positive}."
-    if asks_share:
-        return (
-            f"{text} {precision.low:.0%} to {precision.high:.0%} of them are {positive}: it depends on the share of "
-            f"{positive} among all rows, which these labels cannot tell. State it with --prior."
-        )
-    text += (
-        f" An estimated {precision.value:.0%} of them are {positive} (95% band {precision.low:.0%} to "
-        f"{precision.high:.0%}), which is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
-    )
-    if decision.n_flagged == decision.n_rows:
-        text += (
-            " Every row is flagged: by these labels no row is certain enough to be left out, so the ranking decides "
-            "nothing here. Review the highest rows first, or label more rows."
-        )
-    if "cost" in decision.yields:
-        cost = decision.yields["cost"]
-        text += f" Expected cost per row: {cost.value:.3g} ({cost.low:.3g} to {cost.high:.3g})."
-    return text
-
-
-def _range(sensitivity: Sensitivity | None) -> str:
-    """What the precision may be, and what would reverse the decision."""
-    if sensitivity is None:
-        return ""
-    reversing = sensitivity.reversing
-    times = f"{1 / reversing:.1f} times lower" if reversing < 1 else f"{reversing:.1f} times higher"
-    side = "fewer" if reversing < 1 else "more"
-    return (
-        f"If their odds are up to {sensitivity.factor:g} times lower or higher than the model says, it is "
-        f"{sensitivity.low:.0%} to {sensitivity.high:.0%}. Odds that are {times} reverse the decision: {side} than "
-        f"{sensitivity.target:.0%}."
-    )

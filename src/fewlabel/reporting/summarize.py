@@ -11,19 +11,13 @@ from scipy.special import expit
 
 import fewlabel
 from fewlabel.active import Query
-from fewlabel.auto import AutoClassifier, additive_member
+from fewlabel.auto import ENSEMBLE, AutoClassifier, additive_member, labels_within
 from fewlabel.metrics import auc_confidence_interval
-from fewlabel.reporting import advice, curves, decisions
+from fewlabel.reporting import advice, curves, decisions, sentences
 from fewlabel.reporting.additive import described_booster
-from fewlabel.reporting.answer import certainty, confusion, good_for
-from fewlabel.reporting.choice import choice_of
-from fewlabel.reporting.forecast import forecast
 from fewlabel.reporting.groups import describe_groups
-from fewlabel.reporting.notes import cautions as cautions_of
-from fewlabel.reporting.notes import left_out_notes, reading_notes
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, choose_threshold, score_table
-from fewlabel.text import short
 from fewlabel.types import PlainDict
 
 CONFIDENCE = 0.95
@@ -99,30 +93,30 @@ def summarize(
     summary["task"] = auto.task_
     summary["score_name"] = score_name
     summary["data"] = _describe(model, X, encoded.codes, source)
-    summary["notes"] = [*(notes or []), *reading_notes(model), *left_out_notes(auto)]
+    summary["notes"] = [*(notes or []), *sentences.reading_notes(model), *sentences.left_out_notes(auto)]
     summary["labelers"] = labelers
     summary["leaderboard"] = _leaderboard(board)
     summary["left_out"] = board.query("status != 'ok'")[["method", "status"]].to_dict("records")
     summary["selection"] = model.selection_.to_dict()
     summary["headline"] = _headline(model)
-    summary["certainty"] = certainty(summary)
-    summary["choice"] = choice_of(auto, score_name)
-    of_model = cautions_of(model, summary["data"], summary["selection"])
+    summary["certainty"] = _certainty(summary)
+    summary["choice"] = _choice(auto, score_name)
+    of_model = sentences.cautions(model, summary["data"], summary["selection"])
     summary["cautions"] = [*of_model, *(cautions or [])]
-    summary["unlabeled"] = _unlabeled(auto, summary["data"])
+    summary["unlabeled"] = {"text": sentences.unlabeled_text(auto, summary["data"])}
     if model.positive_ is None:
         summary |= {"decisions": None, "decision_curve": [], "groups": [], **_curves_by_class(held_out)}
     else:
         # Chosen here for reports outside `fewlabel fit`, which has chosen one by its options.
         summary |= _decided(model, encoded, decision or choose_threshold(model, encoded), summary, report_by or {})
         summary |= _curves(held_out, auto, summary)
-    summary["learning_curve"] = forecast(auto, encoded, summary["data"]["labeled"], score_name, seed)
+    summary["learning_curve"] = curves.learning(auto, encoded, summary["data"]["labeled"], score_name, seed)
     summary["scores"] = _histograms(held_out, auto, probability[encoded.codes < 0])
     summary |= _explained(model, encoded.X, seed)
     summary["test"] = None if test is None else _tested(model, *test)
     summary["model_file"] = model_file
     # A sentence on what is above, so it comes last.
-    summary["good_for"] = good_for(summary)
+    summary["good_for"] = sentences.good_for(summary)
     if query is None:
         query = advice.rows_to_label(model, encoded, probability, seed=seed)
     summary["next_rows"] = advice.described(model, X, query, probability, _important(model, summary))
@@ -235,24 +229,13 @@ def _headline(model: TableClassifier) -> PlainDict:
     """What to expect: the estimate without suspected leaks, if there are any, and the one with them."""
     name = _score_name(model.estimator_)
     whole = _plain_headline(model.estimator_.headline_)
-    leaks = [repr(short(leak)) for leak in model.leaks_]
+    leaks = list(model.leaks_)
     if not leaks:
-        return {**whole, "with_leaks": None, "text": _sentence(name, whole)}
-    columns = ", ".join(leaks[:3])
-    if len(leaks) > 3:
-        columns += " and others"
-    are = "is" if len(leaks) == 1 else "are"
-    them = "it" if len(leaks) == 1 else "them"
-    known = f"{are} suspected to be known only after the label"
-    with_them = f"With {them}: {_estimate(name, whole)}."
-    # Every column is suspected: there is nothing to fit without them.
-    if model.without_leaks_ is None:
-        nothing = dict.fromkeys(("score", "low", "high"))
-        text = f"No estimate: {columns} {known}, and there is no other column. {with_them}"
-        return {**whole, **nothing, "with_leaks": whole, "text": text}
-    without = _plain_headline(model.without_leaks_)
-    text = f"{_sentence(name, without, f', without {columns}, which {known}')} {with_them}"
-    return {**without, "with_leaks": whole, "text": text}
+        return {**whole, "with_leaks": None, "text": sentences.headline_text(name, whole)}
+    without = None if model.without_leaks_ is None else _plain_headline(model.without_leaks_)
+    text = sentences.leaks_text(name, leaks, whole, without)
+    shown = without or {**whole, **dict.fromkeys(("score", "low", "high"))}
+    return {**shown, "with_leaks": whole, "text": text}
 
 
 def _plain_headline(headline: PlainDict) -> PlainDict:
@@ -264,48 +247,41 @@ def _plain_headline(headline: PlainDict) -> PlainDict:
     return plain
 
 
-def _sentence(name: str, headline: PlainDict, condition: str = "") -> str:
-    if headline["score"] is None:
-        return f"No estimate: {headline['reason']}.{_possible(name, headline)}"
-    population = headline["population"]
-    if headline["audited"]:
-        population += f", by {headline['audited']} audited rows"
-    return f"Expected on the {population}: {_estimate(name, headline)}{condition}."
+def _certainty(summary: PlainDict) -> PlainDict:
+    """How many labels more would make the interval of the headline short enough, if it is not."""
+    headline = summary["headline"]
+    nothing = {"text": "", "within": sentences.WITHIN, "more_labels": 0}
+    # More positives alone do not tell how many of the unlabeled rows are positive.
+    if headline["score"] is None or summary["task"] == "positive-unlabeled":
+        return nothing
+    n_labels = summary["data"]["labeled"]
+    shrunken = summary["task"] == "binary" and summary["score_name"] == "AUC"
+    more = labels_within(headline, n_labels, sentences.WITHIN, shrunken=shrunken) - n_labels
+    if more == 0:
+        return nothing
+    return {**nothing, "text": sentences.certainty_text(summary, more), "more_labels": more}
 
 
-def _possible(name: str, headline: PlainDict) -> str:
-    """The range of a score that the labels cannot tell."""
-    possible = headline["possible"]
-    if possible is None:
-        return ""
-    return (
-        f" If the odds of each row are up to {possible['factor']:g} times lower or higher than the labels say, {name} "
-        f"is {possible['low']:.2f} to {possible['high']:.2f}."
-    )
-
-
-def _estimate(name: str, headline: PlainDict) -> str:
-    if headline["score"] is None:
-        return "no estimate"
-    return f"{name} {headline['score']:.3f} (95% interval {headline['low']:.3f} to {headline['high']:.3f})"
-
-
-def _unlabeled(auto: AutoClassifier, data: PlainDict) -> PlainDict:
-    """What the unlabeled rows are for, where only positives are labeled."""
-    if auto.prior_ is None:
-        return {"text": ""}
-    text = (
-        f"Only {data['positive']} is labeled, so every method needs the {data['unlabeled']} unlabeled rows. An "
-        f"estimated {auto.prior_:.1%} of them are {data['positive']}{_share_interval(auto)}."
-    )
-    return {"text": text}
-
-
-def _share_interval(auto: AutoClassifier) -> str:
-    if auto.prior is not None:
-        return ", as given"
-    low, high = auto.prior_interval_
-    return f" (90% interval {low:.1%} to {high:.1%})"
+def _choice(auto: AutoClassifier, score_name: str) -> PlainDict:
+    """The methods that were tried and chosen, with the best one if it has no weight, and the plain one beside it."""
+    board = auto.leaderboard_.query("status == 'ok'")
+    methods: list[Any] = board[board["family"] != ENSEMBLE].to_dict("records")
+    methods.sort(key=lambda row: -row["weight"])
+    best = max(methods, key=lambda row: row["score"])
+    unchosen = None
+    if best["weight"] == 0 and not auto.interpretable:
+        names = ("method", "score", "posterior")
+        unchosen = {"best": {name: best[name] for name in names}, "weight": {name: methods[0][name] for name in names}}
+        unchosen["difference"] = abs(methods[0]["posterior"] - best["posterior"])
+    additive = auto.additive_choice_
+    return {
+        "text": sentences.choice_text(auto, methods, unchosen, score_name),
+        "additive": None if additive is None else {**additive._asdict(), "cost": additive.cost},
+        "tried": len(methods),
+        "chosen": sum(row["weight"] > 0 for row in methods),
+        "unchosen": unchosen,
+        "baseline": auto.baseline_,
+    }
 
 
 def _decided(
@@ -351,7 +327,7 @@ def _curves_by_class(held_out: "_HeldOut") -> PlainDict:
         "roc": roc,
         "precision_recall": precision_recall,
         "calibration": curves.calibration(predicted == held_out.y, held_out.probability.max(axis=1)),
-        "confusion": confusion(held_out.y, predicted, held_out.names, held_out.training_share),
+        "confusion": curves.confusion(held_out.y, predicted, held_out.names, held_out.training_share),
     }
 
 

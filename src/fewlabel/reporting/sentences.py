@@ -1,0 +1,348 @@
+"""Every sentence that report, model card and commands say about a fit; headings and captions are in the templates.
+
+The numbers come from the summary or from the model: nothing is estimated here.
+"""
+
+from typing import Any
+
+from fewlabel.auto import AutoClassifier, LearningCurve
+from fewlabel.decisions import Sensitivity
+from fewlabel.reporting.figures import signed
+from fewlabel.tables import Decision, TableClassifier
+from fewlabel.text import short
+from fewlabel.types import PlainDict
+
+GAIN = 0.01  # of the score: what more labels should bring
+WITHIN = 0.05  # of the score: what an interval should be short enough for
+_FURTHEST = 100  # times the present labels
+_MOST_NAMED = 5
+_MOST_METHODS = 3
+_FEW = 30  # labels of a class
+
+
+# The first lines ---------------------------------------------------------------------------------------------
+
+
+def headline_text(name: str, headline: PlainDict, condition: str = "") -> str:
+    """What to expect on the rows that the headline is about."""
+    if headline["score"] is None:
+        return f"No estimate: {headline['reason']}.{_possible(name, headline)}"
+    population = headline["population"]
+    if headline["audited"]:
+        population += f", by {headline['audited']} audited rows"
+    return f"Expected on the {population}: {_estimate(name, headline)}{condition}."
+
+
+def _possible(name: str, headline: PlainDict) -> str:
+    """The range of a score that the labels cannot tell."""
+    possible = headline["possible"]
+    if possible is None:
+        return ""
+    return (
+        f" If the odds of each row are up to {possible['factor']:g} times lower or higher than the labels say, {name} "
+        f"is {possible['low']:.2f} to {possible['high']:.2f}."
+    )
+
+
+def leaks_text(name: str, leaks: list[str], whole: PlainDict, without: PlainDict | None) -> str:
+    """The headline without columns that are suspected to be known only after the label, and with them."""
+    columns = ", ".join(repr(short(leak)) for leak in leaks[:3])
+    if len(leaks) > 3:
+        columns += " and others"
+    is_one = len(leaks) == 1
+    known = f"{'is' if is_one else 'are'} suspected to be known only after the label"
+    with_them = f"With {'it' if is_one else 'them'}: {_estimate(name, whole)}."
+    # Every column is suspected: there is nothing to fit without them.
+    if without is None:
+        return f"No estimate: {columns} {known}, and there is no other column. {with_them}"
+    return f"{headline_text(name, without, f', without {columns}, which {known}')} {with_them}"
+
+
+def _estimate(name: str, headline: PlainDict) -> str:
+    if headline["score"] is None:
+        return "no estimate"
+    return f"{name} {headline['score']:.3f} (95% interval {headline['low']:.3f} to {headline['high']:.3f})"
+
+
+def good_for(summary: PlainDict) -> str:
+    """What a ranking of this quality can be used for.
+
+    Parameters
+    ----------
+    summary : dict
+        With `headline`, `task`, `score_name` and `data`.
+    """
+    headline = summary["headline"]
+    positive = short(summary["data"]["positive"])
+    if headline["score"] is None and headline["reason"] is None:
+        return "Nothing can be said about new rows: every column is suspected to be known only after the label."
+    if headline["score"] is None:
+        return "The ranking may still be good; these labels cannot show it."
+    if summary["task"] == "multiclass":
+        n_classes = len(summary["data"]["classes"])
+        best = "Good for taking the most likely class, with a check of rows where its probability is low."
+        return f"One class against the others, averaged over {n_classes} classes. {_use(headline, best)}"
+    use = _use(headline, "Good for deciding by a threshold, with a check of the rows close to it.")
+    if summary["score_name"] != "AUC":
+        return use
+    # Never 100 of 100: no number of labels shows that.
+    cases = "nearly all" if headline["score"] >= 0.995 else f"about {100 * headline['score']:.0f} of 100"
+    return f"Of two rows, one {positive} and one not, it puts the {positive} one first in {cases} cases. {use}"
+
+
+def _use(headline: PlainDict, best: str) -> str:
+    """What the lower end of the interval allows."""
+    # Not by the estimate: with few labels, a high one can be luck.
+    low = headline["low"]
+    if low <= 0.55:
+        return "This may be little better than a random order: label more rows before you use it."
+    if low < 0.75:
+        return "Good for looking at the most likely rows first; too uncertain to decide about single rows."
+    if low < 0.9:
+        return "Good for sorting a list for review; look at single rows before you act on them."
+    return best
+
+
+def certainty_text(summary: PlainDict, more: int) -> str:
+    """What the interval of the headline cannot tell, and how many labels more would."""
+    headline = summary["headline"]
+    by_class = summary["data"]["labeled_by_class"]
+    n_labels = sum(by_class.values())
+    labels = f"{n_labels} labels"
+    if summary["task"] == "binary":
+        rarest = min(by_class, key=lambda name: by_class[name])
+        labels = f"{n_labels} labels, {by_class[rarest]} of them {short(rarest)},"
+    wanted = "many" if more > _FURTHEST * n_labels else f"about {rough(more)}"
+    return (
+        f"{labels} cannot tell {headline['low']:.2f} from {headline['high']:.2f}: label {wanted} more rows to be "
+        f"within {WITHIN}."
+    )
+
+
+def rough(number: int) -> str:
+    """Round to two significant digits."""
+    digits = max(len(str(number)) - 2, 0)
+    return f"{round(number, -digits):,}"
+
+
+# Decisions ---------------------------------------------------------------------------------------------------
+
+
+def threshold_text(
+    decision: Decision, positive: str, unknown: str | None, sensitivity: Sensitivity | None, asks_share: bool
+) -> str:
+    """The threshold and its yields."""
+    precision = decision.yields["precision"]
+    recall = decision.yields["recall"]
+    text = (
+        f"Threshold by {decision.rule}: {decision.n_flagged} of {decision.n_rows} rows have a score above "
+        f"{decision.threshold:.4g}."
+    )
+    if unknown is not None:
+        unknown = f"How many of them are {positive} these labels cannot tell: {unknown}."
+        return f"{text} {unknown} {_range(sensitivity)}".rstrip()
+    if decision.n_flagged == 0:
+        return f"{text} No row is flagged: at these costs no row is likely enough to be {positive}."
+    if asks_share:
+        return (
+            f"{text} {precision.low:.0%} to {precision.high:.0%} of them are {positive}: it depends on the share of "
+            f"{positive} among all rows, which these labels cannot tell. State it with --prior."
+        )
+    text += (
+        f" An estimated {precision.value:.0%} of them are {positive} (95% band {precision.low:.0%} to "
+        f"{precision.high:.0%}), which is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
+    )
+    if decision.n_flagged == decision.n_rows:
+        text += (
+            " Every row is flagged: by these labels no row is certain enough to be left out, so the ranking decides "
+            "nothing here. Review the highest rows first, or label more rows."
+        )
+    if "cost" in decision.yields:
+        cost = decision.yields["cost"]
+        text += f" Expected cost per row: {cost.value:.3g} ({cost.low:.3g} to {cost.high:.3g})."
+    return text
+
+
+def _range(sensitivity: Sensitivity | None) -> str:
+    """What the precision may be, and what would reverse the decision."""
+    if sensitivity is None:
+        return ""
+    reversing = sensitivity.reversing
+    times = f"{1 / reversing:.1f} times lower" if reversing < 1 else f"{reversing:.1f} times higher"
+    side = "fewer" if reversing < 1 else "more"
+    return (
+        f"If their odds are up to {sensitivity.factor:g} times lower or higher than the model says, it is "
+        f"{sensitivity.low:.0%} to {sensitivity.high:.0%}. Odds that are {times} reverse the decision: {side} than "
+        f"{sensitivity.target:.0%}."
+    )
+
+
+# The choice of methods, and what more labels would bring -----------------------------------------------------
+
+
+def choice_text(auto: AutoClassifier, methods: list[Any], unchosen: PlainDict | None, score_name: str) -> str:
+    """What was chosen, why, and what it gains over a plain method; `methods` by descending weight."""
+    sentences = [_chosen(auto, methods)]
+    if unchosen is not None:
+        best = unchosen["best"]
+        measure = "log-loss" if auto.task_ == "multiclass" else score_name
+        sentences.append(
+            f"{best['method']} has the highest score of a single method, {best['score']:.3f}, and no weight: so few "
+            f"labels hardly tell methods apart, and on other tables it did worse. With both counted, "
+            f"{unchosen['weight']['method']} is expected to be better by {unchosen['difference']:.3f} {measure}."
+        )
+    if auto.baseline_ is not None:
+        sentences.append(_gain(auto.baseline_, score_name))
+    return " ".join(sentences)
+
+
+def _chosen(auto: AutoClassifier, methods: list[Any]) -> str:
+    chosen = [row for row in methods if row["weight"] > 0]
+    if auto.additive_choice_ is not None:
+        return f"{auto.additive_choice_.text}."
+    if len(methods) == 1:
+        return f"{chosen[0]['method']} is the only method that was tried."
+    if len(chosen) == 1:
+        return f"The model is {chosen[0]['method']}, one of {len(methods)} methods that were tried."
+    named = [f"{row['method']} ({row['weight']:.2f})" for row in chosen[:_MOST_METHODS]]
+    if len(chosen) > _MOST_METHODS:
+        named.append(f"{len(chosen) - _MOST_METHODS} more")
+    return f"The model is the weighted mean of {len(chosen)} of {len(methods)} methods: {', '.join(named)}."
+
+
+def _gain(baseline: PlainDict, score_name: str) -> str:
+    difference = baseline["difference"]
+    interval = f"95% interval {signed(baseline['low'])} to {signed(baseline['high'])}"
+    plain = f"{baseline['method']}, the plain baseline"
+    if baseline["low"] > 0:
+        return f"The model beats {plain}, by {difference:.3f} {score_name} ({interval})."
+    if baseline["high"] < 0:
+        worse = f"The model is worse than {plain}, by {-difference:.3f} {score_name} ({interval})"
+        return f"{worse}: consider that method alone."
+    difference_text = f"The difference between the model and {plain}, is {signed(difference)} {score_name}"
+    return f"{difference_text} ({interval}): these labels cannot tell the two apart."
+
+
+def outlook(curve: LearningCurve, certain: float, n: int, name: str) -> tuple[int | None, str]:
+    """Labels that a gain of the score takes, and a sentence on it; without a forecast there is no number either.
+
+    Parameters
+    ----------
+    curve : LearningCurve
+    certain : float
+        Lower end of the interval of the score.
+    n : int
+        Number of labels.
+    name : str
+        Of the score.
+    """
+    if curve.error <= GAIN and certain >= 1 - GAIN:
+        return None, f"By this curve, the {name} is already within {GAIN} of 1: more labels can hardly improve it."
+    if curve.error <= GAIN:
+        only = f"{n} labels only show that it is {certain:.2f} or more"
+        return None, f"By this curve, the {name} is near 1, but {only}, so no forecast is made."
+    # The score with all labels has to be higher than with few of them by more than chance.
+    rises = curve.low[-1] > curve.scores[0]
+    more = curve.needed(GAIN, n) if rises else None
+    if more is None:
+        return None, "The score does not rise clearly with the number of labels, so no forecast is made."
+    return more, f"By this curve, +{GAIN} {name} takes about {rough(more)} more labels."
+
+
+def unlabeled_text(auto: AutoClassifier, data: PlainDict) -> str:
+    """What the unlabeled rows are for, if only positives are labeled."""
+    if auto.prior_ is None:
+        return ""
+    share = f"{auto.prior_:.1%} of them are {data['positive']}"
+    if auto.prior is not None:
+        share += ", as given"
+    else:
+        low, high = auto.prior_interval_
+        share += f" (90% interval {low:.1%} to {high:.1%})"
+    return (
+        f"Only {data['positive']} is labeled, so every method needs the {data['unlabeled']} unlabeled rows. An "
+        f"estimated {share}."
+    )
+
+
+# Notes: how the table was read, and what to know before relying on the model ---------------------------------
+
+
+def table_notes(model: TableClassifier) -> list[str]:
+    """How the table was read, and suspected leaks; known before the fit."""
+    return [*reading_notes(model), *_leaks(model)]
+
+
+def reading_notes(model: TableClassifier) -> list[str]:
+    """Notes on dropped columns, and on notations of numbers and dates."""
+    encoder = model.encoder_
+    read = {"dropped ({})": encoder.dropped_, "numbers or dates are read like {}": encoder.notations_}
+    notes = []
+    for form, columns in read.items():
+        for value in dict.fromkeys(columns.values()):
+            names = [short(name) for name, other in columns.items() if other == value]
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            notes.append(f"{form.format(value)}: {', '.join(names[:_MOST_NAMED])}{more}")
+    return notes
+
+
+def _leaks(model: TableClassifier) -> list[str]:
+    advice = "if it is filled in after the label is known, fit again without it (--drop)"
+    leaks = list(model.leaks_.items())[:_MOST_NAMED]
+    return [f"column {short(name)!r} {reason}: {advice}" for name, reason in leaks]
+
+
+def method_notes(model: TableClassifier) -> list[str]:
+    """Notes on an additive choice, copies of rows and methods left out."""
+    auto = model.estimator_
+    additive = [] if auto.additive_choice_ is None else [auto.additive_choice_.text]
+    return [*additive, *_copies(auto), *left_out_notes(auto)]
+
+
+def left_out_notes(auto: AutoClassifier) -> list[str]:
+    """Methods that were left out, by their reasons."""
+    by_status = auto.leaderboard_.query("status != 'ok'").groupby("status", sort=False)
+    return [f"left out ({status}): {', '.join(rows['method'])}" for status, rows in by_status]
+
+
+def _copies(auto: AutoClassifier) -> list[str]:
+    if not auto.n_copies_:
+        return []
+    return [
+        f"{auto.n_copies_} labeled rows are exact or near duplicates of others: they are on one side of every split"
+    ]
+
+
+def cautions(model: TableClassifier, data: PlainDict, selection: PlainDict) -> list[str]:
+    """What matters before the model is relied on: label count, how labels arose, leaks, copies, groups.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted, with an AutoClassifier as its estimator.
+    data, selection : dict
+        Of the summary.
+    """
+    auto = model.estimator_
+    notes = []
+    by_class = data["labeled_by_class"]
+    rarest = min(by_class, key=lambda name: by_class[name])
+    if by_class[rarest] < _FEW:
+        few = f"only {by_class[rarest]} labels are {short(rarest)}"
+        notes.append(f"{few}: the choice of methods and the probabilities rest on them")
+    if data["unlabeled"] == 0:
+        notes.append("every row is labeled: the figures are for new rows like these")
+    elif auto.prior_ is not None:
+        notes.append(f"the figures are true if the labeled {short(data['positive'])} are typical of all of them")
+    elif not selection["chosen"]:  # if they were chosen, it is said beside the headline
+        notes.append(
+            "labels look like a random sample by the columns of this table; if they were chosen by something that is "
+            "not in it, the figures are for rows like the labeled ones"
+        )
+    notes += [*_leaks(model), *_copies(auto)]
+    if "groups" not in auto.model_.about["split_by"]:
+        notes.append(
+            "rows are taken to be independent: if several are of one patient, customer or device, fit with --groups, "
+            "or the figures are too high"
+        )
+    return notes
