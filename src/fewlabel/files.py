@@ -390,6 +390,12 @@ def _dated(table):
     return table
 
 
+def write_text(path: AnyPath, text: str) -> None:
+    """Write a text file as UTF-8, atomically."""
+    with atomic_write(path) as file:
+        file.write(text.encode())
+
+
 @contextlib.contextmanager
 def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears under its name once it is complete, or not at all.

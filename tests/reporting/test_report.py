@@ -410,14 +410,16 @@ def test_scale():
 def test_step_paths_jump_at_the_edges():
     function = {"name": "x", "importance": 1.0, "edges": [1.0, 2.0], "values": [0.0, 4.0, 2.0], "missing": None}
     function["quantiles"] = [0.0, 1.5, 9.0]
-    path = shape_panels([function])[0]["path"]
-    assert re.fullmatch(r"M[\d.]+ [\d.]+(H[\d.]+V[\d.]+){2}H[\d.]+", path)
+    [panel] = shape_panels([function])
+    points = [tuple(map(float, point.split())) for point in panel.marks[-1]["path"][1:].split("L")]
+    # Between two edges the height is the same, and at an edge the place is.
+    assert [(panel.x(x), panel.y(y)) for x, y in [(0, 0), (1, 0), (1, 4), (2, 4), (2, 2), (9, 2)]] == points
     assert shape_panels([]) == []
     low, high = _shown(function)
     assert (low, high) == (0.0, 9.0)  # nearly all training values, and all cuts
     assert _shown({**function, "quantiles": [1.2, 1.3]}) == (0.875, 2.125)
     flat = {**function, "edges": [], "values": [0.0], "quantiles": []}
-    assert re.fullmatch(r"M[\d.]+ [\d.]+H[\d.]+", shape_panels([flat])[0]["path"])
+    assert re.fullmatch(r"M[\d.]+ [\d.]+L[\d.]+ [\d.]+", shape_panels([flat])[0].marks[-1]["path"])
 
 
 def test_curves_end_in_the_corners_of_their_panel():

@@ -120,11 +120,9 @@ def write_json(value: Any, path: Path) -> None:
     """Write results to a file, atomically."""
     import json
 
-    from fewlabel.files import atomic_write
+    from fewlabel.files import write_text
 
-    text = json.dumps(value, indent=2, allow_nan=False)
-    with atomic_write(path) as file:
-        file.write(f"{text}\n".encode())
+    write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,6 @@ import pyarrow.compute as pc
 from fewlabel.arrow import as_numpy, from_numpy, from_texts
 from fewlabel.cli.paths import TEXT_SEPARATORS
 from fewlabel.text import without_formula
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CAREFUL = r'^[\s=@+\-]|["\n\r]'  # texts that may be a formula or need quotes; fixed one by one
 
@@ -203,17 +200,3 @@ def _safe(texts: pa.Array, separator: str) -> pa.Array:
 
 def _quoted(text: str, separator: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in f'"\n\r{separator}') else text
-
-
-def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Texts as a spreadsheet can open them: none of them runs."""
-    import pandas as pd
-
-    def safe(value: Any) -> Any:
-        return without_formula(value) if isinstance(value, str) else value
-
-    columns = {}
-    for name, column in table.items():
-        may_hold_text = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_string_dtype(column.dtype)
-        columns[safe(name)] = column.astype(object).map(safe, na_action="ignore") if may_hold_text else column
-    return pd.DataFrame(columns)

@@ -41,7 +41,7 @@ def scorecard(
     the score, probability and label of `fewlabel predict` on SQLite and DuckDB; with --points-only it is short
     enough to be read and signed.
     """
-    from fewlabel.files import atomic_write
+    from fewlabel.files import write_text
     from fewlabel.tables import points_sql, round_card, rounding_loss, scorecard_sql, table_scorecard
 
     if points_only and out.suffix.lower() != ".sql":
@@ -60,13 +60,14 @@ def scorecard(
     elif kind == ".sql":
         content = scorecard_sql(fitted, table=table, points=points, base=base, whole=whole)
     elif kind == ".csv":
-        from fewlabel.cli.results import without_formulas
+        import pyarrow as pa
 
-        content = without_formulas(card).to_csv(index=False, lineterminator="\n")
+        from fewlabel.cli.results import as_text
+
+        content = b"".join(as_text(pa.Table.from_pandas(card, preserve_index=False), ",")).decode()
     else:
         content = _page(card, fitted, points, base)
-    with atomic_write(out) as file:
-        file.write(content.encode())
+    write_text(out, content)
     n_columns = card["column"].nunique() - 1  # the first row is the points that every row of the table starts with
     say(f"{n_columns} columns: {out}", quiet)
 

@@ -1,5 +1,6 @@
 """Geometry of the report's figures: numbers in, SVG coordinates out. Colors are in the template."""
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -102,16 +103,19 @@ class Panel:
         height: float = 300.0,
     ) -> None:
         longest = max(len(text) for text in tick_texts(ticks(*y)))
-        self.left = max(54.0, 30.0 + 7.0 * longest)  # room for the texts of the vertical axis
+        x_label, y_label = labels
+        # Room for the texts of the axes.
+        self.left = (30.0 if y_label else 12.0) + max(24.0, 7.0 * longest)
         self.top = 12.0
         self.plot_width = width
         self.plot_height = height
         self.width = self.left + width + 14
-        self.height = self.top + height + 44
+        self.height = self.top + height + (44 if x_label else 26)
         self.x = Scale(*x, self.left, self.left + width)
         # Pixels are counted from the top.
         self.y = Scale(*y, self.top + height, self.top)
-        self.x_label, self.y_label = labels
+        self.x_label = x_label
+        self.y_label = y_label
         self.x_ticks = _marks(self.x, 5)
         self.y_ticks = _marks(self.y, 5)
         self.marks: list[PlainDict] = []
@@ -154,12 +158,14 @@ class Panel:
         return self
 
     def steps(self, edges: Sequence[float], values: Sequence[float], kind: str) -> "Panel":
-        """Add the outline of a histogram."""
-        bottom = self.y(self.y.low)
-        path = f"M{self.x(edges[0])} {bottom}"
-        for right, value in zip(edges[1:], values):
-            path += f"V{self.y(value)}H{self.x(right)}"
-        return self._path(kind, f"{path}V{bottom}")
+        """Add a step function, with one value between each two edges."""
+        xs = [edge for pair in itertools.pairwise(edges) for edge in pair]
+        ys = [value for value in values for _ in range(2)]
+        return self.line(xs, ys, kind)
+
+    def level(self, value: float, kind: str) -> "Panel":
+        """Add a horizontal line."""
+        return self.line((self.x.low, self.x.high), (value, value), kind)
 
 
 def roc_panel(curves: Sequence[PlainDict]) -> Panel:
@@ -174,7 +180,7 @@ def precision_panel(curves: Sequence[PlainDict]) -> Panel:
     panel = Panel(_SHARES, _SHARES, ("recall", "precision"))
     if "chance" in curves[0]:
         chance = curves[0]["chance"]
-        panel.line(_SHARES, [chance, chance], "chance")
+        panel.level(chance, "chance")
     return _curves(panel, curves)
 
 
@@ -267,8 +273,9 @@ def score_panel(histograms: Sequence[PlainDict]) -> Panel:
     panel = Panel(_SHARES, (0.0, highest * 1.05), ("predicted probability", "share of rows"))
     for number, histogram in enumerate(histograms):
         shares = histogram["shares"]
-        edges = [k / len(shares) for k in range(len(shares) + 1)]
-        panel.steps(edges, shares, f"curve c{number % _COLORS}")
+        # From the axis and back to it.
+        edges = [0.0, *(k / len(shares) for k in range(len(shares) + 1)), 1.0]
+        panel.steps(edges, [0.0, *shares, 0.0], f"curve c{number % _COLORS}")
     return panel
 
 
@@ -299,7 +306,7 @@ def history_panel(
     room = 0.08 * max(max(values) - min(values), 0.02)
     panel = _batches_panel(names, (max(min(values) - room, 0.0), max(values) + room), label)
     if at_fit is not None:
-        panel.line((panel.x.low, panel.x.high), (at_fit, at_fit), "chance")
+        panel.level(at_fit, "chance")
     for aside, color, estimates in ((-0.1, 0, expected), (0.1, 1, measured)):
         for number, estimate in enumerate(estimates):
             if estimate is not None:
@@ -314,7 +321,7 @@ def stability_panel(names: Sequence[str], values: Sequence[float | None]) -> Pan
     """Population stability index of the score by batch, and where it counts as large."""
     present = [value for value in values if value is not None]
     panel = _batches_panel(names, (0.0, max(0.3, 1.1 * max(present))), "population stability index")
-    panel.line((panel.x.low, panel.x.high), (0.25, 0.25), "chance")
+    panel.level(0.25, "chance")
     for number, value in enumerate(values):
         if value is not None:
             panel.whisker(number, 0.0, value, "curve c0")
@@ -352,51 +359,29 @@ def whiskers(rows: Sequence[PlainDict]) -> PlainDict:
     return {"width": width, "ticks": _marks(x, 4), "rows": drawn}
 
 
-def shape_panels(functions: Sequence[PlainDict]) -> list[PlainDict]:
+def shape_panels(functions: Sequence[PlainDict]) -> list[Panel]:
     """One panel per step function, on a common vertical scale.
 
-    The horizontal axis covers nearly all training values and every cut of the function.
+    The horizontal axis covers nearly all training values and every edge of the function.
     """
-    if not functions:
-        return []
     values = [0.0]
     for function in functions:
         values += [*function["values"], function["missing"] or 0.0]
-    lowest = min(values)
-    highest = max(values)
-    room = 0.08 * (highest - lowest) or 1.0
-    left = 44.0
-    top = 10.0
-    width = 222.0
-    height = 128.0
-    y = Scale(lowest - room, highest + room, top + height, top)
-    frame = {"left": left, "top": top, "plot_width": width, "plot_height": height}
-    frame |= {"width": left + width + 18, "height": top + height + 26}
+    room = 0.08 * (max(values) - min(values)) or 1.0
+    low = min(values) - room
+    high = max(values) + room
     panels = []
     for function in functions:
-        x = Scale(*_shown(function), left, left + width)
-        panels.append({**frame, **_shape(function, x, y)})
-    return panels
-
-
-def _shape(function: PlainDict, x: Scale, y: Scale) -> PlainDict:
-    """One step function as a path, and its marks."""
-    values = function["values"]
-    path = f"M{x(x.low)} {y(values[0])}"
-    for edge, value in zip(function["edges"], values[1:]):
-        path += f"H{x(edge)}V{y(value)}"
-    missing = function["missing"]
-    return {
-        "name": function["name"],
-        "importance": function["importance"],
-        "x_ticks": _marks(x, 4),
-        "y_ticks": _marks(y, 4),
-        "path": f"{path}H{x(x.high)}",
-        "zero": y(0.0),
+        start, end = _shown(function)
+        panel = Panel((start, end), (low, high), ("", ""), width=222.0, height=128.0)
+        panel.level(0.0, "zero")
+        if function["missing"] is not None:
+            panel.level(function["missing"], "missing")
         # Without the outer quantiles, which only say where the axis ends.
-        "tenths": [x(quantile) for quantile in function["quantiles"][1:-1]],
-        "missing": None if missing is None else y(missing),
-    }
+        for quantile in function["quantiles"][1:-1]:
+            panel.whisker(quantile, low, low + 0.04 * (high - low), "rug")
+        panels.append(panel.steps([start, *function["edges"], end], function["values"], "step"))
+    return panels
 
 
 def _shown(function: PlainDict) -> tuple[float, float]:

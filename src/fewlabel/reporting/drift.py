@@ -4,9 +4,10 @@ import itertools
 import os
 from collections.abc import Sequence
 
+from fewlabel.files import write_text
 from fewlabel.reporting import charts
 from fewlabel.reporting.figures import FIGURES
-from fewlabel.reporting.render import render_template, write_page
+from fewlabel.reporting.render import render_template
 from fewlabel.types import PlainDict
 
 _MOST_BARS = 12
@@ -24,7 +25,7 @@ def write_drift(summary: PlainDict, path: str | os.PathLike[str], *, title: str)
     title : str
         Heading of the page, such as the name of the table.
     """
-    write_page(render_template("drift.html.j2", title=title, drift=_shown_drift(summary)), path)
+    write_text(path, render_template("drift.html.j2", title=title, drift=_shown_drift(summary)))
 
 
 def write_monitor(summary: PlainDict, history: Sequence[PlainDict], path: str | os.PathLike[str]) -> None:
@@ -55,8 +56,7 @@ def write_monitor(summary: PlainDict, history: Sequence[PlainDict], path: str | 
     stability = [record["score_stability"] for record in history]
     if any(value is not None for value in stability):
         panels.append(("Stability of the score", charts.stability_panel(names, stability)))
-    page = render_template("monitor.html.j2", **shown, history=history, panels=panels)
-    write_page(page, path)
+    write_text(path, render_template("monitor.html.j2", **shown, history=history, panels=panels))
 
 
 def _shown_drift(summary: PlainDict) -> PlainDict:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.auto import AutoClassifier
-from fewlabel.files import atomic_write
+from fewlabel.files import write_text
 from fewlabel.labels import read_positive
 from fewlabel.parts import FittedModel
 from fewlabel.reporting.render import render, render_card, write
@@ -138,5 +138,4 @@ def write_card(summary: PlainDict, path: str | os.PathLike[str], manifest: Plain
     manifest : dict, default=None
         What `fewlabel fit` writes to manifest.json: from where and when the rows and labels are.
     """
-    with atomic_write(path) as file:
-        file.write(render_card(summary, manifest).encode())
+    write_text(path, render_card(summary, manifest))

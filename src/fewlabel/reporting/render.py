@@ -8,7 +8,7 @@ import os
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from fewlabel.files import atomic_write
+from fewlabel.files import write_text
 from fewlabel.reporting import charts
 from fewlabel.reporting.figures import FIGURES, number_texts, signed
 from fewlabel.types import PlainDict
@@ -189,11 +189,4 @@ def render_scorecard(card: "pd.DataFrame", *, title: str, positive: str, points:
 
 def write(summary: PlainDict, path: str | os.PathLike[str]) -> None:
     """Write the page of a summary to a file, atomically."""
-    write_page(render(summary), path)
-
-
-def write_page(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a page to a file, atomically."""
-    content = page.encode()
-    with atomic_write(path) as file:
-        file.write(content)
+    write_text(path, render(summary))
