@@ -10,7 +10,7 @@ labels can show that they do not: compare what was expected with what is measure
 import json
 import os
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -76,15 +76,15 @@ class Monitoring:
     """
 
     n_rows: int
-    n_flagged: int | None
-    at_fit: Estimate | None
-    expected: dict[str, Estimate]
-    reason: str | None
-    shift: Selection | None
     n_labels: int
-    measured: dict[str, Estimate]
     drift: Drift
-    score_drift: Drift | None
+    measured: dict[str, Estimate]
+    n_flagged: int | None = None
+    reason: str | None = None
+    at_fit: Estimate | None = None
+    expected: dict[str, Estimate] = field(default_factory=dict)
+    shift: Selection | None = None
+    score_drift: Drift | None = None
 
     @property
     def differences(self) -> list[str]:
@@ -294,15 +294,14 @@ class Monitor:
         """
         scores = np.concatenate(self._scores)
         if self.model.positive is None:
-            measured = self._right()
-            return Monitoring(len(scores), None, None, {}, _MANY, None, self._n_labels, measured, drift, None)
+            return Monitoring(len(scores), self._n_labels, drift, self._right(), reason=_MANY)
         threshold = self.model.threshold or 0.0
-        n_flagged = int(np.count_nonzero(scores > threshold))
         measured = self._measured(scores, threshold)
+        n_flagged = int(np.count_nonzero(scores > threshold))
+        found = Monitoring(len(scores), self._n_labels, drift, measured, n_flagged)
         baseline = self.model.evidence.baseline
         if baseline is None:
-            unknown = "it is estimated for models by an AutoClassifier"
-            return Monitoring(len(scores), n_flagged, None, {}, unknown, None, self._n_labels, measured, drift, None)
+            return replace(found, reason="it is estimated for models by an AutoClassifier")
         score_drift = Drift({SCORE: profile_cells(Cells(NUMBER, baseline.population))})
         score_drift.add({SCORE: Cells(NUMBER, scores)})
         at_fit = _at_fit(self.model)
@@ -310,9 +309,7 @@ class Monitor:
         expected: dict[str, Estimate] = {}
         if reason is None:
             expected = _expected(self.model, baseline, scores, shift, at_fit, threshold, self.costs)
-        return Monitoring(
-            len(scores), n_flagged, at_fit, expected, reason, shift, self._n_labels, measured, drift, score_drift
-        )
+        return replace(found, reason=reason, at_fit=at_fit, expected=expected, shift=shift, score_drift=score_drift)
 
     def _right(self) -> dict[str, Estimate]:
         """The share of right classes by the labels that have arrived."""

@@ -8,6 +8,7 @@ import fewlabel
 from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.active import BatchQuery
 from fewlabel.reporting.curves import confusion
+from fewlabel.reporting.figures import plain
 from fewlabel.reporting.sentences import good_for
 
 
@@ -92,7 +93,7 @@ def test_what_it_is_good_for_follows_the_lower_end(page, score, low, said):
 
 
 def test_confusion_counts_predictions_by_class():
-    found = confusion(np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 0, 0]), ["a", "b", "c"])
+    found = plain(confusion(np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 0, 0]), ["a", "b", "c"]))
     assert found["counts"] == [[1, 1, 0], [0, 1, 0], [2, 0, 0]]
     assert found["correct"]["value"] == 2.5 / 6
     assert found["correct"]["low"] < 2 / 5 < found["correct"]["high"]

@@ -28,7 +28,7 @@ from fewlabel.reporting.charts import (
     whiskers,
 )
 from fewlabel.reporting.demo import breast_cancer
-from fewlabel.reporting.figures import signed
+from fewlabel.reporting.figures import plain, signed
 from fewlabel.reporting.render import _position_of_threshold
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision
@@ -186,7 +186,7 @@ def test_many_classes_and_positives_only_say_so(iris, positives_only):
 
 def curves_of(evidence, also=0.0):
     decision = Decision(also, "", len(evidence.population), evidence.n_above(also), {}, None, evidence)
-    return curves.of_decisions(decisions.curve(decision), evidence.prior.value)
+    return curves.of_decisions(plain(decisions.curve(decision)), evidence.prior.value)
 
 
 def area(curve):

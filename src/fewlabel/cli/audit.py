@@ -5,12 +5,10 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.next import SheetFile, no_labels, read_to_ask, write_sheet
+from fewlabel.cli.next import SheetFile, encoded, labels_of, read_to_ask, write_query
 from fewlabel.cli.options import Debug, Quiet, Seed, Tables, unfold
 from fewlabel.cli.reading import Reading
 from fewlabel.cli.terminal import say
-from fewlabel.exceptions import TableError
-from fewlabel.text import short
 
 
 @unfold()
@@ -31,17 +29,9 @@ def audit(
     those of the audited rows, and hold for the unlabeled rows whatever the older labels were chosen by.
     """
     from fewlabel.active import AuditQuery
-    from fewlabel.active.answers import answer_sheet
-    from fewlabel.tables import TableEncoder
 
     rows, column = read_to_ask(tables, reading, out, quiet)
-    features = TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(rows.table)
-    labels = no_labels(len(features)) if column is None else column.labels
-    query = AuditQuery(random_state=seed).query(features, labels, n)
-    if len(query.rows) == 0:
-        raise TableError(
-            f"column {short(reading.target)!r} labels every row of {rows.source.origin}: there is none to draw"
-        )
-    write_sheet(out, answer_sheet(rows.table, rows.keys, query))
+    query = AuditQuery(random_state=seed).query(encoded(rows, reading, seed), labels_of(rows, column), n)
+    write_query(out, rows, reading, query)
     say(f"{len(query.rows)} rows, drawn with known probability: {out}", quiet)
     say(f"fill in the column label, then: {reading.command(tables)} --labels {out}", quiet)

@@ -13,7 +13,7 @@ from fewlabel.exceptions import TableError
 from fewlabel.text import short
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import numpy as np
 
     from fewlabel.active import Query
     from fewlabel.labels import LabelColumn, Labels
@@ -68,18 +68,16 @@ def next_rows(
     With --again, the rows are labeled ones whose labels look wrong, out of fold: their answers replace the labels of
     the table.
     """
-    from fewlabel.active.answers import answer_sheet
+    from fewlabel.active import BatchQuery
 
     rows, column = read_to_ask(tables, reading, out, quiet)
     if again:
         query = _doubtful(rows, reading, column, n, seed)
     else:
-        query = _query(rows, reading, column, n, random_share, seed)
-    if len(query.rows) == 0:
-        raise TableError(
-            f"column {short(reading.target)!r} labels every row of {rows.source.origin}: there is none to ask for"
-        )
-    write_sheet(out, answer_sheet(rows.table, rows.keys, query))
+        positive = reading.positive if column is None else column.positive
+        strategy = BatchQuery(random_share=random_share, positive=positive, random_state=seed)
+        query = strategy.query(encoded(rows, reading, seed), labels_of(rows, column), n)
+    write_query(out, rows, reading, query)
     counts = {how: query.how.count(how) for how in dict.fromkeys(query.how)}
     say(f"{len(query.rows)} rows ({', '.join(f'{n} {how}' for how, n in counts.items())}): {out}", quiet)
     say(f"fill in the column label, then: {reading.command(tables)} --labels {out}", quiet)
@@ -105,25 +103,24 @@ def read_some_labels(reading: Reading, rows: TableRows) -> "LabelColumn | None":
     return reading.labels(rows.target, text_file=rows.written, immature=rows.immature)
 
 
-def no_labels(n_rows: int) -> "Labels":
-    """The labels of a table without any."""
+def labels_of(rows: TableRows, column: "LabelColumn | None") -> "Labels":
+    """The labels of a table, which may have none."""
     import numpy as np
 
     from fewlabel.labels import UNLABELED, Labels
 
-    return Labels(np.empty(0, dtype=object), np.full(n_rows, UNLABELED, dtype=np.int64))
+    if column is not None:
+        return column.labels
+    return Labels(np.empty(0, dtype=object), np.full(len(rows.table), UNLABELED, dtype=np.int64))
 
 
-def _query(
-    rows: TableRows, reading: Reading, column: "LabelColumn | None", n: int, random_share: float, seed: int
-) -> "Query":
-    from fewlabel.active import BatchQuery
+def encoded(rows: TableRows, reading: Reading, seed: int) -> "np.ndarray":
+    """The columns of a table as numbers."""
+    import numpy as np
+
     from fewlabel.tables import TableEncoder
 
-    features = TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(rows.table)
-    positive = reading.positive if column is None else column.positive
-    strategy = BatchQuery(random_share=random_share, positive=positive, random_state=seed)
-    return strategy.query(features, no_labels(len(features)) if column is None else column.labels, n)
+    return np.asarray(TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(rows.table))
 
 
 def _doubtful(rows: TableRows, reading: Reading, column: "LabelColumn | None", n: int, seed: int) -> "Query":
@@ -131,19 +128,23 @@ def _doubtful(rows: TableRows, reading: Reading, column: "LabelColumn | None", n
     import numpy as np
 
     from fewlabel.active import AGAIN, Query, label_confidence
-    from fewlabel.tables import TableEncoder
 
     if column is None or len(column.labels.classes) < 2:
         raise typer.BadParameter("labels of two classes or more are needed to find wrong ones", param_hint="--again")
-    features = TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(rows.table)
-    confidence = label_confidence(np.asarray(features), column.labels.codes, seed=seed)
+    confidence = label_confidence(encoded(rows, reading, seed), column.labels.codes, seed=seed)
     lowest = np.argsort(confidence, kind="stable")[: min(n, int(np.isfinite(confidence).sum()))]
     return Query(lowest, np.ones(len(lowest)), [AGAIN] * len(lowest))
 
 
-def write_sheet(path: Path, sheet: "pd.DataFrame") -> None:
-    """Write rows to label, for a spreadsheet."""
+def write_query(out: Path, rows: TableRows, reading: Reading, query: "Query") -> None:
+    """Write the rows to label, for a spreadsheet; an error if there are none."""
+    from fewlabel.active.answers import answer_sheet
     from fewlabel.files import atomic_write
 
-    with atomic_write(path) as file:
-        sheet.to_csv(file, sep=TEXT_SEPARATORS[path.suffix.lower()], index=False)
+    if len(query.rows) == 0:
+        raise TableError(
+            f"column {short(reading.target)!r} labels every row of {rows.source.origin}: there is none to ask for"
+        )
+    with atomic_write(out) as file:
+        sheet = answer_sheet(rows.table, rows.keys, query)
+        sheet.to_csv(file, sep=TEXT_SEPARATORS[out.suffix.lower()], index=False)

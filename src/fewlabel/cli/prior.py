@@ -42,8 +42,7 @@ def prior(
     X, column, notes = read_labeled(tables, reading)
     say_notes(notes, quiet)
     classes, codes, _ = read_positive(column.labels, column.positive)
-    encoder = TableEncoder(dayfirst=reading.day_first, random_state=seed)
-    features = np.asarray(encoder.fit_transform(X))
+    features = np.asarray(TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(X))
     estimate, doubts = _estimate(features, codes, method, seed)
     if as_json:
         interval = {"low": estimate.low, "high": estimate.high}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fewlabel.auto import AutoClassifier, learning_curve
+from fewlabel.decisions import Estimate
 from fewlabel.metrics.shares import share_estimate, wilson
 from fewlabel.reporting import sentences
 from fewlabel.rows import Rows, effective_number
@@ -122,26 +123,26 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     np.add.at(counts, (codes, predicted), 1)
     by_size = np.argsort(-counts.sum(axis=1), kind="stable")
     largest = np.sort(by_size[:_MOST_CLASSES])
-    n_rows = int(counts.sum())
+    n_rows = counts.sum()
     correct = _shrunken(np.trace(counts), n_rows, share)
     return {
         "names": [names[k] for k in largest],
-        "counts": counts[np.ix_(largest, largest)].tolist(),
+        "counts": counts[np.ix_(largest, largest)],
         "left_out": len(names) - len(largest),
         "correct": correct,
         "text": (
-            f"About {correct['value']:.0%} of rows are predicted right (95% interval {correct['low']:.0%} to "
-            f"{correct['high']:.0%}), if classes are as frequent as among the {n_rows} labels."
+            f"About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to "
+            f"{correct.high:.0%}), if classes are as frequent as among the {n_rows} labels."
         ),
         "recall": [_shrunken(counts[k, k], counts[k].sum(), share) for k in largest],
         "pairs": _mistakes(counts, names),
     }
 
 
-def _shrunken(n_right: int, n_rows: int, share: float) -> PlainDict:
+def _shrunken(n_right: np.integer, n_rows: np.integer, share: float) -> Estimate:
     """A share of later rows: ten right ones of ten do not show that all are (the mean with Jeffreys' prior)."""
     estimate = share_estimate(share * n_right, share * n_rows)
-    return estimate._replace(value=float((n_right + 0.5) / (n_rows + 1)))._asdict()
+    return estimate._replace(value=float((n_right + 0.5) / (n_rows + 1)))
 
 
 def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:
@@ -151,7 +152,7 @@ def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:
     pairs = []
     for place in np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]:
         true, predicted = divmod(int(place), len(names))
-        n_rows = int(wrong[true, predicted])
+        n_rows = wrong[true, predicted]
         if n_rows:
             pairs.append({"true": names[true], "predicted": names[predicted], "rows": n_rows})
     return pairs

@@ -1,7 +1,5 @@
 """What the report says about decisions: the threshold, what it yields, and what other thresholds would yield."""
 
-import numpy as np
-
 from fewlabel.decisions import Estimate
 from fewlabel.reporting.sentences import threshold_text
 from fewlabel.tables import Decision
@@ -28,7 +26,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
     Returns
     -------
     dict
-        Plain values: `rule`, `threshold`, numbers of rows, `estimates` (each with `value`, `low` and `high`), `top`
+        `rule`, `threshold`, numbers of rows, `estimates` (each with `value`, `low` and `high`), `top`
         (one row per number of reviewed rows), `sensitivity` if the labels cannot tell, and `text`, a sentence.
     """
     top = []
@@ -36,11 +34,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
         # Past half of the rows, the top is no longer a choice.
         if n <= decision.n_rows / 2:
             yields = decision.evidence.at_top(n, decision.costs)
-            row: PlainDict = {"rows": n}
-            for name in ("precision", "recall", "lift"):
-                row[name] = _plain(yields[name])
-            top.append(row)
-    interval = decision.evidence.prior_interval
+            top.append({"rows": n, **{name: yields[name] for name in ("precision", "recall", "lift")}})
     sensitivity = None
     if unknown is not None and decision.n_flagged:
         sensitivity = decision.evidence.sensitivity(decision.threshold, decision.target)
@@ -49,15 +43,15 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
         "threshold": decision.threshold,
         "rows": decision.n_rows,
         "flagged": decision.n_flagged,
-        "prior": _plain(decision.evidence.prior),
-        "auc": _plain(decision.evidence.auc()),
-        "prior_interval": None if interval is None else list(interval),
-        "costs": None if decision.costs is None else decision.costs._asdict(),
-        "estimates": {name: _plain(estimate) for name, estimate in decision.yields.items()},
+        "prior": decision.evidence.prior,
+        "auc": decision.evidence.auc(),
+        "prior_interval": decision.evidence.prior_interval,
+        "costs": decision.costs,
+        "estimates": decision.yields,
         "top": top,
         "unknown": unknown,
         "asks_share": asks_share,
-        "sensitivity": None if sensitivity is None else sensitivity._asdict(),
+        "sensitivity": sensitivity,
         "text": threshold_text(decision, short(positive), unknown, sensitivity, asks_share),
     }
 
@@ -77,14 +71,9 @@ def curve(decision: Decision) -> list[PlainDict]:
     table = decision.evidence.curve(decision.costs, also=decision.threshold)
     points = []
     for row in table.to_dict("records"):
-        point: PlainDict = {"threshold": float(row["threshold"])}
+        point: PlainDict = {"threshold": row["threshold"]}
         for name in _SHOWN:
             if name in row:  # there is no cost unless costs are given
-                estimate = Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
-                point[name] = _plain(estimate)
+                point[name] = Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
         points.append(point)
     return points
-
-
-def _plain(estimate: Estimate) -> dict[str, float]:
-    return {name: float(np.round(value, 6)) for name, value in estimate._asdict().items()}

@@ -1,5 +1,11 @@
 """Names of the figures that are reported, and how they are written."""
 
+import math
+from typing import Any
+
+import numpy as np
+
+from fewlabel.decisions import Estimate
 from fewlabel.types import PlainDict
 
 # In the order in which they are shown.
@@ -52,3 +58,28 @@ def signed(number: float, digits: int = 3) -> str:
     if float(text) == 0:
         return text[1:]
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON can hold them: dicts, lists, texts, finite numbers, booleans and None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.decisions import Estimate
+    >>> from fewlabel.reporting.figures import plain
+    >>> plain({"a": np.array([1, 2]), "b": Estimate(0.5, np.float64(0.25), 1.0), "c": float("nan")})
+    {'a': [1, 2], 'b': {'value': 0.5, 'low': 0.25, 'high': 1.0}, 'c': None}
+    """
+    if isinstance(value, Estimate):
+        # A page holds hundreds of them.
+        return {name: round(float(number), 6) for name, number in value._asdict().items()}
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fewlabel.decisions import Estimate
 from fewlabel.metrics import by_group
 from fewlabel.rows import Rows
 from fewlabel.tables import TableClassifier
@@ -44,16 +45,14 @@ def describe_groups(
     for name, groups in columns.items():
         of_kept = pd.Series(groups).reset_index(drop=True)[kept]
         table = by_group(rows.codes[kept], score[kept], of_kept, threshold=threshold, sample_weight=weight[kept])
-        found.append({"column": name, "groups": [_plain(group) for group in table.to_dict("records")]})
+        found.append({"column": name, "groups": [_row(group) for group in table.to_dict("records")]})
     return found
 
 
-def _plain(group: PlainDict) -> PlainDict:
-    """One row, with each estimate as a dict."""
-    plain = {name: group[name] for name in ("group", "rows", "labels", "positives")}
+def _row(group: PlainDict) -> PlainDict:
+    """One row, with each estimate in one piece, None where there is none."""
+    row = {name: group[name] for name in ("group", "rows", "labels", "positives")}
     for name in _FIGURES:
-        if np.isnan(group[name]):
-            plain[name] = None
-            continue
-        plain[name] = {"value": group[name], "low": group[f"{name}_low"], "high": group[f"{name}_high"]}
-    return plain
+        estimate = Estimate(group[name], group[f"{name}_low"], group[f"{name}_high"])
+        row[name] = None if np.isnan(estimate.value) else estimate
+    return row

@@ -7,6 +7,7 @@ import numpy as np
 from fewlabel.active.answers import Votes
 from fewlabel.active.raters import contradicting
 from fewlabel.metrics.shares import share_estimate
+from fewlabel.reporting.figures import plain
 from fewlabel.types import PlainDict
 
 _MOST_CONFLICTS = 20
@@ -41,20 +42,20 @@ def describe_labelers(votes: Votes, answers: np.ndarray, combined: np.ndarray, c
     for name, given in zip(votes.labelers, answers.T):
         counted = decided & (given >= 0)
         agrees = share_estimate(np.count_nonzero(given[counted] == combined[counted]), np.count_nonzero(counted))
-        people.append({"name": name, "answers": int((given >= 0).sum()), "agrees": agrees._asdict()})
+        people.append({"name": name, "answers": np.count_nonzero(given >= 0), "agrees": agrees})
     pairs = []
     for one, other in itertools.combinations(range(len(people)), 2):
         both = (answers[:, one] >= 0) & (answers[:, other] >= 0)
         if both.any():
-            pair = {"labelers": [votes.labelers[one], votes.labelers[other]], "rows": int(both.sum())}
+            pair = {"labelers": [votes.labelers[one], votes.labelers[other]], "rows": both.sum()}
             pairs.append({**pair, **_agreement(answers[both, one], answers[both, other])})
     conflicts = np.flatnonzero(contradicting(answers))
     listed = []
     for place in conflicts[:_MOST_CONFLICTS]:
         said = {votes.labelers[k]: votes.classes[votes.codes[place, k]] for k in np.flatnonzero(answers[place] >= 0)}
         label = classes[combined[place]] if decided[place] else None
-        listed.append({"row": int(votes.rows[place]) + 1, "answers": said, "label": label})
-    return {"labelers": people, "pairs": pairs, "conflicts": listed, "n_conflicts": len(conflicts)}
+        listed.append({"row": votes.rows[place] + 1, "answers": said, "label": label})
+    return plain({"labelers": people, "pairs": pairs, "conflicts": listed, "n_conflicts": len(conflicts)})
 
 
 def _agreement(one: np.ndarray, other: np.ndarray) -> PlainDict:
@@ -63,4 +64,4 @@ def _agreement(one: np.ndarray, other: np.ndarray) -> PlainDict:
     by_chance = float(shares[0] @ shares[1])
     estimate = share_estimate(np.count_nonzero(one == other), len(one))
     kappa = None if by_chance == 1 else (estimate.value - by_chance) / (1 - by_chance)
-    return {"agrees": estimate._asdict(), "kappa": kappa}
+    return {"agrees": estimate, "kappa": kappa}

@@ -15,6 +15,7 @@ from fewlabel.auto import ENSEMBLE, AutoClassifier, additive_member, labels_with
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.reporting import advice, curves, decisions, sentences
 from fewlabel.reporting.additive import described_booster
+from fewlabel.reporting.figures import plain
 from fewlabel.reporting.groups import describe_groups
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision, TableClassifier, choose_threshold, score_table
@@ -95,7 +96,8 @@ def summarize(
     summary["data"] = _describe(model, X, encoded.codes, source)
     summary["notes"] = [*(notes or []), *sentences.reading_notes(model), *sentences.left_out_notes(auto)]
     summary["labelers"] = labelers
-    summary["leaderboard"] = _leaderboard(board)
+    tried = board.query("status == 'ok'").drop(columns=["prior", "posterior", "status"])
+    summary["leaderboard"] = tried.to_dict("records")
     summary["left_out"] = board.query("status != 'ok'")[["method", "status"]].to_dict("records")
     summary["selection"] = model.selection_.to_dict()
     summary["headline"] = _headline(model)
@@ -120,7 +122,7 @@ def summarize(
     if query is None:
         query = advice.rows_to_label(model, encoded, probability, seed=seed)
     summary["next_rows"] = advice.described(model, X, query, probability, _important(model, summary))
-    return summary
+    return plain(summary)
 
 
 def metrics(summary: PlainDict) -> PlainDict:
@@ -191,60 +193,34 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
     missing = table[list(columns)].isna()
     gaps = missing.mean().sort_values(ascending=False, kind="stable")
     gaps = gaps[gaps > 0]
-    by_class = {}
-    for k, name in enumerate(names):
-        count = int((codes == k).sum())
-        if count:
-            by_class[name] = count
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
     data: PlainDict = {"source": source, "target": model.target_, "classes": names, "positive": names[-1]}
     data["rows"] = len(X)
-    data["labeled"] = int((codes >= 0).sum())
-    data["labeled_by_class"] = by_class
-    data["unlabeled"] = int((codes < 0).sum())
+    data["labeled"] = counts.sum()
+    data["labeled_by_class"] = {name: count for name, count in zip(names, counts) if count}
+    data["unlabeled"] = len(X) - counts.sum()
     data["columns"] = len(columns)
-    data["columns_by_kind"] = {str(kind): int(n) for kind, n in pd.Series(columns).value_counts().items()}
-    data["dropped"] = dict(model.encoder_.dropped_)
+    data["columns_by_kind"] = pd.Series(columns).value_counts().to_dict()
+    data["dropped"] = model.encoder_.dropped_
     data["leaks"] = list(model.leaks_)
-    data["gap_share"] = float(missing.to_numpy().mean())
-    data["gaps"] = [{"column": str(name), "share": float(share)} for name, share in gaps[:_MOST_GAPS].items()]
+    data["gap_share"] = missing.to_numpy().mean()
+    data["gaps"] = [{"column": name, "share": share} for name, share in gaps[:_MOST_GAPS].items()]
     data["columns_with_gaps"] = len(gaps)
     data["prior"] = model.estimator_.prior_
-    return data
-
-
-def _leaderboard(board: pd.DataFrame) -> list[PlainDict]:
-    tried = board.query("status == 'ok'").drop(columns=["prior", "posterior", "status"])
-    types = {"uses_unlabeled": bool, "method": str, "family": str}
-    rows = []
-    for record in tried.to_dict("records"):
-        row = {}
-        for name, value in record.items():
-            plain = types.get(str(name), float)  # JSON does not know NumPy's numbers
-            row[str(name)] = plain(value)
-        rows.append(row)
-    return rows
+    return plain(data)
 
 
 def _headline(model: TableClassifier) -> PlainDict:
     """What to expect: the estimate without suspected leaks, if there are any, and the one with them."""
     name = _score_name(model.estimator_)
-    whole = _plain_headline(model.estimator_.headline_)
+    whole = plain(model.estimator_.headline_)
     leaks = list(model.leaks_)
     if not leaks:
         return {**whole, "with_leaks": None, "text": sentences.headline_text(name, whole)}
-    without = None if model.without_leaks_ is None else _plain_headline(model.without_leaks_)
+    without = None if model.without_leaks_ is None else plain(model.without_leaks_)
     text = sentences.leaks_text(name, leaks, whole, without)
     shown = without or {**whole, **dict.fromkeys(("score", "low", "high"))}
     return {**shown, "with_leaks": whole, "text": text}
-
-
-def _plain_headline(headline: PlainDict) -> PlainDict:
-    """The headline without NaN, which JSON does not know."""
-    plain = dict(headline)
-    for name, value in headline.items():
-        if isinstance(value, float) and np.isnan(value):
-            plain[name] = None
-    return plain
 
 
 def _certainty(summary: PlainDict) -> PlainDict:
@@ -291,11 +267,12 @@ def _decided(
     positive = summary["data"]["positive"]
     reason = summary["headline"]["reason"]
     asks_share = summary["selection"]["asks_share"]
-    return {
+    found = {
         "decisions": decisions.describe(decision, positive, reason, asks_share=asks_share),
         "decision_curve": decisions.curve(decision),
         "groups": describe_groups(model, encoded, decision.threshold, report_by),
     }
+    return plain(found)
 
 
 def _curves(held_out: "_HeldOut", auto: AutoClassifier, summary: PlainDict) -> PlainDict:
@@ -377,6 +354,4 @@ def _tested(model: TableClassifier, X: pd.DataFrame, y: pd.Series) -> PlainDict:
     is_positive = (truth == _class_names(model)[-1]).astype(int)
     interval = auc_confidence_interval(is_positive, result["score"], confidence=CONFIDENCE)
     is_right = result["label"].astype(str) == truth
-    tested = {"rows": len(X), "auc": interval.auc, "low": interval.low, "high": interval.high}
-    tested["accuracy"] = float(np.mean(is_right))
-    return tested
+    return {"rows": len(X), **interval._asdict(), "accuracy": np.mean(is_right)}
