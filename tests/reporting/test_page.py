@@ -95,9 +95,9 @@ def test_what_it_is_good_for_follows_the_lower_end(page, score, low, said):
 def test_confusion_counts_predictions_by_class():
     found = plain(confusion(np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 0, 0]), ["a", "b", "c"]))
     assert found["counts"] == [[1, 1, 0], [0, 1, 0], [2, 0, 0]]
-    assert found["correct"]["value"] == 2.5 / 6
+    assert found["correct"]["value"] == pytest.approx(2.5 / 6, abs=1e-6)
     assert found["correct"]["low"] < 2 / 5 < found["correct"]["high"]
-    assert [one["value"] for one in found["recall"]] == [1 / 2, 3 / 4, 1 / 6]
+    assert [one["value"] for one in found["recall"]] == pytest.approx([1 / 2, 3 / 4, 1 / 6], abs=1e-6)
     assert found["recall"][1]["low"] < 0.5  # one row proves little
     assert found["pairs"][0] == {"true": "c", "predicted": "a", "rows": 2}
     assert confusion(np.array([0, 1]), np.array([0, 1]), ["a", "b"]) is None
