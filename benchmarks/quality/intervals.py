@@ -20,7 +20,7 @@ from benchmarks.harness.data import as_numbers, binary, multiclass
 from benchmarks.harness.resume import run_missing
 from fewlabel import AutoClassifier
 from fewlabel.auto.weights import auc, score_ranks
-from fewlabel.reporting.answer import confusion
+from fewlabel.reporting.curves import confusion
 
 TABLES = (
     *("pima", "credit-g", "vehicle0", "kr-vs-kp", "mushroom", "ring", "twonorm", "default-credit-card"),
