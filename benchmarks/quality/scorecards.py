@@ -72,7 +72,8 @@ def draw_labels(y, n, seed):
 def ours(X, y, labeled, monotone):
     """Scores of the unlabeled rows by the additive method that `fit --method scorecard` chooses."""
     few = pd.Series(np.where(labeled, y, -1)).map({0: "no", 1: "yes"})
-    auto = AutoClassifier(["RankBoost", "PNU-AUCBoost"], interpretable=True, monotone=monotone, random_state=0)
+    methods = ["additive boosting", "long additive boosting"]
+    auto = AutoClassifier(methods, interpretable=True, monotone=monotone, random_state=0)
     model = TableClassifier(auto, positive="yes", random_state=0).fit(X, few)
     return model.decision_function(X[~labeled])
 

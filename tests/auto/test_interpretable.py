@@ -32,7 +32,7 @@ def test_a_scorecard_follows_from_it():
     X, y = noisy_line()
     estimator = AutoClassifier("small", interpretable=True, n_repeats=1, random_state=0)
     model = TableClassifier(estimator).fit(X, y)
-    assert set(model.estimator_.leaderboard_["method"]) > {"RankBoost", "logistic regression"}
+    assert set(model.estimator_.leaderboard_["method"]) > {"additive boosting", "logistic regression"}
     assert scorecard(model)["column"].isin(["(base)", "a", "b", "c"]).all()
 
 
@@ -46,7 +46,7 @@ def test_positives_only_have_an_additive_method():
 def test_a_time_budget_does_not_leave_it_out():
     X, y = noisy_line()
     model = AutoClassifier("small", interpretable=True, time_budget=1e-6, random_state=0).fit(X, y)
-    assert list(model.members_) == ["RankBoost"]
+    assert list(model.members_) == ["additive boosting"]
 
 
 def test_the_text_says_what_it_costs():
@@ -71,3 +71,14 @@ def test_no_other_method_takes_the_place_of_one_that_fails(monkeypatch):
     X, y = noisy_line()
     with pytest.raises(RuntimeError, match="no additive method could be fitted: RankBoost"):
         AutoClassifier(["naive Bayes", "RankBoost"], interpretable=True, random_state=0).fit(X, y)
+
+
+def test_the_long_booster_needs_labels_of_both_classes():
+    X, y = noisy_line(240)
+    few = y.where(np.arange(len(y)) < 80)
+    by_labels = {}
+    for labels in (few, y):
+        auto = AutoClassifier("small", interpretable=True, n_repeats=1, random_state=0).fit(X, labels)
+        board = auto.leaderboard_.set_index("method")
+        by_labels[labels is y] = np.isfinite(board["score"].get("long additive boosting", np.nan))
+    assert by_labels == {False: False, True: True}

@@ -181,6 +181,18 @@ _STUMPS = dict(monotone=_monotone, **_BOOSTER)
 _TREE_BOOSTING = _new(
     "fewlabel.boosting.TreeAUCBoostClassifier", n_estimators=_n_rounds, learning_rate=_step, **_BOOSTER
 )
+# Few bins: as good as more of them, and a scorecard has fewer rows.
+_STEPS = dict(max_depth=1, max_bins=16, monotone=_monotone, **_BOOSTER)
+_ADDITIVE_BOOSTING = _new(
+    "fewlabel.boosting.TreeAUCBoostClassifier", n_estimators=_n_rounds, learning_rate=_step, **_STEPS
+)
+# Where single columns say much, at many places: ten times as far from the start.
+_LONG_BOOSTING = _new(
+    "fewlabel.boosting.TreeAUCBoostClassifier",
+    n_estimators=lambda context: 3 * _n_rounds(context),
+    learning_rate=lambda context: 10 / 3 * _step(context),
+    **_STEPS,
+)
 _OTHER_BOOSTER = dict(n_estimators=120, learning_rate=0.08, subsample=0.8, colsample_bytree=0.6, **_BOOSTER)
 _LEAST_SQUARES = dict(basis="nystroem", random_state=_seed)
 _CATBOOST = _new(
@@ -263,6 +275,8 @@ PORTFOLIO = (
     Member("CatBoost", "boosting", "raw", LABELED, _CATBOOST, _ANY, package="catboost"),
     Member("TabICL", _PRETRAINED, "raw", LABELED, _TABICL, _CLASSES, package="tabicl"),
     Member("TabPFN", _PRETRAINED, "raw", LABELED, _TABPFN, _CLASSES, package="tabpfn"),
+    Member("additive boosting", "boosting", "raw", ALL, _ADDITIVE_BOOSTING, _TWO, True),
+    Member("long additive boosting", "boosting", "raw", ALL, _LONG_BOOSTING, _TWO, True, least_labels=50),
     Member("tree AUC boosting", "boosting", "raw", ALL, _TREE_BOOSTING, _TWO, True),
     Member("PNU-AUCBoost", "boosting", "raw", ALL, _new(_PNU, gamma=0.95, **_STUMPS), _TWO, True, needs_unlabeled=True),
     Member("SAMULT", "kernel", "scaled", ALL, _SAMULT, _TWO, True, needs_unlabeled=True),
@@ -289,9 +303,15 @@ TRIED_FIRST = (
 _BY_NAME_ONLY = (
     *("naive Bayes", "RankBoost", "nearest neighbors", "quadratic SVM", "random forest", "extra trees", "XGBoost"),
     *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT", "label spreading", "histogram boosting"),
+    *("additive boosting", "long additive boosting"),
 )
 _FOR_MANY_CLASSES = "random forest"  # whose probabilities are among the best there
-ADDITIVE = ("RankBoost", "PNU-AUCBoost", "Ada-PU")  # sums of step functions, one per column
+_BEST_ADDITIVE = (
+    "additive boosting",
+    "long additive boosting",
+    "Ada-PU",
+)  # over tables, see `python -m benchmarks.quality.scorecards`
+ADDITIVE = (*_BEST_ADDITIVE, "RankBoost", "PNU-AUCBoost")  # sums of step functions, one per column
 _QUICK = ("logistic regression", "naive Bayes", "extra trees", "path neighbors", "nnPU")
 
 
@@ -361,7 +381,7 @@ def select_members(wanted, task, has_unlabeled, *, additive=False):
     task : {"binary", "multiclass", "positive-unlabeled"}
     has_unlabeled : bool
     additive : bool, default=False
-        Whether at least one has to be additive; "auto" and "small" then stand for the additive members, too.
+        Whether at least one has to be additive; "auto" and "small" then stand for the best additive members, too.
 
     Returns
     -------
@@ -372,7 +392,7 @@ def select_members(wanted, task, has_unlabeled, *, additive=False):
     """
     members, left_out = _select(wanted, task, has_unlabeled)
     if additive and wanted in ("auto", "small"):
-        members = [m for m in available(task, has_unlabeled) if m in members or m.name in ADDITIVE]
+        members = [m for m in available(task, has_unlabeled) if m in members or m.name in _BEST_ADDITIVE]
     if additive and not any(m.name in ADDITIVE for m in members):
         raise ValueError(
             "interpretable=True: none of the methods for these labels is additive. It needs two classes or positives "

@@ -126,13 +126,6 @@ def gap_of(dtype: np.dtype) -> Any:
     return np.datetime64("NaT") if dtype.kind == "M" else np.nan
 
 
-def no_cells(kind: str, n_rows: int) -> Cells:
-    """A column of that many gaps."""
-    if kind == TEXT:
-        return Cells(TEXT, [], np.full(n_rows, -1))
-    return Cells(kind, np.full(n_rows, np.nan) if kind != DATE else np.full(n_rows, "NaT", dtype=_DATE_UNIT))
-
-
 def join_cells(parts: Sequence[Cells]) -> Cells:
     """Cells of the same kind, one after the other."""
     first = parts[0]

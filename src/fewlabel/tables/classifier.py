@@ -486,9 +486,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._probabilities(self._features(X))
-
-    def _probabilities(self, features: np.ndarray) -> np.ndarray:
+        features = self._features(X)
         if self.model_ is not None:
             return self.model_.probabilities_at(self.model_.decision_of(features))
         probability = self.estimator_.predict_proba(features)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewlabel.parts.cells import BOOLEAN, DATE, NUMBER, TEXT, Cells, columns_of, no_cells, read_as
+from fewlabel.parts.cells import BOOLEAN, DATE, NUMBER, TEXT, Cells, columns_of, read_as
 from fewlabel.tables.kinds import ReadColumns
 from fewlabel.text import short
 
@@ -92,13 +92,10 @@ class Drift:
             A column that is not there counts as missing in every row.
         """
         columns = columns_of(X)
-        n_rows = len(X)
         cells = {}
         for name, column in self.profile.items():
-            if name in columns:
-                cells[name] = read_as(columns[name], column["kind"], column["notation"], column.get("special", ()))
-            else:
-                cells[name] = no_cells(column["kind"], n_rows)
+            values = columns[name] if name in columns else [None] * len(X)
+            cells[name] = read_as(values, column["kind"], column["notation"], column.get("special", ()))
         self.add(cells)
 
     def add(self, cells: Mapping[str, Cells], months: np.ndarray | None = None) -> None:
