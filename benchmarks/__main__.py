@@ -5,7 +5,6 @@ python -m benchmarks run pnu-auc [--datasets pima sonar] [--repeats 2] [--out FO
 python -m benchmarks store pnu-auc FOLDER          # put the results of a run into the stored ones
 python -m benchmarks pages                         # write docs/results from the stored results
 python -m benchmarks rerun [--cells 100]           # run stored cells again, drawn at random, and compare
-python -m benchmarks experience [--out FOLDER]     # what the members of AutoClassifier achieve on every table
 
 A run writes each cell to a file of its own. Run it again with the same folder to continue it.
 """
@@ -26,7 +25,6 @@ from benchmarks.harness import (
 from benchmarks.harness.provenance import RERUN
 from benchmarks.harness.rerun import draw, rerun
 from benchmarks.harness.tables import markdown_table
-from benchmarks.quality import experience
 from fewlabel.datasets import list_datasets
 
 RUNS = Path("build") / "runs"
@@ -109,14 +107,6 @@ def rerun_cells(options: argparse.Namespace) -> None:
     say(f"{found['same'].sum()} of {len(found)} cells are the same; wrote {options.out}")
 
 
-def run_experience(options: argparse.Namespace) -> None:
-    """Run the members of AutoClassifier on all tables; write its data file and figures."""
-    folder = options.out or RUNS / "experience"
-    experience.run(folder, options.repeats or 2, options.data_home, options.methods, say_progress)
-    print(markdown_table(experience.write(folder).reset_index().round(4)))
-    say(f"wrote {folder / 'experience.json'}, scores.csv and figures.csv")
-
-
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Options of a command, with its function as `command`."""
     parser = argparse.ArgumentParser(
@@ -159,8 +149,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     again.add_argument("--out", type=Path, default=RERUN, help="file of the cells with both numbers")
     again.set_defaults(command=rerun_cells)
 
-    trials = commands.add_parser("experience", parents=[data, cells], help="run the members of AutoClassifier")
-    trials.set_defaults(command=run_experience)
     return parser.parse_args(arguments)
 
 

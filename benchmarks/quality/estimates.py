@@ -23,12 +23,13 @@ from scipy.special import expit, logit
 from scipy.stats import norm, truncnorm
 from sklearn.metrics import log_loss, roc_auc_score
 
-from benchmarks.quality.experience import SAME_ROWS, experience_without
+from benchmarks.quality.cells import SAME_ROWS, observe
+from benchmarks.quality.experience import experience_without
 from benchmarks.quality.intervals import LEAST, TABLES, load
-from benchmarks.quality.trials import observe_members
 from fewlabel.auto import default_members
 from fewlabel.auto.crossfit import usual_repeats
 from fewlabel.auto.intervals import RARER, TableBelief, angle_variance, posterior
+from fewlabel.auto.members import BINARY, select_members
 from fewlabel.auto.weights import auc, average_precision, weigh
 from fewlabel.calibration import sigmoid_from_few
 from fewlabel.decisions import Evidence
@@ -86,15 +87,16 @@ def run(folder, n_draws, members):
 def _write_cell(path, about, X, y, members):
     few = np.where(np.arange(len(y)) < about["labels"], y, -1)
     varies = np.nanstd(X, axis=0) > 0
-    found = list(observe_members(X[:, varies], few, about["draw"], members, usual_repeats(about["labels"])))
+    chosen = select_members(list(members), BINARY, True)[0]
+    found = list(observe(BINARY, X[:, varies], few, chosen, about["draw"], usual_repeats(about["labels"])))
     with atomic_write(path) as file:
         np.savez_compressed(
             file,
-            about=json.dumps({**about, "members": [one.member for one in found]}),
+            about=json.dumps({**about, "members": [name for name, *_ in found]}),
             y=y[few >= 0],
             hidden=y[few < 0],
-            oof_ranks=np.array([one.out_of_fold for one in found], dtype=np.float32)[:, :, None],
-            ranks=np.array([one.ranks for one in found], dtype=np.float32)[:, :, None],
+            oof_ranks=np.array([ranks for _, ranks, *_ in found], dtype=np.float32),
+            ranks=np.array([ranks[few < 0] for *_, ranks, _ in found], dtype=np.float32),
         )
 
 

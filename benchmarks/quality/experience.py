@@ -1,222 +1,149 @@
-"""The experience of `AutoClassifier`: what each of its members achieves on the tables of the registry.
+"""The experience of `AutoClassifier`: what is learned from the cells of `benchmarks.quality.cells`, and what it gains.
 
-Cells are written one by one, so that a run can be continued. From them come the data file of the package, the constants
-of its rule, and figures of the choice on tables that neither was learned from.
+    python -m benchmarks.quality.experience CELLS           # compares, and writes experience.csv beside this file
+    python -m benchmarks.quality.experience CELLS --write   # and trials.json, and the experience of the package
+
+CELLS has a folder for each task. Every figure leaves one table out: the weights of its members come from what was
+learned on the other tables. `--portfolio` searches a list of members on one half of the tables, and judges it on the
+other, beside the default members.
 """
 
-import itertools
+import argparse
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import train_test_split
+from scipy.stats import wilcoxon
 
-from benchmarks.harness.data import as_numbers, table
-from benchmarks.quality.trials import Trial, learn_experience, observe_members, to_json, weigh_members
-from fewlabel.auto import Experience, default_members
-from fewlabel.datasets import list_datasets, registry
-from fewlabel.files import atomic_write
+from benchmarks.quality.cells import SAME_ROWS, read_cell
+from fewlabel.auto import Experience
+from fewlabel.auto.experience import MIDDLE, effective_labels, label_count, package_experience
+from fewlabel.auto.members import BINARY, POSITIVE_UNLABELED, portfolio, select_members
+from fewlabel.kernels.ranks import area
+from fewlabel.metrics.angles import to_angle
 
-SHARES = (0.01, 0.05, 0.15)  # of the labels
-MOST_ROWS = 3000
-LEAST = 5  # labels of each class
-# Same rows as another table, too few positives among 3,000 rows, or thousands of columns; kept for one paper's table.
-LEFT_OUT = (
-    *("ring", "german.numer", "glass", "creditcard-fraud", "ssl-Text", "text1-macwin", "lung-cancer", "iris"),
-    *("phoneme", "vehicle2"),
-)
-# Tables with the same rows, some with other labels or columns: the experience of one knows something of the others.
-SAME_ROWS = ({"credit-g", "german.numer"}, {"hypothyroid", "sick"}, {"dna", "splice"}, {"ring", "ringnorm"})
-# Positive class where the registry names none and not the rarest: a table of several classes is one against the rest.
-POSITIVE = {
-    "letter": "U",
-    "optdigits": "8",
-    "pendigits": "9",
-    "shuttle": "High",
-    "ssl-COIL": "1",
-    "svmguide4": "2",
-    "waveform": "1",
+ENSEMBLE = "AutoClassifier"
+WITHOUT = "AutoClassifier, members start as equals"
+ABOUT = [
+    "table",
+    "amount",
+    "n_rarest",
+    "n_columns",
+    "components",
+    "neighbors",
+]  # columns of experience.csv before scores
+FILES = {
+    BINARY: Path(__file__).with_name("experience.csv"),
+    POSITIVE_UNLABELED: Path(__file__).with_name("experience_positives.csv"),
 }
 TRIALS = Path(__file__).with_name("trials.json")
-ENSEMBLE = "AutoClassifier"
-STEEPNESS, NOISE, MOST = (10, 20, 30), (2.0,), (5,)  # others that were tried change the mean by up to .002
+PACKAGE = Path(__file__).parents[2] / "src" / "fewlabel" / "auto" / "experience.json"
+# Steepness 15 to 120, noise .5 to 3 and 3 to 8 members were tried: the mean changes by .001 around this rule.
+RULE = {"steepness": 30, "noise": 2.0, "most": 5}
+_RIDGE = 5.0  # slopes are shrunken as by this many tables without one
+# Share of a covariance that is taken from its diagonal alone: there are few tables.
+_OWN = 0.3
+_OWN_NOISE = 0.5
+
+
+class Trial(NamedTuple):
+    """One table, one choice of labels.
+
+    Attributes
+    ----------
+    table : str
+    n_rarest : int
+        Labels of the rarer class; of the positives, if only they are labeled.
+    auc : ndarray of shape (n_members,)
+        On rows whose labels were hidden.
+    out_of_fold : ndarray of shape (n_members,)
+        Out-of-fold AUC of the labeled rows.
+    """
+
+    table: str
+    n_rarest: int
+    auc: np.ndarray
+    out_of_fold: np.ndarray
 
 
 class Cell(NamedTuple):
-    """One table and choice of labels; arrays have one row per member."""
+    """One table and choice of labels, with the ranks of its hidden rows, one row per member."""
 
-    about: dict[str, Any]
-    labeled: np.ndarray
+    trial: Trial
+    about: dict
     hidden: np.ndarray
-    out_of_fold: np.ndarray
     ranks: np.ndarray
 
-    @property
-    def trial(self) -> Trial:
-        """What is learned from."""
-        rarest = int(min(self.labeled.sum(), (~self.labeled).sum()))
-        return Trial(self.about["table"], rarest, np.array(self.about["auc"]), np.array(self.about["out_of_fold"]))
 
-
-def tables(data_home: str | None = None) -> list[str]:
-    """Tables of the registry that are on this machine and suit two classes."""
-    known = list_datasets(data_home)
-    return [name for name in known.index if known["where"][name] not in ("", "OpenML") and name not in LEFT_OUT]
-
-
-def problem(name: str, data_home: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Columns as numbers, and 1 for the positive class; a stratified sample of large tables."""
-    found, known = table(name, data_home), registry()[name]
-    enough = {c: n for c, n in known["classes"].items() if n >= 20}
-    positive = POSITIVE.get(name) or known.get("positive") or min(enough, key=lambda c: enough[c])
-    y = (found.target == positive).to_numpy().astype(np.int64)
-    rows = np.arange(len(y))
-    if len(y) > MOST_ROWS:
-        rows = np.sort(train_test_split(rows, train_size=MOST_ROWS, stratify=y, random_state=0)[0])
-    X = as_numbers(found.data.iloc[rows], np.arange(len(rows)), fill=False)
-    return X[:, np.nanstd(X, axis=0) > 0], y[rows]
-
-
-def hide(y: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Keep the labels of a share of each class, at least five; ``-1`` elsewhere."""
-    rng = np.random.default_rng(seed)
-    few = np.full(len(y), -1)
-    for code in (0, 1):
-        rows = rng.permutation(np.flatnonzero(y == code))
-        few[rows[: max(LEAST, round(share * len(rows)))]] = code
-    return few
-
-
-def run(
-    folder: Path,
-    n_draws: int,
-    data_home: str | None = None,
-    names: list[str] | None = None,
-    report: Callable[[int, int, str], None] = lambda done, total, name: None,
-) -> None:
-    """Observe the members on every table; cells that are in the folder already are kept.
+def learn_experience(trials, members, rule):
+    """Estimate the model; every table counts the same, whatever its number of trials.
 
     Parameters
     ----------
-    folder : Path
-    n_draws : int
-        Random choices of labels per table and share.
-    data_home : str, default=None
-        Folder of the datasets.
-    names : list of str, default=None
-        Members; None means all that are installed.
-    report : callable
-        ``report(done, total, cell)`` after each cell.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    cells = [(name, share, draw) for draw in range(n_draws) for share in SHARES for name in tables(data_home)]
-    for number, (name, share, draw) in enumerate(cells, start=1):
-        target = folder / f"{name}_{round(100 * share)}_{draw}.npz"
-        if not target.exists():
-            _observe(target, name, share, draw, problem(name, data_home), names)
-        report(number, len(cells), target.stem)
-
-
-def _observe(target, name, share, draw, of_table, names):
-    X, y = of_table
-    seed = 1000 * draw + round(100 * share)
-    few = hide(y, share, seed)
-    found = list(observe_members(X, few, seed, names))
-    hidden, labeled = y[few < 0] == 1, y[few >= 0] == 1
-    about = {
-        "table": name,
-        "share": share,
-        "draw": draw,
-        "n_columns": X.shape[1],
-        "members": [one.member for one in found],
-        "auc": [roc_auc_score(hidden, one.ranks) for one in found],
-        "out_of_fold": [roc_auc_score(labeled, one.out_of_fold) for one in found],
-        "seconds": [one.seconds for one in found],
-    }
-    with atomic_write(target) as file:
-        np.savez_compressed(
-            file,
-            about=json.dumps(about),
-            labeled=labeled,
-            hidden=hidden,
-            out_of_fold=np.array([one.out_of_fold for one in found], dtype=np.float32),
-            ranks=np.array([one.ranks for one in found], dtype=np.float32),
-        )
-
-
-def read_cells(folder: Path) -> tuple[list[str], list[Cell]]:
-    """The cells of a folder, and the members that all of them have."""
-    cells = []
-    for path in sorted(folder.glob("*.npz")):
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in Cell._fields[1:]}
-            cells.append(Cell(json.loads(str(stored["about"])), **arrays))
-    if not cells:
-        raise ValueError(f"{folder} has no cells: run `python -m benchmarks experience --out {folder}` first")
-    shared = set.intersection(*(set(cell.about["members"]) for cell in cells))
-    names = [name for name in cells[0].about["members"] if name in shared]
-    return names, [_with_members(cell, names) for cell in cells]
-
-
-def _with_members(cell, names):
-    place = [cell.about["members"].index(name) for name in names]
-    lists = {key: [cell.about[key][k] for k in place] for key in ("members", "auc", "out_of_fold", "seconds")}
-    return Cell(cell.about | lists, cell.labeled, cell.hidden, cell.out_of_fold[place], cell.ranks[place].astype(float))
-
-
-def leave_one_table_out(names: list[str], cells: list[Cell]) -> tuple[dict[str, float], pd.DataFrame]:
-    """Choose the constants of the rule, and judge the choice on tables that it has not seen.
-
-    Parameters
-    ----------
-    names : list of str
-        Members.
-    cells : list of Cell
+    trials : list of Trial
+    members : list of str
+    rule : dict
+        `steepness` and `most` of the weights, and `noise`, by which the variance of out-of-fold scores is multiplied.
 
     Returns
     -------
-    rule : dict
-        `steepness`, `noise` and `most` with the best mean AUC on tables left out.
-    scores : DataFrame
-        One row per cell with its `table`, `share` and `draw`, the test AUC of each member, and that of the ensemble,
-        whose experience and constants come from the other tables.
+    Experience
     """
-    rules = [dict(zip(("steepness", "noise", "most"), r)) for r in itertools.product(STEEPNESS, NOISE, MOST)]
-    trials = [cell.trial for cell in cells]
-    cells = [cell for cell, trial in zip(cells, trials) if trial.has_evidence]
-    of_table = np.array([cell.about["table"] for cell in cells])
-    found = np.zeros((len(rules), len(cells)))
-    for name in np.unique(of_table):
-        others = without(trials, name)
-        for r, rule in enumerate(rules):
-            learned = learn_experience(others, names, rule)
-            for place in np.flatnonzero(of_table == name):
-                found[r, place] = _ensemble_auc(cells[place], learned)
-    rows = []
-    for k, cell in enumerate(cells):
-        best = int(np.argmax(found[:, of_table != of_table[k]].mean(axis=1)))
-        about = {key: cell.about[key] for key in ("table", "share", "draw")}
-        rows.append({**about, **dict(zip(names, cell.about["auc"])), ENSEMBLE: found[best, k]})
-    return rules[int(np.argmax(found.mean(axis=1)))], pd.DataFrame(rows)
+    tables = [trial.table for trial in trials]
+    weight = 1.0 / np.array([tables.count(name) for name in tables])
+    design = np.c_[np.ones(len(trials)), [label_count(trial.n_rarest) for trial in trials]]
+    truth = np.array([_centered(to_angle(trial.auc)) for trial in trials])
+    weighted = design * weight[:, None]
+    lines = np.linalg.solve(design.T @ weighted + np.diag([0.0, _RIDGE]), weighted.T @ truth)
+    seen = np.array([_centered(to_angle(trial.out_of_fold)) for trial in trials])
+    counts = np.array([effective_labels(trial.n_rarest) for trial in trials])
+    errors = seen - truth
+    trust = counts / (counts + MIDDLE)
+    bias = trust @ errors / (trust.sum() + _RIDGE)
+    state = {
+        "members": list(members),
+        "mean": lines[0],
+        "slope": lines[1],
+        "bias": bias,
+        "covariance": _shrunken(truth - design @ lines, weight, _OWN),
+        "noise": rule["noise"] * _shrunken(errors - bias, counts, _OWN_NOISE) * counts.mean(),
+        "rule": rule,
+    }
+    return Experience(state)
 
 
-def without(trials: list[Trial], name: str) -> list[Trial]:
+def _centered(angles):
+    return angles - angles.mean()
+
+
+def _shrunken(residuals, weight, share):
+    """Weighted covariance; a share of it from the diagonal alone."""
+    full = (residuals * weight[:, None]).T @ residuals / weight.sum()
+    return (1 - share) * full + share * np.diag(np.diag(full))
+
+
+def rounded(experience):
+    """The state as plain lists; numbers with five digits."""
+    return {
+        name: values if isinstance(values, (list, dict)) else np.round(values, 5).tolist()
+        for name, values in experience.state.items()
+    }
+
+
+def without(trials, name):
     """The trials that know nothing of a table."""
     related = {name}.union(*(same for same in SAME_ROWS if name in same))
     return [trial for trial in trials if trial.table not in related]
 
 
-def experience_without(name: str) -> Experience:
+def experience_without(name):
     """The experience of the package, as if it had been learned without a table.
 
     Parameters
     ----------
     name : str
-        Of the registry.
 
     Returns
     -------
@@ -229,66 +156,13 @@ def experience_without(name: str) -> Experience:
     ['logistic regression', 'linear discriminant']
     """
     stored = json.loads(TRIALS.read_text("utf-8"))
-    trials = [
-        Trial(one["table"], one["n_rarest"], np.array(one["auc"]), np.array(one["out_of_fold"], dtype=float))
-        for one in stored["trials"]
-    ]
-    return learn_experience(without(trials, name), stored["members"], stored["rule"])
+    trials = [Trial(table, n, np.array(auc), np.array(seen)) for table, n, auc, seen in stored["trials"]]
+    learned = learn_experience(without(trials, name), stored["members"], RULE)
+    return Experience(json.loads(PACKAGE.read_text("utf-8")) | learned.state)
 
 
-def _stored(names, rule, trials):
-    """The trials as text, one per line: AUCs with six digits, null where there is none."""
-
-    def numbers(values):
-        return [round(float(value), 6) if np.isfinite(value) else None for value in values]
-
-    lines = [
-        json.dumps(trial._asdict() | {"auc": numbers(trial.auc), "out_of_fold": numbers(trial.out_of_fold)})
-        for trial in trials
-    ]
-    head = json.dumps({"members": names, "rule": rule})[:-1]
-    return head + ', "trials": [\n' + ",\n".join(lines) + "\n]}\n"
-
-
-def _ensemble_auc(cell, experience):
-    """Test AUC of the members that `AutoClassifier` tries by default, with the weights that it would give them."""
-    place = [k for k, name in enumerate(experience.members) if name in default_members()] or slice(None)
-    known = experience.of(list(np.array(experience.members)[place]))
-    weights = weigh_members(cell.out_of_fold[place].astype(float), cell.labeled.astype(int), known)
-    return roc_auc_score(cell.hidden, weights @ cell.ranks[place])
-
-
-def figures(scores: pd.DataFrame) -> pd.DataFrame:
-    """Mean AUC, mean rank and furthest distance below the best, per share and method.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        As made by `leave_one_table_out`.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by `share` and `method`: `auc`; `rank`, the mean over cells; `worst`, the lowest difference to the best
-        method with one model on the mean of a table's draws, and `table`, where that is.
-    """
-    rows = []
-    for share, part in scores.groupby("share"):
-        methods = part.drop(columns=["share", "draw"]).set_index("table")
-        ranks = methods.rank(axis=1, ascending=False).mean()
-        means = methods.groupby("table").mean()
-        below = means.sub(means.drop(columns=ENSEMBLE).max(axis=1), axis=0)
-        for name in methods:
-            values = (methods[name].mean(), ranks[name], below[name].min(), below[name].idxmin())
-            rows.append((share, name, *values))
-    found = pd.DataFrame(rows, columns=["share", "method", "auc", "rank", "worst", "table"])
-    return found.sort_values(["share", "auc"], ascending=[True, False]).set_index(["share", "method"])
-
-
-def write(folder: Path) -> pd.DataFrame:
-    """Write the data files of the package and figures.csv into a folder of cells.
-
-    experience.json is for `fewlabel.auto`; trials.json, from which it is learned, is kept beside this file.
+def read_cells(folder):
+    """The cells of a folder, and the members that all of them have.
 
     Parameters
     ----------
@@ -296,17 +170,206 @@ def write(folder: Path) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
-        As made by `figures`.
+    names : list of str
+    cells : list of Cell
     """
-    names, cells = read_cells(folder)
-    rule, scores = leave_one_table_out(names, cells)
+    found = [read_cell(path) for path in sorted(folder.glob("*.npz"))]
+    found = [cell for cell in found if cell["about"]["members"]]
+    if not found:
+        raise ValueError(f"{folder} has no cells: run `python -m benchmarks.quality.cells` first")
+    shared = set.intersection(*(set(cell["about"]["members"]) for cell in found))
+    names = [name for name in found[0]["about"]["members"] if name in shared]
+    return names, [_with_members(cell, names) for cell in found]
+
+
+def _with_members(cell, names):
+    about = cell["about"]
+    place = [about["members"].index(name) for name in names]
+    is_hidden = cell["few"] < 0
+    hidden = cell["codes"][is_hidden] == 1
+    # With positives only, all rows are tested: positives against unlabeled ones.
+    only_positives = cell["few"].max() == cell["few"][~is_hidden].min()
+    labeled = cell["few"] == 1 if only_positives else cell["codes"][~is_hidden] == 1
+    ranks = cell["test"][place].astype(float)
+    auc = np.array([area(hidden, scores) for scores in ranks])
+    seen = np.array([area(labeled, scores) for scores in cell["out_of_fold"][place].astype(float)])
+    n_rarest = int(min(labeled.sum(), (~labeled).sum()))
+    return Cell(Trial(about["table"], n_rarest, auc, seen), about, hidden, ranks)
+
+
+def blend(cell, names, experience, members):
+    """Test AUC of members, with the weights that `AutoClassifier` would give them."""
+    place = [names.index(name) for name in members]
+    weights = experience.weights(to_angle(cell.trial.out_of_fold[place]), cell.trial.n_rarest)
+    return area(cell.hidden, weights @ cell.ranks[place])
+
+
+def learn_without_each(names, cells):
+    """The experience without each table, by the name of the table."""
     trials = [cell.trial for cell in cells]
-    with atomic_write(folder / "experience.json") as file:
-        file.write(to_json(learn_experience(trials, names, rule)).encode())
-    with atomic_write(folder / "trials.json") as file:
-        file.write(_stored(names, rule, trials).encode())
-    found = figures(scores)
-    scores.to_csv(folder / "scores.csv", index=False)
-    found.to_csv(folder / "figures.csv")
-    return found
+    return {name: learn_experience(without(trials, name), names, RULE) for name in {t.table for t in trials}}
+
+
+def leave_one_table_out(names, cells, members, learned):
+    """Test AUC of the ensemble of each cell, with what was learned on the other tables.
+
+    Parameters
+    ----------
+    names : list of str
+        Members of the cells.
+    cells : list of Cell
+    members : list of str
+        Members of the ensemble.
+    learned : dict
+        As made by `learn_without_each`.
+
+    Returns
+    -------
+    ndarray of shape (n_cells,)
+    """
+    return np.array([blend(cell, names, learned[cell.trial.table].of(members), members) for cell in cells])
+
+
+def grow_portfolio(names, cells, learned, most_seconds):
+    """The members that greedy search adds to an empty list, as long as the mean AUC grows.
+
+    Parameters
+    ----------
+    names, cells, learned
+        As in `leave_one_table_out`.
+    most_seconds : float
+        Mean CPU time of all members on a cell.
+
+    Returns
+    -------
+    list of str
+    """
+    seconds = {}
+    for name in names:
+        seconds[name] = np.mean([cell.about["seconds"][cell.about["members"].index(name)] for cell in cells])
+    chosen = []
+    reached = 0.0
+    while True:
+        left = most_seconds - sum(seconds[name] for name in chosen)
+        aucs = {}
+        for name in names:
+            if name not in chosen and seconds[name] <= left:
+                aucs[name] = leave_one_table_out(names, cells, [*chosen, name], learned).mean()
+        if not aucs or max(aucs.values()) <= reached:
+            return chosen
+        chosen.append(max(aucs, key=aucs.get))
+        reached = aucs[chosen[-1]]
+
+
+def compare(scores):
+    """Mean AUC, mean rank and furthest distance below the best single method, per amount of labels and method.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        As in experience.csv: a row per cell, a column per method.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by `amount` and `method`: `auc`, `rank`, `worst` (the lowest difference to the best single method of a
+        table), and `p`, of a Wilcoxon test of the ensemble against the method.
+    """
+    rows = []
+    for amount, part in scores.groupby("amount"):
+        methods = part.drop(columns=ABOUT)
+        ranks = methods.rank(axis=1, ascending=False).mean()
+        singles = methods.drop(columns=[name for name in methods if name.startswith(ENSEMBLE)])
+        for name in methods:
+            apart = methods[ENSEMBLE] - methods[name]
+            p = wilcoxon(apart).pvalue if (apart != 0).any() else 1.0
+            worst = (methods[name] - singles.max(axis=1)).min()
+            rows.append((amount, name, len(part), methods[name].mean(), ranks[name], worst, p))
+    found = pd.DataFrame(rows, columns=["amount", "method", "cells", "auc", "rank", "worst", "p"])
+    return found.sort_values(["amount", "auc"], ascending=[True, False]).set_index(["amount", "method"])
+
+
+def usual_members(names, task):
+    """The members that `AutoClassifier` tries by default."""
+    return [member.name for member in select_members("auto", task, True)[0] if member.name in names]
+
+
+def table_of(names, cells, task):
+    """The test AUC of each method, and of the ensemble with each table left out, a row per cell."""
+    usual = usual_members(names, task)
+    ensemble = leave_one_table_out(names, cells, usual, learn_without_each(names, cells))
+    # Members start as equals: so they do with positives only, where other tables did not help.
+    unknown = Experience(package_experience().state).of(usual, POSITIVE_UNLABELED)
+    rows = []
+    for cell, auc in zip(cells, ensemble):
+        components, neighbors = cell.about["structure"]
+        row = {"table": cell.trial.table, "amount": cell.about["amount"], "n_rarest": cell.trial.n_rarest}
+        row |= {"n_columns": cell.about["n_columns"], "components": components, "neighbors": neighbors}
+        row |= dict(zip(names, cell.trial.auc))
+        rows.append(row | {ENSEMBLE: auc, WITHOUT: blend(cell, names, unknown, usual)})
+    return pd.DataFrame(rows)
+
+
+def judge_portfolio(names, cells, task, seed=0):
+    """Mean AUC of a list that greedy search finds on half of the tables, and of the default one, on the other half."""
+    usual = usual_members(names, task)
+    learned = learn_without_each(names, cells)
+    tables = sorted(learned)
+    is_first = np.random.default_rng(seed).random(len(tables)) < 0.5
+    first = {name for name, chosen in zip(tables, is_first) if chosen}
+    rows = []
+    for wanted in (True, False):
+        own = [cell for cell in cells if (cell.trial.table in first) == wanted]
+        others = [cell for cell in cells if (cell.trial.table in first) != wanted]
+        budget = np.mean([sum(dict(zip(c.about["members"], c.about["seconds"]))[m] for m in usual) for c in own])
+        found = grow_portfolio(names, own, learned, budget)
+        for label, members in (("greedy", found), ("default", usual)):
+            auc = leave_one_table_out(names, others, members, learned).mean()
+            rows.append((label, len(others), auc, ", ".join(members)))
+    return pd.DataFrame(rows, columns=["portfolio", "cells", "auc", "members"])
+
+
+def lines_of(state):
+    """JSON with one line per key, and one per row of a list of lists: a change of one shows as one line."""
+    lines = []
+    for key, value in state.items():
+        text = json.dumps(value)
+        if isinstance(value, list) and isinstance(value[0], list):
+            text = "[\n" + ",\n".join(json.dumps(row) for row in value) + "\n]"
+        lines.append(f"{json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def write(names, cells):
+    """Write what the package knows of two classes; candidates are not in the package."""
+    known = [name for name in names if name in {member.name for member in portfolio()}]
+    place = [names.index(name) for name in known]
+    trials = [
+        cell.trial._replace(auc=cell.trial.auc[place], out_of_fold=cell.trial.out_of_fold[place]) for cell in cells
+    ]
+    rows = [[t.table, t.n_rarest, t.auc.round(5).tolist(), t.out_of_fold.round(5).tolist()] for t in trials]
+    TRIALS.write_text(lines_of({"members": known, "trials": rows}), "utf-8")
+    state = json.loads(PACKAGE.read_text("utf-8")) | rounded(learn_experience(trials, known, RULE))
+    PACKAGE.write_text(lines_of(state), "utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cells", type=Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--portfolio", action="store_true")
+    options = parser.parse_args()
+    for task in (BINARY, POSITIVE_UNLABELED):
+        names, cells = read_cells(options.cells / task)
+        scores = table_of(names, cells, task)
+        scores.round(4).to_csv(FILES[task], index=False)
+        print(f"{task}: {len(cells)} cells of {scores['table'].nunique()} tables")
+        print(compare(scores).round(4).to_string())
+        if options.portfolio:
+            print(judge_portfolio(names, cells, task).round(4).to_string())
+        if options.write and task == BINARY:
+            write(names, cells)
+
+
+if __name__ == "__main__":
+    main()

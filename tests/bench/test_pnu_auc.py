@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.harness import SUITES, get_suite
 from benchmarks.papers.pnu_auc import methods as methods_of
-from benchmarks.quality import experience
+from benchmarks.quality import cells
 from fewlabel import hide_labels
 
 
@@ -26,5 +26,5 @@ def test_the_gammas_of_pnuauc_reach_from_negatives_over_labeled_rows_only_to_pos
 @pytest.mark.parametrize("name", sorted(set(SUITES) - {"pnu-auc"}))
 def test_tables_of_keel_are_used_for_this_paper_only(name):
     kept = {"phoneme", "vehicle2"}
-    assert kept <= set(experience.LEFT_OUT)
+    assert kept <= set(cells.LEFT_OUT)
     assert not kept & {dataset for experiment in get_suite(name).experiments for dataset in experiment.datasets}
