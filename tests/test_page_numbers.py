@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from benchmarks.harness import SUITES, get_suite
-from benchmarks.quality import monitor
+from benchmarks.quality import monitor, representations
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
 from fewlabel.auto.weights import auc, average_precision
@@ -82,8 +82,10 @@ def test_readme():
 def test_auto():
     page = "docs/methods/auto.md"
     cells = pd.read_csv(QUALITY / "experience.csv")
-    aucs = cells.drop(columns=["table", "share", "draw", "CatBoost (defaults)"])
-    by_share = aucs.groupby(cells["share"]).mean()
+    known = ["table", "amount", "n_rarest", "n_columns", "components", "neighbors"]
+    equals = "AutoClassifier, members start as equals"
+    aucs = cells.drop(columns=[*known, equals])
+    by_share = aucs.groupby(cells["amount"]).mean()
     ranks = aucs.rank(axis=1, ascending=False).mean()
     listed = [name for name in aucs if f"| {name} |" in read(page).partition("## How it chooses")[0]]
     assert len(listed) == 12
@@ -93,15 +95,30 @@ def test_auto():
     by_table = aucs.groupby(cells["table"]).mean()
     below = by_table["AutoClassifier"] - by_table.drop(columns="AutoClassifier").max(axis=1)
     assert not missing(page, [str((below < -0.02).sum()), str(len(cells)), str(len(by_table))])
-    rivals = {"tree AUC boosting + components": 0.0055, "extra trees + components": 0.001}
-    rivals |= {"CatBoost": 0.001, "CatBoost + components": 0.001}
-    for other, level in rivals.items():
+    assert not missing(page, [short(cells[equals].mean(), 4)])
+    for other in ("extra trees + components", "CatBoost", "tree AUC boosting + components"):
         assert not missing(page, [f"{100 * (aucs['AutoClassifier'] > aucs[other]).mean():.0f}"])
-        assert wilcoxon(by_table["AutoClassifier"], by_table[other]).pvalue < level
-    assert aucs.drop(columns="AutoClassifier").mean().idxmax() == "tree AUC boosting + components"
-    both = cells.dropna()
-    shown = [short(both[name].mean(), 4) for name in ("CatBoost (defaults)", "CatBoost", "AutoClassifier")]
-    assert not missing(page, [str(len(both)), *shown])
+        assert wilcoxon(by_table["AutoClassifier"], by_table[other]).pvalue < 0.001
+    singles = by_share.drop(columns="AutoClassifier").max(axis=1)
+    assert not missing(page, [short(apart) for apart in by_share["AutoClassifier"] - singles])
+    former = pd.read_csv(QUALITY / "experience_former.csv").merge(cells, on=["table", "amount"])
+    means = former.groupby("amount")[["former", "AutoClassifier"]].mean().to_numpy().ravel()
+    assert not missing(page, [short(score, 4) for score in [*means, former["former"].mean()]])
+    by_table = former.groupby("table")[["former", "AutoClassifier"]].mean()
+    assert wilcoxon(by_table["AutoClassifier"], by_table["former"]).pvalue < 0.001
+
+
+def test_features_of_all_rows():
+    gains = representations.gains(pd.read_csv(QUALITY / "experience.csv"))
+    rows = [row for row in read("docs/methods/auto.md").splitlines() if row.count("|") == 10 and " to " in row]
+    assert len(rows) == len(gains) + 1  # the heading
+    half_a_digit = np.array([5e-5, *[5e-4] * 3, 0.5, *[5e-4] * 2, 5e-3]) * 1.01
+    for row, (_, found) in zip(rows[1:], gains.iterrows()):
+        cells = [cell.strip(" %") for cell in row.split("|")[1:-1]]
+        shown = [float(cell) for cell in (cells[1], *cells[3:7], *cells[7].split(" to "), cells[8])]
+        expected = found[["auc", 0.01, 0.05, 0.15, "better", "low", "high", "predicted"]].to_numpy(dtype=float)
+        expected[4] *= 100
+        assert (np.abs(shown - expected) <= half_a_digit).all()
 
 
 def test_labeling():
