@@ -34,7 +34,8 @@ class TreeAUCBoostClassifier(Booster):
     ----------
     n_estimators : int or "auto", default="auto"
         Number of trees. "auto": 1,000 with fewer than 1,000 labeled rows, where an out-of-fold AUC is too noisy to
-        choose by; otherwise the number, up to 2,000, with the best AUC in 3 folds of the labeled rows.
+        choose by; otherwise the number, up to 2,000, with the best AUC in 3 folds of the labeled rows. The models that
+        calibrate the probabilities have as many.
     loss : {"logistic", "exponential"}, default="logistic"
         Loss of a pair, :math:`\ell`.
     gamma : float, default=1.0

@@ -78,6 +78,7 @@ class Booster(RankingClassifier):
     _continued = "splits_"
     _bins_all_rows = False  # or only those that are boosted
     _keeps_losses = True
+    _chosen_rounds: int | None = None  # for n_estimators="auto", if they are known
     early_stopping: bool | str = False
     monotone: Directions = None
 
@@ -154,6 +155,8 @@ class Booster(RankingClassifier):
     def _ranker_like_this(self):
         model = super()._ranker_like_this()
         model._keeps_losses = False  # which take a tenth of the time, and nobody reads
+        # To choose it again, in folds of each fold, would take most of the time of a fit.
+        model._chosen_rounds = len(self.splits_)
         return model
 
     def _boosts_stumps(self):
@@ -186,7 +189,7 @@ class Booster(RankingClassifier):
         """
         n_rounds = self.n_estimators
         if n_rounds == "auto":
-            n_rounds = self._choose_rounds(binning, *choose_by)
+            n_rounds = self._chosen_rounds or self._choose_rounds(binning, *choose_by)
         rounds = []
         losses = []
         for part in self._rounds(binning, rows, totals, previous, n_rounds):

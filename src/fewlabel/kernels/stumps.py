@@ -392,9 +392,7 @@ def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
     directions = cuts.directions
     lower = state.lower
     upper = state.upper
-    guard = (least, most, rule.non_negative)
     allowed = np.ones(hist.shape[1], dtype=np.bool_)
-    edges = np.empty((hist.shape[1], 2), dtype=np.int64)
     sizes = np.empty(columns.size, dtype=np.int64)
     best_size = np.int64(least)
     for j in range(columns.size):
@@ -405,7 +403,8 @@ def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
         upper[e] = sizes[j] / UNIT
         if rule.is_guarded:
             _allow(drawn_cuts, e, allowed)
-            sizes[j] = _write_edges(hist[j], positive[j], column, allowed, guard, edges)
+            limits = (least, most, most)
+            sizes[j], _ = _scan(hist[j], positive[j], column, allowed, limits, rule.non_negative)
         best_size = max(best_size, sizes[j])
     for j in range(columns.size):
         if sizes[j] > least and sizes[j] >= best_size - TIE:
@@ -413,11 +412,9 @@ def best_stump(hist, positive, columns, cuts, drawn_cuts, state, rule):
             e = columns[j]
             column = (n_cuts[e], has_missing[e], directions[e])
             _allow(drawn_cuts, e, allowed)
-            _write_edges(hist[j], positive[j], column, allowed, guard, edges)
-            for k in range(n_cuts[e] + has_missing[e]):
-                for missing in range(k == n_cuts[e], 1 + has_missing[e]):
-                    if abs(edges[k, missing]) >= best_size - TIE:
-                        return j, k, missing, edges[k, missing]
+            limits = (least, most, best_size - TIE)
+            _, best = _scan(hist[j], positive[j], column, allowed, limits, rule.non_negative)
+            return j, best[0], best[1], best[2]
     return 0, 0, 0, np.int64(0)
 
 
@@ -438,7 +435,7 @@ def _size(edge, direction):
 
 @njit(cache=True, nogil=True)
 def _largest_edge(hist, column):
-    """The largest size of an edge of a column: a loop of its own, without the conditions of `_write_edges`."""
+    """The largest size of an edge of a column: a loop of its own, without the conditions of `_scan`."""
     n_cuts, has_missing, direction = column
     absent = hist[hist.size - 1] if has_missing else 0
     above = _sum_up_to(hist, n_cuts)
@@ -456,8 +453,8 @@ def _largest_edge(hist, column):
 
 
 @njit(cache=True, nogil=True)
-def _write_edges(hist, positive, column, allowed, guard, edges):
-    """Write the edge of each cut of a column and side of missing values, 0 where the stump may not be chosen.
+def _scan(hist, positive, column, allowed, limits, non_negative):
+    """Scan the cuts of a column in order, up to the first edge of the size that is looked for.
 
     Parameters
     ----------
@@ -465,18 +462,20 @@ def _write_edges(hist, positive, column, allowed, guard, edges):
         Of the column.
     column : (int, bool, int)
         Its number of cuts, whether it has missing values, and its direction.
-    guard : (int, int, bool)
-        Only edges above the first and below the second may be chosen and, if the third is true, only stumps whose error
-        on the negatives is not negative.
-    edges : ndarray of shape (n_codes, 2), int64
+    limits : (int, int, int)
+        Only edges above the first and below the second may be chosen; the third is the size.
+    non_negative : bool
+        Whether the error of a stump on the negatives must not be negative.
 
     Returns
     -------
-    int
-        Size of the largest edge that may be chosen.
+    size : int
+        Of the largest edge that may be chosen, and has been seen.
+    best : (int, int, int)
+        Its cut, whether missing values are above the cut, and the signed edge.
     """
     n_cuts, has_missing, direction = column
-    least, most, non_negative = guard
+    least, most, wanted = limits
     absent = hist[hist.size - 1] if has_missing else 0
     above = _sum_up_to(hist, n_cuts)
     total = absent + above
@@ -485,6 +484,7 @@ def _write_edges(hist, positive, column, allowed, guard, edges):
     above_positive = _sum_up_to(positive, n_cuts)
     all_negative = absent_positive + above_positive - total
     largest = least
+    best = (0, 0, np.int64(0))
     for k in range(n_cuts + has_missing):
         above -= hist[k]
         above_positive -= positive[k]
@@ -493,16 +493,19 @@ def _write_edges(hist, positive, column, allowed, guard, edges):
             fired = above + missing * absent
             edge = 2 * fired - total
             size = abs(edge) if only_missing else _size(edge, direction)
-            may_be_chosen = least < size < most and (only_missing or allowed[k])
+            if size <= largest or size >= most or not (only_missing or allowed[k]):
+                continue
             if non_negative:
                 negative = above_positive + missing * absent_positive - fired
                 if edge < 0:  # the other polarity
                     negative = all_negative - negative
-                may_be_chosen = may_be_chosen and negative >= -TIE
-            edges[k, missing] = edge if may_be_chosen else 0
-            if may_be_chosen:
-                largest = max(largest, size)
-    return largest
+                if negative < -TIE:
+                    continue
+            largest = size
+            best = (k, missing, edge)
+            if size >= wanted:
+                return largest, best
+    return largest, best
 
 
 @njit(cache=True, nogil=True)
