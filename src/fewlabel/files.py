@@ -37,7 +37,10 @@ AnyPath = str | os.PathLike[str]
 def read_file(
     path: AnyPath, *, encoding: str | None = None, decimal: str = ".", verbatim: Sequence[str] = ()
 ) -> "pd.DataFrame":
-    """Read the table in one text, Parquet, Feather or Arrow file; all else as :func:`fewlabel.tables.read_table`."""
+    """Read the table in one text, Parquet, Feather or Arrow file; all else as :func:`fewlabel.tables.read_table`.
+
+    Columns in `verbatim` of a text file are texts exactly as they are written: an empty cell is "", "NA" stays "NA".
+    """
     import pandas as pd
 
     path = Path(path)

@@ -196,7 +196,7 @@ _ADDITIVE_BOOSTING = _new(
 _LONG_BOOSTING = _new(
     "fewlabel.boosting.TreeAUCBoostClassifier",
     n_estimators=lambda context: 3 * _n_rounds(context),
-    learning_rate=lambda context: 10 / 3 * _step(context),
+    learning_rate=lambda context: min(10 / 3 * _step(context), 1.0),
     **_STEPS,
 )
 _OTHER_BOOSTER = dict(n_estimators=120, learning_rate=0.08, subsample=0.8, colsample_bytree=0.6, **_BOOSTER)

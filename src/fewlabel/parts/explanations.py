@@ -144,7 +144,6 @@ def explain_by_sampling(
     *,
     max_rounds: int = 32,
     tol: float = 0.3,
-    seed: int = 0,
 ) -> Explanation:
     """Shapley values of the columns by sampling, against reference rows.
 
@@ -162,7 +161,6 @@ def explain_by_sampling(
     max_rounds : int, default=32
     tol : float, default=0.3
         A row needs no more rounds when the norm of its standard errors is this share of that of its contributions.
-    seed : int, default=0
 
     Returns
     -------
@@ -170,7 +168,7 @@ def explain_by_sampling(
         `base` is the mean score of the reference rows that were used.
     """
     columns = list(groups.values())
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     decision = np.asarray(decide(features))
     # With more than two classes, the score of the predicted one.
     wanted = decision.argmax(axis=1) if decision.ndim == 2 else None
@@ -189,7 +187,7 @@ def explain_by_sampling(
         backward = walk.changes(in_order[::-1])[:, ::-1]
         sample = np.empty((len(left), len(columns)))
         sample[:, order] = (forward + backward) / 2
-        samples.add(left, sample, walk.begin, n_rounds)
+        samples.add(left, sample, walk.begin)
         if n_rounds >= _LEAST_ROUNDS:
             left = left[samples.error_sizes(left) > tol**2 * samples.sizes(left)]
         if not len(left):
@@ -200,24 +198,32 @@ def explain_by_sampling(
 
 
 class _Samples:
-    """Running means of the samples of each row and column, and their standard errors."""
+    """Means of the samples of each row and column, and their standard errors."""
 
     def __init__(self, n_rows, n_columns):
-        self.mean = np.zeros((n_rows, n_columns))
-        self.error = np.zeros((n_rows, n_columns))
-        self.base = np.zeros(n_rows)
+        self._rounds = np.zeros((n_rows, 1))
         self._total = np.zeros((n_rows, n_columns))
         self._squares = np.zeros((n_rows, n_columns))
         self._begins = np.zeros(n_rows)
 
-    def add(self, rows, sample, begin, n_rounds):
+    def add(self, rows, sample, begin):
+        self._rounds[rows] += 1
         self._total[rows] += sample
         self._squares[rows] += sample**2
         self._begins[rows] += begin
-        self.mean[rows] = self._total[rows] / n_rounds
-        self.base[rows] = self._begins[rows] / n_rounds
-        spread = np.maximum(self._squares[rows] / n_rounds - self.mean[rows] ** 2, 0.0)
-        self.error[rows] = np.sqrt(spread / max(n_rounds - 1, 1))
+
+    @property
+    def base(self):
+        return self._begins / self._rounds[:, 0]
+
+    @property
+    def mean(self):
+        return self._total / self._rounds
+
+    @property
+    def error(self):
+        spread = np.maximum(self._squares / self._rounds - self.mean**2, 0.0)
+        return np.sqrt(spread / np.maximum(self._rounds - 1, 1))
 
     def sizes(self, rows):
         return (self.mean[rows] ** 2).sum(axis=1)

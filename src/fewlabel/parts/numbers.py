@@ -157,14 +157,12 @@ class Ranks(Formula):
     starts: Ints
 
     @classmethod
-    def among(cls, scores, most=_MOST_LEVELS):
+    def among(cls, scores):
         """Learn the ranks of reference rows.
 
         Parameters
         ----------
         scores : ndarray of shape (n_rows, n_outputs)
-        most : int, default=1000
-            Number of levels kept per output.
 
         Returns
         -------
@@ -173,8 +171,8 @@ class Ranks(Formula):
         levels = []
         ranks = []
         for column in np.sort(bounded(scores), axis=0).T:
-            if len(column) > most:
-                column = column[np.linspace(0, len(column) - 1, most).round().astype(int)]
+            if len(column) > _MOST_LEVELS:
+                column = column[np.linspace(0, len(column) - 1, _MOST_LEVELS).round().astype(int)]
             values, counts = np.unique(column, return_counts=True)
             levels.append(values)
             ranks.append((np.cumsum(counts) - counts / 2) / len(column))

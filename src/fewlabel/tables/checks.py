@@ -85,17 +85,11 @@ class TableCheck:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = ["<th>column</th><th>kind</th><th>missing</th><th>distinct</th><th>remark</th>"]
-        for column in self.columns:
-            name = html.escape(short(column["name"]))
-            remark = html.escape(column["remark"])
-            missing = f"{column['missing']:.0%}"
-            cells = (name, column["kind"], missing, column["distinct"], remark)
-            rows.append("".join(f"<td>{cell}</td>" for cell in cells))
-        table = "".join(f"<tr>{row}</tr>" for row in rows)
+        columns = pd.DataFrame(self.columns).rename(columns={"name": "column"})
+        table = columns.to_html(index=False, border=0, formatters={"column": short, "missing": "{:.0%}".format})
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         labels = html.escape(f"{self.labels.describe()} {self.selection}")
-        return f"<p>{labels}</p><table>{table}</table><ul>{notes}</ul>"
+        return f"<p>{labels}</p>{table}<ul>{notes}</ul>"
 
 
 def check(

@@ -78,7 +78,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         :func:`fewlabel.save` writes, and all predictions are its own. None if the estimator is neither an
         `AutoClassifier` nor a ranker of two classes of this library.
     reference_ : ndarray or None
-        Encoded rows of the fit that `explain` compares others with; None after `set_parts`.
+        Encoded rows of the fit that `explain` compares others with.
     threshold_ : dict or None
         The threshold that `set_threshold` set: its `score` and `rule`. None if `predict` follows the estimator.
     n_features_in_ : int
@@ -120,6 +120,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__fit = {"callback": UNUSED}
     threshold_: dict[str, Any] | None
     reference_: np.ndarray | None
+    without_leaks_: dict[str, float] | None
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "positive": "no_validation",
@@ -222,7 +223,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             names = X.columns.map(str)
             filled = [str(name) for name in filled_if_labeled(X.set_axis(names, axis=1), read.codes >= 0)]
             leaks |= dict.fromkeys([name for name in filled if name in encoder.columns_], FILLED_IF_LABELED)
-        self.set_parts(encoder, read, leaks=leaks, target=target or getattr(y, "name", None))
+        self.encoder_ = encoder
+        self.leaks_ = leaks
+        self.target_ = str(target or getattr(y, "name", None) or "label")
+        self.without_leaks_ = None
+        self.classes_, positions = labels.sorted_classes(read.classes)
+        self.positive_ = int(positions[1]) if len(positions) == 2 else None
         weight = None if sample_weight is None else check_weights(sample_weight, features)
         if time is not None:
             time = as_moments(time, str(getattr(time, "name", None) or "time"), self.dayfirst)
@@ -320,47 +326,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """How labeled and unlabeled rows differ, with an `AutoClassifier`."""
         names = {f"x{k}": name for k, name in enumerate(self.encoder_.features_)}
         return self.estimator_.selection_.renamed(names)
-
-    def set_parts(
-        self,
-        encoder: TableEncoder,
-        read: Labels,
-        *,
-        leaks: Mapping[str, str] | None = None,
-        estimator: Any = None,
-        target: str | None = None,
-    ) -> "TableClassifier":
-        """Set what was fitted elsewhere, for instance on the workers of a cluster.
-
-        Parameters
-        ----------
-        encoder : TableEncoder
-            Fitted.
-        read : Labels
-            What :func:`fewlabel.labels.read_positive` returned.
-        leaks : dict, default=None
-            What :func:`fewlabel.tables.suspected_leaks` returned.
-        estimator : estimator, default=None
-            Fitted to the encoded table and the codes of `read`.
-        target : str, default=None
-            Name of the label column.
-
-        Returns
-        -------
-        self : object
-        """
-        self.encoder_ = encoder
-        self.leaks_ = dict(leaks or {})
-        self.target_ = str(target or "label")
-        self.without_leaks_ = None
-        self.threshold_ = None
-        self.reference_ = None  # rows of a fit elsewhere are elsewhere
-        self.classes_, positions = labels.sorted_classes(read.classes)
-        self.positive_ = int(positions[1]) if len(positions) == 2 else None
-        if estimator is not None:
-            self.estimator_ = estimator
-            self.model_ = self._as_data()
-        return self
 
     def _as_data(self) -> FittedModel | None:
         """The encoder and the classifier as one model."""
@@ -602,8 +567,6 @@ def _model_of_numbers(estimator: Any) -> FittedModel | None:
     """A fitted classifier of numbers as data; None if it has no formula."""
     if isinstance(estimator, AutoClassifier):
         return estimator.model_
-    if isinstance(estimator, FittedModel):
-        return estimator
     return ranking_model(estimator) if isinstance(estimator, RankingClassifier) else None
 
 

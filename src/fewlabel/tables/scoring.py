@@ -6,7 +6,6 @@ import numpy as np
 
 from fewlabel.parts import FittedModel
 from fewlabel.parts.explanations import reasons
-from fewlabel.tables.profile import Drift
 
 
 class Scores(NamedTuple):
@@ -67,7 +66,7 @@ def score_columns(model: Any, scores: Scores) -> dict[str, np.ndarray]:
     return {"score": scores.score, f"probability of {model.classes_[positive]}": scores.probability[:, positive]}
 
 
-def score_table(model: Any, table: Any, *, drift: Drift | None = None, n_reasons: int = 0) -> dict[str, Any]:
+def score_table(model: Any, table: Any, *, n_reasons: int = 0) -> dict[str, Any]:
     """Score, probabilities and class of each row, and the reasons for the score.
 
     Parameters
@@ -75,8 +74,6 @@ def score_table(model: Any, table: Any, *, drift: Drift | None = None, n_reasons
     model : TableClassifier or FittedModel
         Fitted.
     table : DataFrame
-    drift : Drift, default=None
-        Updated with these rows.
     n_reasons : int, default=0
         Add this many reasons per row, see :meth:`TableClassifier.explain`.
 
@@ -89,10 +86,8 @@ def score_table(model: Any, table: Any, *, drift: Drift | None = None, n_reasons
     """
     fitted = getattr(model, "model_", model)
     if fitted is None:
-        return _score_by_estimator(model, table, drift, n_reasons)
+        return _score_by_estimator(model, table, n_reasons)
     cells = fitted.encoder.read(table)
-    if drift is not None:
-        drift.add(cells)
     features = fitted.encoder.encode(cells)
     scores = score_features(fitted, features)
     columns = {**score_columns(fitted, scores), "label": fitted.classes_[scores.codes]}
@@ -101,11 +96,8 @@ def score_table(model: Any, table: Any, *, drift: Drift | None = None, n_reasons
     return columns
 
 
-def _score_by_estimator(model: Any, table: Any, drift: Drift | None, n_reasons: int) -> dict[str, Any]:
+def _score_by_estimator(model: Any, table: Any, n_reasons: int) -> dict[str, Any]:
     """The same of a TableClassifier whose estimator has no formula."""
-    cells = model.encoder_.read(table)
-    if drift is not None:
-        drift.add(cells)
     probability = model.predict_proba(table)
     score = None
     if model.positive_ is not None:
@@ -114,4 +106,4 @@ def _score_by_estimator(model: Any, table: Any, drift: Drift | None, n_reasons: 
     labels = model.predict(table)
     codes = np.searchsorted(model.classes_, labels)
     columns = {**score_columns(model, Scores(codes, probability, score)), "label": labels}
-    return {**columns, **reasons(model.explain(table), cells, n_reasons)} if n_reasons else columns
+    return {**columns, **reasons(model.explain(table), model.encoder_.read(table), n_reasons)} if n_reasons else columns

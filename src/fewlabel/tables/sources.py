@@ -164,7 +164,6 @@ def read_table(
     sheet: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
-    verbatim: Sequence[str] = (),
 ) -> "pd.DataFrame":
     """Read a whole table, from a file or from any other place that the commands read.
 
@@ -179,8 +178,6 @@ def read_table(
         The sheet of a workbook, by default the first.
     encoding, decimal : str
         Encoding of a text file, such as "latin-1", by default UTF-8; its decimal separator.
-    verbatim : sequence of str, default=()
-        Columns of a text file to read as text, exactly as they are written: an empty cell is "", "NA" stays "NA".
 
     Returns
     -------
@@ -207,7 +204,7 @@ def read_table(
     """
     place = {"query": query, "table": table, "sheet": sheet}
     with open_table(address, **place, encoding=encoding, decimal=decimal) as source:  # type: ignore[arg-type]
-        return files.read_file(source.path, encoding=source.encoding, decimal=source.decimal, verbatim=verbatim)
+        return files.read_file(source.path, encoding=source.encoding, decimal=source.decimal)
 
 
 def _expanded(address: Address) -> list[Address]:
