@@ -135,11 +135,11 @@ def run(part, table, draw):
     own = np.array([place[kind] for kind in labels[model.labeled_rows_]])
     names = [str(kind) for kind in model.classes_]
     claimed = confusion(own, model.out_of_fold_.argmax(axis=1), names, model.training_share_)
-    found.append([n_labels, "accuracy", *claimed["correct"].values(), is_right.mean()])
+    found.append([n_labels, "accuracy", *claimed["correct"], is_right.mean()])
     for name, recall in zip(claimed["names"], claimed["recall"]):
         of_class = truth.astype(str) == name
         if of_class.sum() >= LEAST_OF_CLASS:
-            found.append([n_labels, "recall", *recall.values(), is_right[of_class].mean()])
+            found.append([n_labels, "recall", *recall, is_right[of_class].mean()])
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fewlabel.cli.next import SheetFile, encoded, labels_of, read_to_ask, write_query
-from fewlabel.cli.options import Debug, Quiet, Seed, Tables, unfold
+from fewlabel.cli.options import Quiet, Seed, Tables, unfold
 from fewlabel.cli.reading import Reading
 from fewlabel.cli.terminal import say
 
@@ -20,7 +20,6 @@ def audit(
     out: SheetFile = Path("ask.csv"),
     seed: Seed = 0,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Draw rows whose labels make the estimates hold.
 

@@ -1,6 +1,6 @@
 """``fewlabel check``: how a table is read, before any fit."""
 
-from fewlabel.cli.options import AsJson, Debug, Tables, unfold
+from fewlabel.cli.options import AsJson, Tables, unfold
 from fewlabel.cli.reading import Reading, label_rows, read_rows
 from fewlabel.cli.terminal import one_line, print_json, print_table
 from fewlabel.text import short
@@ -12,7 +12,6 @@ def check(
     *,
     reading: Reading,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Show how a table is read: its labels, columns and leaks.
 

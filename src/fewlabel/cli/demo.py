@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed
+from fewlabel.cli.options import AsJson, Quiet, Seed, unfold
 from fewlabel.cli.paths import writable_file
 from fewlabel.cli.terminal import print_json, progress, say
 
@@ -19,6 +19,7 @@ def _share(value: float) -> float:
     return value
 
 
+@unfold()
 def demo(
     *,
     out: Annotated[
@@ -38,7 +39,6 @@ def demo(
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Learn from a table whose labels are hidden; write a report.
 

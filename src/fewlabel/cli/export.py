@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import Debug, ModelFile, Quiet
+from fewlabel.cli.options import ModelFile, Quiet, unfold
 from fewlabel.cli.paths import require_suffix, writable_file
 from fewlabel.cli.terminal import say
 
@@ -16,6 +16,7 @@ def _model_file(path: Path) -> Path:
     return path
 
 
+@unfold()
 def export(
     model: ModelFile,
     *,
@@ -25,7 +26,6 @@ def export(
     ],
     table: Annotated[str, typer.Option("--table", metavar="NAME", help="In SQL, the table to score.")] = "rows",
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write a model as an ONNX graph, a SQL statement, or JSON.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from fewlabel.cli.manifest import defaults_from
-from fewlabel.cli.options import AsJson, CostOptions, Debug, Groups, Quiet, Seed, Tables, Time, require_choice, unfold
+from fewlabel.cli.options import AsJson, CostOptions, Groups, Quiet, Seed, Tables, Time, require_choice, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file, writable_folder
 from fewlabel.cli.reading import Reading
 
@@ -175,7 +175,7 @@ class FitOptions:
 
 
 @unfold()
-def fit(options: FitOptions, *, debug: Debug = False) -> None:
+def fit(options: FitOptions) -> None:
     """Learn from a table; write a model, a report and the numbers.
 
     The files are model.fewlabel, report.html, metrics.json, model_card.md, manifest.json (what the model was made from)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fewlabel.cli.next import RandomShare, read_some_labels
-from fewlabel.cli.options import Debug, Quiet, Seed, Tables, unfold
+from fewlabel.cli.options import Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say
@@ -56,7 +56,6 @@ def label(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
     seed: Seed = 0,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Label rows in the browser, one at a time.
 

@@ -178,22 +178,22 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
         found.append("the rows come in another order (of a database: add ORDER BY to the query)")
     if table["query_sha256"] != new_table["query_sha256"]:
         found.append("the query is another one")
-    options = _without_places(before["options"])
-    new_options = _without_places(now["options"])
-    for name in sorted({*options, *new_options}):
-        if options.get(name) != new_options.get(name):
-            found.append(f"{name} is {new_options.get(name, 'the default')}, before {options.get(name, 'the default')}")
-    answers = [source.get("sha256") for source in before["labels"]["sources"]]
-    if answers != [source.get("sha256") for source in now["labels"]["sources"]]:
+    found += _changes(_without_places(before["options"]), _without_places(now["options"]), "the default")
+    if _digests(before) != _digests(now):
         found.append("other answers in --labels")
-    for name in sorted({*before["versions"], *now["versions"]}):
-        old = before["versions"].get(name, "not installed")
-        new = now["versions"].get(name, "not installed")
-        if old != new:
-            found.append(f"{name} is {new}, before {old}")
-    if before["platform"] != now["platform"]:
-        found.append(f"the platform is {now['platform']}, before {before['platform']}")
+    found += _changes(before["versions"], now["versions"], "not installed")
+    found += _changes({"the platform": before["platform"]}, {"the platform": now["platform"]}, "")
     return found
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any], missing: str) -> list[str]:
+    """What each name stands for that has another value than before."""
+    changed = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    return [f"{name} is {now.get(name, missing)}, before {before.get(name, missing)}" for name in changed]
+
+
+def _digests(manifest: dict[str, Any]) -> list[Any]:
+    return [source.get("sha256") for source in manifest["labels"]["sources"]]
 
 
 def _without_places(options: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import re
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug
+from fewlabel.cli.options import AsJson, unfold
 from fewlabel.cli.terminal import print_json, print_table
 
 SCORECARD = "scorecard"
@@ -39,7 +39,8 @@ def find_method(name: str) -> str | list[str]:
     return [member.name]
 
 
-def methods(as_json: AsJson = False, debug: Debug = False) -> None:
+@unfold()
+def methods(as_json: AsJson = False) -> None:
     """List the methods for `fewlabel fit --method`."""
     from fewlabel.auto import portfolio
 

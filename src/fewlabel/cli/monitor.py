@@ -11,7 +11,6 @@ from fewlabel.cli.options import (
     AsJson,
     CostOptions,
     DayFirst,
-    Debug,
     ModelFile,
     Place,
     Quiet,
@@ -63,7 +62,6 @@ def monitor(
     day_first: DayFirst = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Say what to expect of a model on new rows, before labels come.
 

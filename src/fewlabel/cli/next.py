@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.options import Debug, Quiet, Seed, Tables, unfold
+from fewlabel.cli.options import Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say
@@ -56,7 +56,6 @@ def next_rows(
     ] = False,
     seed: Seed = 0,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write the rows to label next, for a spreadsheet.
 

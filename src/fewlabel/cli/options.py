@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from fewlabel.decisions import Costs
     from fewlabel.tables import TableSource
 
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+# Read by `main.run`, as an error may come before a command has its options.
+_Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.", metavar="SEED")]
@@ -189,7 +190,7 @@ class CostOptions:
 
 
 def unfold(omit: Container[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Offer the fields of the dataclasses that a command takes as options of its own.
+    """Offer the fields of the dataclasses that a command takes as options of its own, and --debug.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ def unfold(omit: Container[str] = ()) -> Callable[[Callable[..., None]], Callabl
     ... def draw(size: Size, *, color: str) -> None:
     ...     print(size, color)
     >>> list(inspect.signature(draw).parameters)
-    ['width', 'height', 'color']
+    ['width', 'height', 'color', 'debug']
     >>> draw(width=2, color="red")
     Size(width=2, height=1) red
     """
@@ -226,9 +227,10 @@ def unfold(omit: Container[str] = ()) -> Callable[[Callable[..., None]], Callabl
                 if option.name not in omit:
                     # A field with a default may stand before one without: only keywords allow that.
                     shown.append(option.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        shown.append(inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Debug))
 
         @functools.wraps(command)
-        def unfolded(**values: Any) -> None:
+        def unfolded(debug: bool = False, **values: Any) -> None:
             instances = {name: _take(cls, values) for name, cls in folded.items()}
             command(**instances, **values)
 

@@ -11,7 +11,7 @@ import typer
 
 from fewlabel.addresses import Address
 from fewlabel.cli.new_rows import NewRows, Piece, load_model
-from fewlabel.cli.options import Debug, ModelFile, Place, Quiet, Tables, as_address, unfold
+from fewlabel.cli.options import ModelFile, Place, Quiet, Tables, as_address, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, drift_file, keep_inputs, require_suffix, writable_file, write_json
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
@@ -110,7 +110,6 @@ def predict(
         typer.Option("--time", metavar="COLUMN", help="With --drift, dates of the rows: also compare month by month."),
     ] = None,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write the score, probability and label of each row.
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, Tables, require_choice, unfold
+from fewlabel.cli.options import AsJson, Quiet, Seed, Tables, require_choice, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import print_json, say_notes
 
@@ -27,7 +27,6 @@ def prior(
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Estimate the share of positives among unlabeled rows.
 

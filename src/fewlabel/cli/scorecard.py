@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from fewlabel.cli.new_rows import load_model
-from fewlabel.cli.options import Debug, ModelFile, Quiet
+from fewlabel.cli.options import ModelFile, Quiet, unfold
 from fewlabel.cli.paths import require_suffix, writable_file
 from fewlabel.cli.terminal import say
 
@@ -17,6 +17,7 @@ def _card_file(path: Path) -> Path:
     return path
 
 
+@unfold()
 def scorecard(
     model: ModelFile,
     *,
@@ -33,7 +34,6 @@ def scorecard(
     base: Annotated[float, typer.Option("--base", metavar="N", help="Number of points at even odds.")] = 600,
     table: Annotated[str, typer.Option("--table", metavar="NAME", help="In SQL, the table to score.")] = "rows",
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write an additive model as points for each column.
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import AsJson, Debug, Quiet, Seed, Tables, require_choice, unfold
+from fewlabel.cli.options import AsJson, Quiet, Seed, Tables, require_choice, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import one_line, print_json, say_notes
 from fewlabel.text import short
@@ -30,7 +30,6 @@ def select(
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Print the columns to keep, one per line.
 

@@ -152,6 +152,16 @@ class Panel:
         self.marks.append({"shape": "dot", "kind": kind, **place, "note": note})
         return self
 
+    def estimate(
+        self, at: float, name: str, found: PlainDict, color: int = 0, form: str = ".3f", thin: bool = False
+    ) -> None:
+        """Add a point with its interval; its note has the numbers."""
+        low = found["low"]
+        high = found["high"]
+        value = found["value"]
+        self.whisker(at, low, high, "stem" if thin else f"curve c{color}")
+        self.dot(at, value, f"f{color}", f"{name}: {value:{form}} ({low:{form}} to {high:{form}})")
+
     def text(self, at: float, value: float, text: str) -> "Panel":
         """Add a text that ends at a point."""
         self.marks.append({"shape": "text", "x": self.x(at), "y": self.y(value), "text": text})
@@ -234,8 +244,7 @@ def learning_panel(curve: PlainDict) -> Panel:
     if ahead:
         panel.line(ahead, curve["ahead_scores"], "ahead")
     for at, n, score, low, high in zip(logs, labels, scores, lows, highs):
-        panel.whisker(at, low, high, "stem")
-        panel.dot(at, score, "f0", f"{n} labels: {score:.3f} ({low:.3f} to {high:.3f})")
+        panel.estimate(at, f"{n} labels", {"value": score, "low": low, "high": high}, thin=True)
     panel.line(logs, scores, "curve c0")
     panel.dot(logs[-1], scores[-1], "here")
     return panel.text(logs[-1], lowest - room / 2, "you are here")
@@ -255,12 +264,7 @@ def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
     panel = Panel(_SHARES, _SHARES, ("predicted probability", "observed share of positives"))
     panel.diagonal()
     for one in bins:
-        at = one["probability"]
-        share = one["share"]
-        low = one["low"]
-        high = one["high"]
-        panel.whisker(at, low, high, "stem")
-        panel.dot(at, share, "f0", f"{one['rows']} rows: {share:.0%} ({low:.0%} to {high:.0%})")
+        panel.estimate(one["probability"], f"{one['rows']} rows", {**one, "value": one["share"]}, form=".0%", thin=True)
     return panel
 
 
@@ -310,10 +314,7 @@ def history_panel(
     for aside, color, estimates in ((-0.1, 0, expected), (0.1, 1, measured)):
         for number, estimate in enumerate(estimates):
             if estimate is not None:
-                at = number + aside
-                panel.whisker(at, estimate["low"], estimate["high"], f"curve c{color}")
-                note = f"{names[number]}: {estimate['value']:.3f} ({estimate['low']:.3f} to {estimate['high']:.3f})"
-                panel.dot(at, estimate["value"], f"f{color}", note)
+                panel.estimate(number + aside, names[number], estimate, color)
     return panel
 
 
