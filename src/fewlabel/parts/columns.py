@@ -18,7 +18,7 @@ from fewlabel.parts.notations import (
     NUMBER_NOTATIONS,
     is_null,
 )
-from fewlabel.parts.part import Encoder, Floats, Json, Part, SingleTable, Texts, field_types
+from fewlabel.parts.part import Encoder, Floats, Json, Part, SingleTable, Texts
 from fewlabel.text import did_you_mean, short
 
 Memo = dict[str, dict[str, np.ndarray]]
@@ -47,9 +47,6 @@ class Column(Part):
     read_as: ClassVar[str] = TEXT
     notation = ""
     special = _NONE
-
-    def __getstate__(self):
-        return {name: getattr(self, name) for name in field_types(type(self))}  # without what is cached
 
     def encode(self, values: Any) -> np.ndarray:
         """Features of values, one row each: of texts, or of an array with NaN or NaT for what is missing."""
@@ -347,9 +344,6 @@ class Columns(Encoder):
     named: bool
     dropped: Json
     profile: Json
-
-    def __getstate__(self):
-        return {name: getattr(self, name) for name in field_types(type(self))}  # without what is cached
 
     def check(self):
         used = [column.name for column in self.columns]

@@ -71,6 +71,9 @@ class Part:
             object.__setattr__(self, name, value)
         self.check()
 
+    def __getstate__(self):
+        return {name: getattr(self, name) for name in field_types(type(self))}  # without what is cached
+
     def check(self) -> None:
         """Raise a ValueError if fields do not fit each other, or an index is out of range."""
 
