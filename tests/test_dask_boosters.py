@@ -13,19 +13,14 @@ pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pi
 import dask.array as da
 
 from fewlabel import dask as spread
-from fewlabel.dask._samples import merge_samples, read_some, sample
+from fewlabel.dask._samples import merge_samples, sample
 from reference.dask_blocks import assert_same, in_blocks, table
-from reference.fitted_stumps import stumps_of
 
 
 @pytest.fixture(autouse=True)
 def on_workers(monkeypatch):
     """Rows stay in their partitions, however few they are."""
     monkeypatch.setattr("fewlabel.dask._estimators._MOST_CELLS", 0)
-
-
-def _read(X, y):
-    return X, np.where(y < 0, 0, 2 * y - 1), None
 
 
 @pytest.mark.parametrize(
@@ -59,18 +54,11 @@ def test_weights_stand_for_repeated_rows():
     assert_same(one, other, X)
 
 
-def test_weights_with_early_stopping_and_a_prior_to_estimate():
+def test_weights_with_a_prior_to_estimate():
     X, y, _ = table()
     weight = np.random.default_rng(3).integers(0, 3, len(y)).astype(float)
-    blocks = (*in_blocks(X, y, (500, 700)), da.from_array(weight, chunks=300))
-    form = dict(early_stopping=True, validation_fraction=0.3, learning_rate=0.5, random_state=0)
-    stopped = spread.PNUAUCBoostClassifier(200, **form).fit(*blocks)
-    assert 0 < stopped.n_iter_ < 200
-    counted = weight > 0
-    kept = (*in_blocks(X[counted], y[counted], (300, counted.sum() - 300)), da.from_array(weight[counted], chunks=300))
-    assert_same(stopped, spread.PNUAUCBoostClassifier(200, **form).fit(*kept), X)
-    pu = spread.PUAdaBoostClassifier(5, random_state=0)
-    pu.fit(blocks[0], da.from_array(np.where(y == 1, 1, -1), chunks=300), blocks[2])
+    rows, labels = in_blocks(X, np.where(y == 1, 1, -1), (500, 700))
+    pu = spread.PUAdaBoostClassifier(5, random_state=0).fit(rows, labels, da.from_array(weight, chunks=300))
     assert 0 < pu.prior_ < 1
 
 
@@ -84,29 +72,11 @@ def test_bad_weights_are_reported(weight, message):
         spread.PNUAUCBoostClassifier(5).fit(*in_blocks(X, y, (600, 600)), da.from_array(weight, chunks=300))
 
 
-def test_early_stopping_holds_out_the_same_rows_in_any_blocks():
-    X, y, _ = table()
-    forms = dict(n_estimators=300, early_stopping=True, validation_fraction=0.3, learning_rate=0.5, random_state=0)
-    one, other = (
-        spread.PNUAUCBoostClassifier(**forms).fit(*in_blocks(X, y, sizes)) for sizes in ((1200,), (1, 300, 0, 899))
-    )
-    assert_same(one, other, X)
-    assert 0 < one.n_iter_ < 300
-    np.testing.assert_allclose(one.offset_, other.offset_, rtol=1e-6)
-    kept, signs, _ = read_some(_read, 0.3, one._seed, False, X, y)
-    assert len(kept) < len(X)
-    few = np.where(signs == 0, -1, signs > 0)
-    rest = fewlabel.PNUAUCBoostClassifier(one.n_iter_, learning_rate=0.5, random_state=0).fit_ranking(kept, few)
-    for field in ("column", "threshold", "sign", "on_missing"):
-        np.testing.assert_array_equal(stumps_of(rest)[field], stumps_of(one)[field])
-
-
-def test_early_stopping_needs_labels_to_hold_out():
+@pytest.mark.parametrize("name", ["PNUAUCBoostClassifier", "TreeAUCBoostClassifier"])
+def test_early_stopping_on_held_out_rows_is_for_rows_in_memory(name):
     X, y, _ = table(40)
-    y[:] = -1
-    y[:3] = 0, 1, 1
-    with pytest.raises(fewlabel.exceptions.LabelError, match="early_stopping"):
-        spread.PNUAUCBoostClassifier(5, early_stopping=True).fit(*in_blocks(X, y, (20, 20)))
+    with pytest.raises(ValueError, match="for rows in memory"):
+        getattr(spread, name)(5, early_stopping=True).fit(*in_blocks(X, y, (20, 20)))
 
 
 def test_the_threshold_is_that_of_the_rounds_that_are_kept():
@@ -172,19 +142,3 @@ def test_workers_that_the_client_cannot_reach_are_asked_by_the_scheduler(monkeyp
             monkeypatch.setattr(client.rpc, "connect", refuse_workers)
             assert_same(local, spread.PNUAUCBoostClassifier(3, random_state=0).fit(*blocks, client=client), X)
             assert asked
-
-
-def test_the_local_cluster_of_a_command_listens_on_the_loopback_address_only():
-    psutil = pytest.importorskip("psutil")
-    from fewlabel.cli.cluster import cluster_client
-
-    def listening():
-        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
-        sockets = [socket for process in processes for socket in process.net_connections(kind="inet")]
-        return {socket.laddr for socket in sockets if socket.status == psutil.CONN_LISTEN}
-
-    before = listening()
-    with cluster_client(None, jobs=2):
-        opened = listening() - before
-    assert len(opened) >= 3  # the scheduler and two workers
-    assert {address.ip for address in opened} == {"127.0.0.1"}

@@ -1,7 +1,6 @@
 """SSMAB and ASSEMBLE: boosting any base classifier on labeled and pseudo-labeled rows."""
 
 import math
-import numbers
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,17 +16,20 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from fewlabel.base import (
+    Count,
     HasMethods,
-    Interval,
     LabeledClassifier,
+    Positive,
     ScoresClasses,
-    StrOptions,
+    Share,
     TakesWhatItsBaseTakes,
+    constraints_of,
     fit_context,
     set_random_states,
 )
 from fewlabel.types import MatrixLike, Seed
 
+_CLASSIFIER = [HasMethods(["fit", "predict"]), None]
 _ROUNDING = 1e-12  # an error this close to chance level counts as chance level
 _LEAST_ERROR = 1e-10  # used for a base classifier without error, which ends the fit
 
@@ -42,13 +44,6 @@ class PseudoLabelBooster(ScoresClasses, TakesWhatItsBaseTakes, LabeledClassifier
     - ``_next(codes, weight, right, votes, labeled, beta, own)``: labels and weights for the next round.
     """
 
-    _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(numbers.Integral, 1, None, closed="left")],
-        "teacher": [HasMethods(["fit", "predict"]), None],
-        "n_neighbors": [Interval(numbers.Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
     resample = False
     teacher: Any
     n_neighbors: int
@@ -280,24 +275,16 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     True
     """
 
-    _parameter_constraints: dict = {
-        **PseudoLabelBooster._parameter_constraints,
-        "labeled_weight": [Interval(numbers.Real, 0, None, closed="neither")],
-        "unlabeled_weight": [Interval(numbers.Real, 0, None, closed="neither")],
-        "labeled_factor": [Interval(numbers.Real, 0, None, closed="neither")],
-        "update": [StrOptions({"samme", "damped"})],
-    }
-
     def __init__(
         self,
         estimator: Any = None,
         *,
-        n_estimators: int = 30,
+        n_estimators: Count = 30,
         teacher: Any = None,
-        n_neighbors: int = 1,
-        labeled_weight: float = 8.0,
-        unlabeled_weight: float = 2.0,
-        labeled_factor: float = 2.0,
+        n_neighbors: Count = 1,
+        labeled_weight: Positive = 8.0,
+        unlabeled_weight: Positive = 2.0,
+        labeled_factor: Positive = 2.0,
         update: Literal["samme", "damped"] = "samme",
         random_state: Seed = None,
     ) -> None:
@@ -310,6 +297,8 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
         self.labeled_factor = labeled_factor
         self.update = update
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__, estimator=_CLASSIFIER, teacher=_CLASSIFIER)
 
     def _first_weights(self, labeled):
         return np.where(labeled, self.labeled_weight, self.unlabeled_weight)
@@ -378,20 +367,14 @@ class AssembleClassifier(PseudoLabelBooster):
     True
     """
 
-    _parameter_constraints: dict = {
-        **PseudoLabelBooster._parameter_constraints,
-        "labeled_share": [Interval(numbers.Real, 0, 1, closed="neither")],
-        "resample": ["boolean"],
-    }
-
     def __init__(
         self,
         estimator: Any = None,
         *,
-        n_estimators: int = 30,
+        n_estimators: Count = 30,
         teacher: Any = None,
-        n_neighbors: int = 1,
-        labeled_share: float = 0.9,
+        n_neighbors: Count = 1,
+        labeled_share: Share = 0.9,
         resample: bool = False,
         random_state: Seed = None,
     ) -> None:
@@ -402,6 +385,8 @@ class AssembleClassifier(PseudoLabelBooster):
         self.labeled_share = labeled_share
         self.resample = resample
         self.random_state = random_state
+
+    _parameter_constraints: dict = constraints_of(__init__, estimator=_CLASSIFIER, teacher=_CLASSIFIER)
 
     def _first_weights(self, labeled):
         n_labeled = np.count_nonzero(labeled)

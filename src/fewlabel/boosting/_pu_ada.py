@@ -46,7 +46,19 @@ def pu_rule(prior, *, start, correction, separate, non_negative, max_step, stop_
     )
 
 
-class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
+class PUBooster(PositiveUnlabeled, Booster):
+    """Base of the boosters of positives and unlabeled rows."""
+
+    def _fit(self, X, signs, weight):
+        if not (self.warm_start and hasattr(self, "splits_")):
+            self.prior_ = self._find_prior(X, signs, weight)
+        super()._fit(X, signs, weight)
+
+    def _uses_unlabeled(self):
+        return True
+
+
+class PUAdaBoostClassifier(PUBooster):
     r"""AdaBoost from positives and unlabeled rows (Ada-PU).
 
     Minimizes the exponential risk of positives :math:`P` and unlabeled rows :math:`U` of known prior
@@ -249,14 +261,6 @@ class PUAdaBoostClassifier(PositiveUnlabeled, Booster):
             "threshold": "zero",
         }
         return cls(**{**published, **parameters})
-
-    def _fit(self, X, signs, weight):
-        if not (self.warm_start and hasattr(self, "splits_")):
-            self.prior_ = self._find_prior(X, signs, weight)
-        super()._fit(X, signs, weight)
-
-    def _uses_unlabeled(self):
-        return True
 
     def _start_score(self):
         """The constant part of every score; `offset_` includes it."""

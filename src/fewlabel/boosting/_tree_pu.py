@@ -5,8 +5,8 @@ from typing import Literal
 import numpy as np
 
 from fewlabel.base import Count, NonNegative, Share, constraints_of
-from fewlabel.boosting.booster import Bins, Booster, Columns, Depth, LessThanOne, Part, Rate
-from fewlabel.positive_unlabeled import PositiveUnlabeled
+from fewlabel.boosting._pu_ada import PUBooster
+from fewlabel.boosting.booster import Bins, Columns, Depth, LessThanOne, Part, Rate
 from fewlabel.types import Seed
 
 
@@ -76,7 +76,7 @@ def _set_slopes(rows, prior, copies_weight, size):
     derivatives *= size
 
 
-class TreePUBoostClassifier(PositiveUnlabeled, Booster):
+class TreePUBoostClassifier(PUBooster):
     r"""Symmetric trees boosted on positives and unlabeled rows.
 
     The tree form of `PUAdaBoostClassifier`: minimizes the same exponential risk of positives :math:`P` and unlabeled
@@ -221,18 +221,10 @@ class TreePUBoostClassifier(PositiveUnlabeled, Booster):
 
     _parameter_constraints: dict = constraints_of(__init__)
 
-    def _fit(self, X, signs, weight):
-        if not (self.warm_start and hasattr(self, "splits_")):
-            self.prior_ = self._find_prior(X, signs, weight)
-        super()._fit(X, signs, weight)
-
     _bins_all_rows = True
 
     def _boosts_stumps(self):
         return False
-
-    def _uses_unlabeled(self):
-        return True
 
     def _rounds(self, binning, rows, totals, previous, n_rounds):
         risk = PURisk(self.prior_, self.correction, self.stop_risk, rows, totals)

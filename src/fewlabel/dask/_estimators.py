@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabel import boosting, linear
 from fewlabel.base import MOST_OUT_OF_FOLD, fit_context
 from fewlabel.boosting.rows import SpreadRows, group_totals
-from fewlabel.boosting.stopping import ValidationStop
 from fewlabel.checks import check_non_negative
 from fewlabel.dask._blocks import Blocks
 from fewlabel.dask._lazy import lazily
@@ -25,12 +24,11 @@ from fewlabel.dask._rows import (
     merge_scores,
     score_sketches,
 )
-from fewlabel.dask._samples import merge_samples, read_some, sample
+from fewlabel.dask._samples import merge_samples, sample
 from fewlabel.dask._sketch import bin_sketches, merge_sketches, sketch, sketch_columns
 from fewlabel.exceptions import LabelError
 from fewlabel.linear.moments import group_moments
 from fewlabel.positive_unlabeled import PositiveUnlabeled
-from fewlabel.threads import RowThreads
 
 _MOST_CELLS = 2**25  # codes that the client takes; it boosts that few rows itself, without messages
 _CHOOSING = 20_000  # rows of each group by which the number of rounds is chosen if there are more
@@ -65,25 +63,20 @@ def _distinct(labels):
     return pd.Series(pd.unique(pd.Series(labels)))
 
 
-class _Reader:
+def _read(known, X, y):
     """Rows of a block as floats, the sign of each by its label, and their weights or None.
 
     Rows with a missing label are unlabeled; rows of weight 0 are left out.
     """
-
-    def __init__(self, known):
-        self._known = known
-
-    def __call__(self, X, y):
-        X = X if issparse(X) else np.asarray(X)
-        kind = X.dtype if X.dtype == np.float32 else np.float64
-        X = X.tocsr().astype(kind) if issparse(X) else np.ascontiguousarray(X, dtype=kind)
-        y, weight = _labels_and_weight(y)
-        signs = pd.Series(y).map(self._known).fillna(0).to_numpy(dtype=np.int8)
-        if weight is None or (weight > 0).all():
-            return X, signs, weight
-        counts = weight > 0
-        return X[counts], signs[counts], weight[counts]
+    X = X if issparse(X) else np.asarray(X)
+    kind = X.dtype if X.dtype == np.float32 else np.float64
+    X = X.tocsr().astype(kind) if issparse(X) else np.ascontiguousarray(X, dtype=kind)
+    y, weight = _labels_and_weight(y)
+    signs = pd.Series(y).map(known).fillna(0).to_numpy(dtype=np.int8)
+    if weight is None or weight.all():
+        return X, signs, weight
+    counts = weight > 0
+    return X[counts], signs[counts], weight[counts]
 
 
 class DaskModel:
@@ -145,7 +138,7 @@ class DaskModel:
         values = values.to_numpy()
         self.classes_, signs = self._read_labels(values)
         known = {value: sign for value, sign in zip(values.tolist(), signs.tolist()) if not pd.isna(value)}
-        return blocks, _Reader(known)
+        return blocks, partial(_read, known)
 
     def _set_threshold_from(self, sketches, blocks, read, n_labeled):
         """Threshold and calibration from a sketch of the scores of each group; out of fold, from the labeled rows."""
@@ -238,8 +231,11 @@ class _DaskBooster(DaskModel):
         -------
         self : object
         """
-        if self.early_stopping is True and not self._boosts_stumps():
-            raise ValueError("early_stopping=True is for stumps with Dask: set n_estimators='auto', or a number")
+        if self.early_stopping is True:
+            raise ValueError(
+                "early_stopping=True is for rows in memory: set early_stopping=False, and n_estimators to the n_iter_ "
+                "of a fit on a sample of the rows"
+            )
         with beside_tasks():
             blocks, read = self._begin(X, y, client, sample_weight)
             if isinstance(self, PositiveUnlabeled):
@@ -262,12 +258,6 @@ class _DaskBooster(DaskModel):
     def _fit_blocks(self, blocks, read, callback):
         self._compare_with_last_fit()
         previous = self._previous_rounds()
-        read_all = read
-        held_out = None
-        if self.early_stopping is True:
-            of_both = [partial(read_some, read, self.validation_fraction, self._seed, part) for part in (False, True)]
-            read, read_held_out = of_both
-            held_out = self._gather_held_out(blocks, read_held_out)
         bins_unlabeled = self._bins_all_rows or self._uses_unlabeled()
         sizes, totals, columns = blocks.fold(summarize, merge_summaries, read, bins_unlabeled)
         if not sizes[0]:
@@ -288,37 +278,15 @@ class _DaskBooster(DaskModel):
                 X, signs, weight, _ = blocks.fold(sample, partial(merge_samples, most=_CHOOSING), read, _CHOOSING)
                 groups = code_groups(X, (signs, weight), lambda X, y: (X, *y), binning, used, previous.take(0))
                 choose_by = _in_one_part(groups, binning)
-        stopper = self._alarm(rows) if held_out is None else self._validation(held_out, binning, previous)
         note = None if callback is None else lambda done, n_rounds: callback(done, n_rounds, f"round {done}")
-        self._boost(binning, rows, totals, previous, stopper, choose_by=choose_by, note=note)
+        self._boost(binning, rows, totals, previous, self._alarm(rows), choose_by=choose_by, note=note)
         sketches = rows.ask(score_sketches, self._new_stumps(binning, previous), merge=merge_scores)
-        n_labeled = sizes[0] + sizes[2]
-        if held_out is not None:
-            sketches = merge_scores(sketches, _sketch_groups(self._score(held_out[0]), *held_out[1:]))
-            n_labeled += len(held_out[0])
-        self._set_threshold_from(sketches, blocks, read_all, n_labeled)
-
-    def _gather_held_out(self, blocks, read):
-        """The held-out rows of all blocks, their signs and weights, whatever the blocks."""
-        X, signs, weight = blocks.fold(_read_labeled, _stack_rows, read)
-        if not ((signs > 0).any() and (signs < 0).any()):
-            raise LabelError(
-                "early_stopping=True holds out labeled rows, and they are too few to have rows of each class: set "
-                "early_stopping=False, raise validation_fraction, or label more rows"
-            )
-        order = np.lexsort((*X.T, signs))
-        return X[order], signs[order], None if weight is None else weight[order]
+        self._set_threshold_from(sketches, blocks, read, sizes[0] + sizes[2])
 
     def _new_stumps(self, binning, previous):
         """Sum of the new stumps by column and code; nothing for trees, which have been added to the scores."""
         n_known = len(previous.splits) if self._boosts_stumps() else len(self.splits_)
         return binning.table(self.splits_[n_known:], self.leaf_values_[n_known:])
-
-    def _validation(self, held_out, binning, previous):
-        """What stops the fit by the AUC of the held-out rows."""
-        X, signs, weight = held_out
-        codes = binning.encode(X, np.arange(len(X)), RowThreads(1))
-        return ValidationStop(codes, binning.n_codes, previous.score(X), signs, weight, self.n_iter_no_change)
 
 
 def _in_one_part(groups, binning):
@@ -419,16 +387,6 @@ class TreePUBoostClassifier(_DaskBooster, boosting.TreePUBoostClassifier):
     _in_memory = boosting.TreePUBoostClassifier
 
 
-def _sketch_groups(scores, signs, weight):
-    """Sketch of the scores of each group."""
-    sketches = []
-    for sign in SIGNS:
-        group = signs == sign
-        of_group = None if weight is None else weight[group]
-        sketches.append(sketch(scores[group], SCORE_POINTS, of_group))
-    return sketches
-
-
 def _block_moments(X, y, read):
     X, signs, _ = read(X, y)
     return group_moments(X.astype(np.float64), signs)
@@ -441,7 +399,7 @@ def _merge_moments(one, other):
 def _labeled_scores(X, y, read, coef):
     """Sketch of the scores of each group; unlabeled rows are not scored."""
     X, signs, _ = _read_labeled(X, y, read)
-    return _sketch_groups(X @ coef, signs, None)
+    return [sketch(X[signs == sign] @ coef, SCORE_POINTS) for sign in SIGNS]
 
 
 class LeastSquaresAUCClassifier(DaskModel, linear.LeastSquaresAUCClassifier):

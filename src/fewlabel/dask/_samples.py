@@ -42,27 +42,3 @@ def _lowest(fields, most):
         lowest.append(of_sign[order[:most]])
     chosen = np.concatenate(lowest)
     return HashedRows(*[None if field is None else field[chosen] for field in rows])
-
-
-def is_held_out(X, labeled, fraction, seed):
-    """Whether each row is held out: about a fraction of the labeled ones. Copies of a row stay together.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-    labeled : ndarray of shape (n_rows,), bool
-    fraction : float
-    seed : int
-        Another one holds out other rows.
-    """
-    held_out = np.zeros(len(labeled), dtype=bool)
-    seeds = np.full(np.count_nonzero(labeled), seed)
-    held_out[labeled] = hash_rows(np.column_stack([X[labeled], seeds])) < fraction * 2.0**64
-    return held_out
-
-
-def read_some(read, fraction, seed, held_out, X, y):
-    """Rows of a block without those that are held out, or only these, as ``read(X, y)`` gives them."""
-    X, signs, weight = read(X, y)
-    chosen = is_held_out(X, signs != 0, fraction, seed) == held_out
-    return X[chosen], signs[chosen], None if weight is None else weight[chosen]
