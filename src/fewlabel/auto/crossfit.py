@@ -330,7 +330,7 @@ def usual_repeats(n_rows):
 
 
 @contained()
-def crossfit(training, member, n_repeats):
+def crossfit(training, member, n_repeats, share=1.0):
     """Score the labeled rows by models that were not fitted to them.
 
     Parameters
@@ -339,6 +339,8 @@ def crossfit(training, member, n_repeats):
     member : Member
     n_repeats : int
         Number of times that the rows are split into folds.
+    share : float, default=1.0
+        Of the labels that are not held out, the share to learn from; at least two rows of each class are kept.
 
     Returns
     -------
@@ -348,36 +350,13 @@ def crossfit(training, member, n_repeats):
     scores, ranks = np.zeros((2, folds[-1].repeat + 1, len(training.labeled), training.n_outputs))
     start = time.perf_counter()
     for number, fold in enumerate(folds):
-        scores[fold.repeat, fold.test], ranks[fold.repeat, fold.test] = _fold(training, member, fold, salt=number)
+        fewer = fold._replace(left_out=np.r_[fold.left_out, _dropped(training, fold.left_out, share, number)])
+        scores[fold.repeat, fold.test], ranks[fold.repeat, fold.test] = _fold(training, member, fewer, salt=number)
     tested = training.tested
     of_repeats = [_ranked(training, scores[k, tested], ranks[k, tested]) for k in range(len(scores))]
     seconds = (time.perf_counter() - start) / len(folds)
     found, to_logits = _log_probabilities(training, np.mean(of_repeats, axis=0))
     return MemberEvidence(found, scores[0, tested], seconds, to_logits)
-
-
-@contained()
-def crossfit_with_fewer(training, member, share):
-    """Rank the labeled rows by models that were fitted to a share of the other labels only.
-
-    Parameters
-    ----------
-    training : Training
-    member : Member
-    share : float
-        Of the labels that are not held out; at least two rows of each class are kept.
-
-    Returns
-    -------
-    ndarray of shape (n_tested, n_outputs)
-    """
-    scores, ranks = np.zeros((2, len(training.labeled), training.n_outputs))
-    for number, fold in enumerate(training.folds(1)):
-        left_out = np.r_[fold.left_out, _dropped(training, fold.left_out, share, number)]
-        fewer = fold._replace(left_out=left_out)
-        scores[fold.test], ranks[fold.test] = _fold(training, member, fewer, salt=number)
-    found = _ranked(training, scores[training.tested], ranks[training.tested])
-    return _log_probabilities(training, found)[0]
 
 
 @contained()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fewlabel.auto.attempts import attempt
-from fewlabel.auto.crossfit import Training, crossfit_with_fewer
+from fewlabel.auto.crossfit import Training, crossfit
 from fewlabel.auto.intervals import interval
 from fewlabel.auto.members import PORTFOLIO
 from fewlabel.auto.weights import combine, find_scorer
@@ -106,13 +106,13 @@ def _ranks_by_share(training, member, n_jobs):
     """Ranks with each share of the labels; None if a fit fails."""
 
     def rank(share):
-        return attempt(crossfit_with_fewer, training, member, share)
+        return attempt(crossfit, training, member, 1, share)
 
     # The longest first, so that threads end at about the same time.
     longest_first = list(map_in_threads(rank, _SHARES[::-1], n_jobs))
     if any(isinstance(one, Exception) for one in longest_first):
         return None
-    return longest_first[::-1]
+    return [evidence.ranks for evidence in longest_first[::-1]]
 
 
 def _power_law(sizes, errors, n):
