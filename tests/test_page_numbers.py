@@ -180,6 +180,16 @@ def test_estimates():
     assert not missing("docs/intervals.md", [str(len(told)), f"{held.mean():.1%}".rstrip("%")])
 
 
+def test_log_loss():
+    runs = pd.read_csv(QUALITY / "log_loss.csv")
+    methods = ["AutoClassifier", "CatBoost", "random forest", "logistic regression"]
+    for percent, own in runs.groupby("percent"):
+        means = own[methods].mean()
+        assert row_of_page("docs/methods/auto.md", f"log-loss, {percent}%") == [short(value) for value in means]
+        assert means.idxmin() == "AutoClassifier"
+    assert not missing("docs/methods/auto.md", [str(runs["table"].nunique())])
+
+
 def test_intervals():
     runs = pd.read_csv(QUALITY / "intervals.csv")
     runs["covered"] = (runs["low"] <= runs["truth"]) & (runs["truth"] <= runs["high"])

@@ -4,12 +4,14 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.log_loss CELLS [--draws 1]
 
 Tables, draws and methods are those of the suite few-labels: 1%, 5% and 15% of the labels, other rows for the test.
 Scores out of fold and of the test rows are kept cell by cell in the folder CELLS, so that a run can be continued. What
-is believed of the slope of the sigmoid is chosen on the other tables, by their log-loss. log_loss.csv has the results;
-the last line has the belief of all tables, which is in the package.
+is believed of the slope of the sigmoid is chosen on the other tables: the flattest belief whose log-loss is within one
+standard error of the lowest. `package` is what the belief of the package gives, which was settled on some of these
+tables. log_loss.csv has the results, the last line the belief that all tables choose.
 """
 
 import argparse
 import itertools
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from fewlabel.files import atomic_write
 
 OURS = "AutoClassifier"
 RIVALS = ("CatBoost", "random forest", "logistic regression")
+PACKAGE = "package"
 BELIEFS = tuple(
     SlopeBelief(*constants) for constants in itertools.product((-0.6, -0.3, 0.0, 0.3), (0.4, 0.6, 0.8), (0.6, 0.9, 1.2))
 )
@@ -61,9 +64,9 @@ def _write_cell(path, problem, seed):
 
 
 def losses(cell):
-    """Log-loss of the test rows with each belief."""
+    """Log-loss of the test rows with each belief, and with that of the package."""
     found = []
-    for belief in BELIEFS:
+    for belief in (*BELIEFS, SlopeBelief()):
         slope, intercept = sigmoid_from_few(cell["out_of_fold"], cell["labels"], belief=belief)
         found.append(log_loss(cell["truth"], expit(slope * cell["scores"].astype(float) + intercept)))
     return found
@@ -74,7 +77,12 @@ def measure(folder):
     names = []
     rows = []
     by_belief = []
-    for path in sorted(folder.glob("*.npz")):
+    paths = sorted(folder.glob("*.npz"))
+    # Shares are compared on the same tables.
+    n_cells = Counter(path.stem.rsplit("_", 2)[0] for path in paths)
+    for path in paths:
+        if n_cells[path.stem.rsplit("_", 2)[0]] % len(AllMethods.settings):
+            continue
         with np.load(path) as arrays:
             cell = {name: arrays[name] for name in arrays.files}
         table, percent, draw = path.stem.rsplit("_", 2)
@@ -82,11 +90,23 @@ def measure(folder):
         rows.append({"table": table, "percent": int(percent), "draw": int(draw), **dict(zip(RIVALS, cell["rivals"]))})
         by_belief.append(losses(cell))
     by_belief = np.array(by_belief)
+    of_package = by_belief[:, -1]
+    by_belief = by_belief[:, :-1]
     for k, row in enumerate(rows):
         related = {row["table"]}.union(*(same for same in SAME_ROWS if row["table"] in same))
         others = ~np.isin(names, list(related))
-        row[OURS] = by_belief[k, by_belief[others].mean(axis=0).argmin()]
-    return pd.DataFrame(rows), BELIEFS[by_belief.mean(axis=0).argmin()]
+        row[OURS] = by_belief[k, flattest(by_belief[others], np.array(names)[others])]
+        row[PACKAGE] = of_package[k]
+    return pd.DataFrame(rows), BELIEFS[flattest(by_belief, np.array(names))]
+
+
+def flattest(by_belief, tables):
+    """Position of the belief with the flattest sigmoids among those that are not clearly worse than the best one."""
+    best = by_belief.mean(axis=0).argmin()
+    worse = pd.DataFrame(by_belief - by_belief[:, [best]]).groupby(tables).mean()
+    good = np.flatnonzero(worse.mean() <= worse.sem())
+    # With five labels of the rarer class, where it matters most.
+    return min(good, key=lambda k: (BELIEFS[k].usual + BELIEFS[k].growth * np.log(5 / 20), BELIEFS[k].spread))
 
 
 def main():
