@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from fewlabel import TableEncoder
 from fewlabel.tables import Drift, compare
-from fewlabel.tables.profile import _chi_square_quantile
+from fewlabel.tables.profile import _chi_square_limit
 
 
 def make_rows(n=400, seed=0):
@@ -113,4 +113,4 @@ def test_a_profile_is_small_and_plain(profile):
 
 @pytest.mark.parametrize("degrees", [1, 2, 7, 9, 30, 99])
 def test_the_limit_of_the_index_is_a_quantile_of_the_chi_square_distribution(degrees):
-    assert _chi_square_quantile(0.001, degrees) == pytest.approx(chi2.isf(0.001, degrees), rel=0.04)
+    assert _chi_square_limit(degrees) == pytest.approx(chi2.isf(0.001, degrees), rel=0.04)

@@ -4,7 +4,6 @@ import datetime
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ _MOST_CHARACTERS = 20_000  # of all categories of a column together
 _EXAMPLES = 3
 _LARGE_PSI = 0.25  # a large shift by convention (Siddiqi, 2006)
 _PSI_ROWS = 30
-_CHANCE = 0.001  # share of columns that did not change for which the index may exceed its limit
+_NORMAL_LIMIT = 3.0902  # standard deviations; one-sided chance of .001 for a column that did not change
 _GAP_ROWS = 10
 _GAP_CHANGE = 0.1
 _Z = 3.3  # standard errors; two-sided chance of .001
@@ -462,7 +461,7 @@ class _Tally:
         what = "lengths of the texts" if kind == TEXT and "cuts" in self.column else "values"
         at_fit, now = counts
         index = _stability_index(at_fit, now)
-        by_chance = _chi_square_quantile(_CHANCE, len(now) - 1) * (1 / at_fit.sum() + 1 / now.sum())
+        by_chance = _chi_square_limit(len(now) - 1) * (1 / at_fit.sum() + 1 / now.sum())
         if index <= max(_LARGE_PSI, by_chance):
             return None
         text = f"the {what} are distributed differently: population stability index {index:.2f} (0.25 is large)"
@@ -486,10 +485,10 @@ def _stability_index(expected: np.ndarray, found: np.ndarray) -> float:
     return float(((after - before) * np.log(after / before)).sum())
 
 
-def _chi_square_quantile(chance: float, degrees: int) -> float:
-    """About the value that a chi-square variable exceeds with a given chance, by Wilson and Hilferty (1931)."""
+def _chi_square_limit(degrees: int) -> float:
+    """About the value that a chi-square variable exceeds with a chance of .001, by Wilson and Hilferty (1931)."""
     variance = 2 / (9 * degrees)
-    return degrees * (1 - variance + NormalDist().inv_cdf(1 - chance) * math.sqrt(variance)) ** 3
+    return degrees * (1 - variance + _NORMAL_LIMIT * math.sqrt(variance)) ** 3
 
 
 def _day(days: float) -> str:
