@@ -75,7 +75,7 @@ print(page.metrics["headline"]["text"])
 # %%
 # Was it a good decision?
 # -----------------------
-# Here the hidden outcomes are at hand. In practice the report's intervals are what there is.
+# Here we can look at the hidden outcomes. In practice you have the intervals of the report.
 is_open = pd.isna(pd.Series(known)).to_numpy()
 risk = model.positive_proba(X[is_open])
 refused = model.predict(X[is_open]) == "default"
@@ -86,7 +86,8 @@ print(f"AUC on the open loans: {roc_auc_score(bad, risk):.3f}")
 print(f"refused: {refused.sum()} of {len(refused)}; cost {cost:,} instead of {accept_all:,} if all are accepted")
 
 # %%
-# In the order of risk, the cost of refusing the first n loans; the dot is the decision, which did not see it.
+# The cost of refusing the first n loans, in the order of risk. The dot is the decision, which was made without these
+# outcomes.
 order = np.argsort(-risk)
 gain = np.cumsum(np.where(bad[order], -costs.miss, costs.alarm))
 figure, axis = plt.subplots(figsize=(6, 3.4), layout="constrained")
@@ -97,5 +98,5 @@ axis.legend(frameon=False)
 plt.show()
 
 # %%
-# Conclusion: the card can be read and approved, the threshold is the cheapest that 600 outcomes can find, and the
-# report says how sure that is. ``fewlabel fit --method scorecard --cost-miss 500 --cost-alarm 50`` does the same.
+# Conclusion: the card can be read and approved, the threshold is the cheapest one that 600 outcomes can find, and the
+# report says how far to trust it. ``fewlabel fit --method scorecard --cost-miss 500 --cost-alarm 50`` does the same.

@@ -2,8 +2,8 @@
 Diagnosis: whom to examine, with 40 labeled patients
 ====================================================
 
-Labels cost a biopsy. Of the 398 patients in the table 40 have a diagnosis. Who of the others should be examined,
-how sure can one be, and whose biopsy would teach the model most?
+A label costs a biopsy. Of the 398 patients in the table, 40 have a diagnosis. Which of the others should be examined,
+how sure can one be, and whose biopsy would help the model most?
 
 The data are the Wisconsin breast-cancer measurements that ship with scikit-learn: Street, Wolberg and
 Mangasarian, Nuclear feature extraction for breast tumor diagnosis, IS&T/SPIE Symposium on Electronic Imaging,
@@ -66,12 +66,13 @@ axis.legend(frameon=False)
 plt.show()
 
 # %%
-# Whose biopsy would teach the model most
-# ---------------------------------------
+# Whose biopsy would help the model most
+# --------------------------------------
 # The patients closest to the threshold are much alike. ``BatchQuery`` asks for some that are uncertain, typical of
 # others, and different from each other.
 query = BatchQuery(positive="malignant", random_state=0).query(rows.X, y_few, n=5)
 print(X.iloc[query.rows, :4].assign(why=query.how).to_string())
 
 # %%
-# Conclusion: with 40 diagnoses the ranking is good enough to choose 100 patients, and the next five biopsies are named.
+# Conclusion: with 40 diagnoses the ranking is good enough to choose 100 patients, and we know which five biopsies to do
+# next.

@@ -2,8 +2,8 @@
 Which rows to label next
 ========================
 
-A table of tumors, of which ten are diagnosed. Every further diagnosis costs a biopsy: which tumors should be next?
-`BatchQuery` asks for ten at a time; beside it, ten random ones each time.
+Ten tumors of a table are diagnosed, and every further diagnosis costs a biopsy. Which tumors should be next?
+`BatchQuery` asks for ten at a time; we compare it with ten random ones each time.
 """
 
 # %%
@@ -58,7 +58,7 @@ plt.show()
 
 # %%
 # The chosen rows are hard ones, so an AUC measured on them is too low. One in ten rows was drawn at random, with known
-# probability: weights correct the estimate, and its interval says how much these few rows can tell.
+# probability: weights correct the estimate, and its interval says how sure it is with so few rows.
 
 _, rows, random, chance = label_rows(BatchQuery(), 0)
 model.fit(X_test, y_test)  # a score that has not seen these rows

@@ -82,5 +82,5 @@ print(auto.headline_)
 print(f"{by_machine.mean():.0%} are read by the machine, {np.mean(~is_right[by_machine]):.1%} of these wrong")
 
 # %%
-# Conclusion: the sure ones go through, a person reads the others, and their answers are the next labels. Unlabeled rows
+# Conclusion: sure images go through, a person reads the others, and these answers are the next labels. Unlabeled rows
 # do not help everywhere: where classes overlap, a path of short steps leads from one class to another.

@@ -2,8 +2,8 @@
 A table beyond memory: boosting on Dask
 =======================================
 
-The rows are in many files, and do not fit into memory together. ``fewlabel.dask`` reads them block by block
-and gives the model that the in-memory estimator would give.
+How do you fit a table that is in many files and larger than memory? ``fewlabel.dask`` reads it block by block and
+gives the model that the in-memory estimator would give.
 
 The script writes a small stand-in, 8 Parquet files of 5,000 rows. On a cluster, start a
 ``distributed.Client`` first; the code is the same.

@@ -2,8 +2,9 @@
 Who was labeled? Accepted, investigated, class by class, positives only
 =======================================================================
 
-Four ways in which labels arrive that are not a random sample. Each case shows what fewlabel says of the labels, its AUC
-beside the hidden truth, and what 50 audited rows add. The tables ship with scikit-learn, so the truth is known.
+Can you trust an AUC if the labels are not a random sample? Four ways in which labels arrive: for each, what fewlabel
+says of the labels, its AUC beside the hidden truth, and what 50 audited rows add. The tables ship with scikit-learn, so
+the truth is known.
 """
 
 # %%
@@ -21,13 +22,13 @@ def fit_and_compare(X, few, y, *, chance=None, prior=None):
     model = AutoClassifier("small", prior=prior, random_state=0).fit(X, few, label_probability=chance)
     hidden = few == -1
     headline = model.headline_
-    told = f"{headline['score']:.3f} ({headline['low']:.3f} to {headline['high']:.3f})"
+    estimate = f"{headline['score']:.3f} ({headline['low']:.3f} to {headline['high']:.3f})"
     if headline["reason"] is not None:
         possible = headline["possible"]
-        told = f"no number, {possible['low']:.2f} to {possible['high']:.2f} is possible"
+        estimate = f"no number, {possible['low']:.2f} to {possible['high']:.2f} is possible"
     truth = roc_auc_score(y[hidden], model.decision_function(X[hidden]))
     print(model.selection_.text)
-    print(f"AUC of the unlabeled rows: {told}; in truth {truth:.3f}")
+    print(f"AUC of the unlabeled rows: {estimate}; in truth {truth:.3f}")
     return model
 
 
@@ -55,7 +56,7 @@ few = np.where(accepted, malignant, -1)
 fit_and_compare(tumors, few, malignant)
 
 # %%
-# The estimate is about the unlabeled rows. An audit makes it independent of the reason of the choice.
+# The estimate is about the unlabeled rows. After an audit it holds whatever the reason for the choice.
 answered, chance = audit(tumors, few, malignant)
 fit_and_compare(tumors, answered, malignant, chance=chance)
 
@@ -105,7 +106,7 @@ low, high = model.prior_interval_
 print(f"share of malignant ones: {model.prior_:.2f} ({low:.2f} to {high:.2f}); in truth {malignant[hidden].mean():.2f}")
 
 # %%
-# Fifty answers tell.
+# Fifty answers show it.
 answered, chance = audit(tumors, few, malignant)
 model = fit_and_compare(tumors, answered, malignant, chance=chance)
 hidden = answered == -1

@@ -21,11 +21,11 @@ def audit(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Draw rows whose labels make the estimates hold.
+    """Draw rows to label, so that the estimates hold for all rows.
 
-    Fill in its column `label` as far as you can tell, then pass the file to `fewlabel fit` with --labels. Each row is
+    Fill in the column `label` of the file where you can, then pass it to `fewlabel fit` with --labels. Each row is
     drawn with a probability that the file keeps. Older labels still train the model; AUC, precision and cost are then
-    those of the audited rows, and hold for the unlabeled rows whatever the older labels were chosen by.
+    those of the audited rows, and hold for the unlabeled rows whoever chose the older labels.
     """
     from fewlabel.active import AuditQuery
 

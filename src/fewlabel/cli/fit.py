@@ -30,7 +30,7 @@ class ThresholdOptions:
     costs: CostOptions = field(default_factory=CostOptions)
     at_precision: Annotated[
         float | None,
-        typer.Option("--at-precision", min=1e-6, max=1, metavar="P", help="The most rows with this precision."),
+        typer.Option("--at-precision", min=1e-6, max=1, metavar="P", help="Flag as many rows as have this precision."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -118,7 +118,7 @@ class FitOptions:
         typer.Option(
             "--special",
             metavar="[COLUMN=]VALUE",
-            help="A value among numbers that is none, such as -999 or unknown, learned on its own; can be repeated.",
+            help="A value that stands for something else in columns of numbers, such as -999; can be repeated.",
         ),
     ] = None
     prior: Annotated[

@@ -63,7 +63,7 @@ def label(
     labels.csv, which `fewlabel fit --labels labels.csv` reads. To go on later, run the same command again. The
     table may have no label yet: name the classes with --class.
 
-    While the page is open, a second copy of the answers is beside that file, in case that something happens to it.
+    While the page is open, a second copy of the answers is beside that file, in case something happens to it.
 
     The page is served to this machine only, at an address with a secret part. Ctrl+C ends it.
     """

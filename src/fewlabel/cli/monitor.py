@@ -63,7 +63,7 @@ def monitor(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what to expect of a model on new rows, before labels come.
+    """Estimate how good a model is on new rows, before labels arrive.
 
     The AUC, precision, recall and cost to expect are based on the labeled rows of the fit. Probabilities stand for the
     labels of the new rows, and labeled rows that resemble the new ones count more. With --labels, the same figures are

@@ -51,9 +51,7 @@ def next_rows(
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to ask for.")] = 50,
     out: SheetFile = Path("ask.csv"),
     random_share: RandomShare = 0.1,
-    again: Annotated[
-        bool, typer.Option("--again", help="Ask for labeled rows instead, whose labels look wrong.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Ask again for labeled rows whose labels look wrong.")] = False,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:

@@ -51,7 +51,7 @@ Positive = Annotated[
         "--positive",
         "-p",
         metavar="VALUE",
-        help="The class to find; by default by its name (yes, 1, bad, fraud, ...), or the rarer of two.",
+        help="The class to find. By default the one whose name says so (yes, 1, bad, fraud, ...), or the rarer of two.",
     ),
 ]
 Drop = Annotated[
@@ -62,7 +62,7 @@ Groups = Annotated[
     typer.Option(
         "--groups",
         metavar="COLUMN",
-        help="The patient, customer or device of each row: scores are then those of new ones. Not a feature.",
+        help="The patient, customer or device of each row: scores are then for new ones. Not a feature.",
     ),
 ]
 Time = Annotated[
@@ -70,7 +70,7 @@ Time = Annotated[
     typer.Option(
         "--time",
         metavar="COLUMN",
-        help="When each row was recorded: scores are then those of later rows than learned from. Not a feature.",
+        help="When each row was recorded: scores are then for rows later than those learned from. Not a feature.",
     ),
 ]
 Unlabeled = Annotated[
@@ -109,7 +109,7 @@ LabelTime = Annotated[
     typer.Option(
         "--label-time",
         metavar="COLUMN",
-        help="From when on the label of each row was awaited, for --mature-after. Not a feature.",
+        help="When the wait for the label of each row began, for --mature-after. Not a feature.",
     ),
 ]
 MatureAfter = Annotated[
@@ -117,7 +117,7 @@ MatureAfter = Annotated[
     typer.Option(
         "--mature-after",
         metavar="DURATION",
-        help="How long a label takes, such as 90d, 12w or 36h: labels of younger rows count as unlabeled.",
+        help="How long a label takes to arrive, such as 90d, 12w or 36h: younger rows count as unlabeled.",
     ),
 ]
 DayFirst = Annotated[
@@ -168,11 +168,11 @@ class CostOptions:
 
     cost_miss: Annotated[
         float | None,
-        typer.Option("--cost-miss", min=1e-9, metavar="X", help="Expected cost: what a positive not flagged costs."),
+        typer.Option("--cost-miss", min=1e-9, metavar="X", help="Cost of a missed positive, for the least cost."),
     ] = None
     cost_alarm: Annotated[
         float | None,
-        typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="With --cost-miss: what a false alarm costs."),
+        typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="With --cost-miss: cost of a false alarm."),
     ] = None
 
     # Here rather than in callbacks of Typer, which see one option at a time.
