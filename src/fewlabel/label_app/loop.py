@@ -14,12 +14,14 @@ from fewlabel.exceptions import TableError
 from fewlabel.label_app.progress import Progress, fit_model
 from fewlabel.label_app.store import AnswerStore, Entry
 from fewlabel.labels import UNLABELED, Labels
+from fewlabel.reporting import value_text
 from fewlabel.tables import TableEncoder
 
 # Answers between two fits, and rows that a fit adds to the queue.
 EVERY = 5
 # Rows that a tab gets at once: it shows the next one without waiting for the answer to be stored.
 _N_HELD = 3
+_MOST_CHARACTERS = 2000  # of a value
 
 
 class Task(NamedTuple):
@@ -298,7 +300,7 @@ class LabelingLoop:
         largest = max(weights.values(), default=0.0) or 1.0
         values = []
         for position, name in enumerate(names):
-            shown = _shown(self.task.table.iat[ask.row, position])
+            shown = value_text(self.task.table.iat[ask.row, position], digits=10)[:_MOST_CHARACTERS]
             values.append({"column": name, "value": shown, "weight": round(weights[name] / largest, 3)})
         return {
             "key": self.task.keys[ask.row],
@@ -329,12 +331,3 @@ class LabelingLoop:
             "problem": self.store.problem or self._problem,
             **of_model,
         }
-
-
-def _shown(value: Any) -> str:
-    """A value as text, "" if it is missing."""
-    if value is None or (np.isscalar(value) and pd.isna(value)):
-        return ""
-    if isinstance(value, (float, np.floating)):
-        return f"{value:.10g}"
-    return str(value)[:2000]

@@ -2,7 +2,7 @@
 
 from fewlabel.reporting.advice import rows_to_label
 from fewlabel.reporting.drift import write_drift, write_monitor
-from fewlabel.reporting.figures import FIGURES, estimate_text
+from fewlabel.reporting.figures import FIGURES, estimate_text, value_text
 from fewlabel.reporting.labelers import describe_labelers
 from fewlabel.reporting.page import Report, report, write_card
 from fewlabel.reporting.render import render, render_scorecard, write
@@ -24,6 +24,7 @@ __all__ = [
     "rows_to_label",
     "summarize",
     "table_notes",
+    "value_text",
     "write",
     "write_card",
     "write_drift",

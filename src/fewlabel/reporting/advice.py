@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.active import REASONS, BatchQuery, Query
+from fewlabel.reporting.figures import value_text
 from fewlabel.rows import Rows
 from fewlabel.tables import TableClassifier
 from fewlabel.text import short
@@ -130,7 +131,7 @@ def described(
         likely = chances[1] if len(chances) == 2 else chances.max()
         values = []
         for name in shown:
-            text = _plain(table[name].iloc[row])
+            text = value_text(table[name].iloc[row])
             values.append({"column": name, "value": short(text, 24)})
         described_rows.append(
             {
@@ -143,12 +144,3 @@ def described(
             }
         )
     return described_rows
-
-
-def _plain(value: Any) -> str:
-    # Lists are values, too, and pandas would look for gaps in them.
-    if value is None or (np.isscalar(value) and pd.isna(value)):
-        return ""
-    if isinstance(value, (float, np.floating)):
-        return f"{value:.4g}"
-    return str(value)

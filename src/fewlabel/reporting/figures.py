@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fewlabel.decisions import Estimate
 from fewlabel.types import PlainDict
@@ -83,3 +84,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def value_text(value: Any, digits: int = 4) -> str:
+    """A value of a table, for people; "" if it is missing.
+
+    Examples
+    --------
+    >>> from fewlabel.reporting import value_text
+    >>> value_text(3.14159), value_text(None), value_text(["a", 1])
+    ('3.142', '', "['a', 1]")
+    """
+    # Lists are values, too, and pandas would look for gaps in them.
+    if value is None or (np.isscalar(value) and pd.isna(value)):
+        return ""
+    return f"{value:.{digits}g}" if isinstance(value, (float, np.floating)) else str(value)
