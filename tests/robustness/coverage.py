@@ -124,7 +124,8 @@ def tables():
         *_grid(auc, lambda shares: f"{_percent(shares.min())} to {_percent(shares.max())}"),
     ]
     of_paired = [
-        f"{_extent(paired)}. Two equal AUCs are told apart at 5% in at most {_percent(paired.share.max())} of them.",
+        f"{_extent(paired)}. The test finds a difference between two",
+        f"equal AUCs, at 5%, in at most {_percent(paired.share.max())} of the draws.",
         f"Highest share over {paired.kind.nunique()} pairs of distributions and two correlations:",
         *_grid(paired, lambda shares: _percent(shares.max())),
     ]
@@ -132,7 +133,8 @@ def tables():
 
 
 def _extent(found):
-    return f"{len(found)} settings of {found.draws.min():,} to {found.draws.max():,} draws, more of them near a bar"
+    draws = f"{found.draws.min():,} to {found.draws.max():,} draws"
+    return f"{len(found)} settings of {draws}, with extra draws where coverage was close"
 
 
 def _percent(share):
