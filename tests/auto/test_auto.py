@@ -421,7 +421,7 @@ def test_every_member_is_saved_and_loaded_bit_for_bit(task, tmp_path, monkeypatc
     few = hide_labels(y, labeled=0.5, mechanism="positives-only" if task[0] == "p" else "scar", random_state=0)
     everyone = lambda rows, ranks, *_: np.full(len(ranks), 1 / len(ranks))  # noqa: E731
     monkeypatch.setattr("fewlabel.auto.weights.choose", everyone)
-    names = [m.name for m in available(task)]
+    names = [m.name for m in available(task) if m.least_labels <= 20]  # there are 25 labels of the rarer class
     model = AutoClassifier(names, **QUICK).fit(X, pd.Series(few, dtype="Int64").mask(few < 0))
     assert list(model.members_) == names
     fewlabel.save(model, tmp_path / "model.fewlabel")
