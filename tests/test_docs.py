@@ -19,6 +19,10 @@ LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
 REPOSITORY = "https://github.com/fewlabel/fewlabel/blob/main/"
 
 
+def test_no_picture_is_older_than_its_script():
+    assert runpy.run_path(str(DOCS / "pictures.py"))["find_stale"]() == []
+
+
 def links(page):
     without_code = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
     return LINK.findall(without_code)
