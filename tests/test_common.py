@@ -46,6 +46,12 @@ EXPECTED_FAILURES_OF["OneVsRestRankingClassifier"] = {
     )
     for kind in ("dense", "sparse")
 }
+EXPECTED_FAILURES_OF["LinearAUCClassifier"] = {
+    "check_sample_weight_equivalence_on_sparse_data": (
+        "L-BFGS stops where the duality gap is at most tol, and rounding decides after which step; with a smaller tol "
+        "weights equal repetition (tests/linear/test_auc.py)"
+    )
+}
 EXPECTED_FAILURES_OF["AutoClassifier"] = {
     "check_sample_weight_equivalence_on_dense_data": (
         "members are compared in folds of rows, of which each class needs two; a row of weight 2 is one of them. "

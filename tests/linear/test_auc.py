@@ -209,13 +209,14 @@ def test_invariances_of_the_objective(loss):
 
 
 @both_losses
-def test_weights_are_repeated_rows(loss):
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_weights_are_repeated_rows(loss, make):
     X, y = table()
     weight = np.random.default_rng(0).integers(0, 4, len(y))
     weight[:2] = 1
-    weighted, repeated = (LinearAUCClassifier(0.01, loss=loss, tol=1e-8) for _ in range(2))
-    weighted.fit(X, y, weight)
-    repeated.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted, repeated = (LinearAUCClassifier(0.01, loss=loss, tol=1e-8, max_iter=1000) for _ in range(2))
+    weighted.fit(make(X), y, weight)
+    repeated.fit(make(np.repeat(X, weight, axis=0)), np.repeat(y, weight))
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-7)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-4)
 

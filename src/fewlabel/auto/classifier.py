@@ -593,7 +593,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             With two classes positive where `predict` gives ``classes_[1]``. With more, one score per class, whose
             softmax are the probabilities.
         """
-        return self.model_.decision_function(self._checked(X))
+        X = self._checked(X)
+        return self.model_.decision_function(X)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Class of each row: with two classes at the threshold of the best expected balanced accuracy, see Notes.
@@ -606,7 +607,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.model_.predict(self._checked(X))
+        X = self._checked(X)
+        return self.model_.predict(X)
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of each class, by a sigmoid fitted to out-of-fold scores of the labeled rows.
@@ -619,7 +621,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self.model_.predict_proba(self._checked(X))
+        X = self._checked(X)
+        return self.model_.predict_proba(X)
 
     def positive_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of the positive class, ``classes_[positive_]``.
@@ -632,7 +635,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.model_.positive_proba(self._checked(X))
+        X = self._checked(X)
+        return self.model_.positive_proba(X)
 
     def rank(self, X: MatrixLike) -> np.ndarray:
         """Positions of the rows, the most likely of the positive class first.
@@ -645,7 +649,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         -------
         ndarray of int of shape (n_samples,)
         """
-        return self.model_.rank(self._checked(X))
+        X = self._checked(X)
+        return self.model_.rank(X)
 
     def classes_at(self, decision: np.ndarray) -> np.ndarray:
         """Class of each row, by its decision function: what `predict` returns, if scores are known."""
