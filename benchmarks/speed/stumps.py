@@ -5,7 +5,9 @@ a short and a long fit, so that neither compilation nor binning is in it; proces
 load on the machine changes least, and time on the clock beside it. Ours in two forms: the defaults on all labels, as
 the peers, and gamma=0.95 on 10% labeled and 90% unlabeled rows, which count with two weights each.
 
-    python -m benchmarks.speed.stumps [--rows 1000000] [--columns 50] [--threads 2] [--repeats 7]
+    python -m benchmarks.speed.stumps [--rows 1000000] [--columns 50] [--threads 2] [--repeats 7] [--labeled 0.15]
+
+With `--labeled`, only rounds are measured, and the share of labeled rows is the given one.
 """
 
 import argparse
@@ -41,7 +43,7 @@ def seconds(work, *args):
 
 
 class Ours:
-    name = "fewlabel PNU-AUCBoost, 10% labeled"
+    name = "fewlabel PNU-AUCBoost, few labeled"
     gamma = 0.95
 
     def __init__(self, X, y, few, threads, share=1.0):
@@ -131,12 +133,16 @@ def print_costs(title, cost, ours):
         print(f"| {name} | {1e3 * processor:.1f} | {1e3 * clock:.1f} | {against} |", flush=True)
 
 
-def rounds_and_scoring(n, d, threads, repeats):
+def rounds_and_scoring(n, d, threads, repeats, labeled=None):
     X, y, few = make_table(n, d)
+    if labeled is not None:
+        few = np.where(np.random.default_rng(1).random(n) < labeled, y, -1)
     for share in (1.0, 0.3):
         methods = [kind(X, y, few, threads, share) for kind in (Ours, OursLabeled, XGBoost, LightGBM)]
         cost = cost_of_rounds(methods, repeats=repeats)
         print_costs(f"A round, {n:,} x {d} float32, {share:.0%} of the columns, {threads} threads", cost, methods[:2])
+    if labeled is not None:
+        return
     scoring = cost_of_scoring(methods[1:], X[:200_000], repeats)
     print_costs("Scoring 200,000 rows with 500 rounds", scoring, methods[1:2])
 
@@ -166,13 +172,15 @@ def main():
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--labeled", type=float)
     arguments = parser.parse_args()
     print(
         f"Python {platform.python_version()}, NumPy {np.__version__}, Numba {numba.__version__}, "
         f"fewlabel {fewlabel.__version__}, {platform.processor() or platform.machine()}"
     )
-    rounds_and_scoring(arguments.rows, arguments.columns, arguments.threads, arguments.repeats)
-    growth(arguments.columns, arguments.threads)
+    rounds_and_scoring(arguments.rows, arguments.columns, arguments.threads, arguments.repeats, arguments.labeled)
+    if arguments.labeled is None:
+        growth(arguments.columns, arguments.threads)
 
 
 if __name__ == "__main__":
