@@ -26,7 +26,7 @@ _LOST = 2  # labels of each class that out-of-fold scores seem to lose, as in `e
 _NOISE_BY_DESIGN = 0.29  # of rows that were drawn with known probability, see benchmarks/quality/audit.py
 # Of rows that somebody chose, see benchmarks/quality/chosen_labels.py.
 _TRUSTED = 300  # effective labels with which weights count as much as the curve of the scores
-_BIAS = 0.1  # deviation of the angle by the curve, from one choice of rows to another
+_BIAS = 0.12  # deviation of the angle by the curve, from one choice of rows to another
 _ANGLES = np.linspace(0.0, np.pi, 1001)
 _AUCS = from_angle(_ANGLES)
 DEVIATIONS = norm.isf((1 - _CONFIDENCE) / 2)
