@@ -262,7 +262,18 @@ def test_chosen_labels():
         expected = [str(len(own)), *(f"{share:.0%}" for share in shares), *errors, f"{own['held'].mean():.0%}"]
         assert cells[3:] == expected
         n_rows += 1
-    assert n_rows == 13
+    assert n_rows == 11
+    chosen = runs[runs["kind"] == "chosen"].assign(squared=lambda own: own["error"] ** 2)
+    squared = chosen.groupby(["way", "labels", "drawn"])["squared"].mean().unstack()
+    n_smaller = int((squared["auto"] < squared["random"]).sum())
+    page = " ".join(read("docs/chosen.md").split())
+    assert f"in {n_smaller} of {len(squared)} combinations" in page
+    assert (np.sqrt(squared["auto"]) < np.sqrt(squared["random"]) + 0.001).all()
+    told = chosen[(chosen["drawn"] == "auto") & chosen["told"]]
+    assert f"Of the intervals that are given to the user {told['covered'].mean():.0%} hold" in page
+    stated = runs[runs["drawn"] == "prior"]
+    held = stated["cost_truth"].between(stated["cost_low"], stated["cost_high"])
+    assert f"the band of the least cost holds in {held.sum()} of {len(stated)} runs" in page
 
 
 def test_monitor():
