@@ -63,7 +63,7 @@ def _row(name: str, entry: dict[str, str], experiments: list[Experiment], frame:
         "where": ", ".join([*(f"experiment {e.name}" for e in experiments), *places]),
         "cells": ", ".join(one["cells"] for one in found),
         "repeats": ", ".join(one["repeats"] for one in found),
-        "reason": " ".join(reasons),
+        "reason": " ".join(dict.fromkeys(reasons)),
     }
 
 
