@@ -11,7 +11,6 @@ from benchmarks.harness import rerun as module
 from benchmarks.harness.cells import file_name
 from benchmarks.harness.pages import read_stored
 from benchmarks.harness.provenance import RERUN
-from benchmarks.quality import rivals
 
 
 def test_cells_that_took_long_and_run_times_are_not_drawn():
@@ -52,10 +51,6 @@ def test_the_cells_that_were_run_again_are_those_stored_and_as_many_are_the_same
         keys = ["experiment", "dataset", "setting", "method", "repeat"]
         both = mine.merge(stored, on=keys, how="left")
         np.testing.assert_allclose(both["again"].astype(float), both["score"], atol=module.SAME)
-
-
-def test_the_page_of_rivals_is_that_of_its_rows():
-    assert rivals.PAGE.read_text("utf-8") == rivals.page()
 
 
 @pytest.mark.parametrize("name", SUITES)
