@@ -113,9 +113,8 @@ CANDIDATES = (
     _candidate("least-squares AUC + components", "kernel", "components", _least_squares, (BINARY,)),
     _candidate("least-squares AUC + graph features", "kernel", "spectral", _least_squares, (BINARY,)),
     _candidate("extra trees, leaf 1 + components", "forest", "components", _extra_trees(1), (BINARY,)),
-    _candidate("extra trees, leaf 1 + graph features", "graph", "spectral", _extra_trees(1), (BINARY,)),
     _candidate("extra trees, leaf 3 + components", "forest", "components", _extra_trees(3), (MULTICLASS,)),
-    _candidate("extra trees, leaf 3 + graph features", "graph", "spectral", _extra_trees(3), (MULTICLASS,)),
+    _candidate("extra trees, leaf 3 + graph features", "graph", "spectral", _extra_trees(3)),
     _candidate("CatBoost depth 4 + components", "boosting", "components", _catboost),
 )
 
@@ -205,6 +204,12 @@ def structure(X):
 
 def problem(task, name, amount, draw, tables):
     """Columns as numbers, codes with ``-1`` where the label is hidden, and the codes of all rows."""
+    data, few, codes = sample(task, name, amount, draw, tables)
+    return encode(data), few, codes
+
+
+def sample(task, name, amount, draw, tables):
+    """The same with columns as they are."""
     data, y, positive = read_table(name, tables)
     rng = np.random.default_rng([draw, round(100 * amount), zlib.crc32(name.encode())])
     if task == MULTICLASS:
@@ -221,7 +226,7 @@ def problem(task, name, amount, draw, tables):
     for code in np.unique(codes):
         of_class = np.flatnonzero(codes == code)
         few[of_class[: _n_labels(task, amount, code, len(of_class))]] = code
-    return encode(data.iloc[rows].reset_index(drop=True)), few, codes
+    return data.iloc[rows].reset_index(drop=True), few, codes
 
 
 def _n_labels(task, amount, code, n_rows):

@@ -15,7 +15,7 @@ from fewlabel.auto.members import BINARY
 
 PAIRS = (
     ("extra trees", "extra trees, leaf 1 + components"),
-    ("extra trees", "extra trees, leaf 1 + graph features"),
+    ("extra trees", "extra trees + graph features"),
     ("CatBoost", "CatBoost + components"),
     ("tree AUC boosting", "tree AUC boosting + components"),
     ("logistic regression", "logistic regression on graph features"),

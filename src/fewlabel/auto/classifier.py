@@ -114,7 +114,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     with weights :math:`w_m \propto e^{k \hat\theta_m}`. The estimate :math:`\hat\theta_m` of a member's AUC, on the
     scale :math:`2 \arcsin \sqrt{\mathrm{AUC}}`, combines what it achieved on other tables with as many labels, relative
     to the other members, and its out-of-fold score, each by its precision: with ten labels experience decides, with
-    hundreds the table itself. Small weights become 0. The chosen members are then fitted to all rows.
+    hundreds the table itself. These weights are averaged with those by the out-of-fold scores alone, and small ones
+    become 0. The chosen members are then fitted to all rows.
 
     With three classes or more the members' scores become calibrated log-probabilities, and the model is their
     logarithmic opinion pool :math:`p(k \mid x) \propto \prod_m p_m(k \mid x)^{w_m}`, with weights by the log-loss out

@@ -168,6 +168,8 @@ class Experience:
     def weights(self, scores, n_rarest, among=None):
         """Weights of the members, which sum to one: larger for a better posterior, 0 for a poor one.
 
+        They are the mean of those with what other tables say of the members, and of those by the scores alone.
+
         Parameters
         ----------
         scores, n_rarest
@@ -183,7 +185,17 @@ class Experience:
         if among is not None:
             best = np.where(np.isin(self.members, among), posterior, -np.inf).argmax()
             return (np.arange(len(posterior)) == best).astype(float)
-        return _weights(self.rule["steepness"] * posterior, self.rule["most"])
+        # Half of the weight without what other tables say: this one may be unlike them.
+        _, alone = self.as_equals().posterior(scores, n_rarest)
+        steepness = self.rule["steepness"]
+        most = self.rule["most"]
+        weights = _weights(steepness * posterior, most) + _weights(steepness * alone, most)
+        weights[np.lexsort([-posterior, -weights])[most:]] = 0.0
+        return weights / weights.sum()
+
+    def as_equals(self):
+        """The same members without what other tables say of each."""
+        return self.of(self.members, POSITIVE_UNLABELED)
 
 
 def _weights(exponents, most):

@@ -293,7 +293,7 @@ PORTFOLIO = (
     Member("extra trees + components", "forest", "components", ALL, _SMOOTH_TREES, _CLASSES),
     Member("tree AUC boosting + components", "boosting", "components", ALL, _TREE_BOOSTING, _TWO, True),
     Member("CatBoost + components", "boosting", "components", ALL, _CATBOOST, _CLASSES, package="catboost"),
-    Member("extra trees + graph features", "graph", "spectral", ALL, _SMOOTH_TREES, _CLASSES),
+    Member("extra trees + graph features", "graph", "spectral", ALL, _EXTRA_TREES, _CLASSES),
     Member("Ada-PU", "boosting", "raw", ALL, _ADA_PU, _POSITIVES, True),
     Member("tree PU boosting", "boosting", "raw", ALL, _TREE_PU, _POSITIVES, True),
     Member("nnPU", "linear", "scaled", ALL, _NNPU, _POSITIVES, True),
