@@ -11,6 +11,8 @@ inverses take half of the operations of LU factors and the :math:`S_v`. With one
 :math:`S_v` is: half of it is computed, once for T and for the labeled rows.
 """
 
+import contextlib
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lu_factor, lu_solve
 from scipy.linalg.blas import dtrsm
@@ -19,8 +21,9 @@ from scipy.sparse import diags_array
 
 from fewlabel.multiview._system import System
 
-# Share of the largest entry that is added: equal rows make the matrix of the labeled rows singular.
-_JITTER = 1e-12
+# Shares of the largest entry that are added: equal rows make the matrix of the labeled rows singular, and nearly equal
+# ones leave it indefinite by rounding. The least that works is taken.
+_JITTERS = (1e-12, 1e-10, 1e-8)
 _BLOCK = 128  # rows of a symmetric matrix that are solved for at a time
 
 
@@ -104,7 +107,6 @@ class RowSystem(System):
             coupled = self.between * cho_solve(self.coupling, mixed, check_finite=False)
             Q = Q + mixed.T @ coupled
         Q = 0.5 * (Q + Q.T)
-        Q[np.diag_indices_from(Q)] += _JITTER * max(Q.diagonal().max(), 1e-300)
 
         def to_coefficients(beta):
             coefficients = []
@@ -114,7 +116,7 @@ class RowSystem(System):
                 coefficients.append(self._solve(v, target))
             return coefficients
 
-        return cholesky(Q, lower=True, check_finite=False), to_coefficients
+        return _factor_with_jitter(Q), to_coefficients
 
     def outputs_of_view(self, v, coefficients, positions):
         """Outputs of a view at some rows."""
@@ -124,6 +126,15 @@ class RowSystem(System):
 def _factor(M):
     """Cholesky factor of a matrix, of which the lower triangle is read; it may be overwritten."""
     return cho_factor(np.asfortranarray(M), lower=True, overwrite_a=True, check_finite=False)
+
+
+def _factor_with_jitter(Q):
+    """Lower Cholesky factor of a matrix that is positive semidefinite but for rounding."""
+    share = max(Q.diagonal().max(), 1e-300) * np.eye(len(Q))
+    for jitter in _JITTERS[:-1]:
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return cholesky(Q + jitter * share, lower=True, check_finite=False)
+    return cholesky(Q + _JITTERS[-1] * share, lower=True, check_finite=False)
 
 
 def _solve_symmetric(factor, K):
