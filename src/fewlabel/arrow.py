@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}  # whose names in NumPy are others
+
+
 def as_numpy(array: "pa.Array") -> np.ndarray:
     """Values of an array of numbers, dates or durations; NaN or NaT where a value is missing.
 
@@ -44,7 +47,9 @@ def _dtypes(kind):
         return "int32", "datetime64[D]"
     if pa.types.is_date64(kind):
         return "int64", "datetime64[ms]"
-    dtype = kind.to_pandas_dtype()  # NumPy's type of numbers
+    # `to_pandas_dtype` imports pandas in some versions of pyarrow.
+    name = str(kind)
+    dtype = _FLOATS.get(name, name)
     return dtype, dtype
 
 

@@ -81,7 +81,7 @@ def test_fit_then_predict_in_new_processes_is_the_python_api_bit_for_bit(table, 
     rows = read_table("rows.csv")
     y = rows.pop("outcome")
     model = TableClassifier(AutoClassifier("small", random_state=0), positive="bad", random_state=0).fit(rows, y)
-    for scores in (pd.read_csv("scores.csv"), pd.read_parquet("scores.parquet")):
+    for scores in (pd.read_csv("scores.csv", float_precision="round_trip"), pd.read_parquet("scores.parquet")):
         np.testing.assert_array_equal(scores["score"], -model.decision_function(rows))  # of "bad", which is classes_[0]
         np.testing.assert_array_equal(scores["probability of bad"], model.predict_proba(rows)[:, model.positive_])
         np.testing.assert_array_equal(scores["label"], model.predict(rows))
@@ -115,7 +115,7 @@ def test_pieces_and_their_edges_do_not_show(table, capsys, monkeypatch):
     many["income"] = np.where(second, "none of your business", many["income"].astype(object))
     many.to_csv("many.csv", index=False)
     assert run(["predict", "model.fewlabel", "many.csv", "--out", "out.csv", "-q"]) == 0
-    scores = pd.read_csv("out.csv")
+    scores = pd.read_csv("out.csv", float_precision="round_trip")
     assert len(scores) == len(many) > BLOCK
     model = fewlabel.load("model.fewlabel")
     np.testing.assert_array_equal(scores["score"], model.decision_function(read_table("many.csv")))

@@ -265,6 +265,9 @@ def test_text_is_what_pandas_reads_back():
         header, text = as_text(pa.Table.from_pandas(table, preserve_index=False), separator)
         found = pd.read_csv(io.BytesIO(header + text), sep=separator, parse_dates=["when"])
         expected = table.astype({"kind": "str", "a, b": "str"})
+        # pandas 2 writes a gap among texts as the text None.
+        expected["a, b"] = expected["a, b"].where(table["a, b"].notna())
+        expected["kind"] = expected["kind"].where(table["kind"].notna())
         pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-15)
 
 

@@ -122,8 +122,9 @@ def row_keys(table: pd.DataFrame) -> list[str]:
     # Names may repeat.
     columns = {str(k): _comparable(table.iloc[:, k]) for k in range(table.shape[1])}
     plain = pd.DataFrame(columns, index=range(len(table)))
-    hashes = pd.util.hash_pandas_object(plain, index=False)
-    return [f"r{number}-{value >> 16:012x}" for number, value in enumerate(hashes.tolist(), start=1)]
+    # Rows without a column have no values to hash, for which pandas 2 has an error.
+    hashes = pd.util.hash_pandas_object(plain, index=False).tolist() if columns else [0] * len(table)
+    return [f"r{number}-{value >> 16:012x}" for number, value in enumerate(hashes, start=1)]
 
 
 def _comparable(column: pd.Series) -> pd.Series:

@@ -48,7 +48,7 @@ def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
     --------
     >>> from fewlabel.datasets import list_datasets
     >>> known = list_datasets()
-    >>> known.loc["wine", ["rows", "columns", "classes"]].tolist()
+    >>> [int(known.loc["wine", name]) for name in ("rows", "columns", "classes")]
     [178, 13, 3]
     """
     rows = {}
