@@ -25,7 +25,7 @@ from fewlabel.datasets import registry
 # The smallest parts of each suite that still take every path through it.
 SMALL = {
     "pnu-auc": (
-        ["pima", "insurance-30pct", "simulated-100"],
+        ["pima", "wdbc", "insurance-30pct", "simulated-100"],
         ["PNU-AUCBoost, defaults", "RBAUC", "PNUAUC", "PNUAB", "PNU-AUCBoost, explicit pairs", "gamma 0.9"]
         + ["histogram boosting", "PNUAB, as printed", *pnu_auc_methods.READINGS, *pnu_auc_methods.LEAST_SQUARES],
     ),
