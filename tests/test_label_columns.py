@@ -205,6 +205,23 @@ class TestPositiveClass:
         found = read_column(list("abc"), positive="b", negatives_unknown=True)
         assert found.labels.codes.tolist() == [-1, 0, -1]
 
+    @pytest.mark.parametrize(
+        "options", [dict(negatives_unknown=True), dict(immature=np.array([True, True, False, True]))]
+    )
+    def test_answers_are_labels_whatever_the_cells_of_the_table_are(self, options):
+        found = read_column([0, 0, 1, 0], answered=np.array([True, False, False, True]), **options)
+        assert found.labels.codes.tolist() == [0, -1, 1, 0]
+        assert found.counts == {0: 2, 1: 1}
+        assert sum(found.unlabeled.values()) == 1
+
+    def test_answers_of_some_of_the_other_classes(self):
+        answered = np.array([False, False, False, True])
+        found = read_column(list("abcc"), positive="b", negatives_unknown=True, answered=answered)
+        assert found.labels.classes.tolist() == ["b", "c"]
+        assert found.labels.codes.tolist() == [-1, 0, -1, 1]
+        assert found.labels.hidden_classes == ("a",)
+        assert found.unlabeled == {"a": 1, "c": 1}
+
 
 class TestTypedColumns:
     """Columns of Parquet files and of Python, which have types."""

@@ -45,7 +45,7 @@ def test_answers_and_what_to_do_with_them(monkeypatch, capsys):
     said = capsys.readouterr()
     assert said.out.startswith("http://127.0.0.1:")
     assert "1 rows answered or skipped, in labels.csv" in said.err
-    assert "next: fewlabel fit rows.csv --target y --labels labels.csv" in said.err
+    assert "next: fewlabel fit rows.csv --target y --positive bad --labels labels.csv" in said.err
     assert tasks[0].classes == ["bad", "good", "fraud"]
     assert tasks[0].codes.tolist() == [1, 0, 0, 1] * 3 + [-1] * 28
     assert len(read_answers("labels.csv")) == 1
@@ -61,6 +61,22 @@ def test_positives_only_get_a_name_for_the_others(monkeypatch):
         file.write("\n".join([lines[0] + ",y", *rows]))
     assert run(["label", "pu.csv", "--target", "y", "--no-browser", "--quiet"]) == 0
     assert names == ["fraud", "not fraud"]
+
+
+def test_negatives_that_are_unknown_keep_their_name(monkeypatch):
+    table = pd.read_csv("rows.csv")
+    table["y"] = table["y"].fillna("good")
+    table.to_csv("flags.csv", index=False)
+    tasks = []
+    serve(monkeypatch, lambda server: tasks.append(server.loop.task))
+    command = ["label", "flags.csv", "--target", "y", "--negatives-unknown", "--no-browser"]
+    assert run(command) == 0
+    assert tasks[0].classes == ["bad", "good"]
+    assert (tasks[0].codes < 0).sum() == 34
+    pd.DataFrame({"row": tasks[0].keys[-2:], "label": ["good", "bad"]}).to_csv("answers.csv", index=False)
+    assert run([*command, "--labels", "answers.csv"]) == 0
+    assert tasks[1].codes[-2:].tolist() == [1, 0]
+    assert (tasks[1].codes < 0).sum() == 32
 
 
 def test_the_token_is_not_among_the_arguments_of_the_browser(monkeypatch, tmp_path):

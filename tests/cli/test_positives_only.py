@@ -95,6 +95,96 @@ def test_an_audit_tells_what_easy_positives_do_not(capsys):
     assert low <= roc_auc_score(truth[hidden], scores[hidden]) <= high
 
 
+def answer(truth, yes, no):
+    """Fill in the sheet, and return the number of positive answers."""
+    sheet = pd.read_csv("ask.csv")
+    asked = sheet["row"].str.extract(r"r(\d+)-")[0].astype(int).to_numpy() - 1
+    sheet["label"] = np.where(truth[asked], yes, no)
+    sheet.to_csv("ask.csv", index=False)
+    return int(truth[asked].sum())
+
+
+def test_negative_answers_are_labels_where_negatives_of_the_table_are_unknown(capsys):
+    X, truth, rng = marketing(800)
+    labeled = truth & (rng.random(len(truth)) < 0.5)
+    table = pd.DataFrame(X, columns=list("abcde")).assign(bought=labeled.astype(int))
+    table.to_csv("rows.csv", index=False)
+    command = ["rows.csv", "--target", "bought", "--negatives-unknown"]
+    assert run(["audit", *command, "--n", "60"]) == 0
+    assert "--negatives-unknown --labels ask.csv" in capsys.readouterr().err
+    n_found = answer(truth, "1", "0")
+    assert n_found > 0
+    counts = (
+        f"labels: 0 ({60 - n_found} rows), 1 ({labeled.sum() + n_found} rows); unlabeled: {740 - labeled.sum()} rows"
+    )
+    command += ["--labels", "ask.csv"]
+    for asks in ("audit", "next"):
+        assert run([asks, *command, "--n", "5", "--out", "more.csv"]) == 0
+        assert counts in capsys.readouterr().err
+    assert run(["prior", *command, "--method", "en"]) == 0
+    assert counts in capsys.readouterr().err
+    assert run(["check", *command]) == 0
+    assert counts in capsys.readouterr().out
+    _, numbers = fitted(capsys, "--negatives-unknown", "--labels", "ask.csv")
+    assert numbers["task"] == "binary"
+    assert numbers["selection"]["audited"] == 60
+
+
+@pytest.mark.parametrize(
+    ("mark", "options"),
+    [
+        ("?", ["--unlabeled", "?"]),
+        ("N/A", []),
+        ("no", ["--negatives-unknown"]),
+        ("no", ["--label-time", "day", "--mature-after", "10"]),
+        ("yes", ["--label-time", "day", "--mature-after", "10"]),
+    ],
+)
+def test_no_answer_contradicts_a_mark_of_unlabeled_rows(mark, options, capsys):
+    X, truth, _ = marketing(100)
+    truth = truth | (X[:, 0] > 0.5)
+    # Labels arrive within 10 days, and today is day 20.
+    old = np.arange(100) < 30
+    cells = np.where(old, np.where(truth, "yes", "no"), mark)
+    table = pd.DataFrame(X, columns=list("abcde")).assign(day=np.where(old, 0, 20), bought=cells)
+    table.to_csv("rows.csv", index=False)
+    command = ["rows.csv", "--target", "bought", *options]
+    assert run(["audit", *command, "--n", "20"]) == 0
+    n_found = answer(truth, "yes", "no")
+    assert run(["check", *command, "--labels", "ask.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "20 rows have labels from ask.csv" in said
+    assert "contradicting" not in said
+    n_no = 20 - n_found
+    if "--negatives-unknown" not in options:
+        n_no += int((~truth[old]).sum())
+    assert f"labels: 'no' ({n_no} rows), 'yes' ({truth[old].sum() + n_found} rows); unlabeled" in said
+
+
+def test_a_sheet_that_nobody_filled_in(capsys):
+    X, truth, _ = marketing(100)
+    written(X, np.zeros_like(truth))
+    command = ["rows.csv", "--target", "bought", "--n", "5"]
+    assert run(["audit", *command]) == 0
+    assert run(["audit", *command, "--labels", "ask.csv", "--out", "more.csv"]) == 0
+    assert "no row is labeled" in capsys.readouterr().err
+
+
+def test_an_answer_contradicts_a_known_positive(capsys):
+    X, truth, _ = marketing(100)
+    written(X, truth)
+    assert run(["audit", "rows.csv", "--target", "bought", "--n", "20"]) == 0
+    table = pd.read_csv("rows.csv")
+    asked = pd.read_csv("ask.csv")["row"].str.extract(r"r(\d+)-")[0].astype(int).to_numpy() - 1
+    table.loc[asked[0], "bought"] = "yes"
+    table.to_csv("rows.csv", index=False)
+    answer(truth, "yes", "no")
+    assert run(["check", "rows.csv", "--target", "bought", "--negatives-unknown", "--labels", "ask.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "1 row(s) have contradicting labels" in said
+    assert "'no' (19 rows)" in said
+
+
 def test_a_named_column_is_an_option(capsys):
     X, truth, rng = marketing(600)
     labeled = truth & (rng.random(len(truth)) < np.where(X[:, 4] > 1, 0.9, 0.2))

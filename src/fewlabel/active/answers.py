@@ -1,7 +1,7 @@
 """Answers: labels that people gave to rows of a table, in files of their own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -268,8 +268,16 @@ def answer_columns(path: Path) -> dict[str, str]:
     return columns
 
 
+def _is_filled(cells: pd.Series, answers: pd.Series) -> np.ndarray:
+    return cells.to_numpy() != ""
+
+
 def merge_answers(
-    column: pd.Series, keys: Sequence[str], paths: Sequence[Path], until: np.datetime64 | None = None
+    column: pd.Series,
+    keys: Sequence[str],
+    paths: Sequence[Path],
+    until: np.datetime64 | None = None,
+    is_label: Callable[[pd.Series, pd.Series], np.ndarray] = _is_filled,
 ) -> Merged:
     """Write answers into a label column.
 
@@ -287,6 +295,9 @@ def merge_answers(
         Files of answers.
     until : datetime64, default=None
         Leave out answers of a later time, and those without a time.
+    is_label : callable, default=_is_filled
+        ``is_label(cells, answers)``: whether each cell of the column, as text, is a label that an answer can
+        contradict, rather than a mark of unlabeled rows. By default every cell that is not empty.
 
     Returns
     -------
@@ -304,7 +315,9 @@ def merge_answers(
     if (answers[TIME] != "").all():
         answers = answers.iloc[np.argsort(answers[TIME], kind="stable")]
     rows = _positions(answers, keys)
-    labels = as_text(column).to_numpy(dtype=object).copy()
+    cells = as_text(column)
+    labels = cells.to_numpy(dtype=object).copy()
+    labeled = is_label(cells, answers[LABEL])
     order = np.full(len(labels), -1)
     random = np.zeros(len(labels), dtype=bool)
     audited = np.zeros(len(labels), dtype=bool)
@@ -318,7 +331,7 @@ def merge_answers(
             asked_again.add(row)
             sources[row] = {}
         elif row not in sources:
-            sources[row] = {labels[row]: "the table"} if labels[row] != "" else {}
+            sources[row] = {labels[row]: "the table"} if labeled[row] else {}
         sources[row].setdefault(answer.label, answer.file)
         labels[row] = answer.label
         order[row] = number

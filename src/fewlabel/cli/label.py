@@ -149,8 +149,8 @@ def _task(
     known = [] if column is None else column.labels.classes.tolist()
     names = [str(name) for name in known]
     positive = reading.positive if column is None or column.positive is None else str(column.positive)
-    if len(known) == 1 and not more:  # positives only
-        more = [str(name_rest(known[0]))]
+    if column is not None and len(known) == 1 and not more:  # positives only
+        more = [str(name_rest(known[0], column.labels.hidden_classes))]
     names += [name for name in more if name not in names]
     if positive in names:
         names = [positive, *(name for name in names if name != positive)]

@@ -7,7 +7,7 @@ import typer
 
 from fewlabel.cli.options import Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, keep_inputs, writable_file
-from fewlabel.cli.reading import Reading, TableRows, read_rows
+from fewlabel.cli.reading import Reading, TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import say
 from fewlabel.exceptions import TableError
 from fewlabel.text import short
@@ -97,7 +97,8 @@ def read_some_labels(reading: Reading, rows: TableRows) -> "LabelColumn | None":
     values = rows.target[rows.target.notna()]
     if (values.astype(str).str.strip() == "").all():
         return None
-    return reading.labels(rows.target, text_file=rows.written, immature=rows.immature)
+    column, _ = label_rows(rows, reading)
+    return column
 
 
 def labels_of(rows: TableRows, column: "LabelColumn | None") -> "Labels":

@@ -5,6 +5,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
@@ -59,8 +60,7 @@ class Reading:
 
     def command(self, tables: Iterable[Any]) -> str:
         """The command that fits a model to this table, to which options can be added."""
-        read = Reading(self.target, place=self.place)
-        return shlex.join(["fewlabel", "fit", *map(str, tables), *command_words(read)])
+        return shlex.join(["fewlabel", "fit", *map(str, tables), *command_words(self)])
 
     def labels(self, y: Any, **more: Any) -> "LabelColumn":
         """Read the label column; wrong use if it can be read in two ways."""
@@ -130,7 +130,7 @@ class TableRows(NamedTuple):
     weights : ndarray or None
         Weights of rows that were drawn by those in the table.
     immature : ndarray of bool or None
-        Rows that are too young for their labels to count.
+        Rows that are too young for the table's labels to count.
     dropped : DataFrame or None
         The columns that are not to be used.
     """
@@ -156,7 +156,8 @@ def read_labeled(tables: Any, reading: Reading) -> "tuple[pd.DataFrame, LabelCol
 
 def label_rows(rows: TableRows, reading: Reading) -> "tuple[LabelColumn, list[str]]":
     """Read the labels of a table, and make notes on them."""
-    column = reading.labels(rows.target, text_file=rows.written, immature=rows.immature)
+    answered = None if rows.merged is None else rows.merged.order >= 0
+    column = reading.labels(rows.target, text_file=rows.written, immature=rows.immature, answered=answered)
     return column, [*rows.notes, column.describe(), *column.notes]
 
 
@@ -182,15 +183,29 @@ def read_rows(tables: Any, reading: Reading, *, new_target: bool, with_keys: boo
     merged = None
     young = _immature(table, reading)
     if reading.answers:
-        merged = merge_answers(column, keys, reading.answers)
+        merged = merge_answers(column, keys, reading.answers, is_label=partial(_is_label, reading, young))
         column = merged.column
         notes += merged.notes
         written = True  # answers are text
-        if young is not None:
-            young &= merged.order < 0  # who answers knows of today
     dropped = table[list(reading.drop or ())]
     table = table.drop(columns=list(reading.drop or ()))
     return TableRows(source, table, column, written, keys, merged, notes, immature=young, dropped=dropped)
+
+
+def _is_label(reading: Reading, young: "np.ndarray | None", cells: "pd.Series", answers: "pd.Series") -> "np.ndarray":
+    """Which cells of the label column are labels, rather than marks of unlabeled rows."""
+    import numpy as np
+    import pandas as pd
+
+    # Without answers there is nothing to contradict, and the table may have no label yet.
+    if answers.empty:
+        return np.zeros(len(cells), dtype=bool)
+    # Read together: whether -1 is a mark, or which class is positive, may depend on the classes of the answers.
+    both = pd.concat([cells, answers], ignore_index=True).rename(reading.target)
+    answered = np.arange(len(both)) >= len(cells)
+    immature = None if young is None else np.append(young, np.zeros(len(answers), dtype=bool))
+    column = reading.labels(both, text_file=True, immature=immature, answered=answered)
+    return column.labels.codes[: len(cells)] >= 0
 
 
 def _immature(table: "pd.DataFrame", reading: Reading) -> "np.ndarray | None":

@@ -115,6 +115,7 @@ def read_column(
     text_file: bool = False,
     repeats: Any = None,
     immature: np.ndarray | None = None,
+    answered: np.ndarray | None = None,
     wording: Callable[..., str] = python_wording,
 ) -> LabelColumn:
     """Read the label column of a table and say how it was read.
@@ -138,6 +139,9 @@ def read_column(
         Number of rows that each element of `y` stands for, if `y` holds the distinct values of a column; by default 1.
     immature : ndarray of bool of shape (n_samples,), default=None
         Rows that are too young for their labels to count, see :func:`fewlabel.tables.immature`: they are unlabeled.
+    answered : ndarray of bool of shape (n_samples,), default=None
+        Rows whose labels somebody gave who looked at them: these labels count whatever `negatives_unknown` and
+        `immature` say.
     wording : callable, default=python_wording
         Turns keyword arguments of this function into the text that messages suggest to type.
 
@@ -189,19 +193,21 @@ def read_column(
     codes = np.full(len(series), UNLABELED, dtype=np.int64)
     value_codes = [code_of.get(value.written, UNLABELED) for value in values]
     codes[present] = np.array(value_codes, dtype=np.int64)[value_of_cell]
-    if immature is not None:
-        codes, names = gate.matured(codes, names, immature)
     dtype = object if any(isinstance(name, str) for name in names) else None
     labels = Labels(np.array(names, dtype=dtype), codes, hidden_categories(series))
+    doubtful = np.ones(len(series), dtype=bool) if answered is None else ~answered
+    if immature is not None:
+        labels = gate.matured(labels, immature & doubtful)
     require_labels(labels)
-    labeled = codes >= 0
-    class_counts = _sums(codes[labeled], repeats[labeled], len(names))
-    counts = dict(zip(labels.classes.tolist(), class_counts))
+    counts = _class_counts(labels, repeats)
     chosen, why = _choose_positive(counts, positive, negatives_unknown)
     if negatives_unknown:
-        labels = _positives_only(labels, list(counts), chosen)
-        marks |= {str(name): n for name, n in counts.items() if name != chosen}
-        counts = {chosen: counts[chosen]}
+        is_other = labels.codes != list(counts).index(chosen)
+        labels = _without(labels, is_other & doubtful)
+        known = _class_counts(labels, repeats)
+        n_unknown = {str(name): n - known.get(name, 0) for name, n in counts.items()}
+        marks |= {mark: n for mark, n in n_unknown.items() if n}
+        counts = known
     return LabelColumn(labels, counts, chosen, why, marks, gate.notes)
 
 
@@ -316,19 +322,16 @@ class _Gate:
             self.notes.append(f"-1 is read as unlabeled; if it is a class: {self.wording(unlabeled=[])}")
         return classes
 
-    def matured(self, codes, names, immature):
-        """Codes and classes without the labels of rows that are too young for them."""
-        hidden = immature & (codes >= 0)
+    def matured(self, labels, immature):
+        """The labels without those of rows that are too young for them."""
+        hidden = immature & (labels.codes >= 0)
         if not hidden.any():
-            return codes, names
-        counted = [f"{n} {short(repr(name))}" for name, n in zip(names, _sums(codes[hidden], None, len(names))) if n]
+            return labels
+        numbers = _sums(labels.codes[hidden], None, len(labels.classes))
+        counted = [f"{n} {short(repr(name))}" for name, n in zip(labels.classes.tolist(), numbers) if n]
         self.notes.append(f"labels that have not had time to arrive count as unlabeled: {', '.join(counted)}")
         self.marks[IMMATURE] = int(hidden.sum())
-        kept = np.where(hidden, UNLABELED, codes)
-        # A class may have no label left.
-        present, consecutive = np.unique(kept[kept >= 0], return_inverse=True)
-        kept[kept >= 0] = consecutive
-        return kept, [names[code] for code in present]
+        return _without(labels, hidden)
 
     def _stop(self, problem, doubtful):
         labels = list(dict.fromkeys(value.label for value in doubtful))
@@ -370,12 +373,21 @@ class _Gate:
         return merged
 
 
-def _positives_only(labels, names, positive):
-    """The labels without those of the negatives, which become unlabeled."""
-    code = names.index(positive)
-    others = tuple(name for name in names if name != positive)
-    codes = np.where(labels.codes == code, 0, UNLABELED)
-    return Labels(labels.classes[code : code + 1], codes, others or labels.hidden_classes)
+def _without(labels, hidden):
+    """The labels without those of some rows, which become unlabeled."""
+    codes = np.where(hidden, UNLABELED, labels.codes)
+    # A class may have no label left.
+    present, consecutive = np.unique(codes[codes >= 0], return_inverse=True)
+    codes[codes >= 0] = consecutive
+    gone = tuple(np.delete(labels.classes, present).tolist())
+    return Labels(labels.classes[present], codes, gone or labels.hidden_classes)
+
+
+def _class_counts(labels, repeats):
+    """Labeled rows of each class."""
+    labeled = labels.codes >= 0
+    numbers = _sums(labels.codes[labeled], repeats[labeled], len(labels.classes))
+    return dict(zip(labels.classes.tolist(), numbers))
 
 
 def _sums(codes, repeats, n):
