@@ -123,7 +123,8 @@ class Cells(NamedTuple):
 
 def gap_of(dtype: np.dtype) -> Any:
     """What stands for a missing value in an array."""
-    return np.datetime64("NaT") if dtype.kind == "M" else np.nan
+    # With the unit of the array: NumPy 2.5 deprecates dates without one.
+    return np.array("NaT", dtype=dtype)[()] if dtype.kind == "M" else np.nan
 
 
 def join_cells(parts: Sequence[Cells]) -> Cells:
@@ -248,7 +249,7 @@ def _as_dates(column):
     seconds = column.astype("datetime64[s]")
     outside = (seconds < _FIRST_SECOND) | (seconds > _LAST_SECOND)
     if outside.any():
-        column = np.where(outside, np.datetime64("NaT"), column)
+        column = np.where(outside, gap_of(column.dtype), column)
     return column.astype(_DATE_UNIT)
 
 
