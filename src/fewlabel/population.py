@@ -165,6 +165,8 @@ class Selection:
         Share of positives among the unlabeled rows, if it was stated.
     labeled_positives : float or None
         With positives only: the share of all positives that are labeled, if these are a random sample of them.
+    audit_lacks : str or None
+        What the rows that were drawn with known probability lack, where they are too few and the others were chosen.
 
     References
     ----------
@@ -182,6 +184,7 @@ class Selection:
     class_draw: ClassDraw | None = None
     stated_share: float | None = None
     labeled_positives: float | None = None
+    audit_lacks: str | None = None
 
     @classmethod
     def unknown(cls, n_labeled: int, labeled_positives: float | None = None) -> "Selection":
@@ -190,8 +193,8 @@ class Selection:
 
     @property
     def can_tell(self) -> bool:
-        """Whether the labels resemble enough of the unlabeled rows for a number about them."""
-        return self.audited > 0 or self.uncovered < _MOST_UNCOVERED
+        """Whether the labels allow a number about the unlabeled rows."""
+        return self.audited > 0 or (self.audit_lacks is None and self.uncovered < _MOST_UNCOVERED)
 
     @property
     def asks_share(self) -> bool:
@@ -202,6 +205,8 @@ class Selection:
     @property
     def reason(self) -> str:
         """Why there is no number."""
+        if self.audit_lacks is not None:
+            return f"labels were chosen, and {self.audit_lacks}. Label more rows of an audit: then the labels can tell"
         return (
             f"{self.uncovered:.0%} of the unlabeled rows resemble no labeled row. Label the rows that "
             "`fewlabel audit TABLE --target COLUMN --n 50` draws: then the labels can tell"

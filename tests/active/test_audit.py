@@ -110,3 +110,21 @@ def test_an_audit_without_a_class_says_so(table):
     assert model.selection_.audited == 0
     with pytest.raises(ValueError, match="more than 0 and at most 1"):
         AutoClassifier(["logistic regression"]).fit(X, answered, label_probability=np.full(N_ROWS, 2.0))
+
+
+@pytest.mark.filterwarnings("ignore:of the 60 rows")
+def test_an_audit_with_one_row_of_a_class_gives_no_number():
+    """The other labels were chosen, and put the AUC at .96 where it is .76."""
+    rng = np.random.default_rng(9)
+    y = rng.random(1000) < 0.1
+    X = rng.normal(size=(1000, 5)) + 0.75 * y[:, None]
+    easy = np.where(y, X.sum(axis=1), -np.inf)
+    known = np.where(np.argsort(-easy).argsort() < 40, 1, -1)
+    query = AuditQuery(random_state=9).query(X, known, n=60)
+    known[query.rows] = y[query.rows]
+    assert y[query.rows].sum() == 1
+    model = AutoClassifier(["logistic regression"], random_state=9)
+    model.fit(X, known, label_probability=query.label_probability(1000))
+    assert not model.selection_.can_tell
+    assert np.isnan(model.headline_["score"])
+    assert model.selection_.audit_lacks in model.headline_["reason"]

@@ -423,13 +423,13 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         known = np.asarray(label_probability, dtype=float)[task.positions][rows.labeled]
         counts = np.bincount(rows.codes[rows.labeled][np.isfinite(known)], minlength=len(rows.classes))
         if counts.sum() > 0 and counts.min() < _LEAST_AUDITED:
-            warnings.warn(
+            lacks = (
                 f"of the {counts.sum()} rows that were drawn with known probability, {counts.min()} are of class "
-                f"{rows.classes[counts.argmin()]!r}: too few to estimate from. Label more rows of an audit",
-                UserWarning,
-                stacklevel=caller_level(),
+                f"'{rows.classes[counts.argmin()]}': too few to estimate from"
             )
-            return selection
+            warnings.warn(f"{lacks}. Label more rows of an audit", UserWarning, stacklevel=caller_level())
+            # The other labels are those that the audit was to check.
+            return replace(selection, audit_lacks=lacks) if selection.chosen else selection
         return selection.by_design(known)
 
     def _compared(self, rows, names):
