@@ -19,10 +19,6 @@ FOLDERS = (ROOT / "docs" / "images", ROOT / "docs" / "methods" / "images")
 SCRIPT = "fewlabel script"  # names of texts in the file
 DIGEST = "fewlabel digest"
 CSV = re.compile(r'"quality" / "(\w+\.csv)"')
-# Drawn before pictures were signed, by scripts that take minutes; a name leaves the list when its script runs.
-UNSIGNED = ("boosting", "cross_training_guard", "cross_training_tables", "linear_auc_by_alpha")
-UNSIGNED += ("linear_auc_convergence", "multiview_rounds", "path_neighbors_k", "path_neighbors_noise")
-UNSIGNED += ("path_neighbors_paths", "path_neighbors_toys", "prior", "pu_ada", "pu_linear", "selection", "ssmab")
 
 
 def digest_script(script):
@@ -57,10 +53,7 @@ def find_stale():
         script = texts.get(SCRIPT)
         name = picture.relative_to(ROOT).as_posix()
         if script is None:
-            if picture.stem not in UNSIGNED:
-                stale.append(f"{name} has no script: draw it with `python docs/pictures.py draw SCRIPT`")
-        elif picture.stem in UNSIGNED:
-            stale.append(f"{name} is signed: take it off the list UNSIGNED of docs/pictures.py")
+            stale.append(f"{name} has no script: draw it with `python docs/pictures.py draw SCRIPT`")
         elif not (ROOT / script).exists() or digest_script(ROOT / script) != texts[DIGEST]:
             stale.append(f"{name} is older than {script}: python docs/pictures.py draw {script}")
     return stale

@@ -324,7 +324,7 @@ def _provenance(pages: Iterable[Page]) -> str:
             "same number": int(drawn["same"].sum()),
             "with a hash of their code": f"{int(page.frame['code'].notna().sum()) if 'code' in page.frame else 0:,}",
             "commits": commits[commits != ""].nunique(),
-            "cells of a commit that is gone": f"{(commits == '').sum():,}",
+            "without a commit": int((commits == "").sum()),
         }
     apart = again[~again["same"]]
     listed = apart[["suite", *Cell._fields, "stored", "again"]].fillna("").set_index("suite")
@@ -334,6 +334,7 @@ def _provenance(pages: Iterable[Page]) -> str:
         seed=again["seed"].iloc[0],
         below=f"{below:g}",
         table=markdown_table(pd.DataFrame.from_dict(rows, orient="index")),
+        nameless=sum(row["without a commit"] for row in rows.values()),
         apart=markdown_table(listed) if len(apart) else "",
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

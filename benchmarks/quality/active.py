@@ -25,7 +25,8 @@ from sklearn.metrics import roc_auc_score
 
 import fewlabel
 from benchmarks.harness.resume import run_missing
-from fewlabel.active import BatchQuery, CoresetQuery, MarginQuery, RandomQuery, draw_weights
+from benchmarks.quality.strategies import CoresetQuery, MarginQuery
+from fewlabel.active import BatchQuery, RandomQuery, draw_weights
 from fewlabel.metrics import auc_confidence_interval
 
 TABLES = """

@@ -156,7 +156,7 @@ def summary(frame):
         spread = part.assign(d=part["chosen"] - part["scikit-learn"]).groupby("set")["d"]
         error = (spread.std() / np.sqrt(spread.count())).reindex(means.index)
         print(f"\n{n_labeled} labeled rows, {part.groupby('set').size().min()} splits\n")
-        print("| | " + " | ".join(columns) + " | chosen less scikit-learn |")
+        print("| | " + " | ".join(columns) + " | chosen minus scikit-learn |")
         print("| --- " * (len(columns) + 2) + "|")
         for name, row in means.iterrows():
             difference = f"{row['chosen'] - row['scikit-learn']:+.1f} ± {error[name]:.1f}"
@@ -166,7 +166,7 @@ def summary(frame):
         better = int((means["chosen"] < means["scikit-learn"]).sum())
         of_set = means["chosen"] - means[["paths", "label spreading"]].min(axis=1)
         print(
-            f"\nChosen less the better one of each set: {of_set.mean():.2f} points on the mean; less the better one ",
+            f"\nChosen, above the better one of each set: {of_set.mean():.2f} points on the mean; above that ",
             end="",
         )
         print(

@@ -50,7 +50,7 @@ def whole_search(n=20_000, d=1_000):
     """The defaults, to the end of the search."""
     X, y = noisy_table(n, d)
     start, cpu = time.perf_counter(), time.process_time()
-    model = fewlabel.SubsetReliefSelector(random_state=0, verbose=1).fit(X, y)
+    model = fewlabel.SubsetReliefSelector(random_state=0).fit(X, y)
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     found = np.count_nonzero(model.path_ < d // 10)

@@ -79,7 +79,7 @@ def main():
     first_fires = (alarms < 1).argmax(axis=1) + 1
     gain = aucs[:, GAMMAS.index(0.95)] - aucs[:, -1]
     print("mean AUC by gamma:", dict(zip(GAMMAS, mean.round(4).tolist())))
-    print(f"gamma 0.95 less gamma 1: {gain.mean():.4f}, p = {wilcoxon(gain).pvalue:.2f} (Wilcoxon)")
+    print(f"gamma 0.95 beats gamma 1 by {gain.mean():.4f}, p = {wilcoxon(gain).pvalue:.2f} (Wilcoxon)")
     print(f"gamma 0.5: best mean AUC {by_round.mean(axis=0)[best]:.4f} at round {best + 1}")
     print(f"gamma 0.5: mean AUC at round 400 {by_round[:, -1].mean():.4f}")
     print(f"the alarm first fires in round {np.median(first_fires):.0f} (median)")

@@ -98,11 +98,11 @@ def figure_of_the_guard():
         for name, color in zip(SETS, ("#0067a8", "#c4500c", "#3a7d1e", "#8a5aa8")):
             points = np.array([row[2:] for row in here if row[1] == name])
             took = points[:, 2] > 0
-            axis.scatter(*points[took, :2].T, s=26, color=color, label=name)
-            axis.scatter(*points[~took, :2].T, s=26, facecolor="none", edgecolor=color)
+            axis.scatter(*points[took, :2].T, s=26, color=color)
+            axis.scatter(*points[~took, :2].T, s=26, facecolor="none", edgecolor=color, label=name)
         axis.axline((0, 0), slope=1, color="gray", linewidth=0.8, linestyle=":")
         axis.axhline(0, color="gray", linewidth=0.8)
-        axis.set(xlabel="best out-of-fold score less that of the start, points")
+        axis.set(xlabel="gain of the out-of-fold score, points")
         axis.set_title(base, loc="left")
         took, refused = (np.array([row[2:4] for row in here if row[4] == verdict and row[2] > 0]) for verdict in (1, 0))
         for name, runs in (("taken", took), ("refused", refused)):
@@ -113,8 +113,8 @@ def figure_of_the_guard():
             promised, gave = runs.mean(axis=0)
             print(f"{base}, {name} in {len(runs)} of {len(here)} runs: promised {promised:.1f} points, gave {gave:.1f}")
             print(f"  harmed in {harmed}, helped in {helped}")
-    axes[0].set_ylabel("test accuracy less that of labels only, points")
-    axes[0].legend(frameon=False, fontsize=8, title="filled: taken by the guard")
+    axes[0].set_ylabel("gain of test accuracy over labels only, points")
+    axes[0].legend(frameon=False, fontsize=8, title="hollow: not accepted by the guard")
     save(figure, "cross_training_guard")
 
 

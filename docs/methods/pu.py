@@ -87,7 +87,7 @@ def draw_linear():
             auc.append([roc_auc_score(y[hidden], m.decision_function(X[hidden])) for m in models])
         left.plot(wrong, np.mean(auc, axis=0), "o-", color=color, label=risk)
     left.axvline(y[hidden].mean(), color=GRAY, linestyle=":", label="true prior")
-    left.set(xlabel="prior given", ylabel="AUC, unlabeled rows", title="uPU fits noise, nnPU less")
+    left.set(xlabel="prior given", ylabel="AUC, unlabeled rows", title="AUC by the prior that is passed")
     left.legend()
     biases = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
     for name, Model, color in (

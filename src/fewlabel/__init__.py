@@ -47,8 +47,6 @@ _SPLITTERS = {"LabeledStratifiedKFold": "fewlabel.model_selection"}
 _STRATEGIES = {
     "AuditQuery": "fewlabel.active",
     "BatchQuery": "fewlabel.active",
-    "CoresetQuery": "fewlabel.active",
-    "MarginQuery": "fewlabel.active",
     "RandomQuery": "fewlabel.active",
 }
 _FUNCTIONS = {

@@ -370,7 +370,7 @@ def balanced_threshold(scores, positive, weight):
         return np.nextafter(lowest_positive, -np.inf)
     highest_negative = below[-1]
     middle = 0.5 * (lowest_positive + highest_negative)
-    # Between neighboring floats the middle is one of them; the cut has to be below the positive rows.
+    # Between neighboring floats the middle is one of them; the threshold has to be below the positive rows.
     return highest_negative if middle >= lowest_positive else middle
 
 
@@ -572,7 +572,7 @@ def pu_slope(p, p_weight, u, u_weight, prior, most):
     .. [1] du Plessis, Niu, Sugiyama. Convex formulation for learning from positive and unlabeled data. ICML, 2015.
     """
     furthest = max(np.abs(p).max(), np.abs(u).max())
-    # No row is away from the cut, and dividing by the distance would overflow.
+    # No row is away from the threshold, and dividing by the distance would overflow.
     if furthest < _TINY:
         return 0.0
     pull = prior * float(p_weight @ p)

@@ -272,12 +272,12 @@ def _plain(text):
 
 
 def plot_range(edges):
-    """Return the axis limits that show all cuts of a column, with a margin on both sides.
+    """Return the axis limits that show all thresholds of a column, with a margin on both sides.
 
     Parameters
     ----------
     edges : sequence of float
-        The cuts in ascending order.
+        The thresholds in ascending order.
 
     Returns
     -------

@@ -7,7 +7,8 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fewlabel.active import AuditQuery, BatchQuery, CoresetQuery, MarginQuery, RandomQuery
+from benchmarks.quality.strategies import CoresetQuery, MarginQuery
+from fewlabel.active import AuditQuery, BatchQuery, RandomQuery
 
 QUICK = DecisionTreeClassifier(max_depth=3, random_state=0)
 STRATEGIES = [

@@ -57,3 +57,9 @@ def test_every_cited_commit_exists(name, pytestconfig):
     cited = set(pd.read_parquet(get_suite(name).stored)["commit"].dropna()) - {""}
     found = subprocess.run([*git, "cat-file", "--batch-check"], input="\n".join(cited), capture_output=True, text=True)
     assert not [line for line in found.stdout.splitlines() if line.split()[1] != "commit"]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_cell_names_its_commit(name):
+    stored = pd.read_parquet(get_suite(name).stored)
+    assert (stored["commit"].fillna("") != "").all()

@@ -192,6 +192,28 @@ def test_the_risk_starts_at_one_and_is_the_product_of_the_rounds():
         assert (model.train_loss_ > 0).all()
 
 
+def test_theorem_4_1_no_stump_and_step_lower_the_risk_further():
+    X, positive, _ = draw_pu(0)
+    X = X.round(1)  # few thresholds, so that all can be tried
+    parameters = dict(prior=0.4, init="zero", correction=1.0, max_features=1.0, max_step=None, stop_risk=0.0)
+    model = PUAdaBoostClassifier(4, learning_rate=1.0, **parameters).fit(X, positive)
+    assert model.n_iter_ == 4
+    H = np.zeros(len(X))
+    for scores, loss in zip(model.staged_decision_function(X), model.train_loss_):
+        _, minus, unlabeled = pu_ada.weights(H, positive, 0.4, np.ones(len(X)))
+        least = np.inf
+        for column in X.T:
+            for threshold in np.unique(column)[:-1]:
+                for fires in (column > threshold, column <= threshold):
+                    if minus[fires].sum() + unlabeled[fires].sum() < 0:  # an error on negatives below zero: skipped
+                        continue
+                    stump = np.where(fires, 1.0, -1.0)
+                    least = min(least, *(risk(H + step * stump, positive, 0.4) for step in np.linspace(0, 2, 41)))
+        assert loss <= least + 1e-9
+        assert loss == pytest.approx(least, rel=0.01)  # the steps that were tried are 0.05 apart
+        H = scores - model.offset_
+
+
 def test_the_training_loss_is_the_risk_of_the_scores():
     X, positive, _ = draw_pu(1)
     model = PUAdaBoostClassifier(30, prior=0.3, init="zero", correction=1.0, random_state=0).fit(X, positive)

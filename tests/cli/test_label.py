@@ -109,10 +109,9 @@ def test_a_labeler_and_a_rubric(monkeypatch, tmp_path):
 
     serve(monkeypatch, act)
     Path("rubric.txt").write_text("\N{BYTE ORDER MARK}Bad if in doubt.\n", encoding="utf-8")
-    options = ["--as", "Ann", "--rubric", "rubric.txt", "--show-model", "--no-browser", "--quiet"]
+    options = ["--as", "Ann", "--rubric", "rubric.txt", "--no-browser", "--quiet"]
     assert run(["label", "rows.csv", "--target", "y", *options]) == 0
     assert tasks[0].rubric == "Bad if in doubt."
-    assert tasks[0].show_model
     assert pd.read_csv("labels.csv")["labeler"].tolist() == ["Ann"]
     assert not Path("labels.recovery.csv").exists()
 

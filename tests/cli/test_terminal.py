@@ -74,7 +74,9 @@ def test_a_bar_with_the_time_left_then_the_results():
     assert re.search(r"\d+/6", plain(shown))  # steps done
     assert re.search(r"-:--:--|\d:\d\d:\d\d", plain(shown))  # time left
     assert "logistic regression" in plain(shown)
-    assert "Report:   report.html" in plain(shown)
+    results = plain(shown).partition("learns from")[2]
+    assert results.index("AutoClassifier") < results.index("logistic regression")  # the model first, then its parts
+    assert re.search(r"Report: +report.html", results)
     assert sorted(os.listdir()) == sorted([*FILES, "rows.csv"])
 
 

@@ -107,7 +107,7 @@ def outputs():
         model = fewlabel.TableClassifier(inner, random_state=0).fit(table, target)
         found["TableClassifier"] = _outputs(model, table[:N_ROWS])
         X, _, few = numbers()
-        prior = fewlabel.estimate_class_prior(X, np.where(few == 1, 1, -1), "km2", random_state=0)
+        prior = fewlabel.estimate_class_prior(X, np.where(few == 1, 1, -1), random_state=0)
     found["estimate_class_prior"] = {"prior": [float(prior.prior)]}
     return found
 

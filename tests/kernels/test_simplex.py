@@ -14,7 +14,7 @@ def start(Z, n_classes):
 
 
 def naive_pass(Z, codes, S, bounds, order, alpha):
-    """One pass with everything made anew at every step."""
+    """One pass with everything computed again at every step."""
     n_classes = S.shape[1]
     for i in order:
         for k in range(n_classes):

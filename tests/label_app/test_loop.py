@@ -80,7 +80,7 @@ def test_an_audit_asks_for_its_rows_and_no_others_also_over_two_sessions(path):
     assert (1 / chances[merged.random]).sum() == pytest.approx(52, rel=0.35)
 
 
-def test_the_page_gets_nothing_of_the_model_about_a_row_unless_asked(path):
+def test_the_page_gets_nothing_of_the_model_about_a_row(path):
     store = AnswerStore(path)
     task = make_task(40, labeled=12)
     loop = LabelingLoop(task, store)
@@ -89,9 +89,9 @@ def test_the_page_gets_nothing_of_the_model_about_a_row_unless_asked(path):
     assert len(rows) == 3
     assert loop.next("a")["progress"]["history"]
     for row in rows:
-        assert row["score"] is None
+        assert set(row) == {"key", "number", "why", "how", "probability", "values"}
         assert [value["column"] for value in row["values"]] == ["a", "b", "c"]
-        assert {value["weight"] for value in row["values"]} == {0.0}
+        assert {key for value in row["values"] for key in value} == {"column", "value"}
     store.close()
 
 
@@ -143,9 +143,9 @@ def test_another_session_goes_on_and_its_answers_reach_a_fit(path):
 
 def test_three_classes_and_positives_only(path, tmp_path):
     store = AnswerStore(path)
-    loop = LabelingLoop(make_task(30, classes=("a", "b", "c"), columns="xy", show_model=True), store)
+    loop = LabelingLoop(make_task(30, classes=("a", "b", "c"), columns="xy"), store)
     answer_rows(loop, 15)
-    assert loop.next("a")["row"]["score"]["label"] in "abc"
+    assert loop.next("a")["progress"]["answered"] == 15
     store.close()
     task = make_task(30, columns="xy", positive="yes")
     task.codes[[0, 2, 4]] = 0

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import re
 import threading
 import time
 
@@ -173,10 +172,8 @@ def test_a_rubric_and_the_answers_of_each_labeler(browser, app):
     press(browser, "1")
     assert browser.find_element("id", "rubric-text").text == "Yes if <b>a</b> is large.\nElse no."
     assert browser.find_element("id", "labelers").text == "By Ann: 1"
-    assert not browser.find_element("id", "score").is_displayed()
 
 
-@pytest.mark.parametrize("app", [{"show_model": True}], indirect=True)
 def test_the_model_shows_what_the_labels_bring(browser, app):
     open_page(browser, app)
     for _ in range(20):
@@ -186,9 +183,7 @@ def test_the_model_shows_what_the_labels_bring(browser, app):
     open_page(browser, app)
     assert browser.find_element("id", "auc").text.startswith("AUC ")
     assert browser.execute_script("return document.querySelectorAll('#chart circle').length") >= 2
-    assert re.fullmatch(r"Model: probability of (yes|no) 0\.\d\d", browser.find_element("id", "score").text)
     assert browser.find_element("id", "why").text
-    assert browser.find_element("css selector", "#values .matters dt").text == "a"  # the column that differs
     assert browser.find_element("css selector", "#values dt").text == "a"
 
 

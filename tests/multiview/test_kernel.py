@@ -284,30 +284,6 @@ def test_class_weights_are_weights_of_rows():
         MultiviewKernelClassifier(class_weight={"no": 2}, **PLAIN).fit(X, y)
 
 
-@pytest.mark.parametrize("loss", ["squared", "hinge"])
-def test_learned_weights_turn_to_the_view_that_knows(loss):
-    rng = np.random.default_rng(0)
-    true = np.arange(200) % 2
-    X = rng.normal(size=(200, 6))
-    X[:, 2:4] += 2.5 * true[:, None]
-    y = np.where(np.arange(200) < 60, true, -1)
-    views = [[0, 1], [2, 3], [4, 5]]
-    learned = MultiviewKernelClassifier(loss, views=views, gamma_B=1e-3, view_weights="learned").fit(X, y)
-    assert learned.view_weights_.argmax() == 1
-    assert learned.view_weights_[1] > 0.45
-    assert learned.view_weights_.sum() == pytest.approx(1)
-    uniform = MultiviewKernelClassifier(loss, views=views, gamma_B=1e-3).fit(X, y)
-    scores = [roc_auc_score(true[60:], m.decision_function(X[60:])) for m in (learned, uniform)]
-    assert scores[0] >= scores[1] - 0.005
-
-
-def test_learned_weights_stay_uniform_where_nothing_can_be_held_out():
-    X, y = few_rows(15)
-    y[2:] = -1
-    model = MultiviewKernelClassifier(views=VIEWS, view_weights="learned").fit(X, y)
-    np.testing.assert_array_equal(model.view_weights_, np.full(3, 1 / 3))
-
-
 def test_probabilities_follow_the_shares_of_the_classes():
     X, y, true = make_multiview_credit(3000, missing=0.0, labeled=1500, return_true=True, random_state=1)
     for class_weight in (None, "balanced"):

@@ -1,4 +1,4 @@
-"""The multi-view classifiers: exact systems, output matrix, kernels of views, penalties by held-out score, weights."""
+"""The multi-view classifiers: exact systems, options, penalties by held-out score, weights."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import kneighbors_graph
 
 from fewlabel import BalancedMultiviewClassifier, MultiviewKernelClassifier
@@ -19,8 +19,7 @@ from fewlabel.multiview._system import LabeledRows, Penalties, neighbor_laplacia
 from reference import multiview as reference
 from reference.multiview import VIEWS, few_rows
 
-PLAIN = dict(views=VIEWS, scale=False, length_scale=1.3, n_neighbors=4, approximation=None)
-KERNELS = [ViewKernel("rbf", 1.3, 3, 1.0), ViewKernel("rbf", 0.8, 3, 1.0), ViewKernel("poly", 1.0, 2, 1.0)]
+KERNELS = [ViewKernel("rbf", 1.3), ViewKernel("rbf", 0.8), ViewKernel("linear", 1.0)]
 
 
 def skewed(seed=0, n_labeled=40, n_hidden=60, n_rare=8):
@@ -78,7 +77,7 @@ def test_the_rbf_kernel_is_that_of_scikit_learn(monkeypatch):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(23, 4)), rng.normal(size=(11, 4))
     monkeypatch.setattr("fewlabel.multiview._basis._VALUES", 50)  # four rows at a time
-    kernel = ViewKernel("rbf", 1.7, 3, 1.0)
+    kernel = ViewKernel("rbf", 1.7)
     np.testing.assert_allclose(kernel(X, Y), rbf_kernel(X, Y, gamma=0.5 / 1.7**2), rtol=1e-13)
     np.testing.assert_allclose(kernel(X + 1e6, Y + 1e6), kernel(X, Y), rtol=1e-8)  # rows far from the origin
 
@@ -121,51 +120,14 @@ def test_landmarks_are_drawn_evenly_from_the_classes(n, expected):
     assert len(choose_landmarks(codes, 5000, np.random.RandomState(0))) == 1000
 
 
-# Output matrix, kernels ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_output_matrix_solves_equation_3(n_classes):
-    X, y = few_rows(5, n_classes)
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(n_classes, n_classes))
-    grams = [rbf_kernel(X[:, v], gamma=0.5 / 1.3**2) for v in VIEWS]
-    laplacians = []
-    for v in VIEWS:
-        A = kneighbors_graph(X[:, v], 4, include_self=False).toarray()
-        A = np.maximum(A, A.T)
-        laplacians.append(np.diag(A.sum(axis=1)) - A)
-    Y, c, known = reference.codes_of_classes(y[y >= 0], n_classes), np.full(3, 1 / 3), (y >= 0).sum()
-    one = np.ones((n_classes, n_classes))
-    for R in (root @ root.T, one + np.eye(n_classes), np.diag(np.arange(1.0, n_classes + 1))):
-        A = reference.solve_with_outputs(grams, laplacians, c, Y, 0.01, 0.5 / len(X), 0.2 / len(X), R)
-        expected = reference.outputs(A @ R, grams, c)
-        expected = (expected[:, 1] - expected[:, 0]) / 2 if n_classes == 2 else expected
-        model = MultiviewKernelClassifier(gamma_A=0.01, gamma_B=0.5, gamma_W=0.2, output_matrix=R, **PLAIN).fit(X, y)
-        np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6)
-        assert model.held_out_decision_.shape == (known,) if n_classes == 2 else (known, n_classes)
-    same = MultiviewKernelClassifier(output_matrix=np.eye(n_classes), **PLAIN).fit(X, y)
-    none = MultiviewKernelClassifier(**PLAIN).fit(X, y)
-    np.testing.assert_allclose(same.predict_proba(X), none.predict_proba(X), atol=1e-8)
-    balanced = BalancedMultiviewClassifier(output_matrix=np.eye(n_classes), n_groups=2, random_state=0, **PLAIN)
-    np.testing.assert_allclose(
-        balanced.fit(X, y).decision_function(X),
-        balanced.set_params(output_matrix=None).fit(X, y).decision_function(X),
-        atol=1e-8,
-    )
+# Bad options ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"output_matrix": np.eye(3)}, "2 x 2 numbers"),
-        ({"output_matrix": [[1, 2], [0, 1]]}, "symmetric"),
-        ({"output_matrix": [[1, 2], [2, 1]]}, "none may be negative"),
-        ({"output_matrix": np.eye(2), "loss": "hinge"}, "loss='squared'"),
-        ({"kernel": ["rbf", "linear"]}, "kernel holds 2 values, but there are 3 views"),
-        ({"kernel": ["rbf", "linear", "cosine"]}, "kernel holds 'cosine'"),
-        ({"length_scale": [1.0, "mean", 1.0]}, "length_scale holds 'mean'"),
-        ({"length_scale": [1.0, 0.0, 1.0]}, "a positive number or 'median'"),
+        ({"kernel": "cosine"}, "kernel"),
+        ({"length_scale": 0.0}, "length_scale"),
         ({"gamma_A": "best"}, "gamma_A"),
     ],
 )
@@ -174,30 +136,6 @@ def test_options_that_make_no_sense(parameters, message):
     for family in (MultiviewKernelClassifier, BalancedMultiviewClassifier):
         with pytest.raises(ValueError, match=message):
             family(**{"views": VIEWS, **parameters}).fit(X, y)
-
-
-def test_every_view_has_its_own_kernel_and_width():
-    X, y = few_rows(6)
-    shared = dict(views=VIEWS, scale=False, gamma_B=0, gamma_W=0, gamma_A=0.1, view_weights=[0.4, 0.3, 0.3])
-    model = MultiviewKernelClassifier(kernel=["rbf", "linear", "rbf"], length_scale=[0.7, "median", 1.9], **shared)
-    decision = model.fit(X, y).decision_function(X)
-    grams = [
-        rbf_kernel(X[:, VIEWS[0]], gamma=0.5 / 0.7**2),
-        linear_kernel(X[:, VIEWS[1]]),
-        rbf_kernel(X[:, VIEWS[2]], gamma=0.5 / 1.9**2),
-    ]
-    known = np.flatnonzero(y >= 0)
-    K = sum(c * c * G[:, known] for c, G in zip((0.4, 0.3, 0.3), grams))
-    alpha = np.linalg.solve(K[known] + len(known) * 0.1 * np.eye(len(known)), 2.0 * y[known] - 1)
-    np.testing.assert_allclose(decision, K @ alpha, atol=1e-8)
-    flat = np.column_stack([X, np.ones(len(X))])  # values stay with their views if one is dropped
-    with pytest.warns(UserWarning, match="constant"):
-        other = MultiviewKernelClassifier(
-            kernel=["linear", "rbf", "linear", "rbf"],
-            length_scale=[5.0, 0.7, "median", 1.9],
-            **{**shared, "views": [[6], *VIEWS], "view_weights": [0.5, 0.4, 0.3, 0.3]},
-        ).fit(flat, y)
-    np.testing.assert_allclose(other.decision_function(flat), decision, atol=1e-8)
 
 
 # Penalties by the held-out score ------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Parts check themselves, and formulas are what they say."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -131,3 +133,11 @@ def test_json_is_plain_and_finite():
     for wrong in ({1: 2}, {"a": object()}, deep, np.ones(3)):
         with pytest.raises(ValueError, match="value"):
             plain_json(wrong)
+
+
+def test_sizes_of_the_same_name_agree_and_are_attributes_also_after_pickling():
+    linear = Linear(np.ones((2, 3)), np.zeros(2))
+    again = pickle.loads(pickle.dumps(linear))
+    assert (again.n_inputs, again.n_outputs) == (linear.n_inputs, linear.n_outputs) == (3, 2)
+    with pytest.raises(ValueError, match=r"intercept has the shape \(3,\)"):
+        Linear(np.ones((2, 3)), np.zeros(3))

@@ -119,18 +119,6 @@ def hinge_primal(alpha, Q, y, n_classes):
     return losses.sum() / n_l + 0.25 * np.sum((S.T @ S) * (alpha @ Q @ alpha.T))
 
 
-def solve_with_outputs(grams, laplacians, c, Y, gA, gB, gW, R):
-    """Equation (3) with a matrix R of the outputs, B A R + n_l gA A = Y_C, as one system of all coefficients."""
-    m, n, n_l = len(grams), len(grams[0]), len(Y)
-    M = np.kron(np.eye(n), m * np.eye(m) - np.ones((m, m)))
-    J = np.kron(np.diag(np.arange(n) < n_l).astype(float), np.outer(c, c))
-    B = (J + n_l * gB * M + n_l * gW * stack(laplacians)) @ stack(grams)
-    target = np.zeros((n * m, Y.shape[1]))
-    target[: n_l * m] = np.kron(Y, c[:, None])
-    system = np.kron(B, R.T) + n_l * gA * np.eye(n * m * len(R))  # rows of A one after the other
-    return np.linalg.solve(system, target.ravel()).reshape(target.shape)
-
-
 def simplex_loss(h, y, n_classes):
     """The simplex-cone hinge loss of an output in the coordinates of `simplex`."""
     scores = simplex(n_classes).T @ h

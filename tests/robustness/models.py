@@ -35,7 +35,7 @@ _PU = {"prior": (0.2, 0.4, 0.7), "threshold": ("prior", "zero")}
 _GRAPH = {"n_neighbors": (3, 10), "scale": (True, False, "robust", "range"), "metric": ("euclidean", "manhattan")}
 _MULTIVIEW = {
     "loss": ("squared", "hinge"),
-    "kernel": ("rbf", "linear", "poly"),
+    "kernel": ("rbf", "linear"),
     "gamma_A": (0.01, 1.0),
     "gamma_B": (0.1, 1.0),
     "gamma_W": (0.0, 0.1),
@@ -104,7 +104,6 @@ PARAMETERS = {
     },
     "MultiviewKernelClassifier": {
         **_MULTIVIEW,
-        "view_weights": ("uniform", "learned"),
         "class_weight": (None, "balanced"),
         "approximation": ("auto", None),
     },

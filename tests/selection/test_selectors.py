@@ -210,20 +210,10 @@ def test_wrong_input_says_what_to_do(selector):
         selector().fit(X.assign(b=[1.0, np.inf, 2.0]), [0, 1, 1])
 
 
-def test_in_a_pipeline_and_with_progress(capsys):
+def test_in_a_pipeline():
     X, y = load_iris(return_X_y=True)
-    model = make_pipeline(SubsetReliefSelector(2, stop=None, verbose=1), GaussianNB()).fit(X, y)
+    model = make_pipeline(SubsetReliefSelector(2, stop=None), GaussianNB()).fit(X, y)
     assert model.score(X, y) > 0.9
-    assert capsys.readouterr().out.count("[SubsetReliefSelector]") == 2
-
-
-@pytest.mark.parametrize("selector", ALL)
-def test_every_selector_tells_its_progress(selector, capsys):
-    X, y = load_iris(return_X_y=True)
-    selector(verbose=1).fit(X, y)
-    assert capsys.readouterr().out.startswith(f"[{selector.__name__}]")
-    selector().fit(X, y)
-    assert capsys.readouterr().out == ""
 
 
 def tables_of_both_kinds(library):

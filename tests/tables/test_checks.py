@@ -36,17 +36,13 @@ def test_clean_tables_have_no_notes(load):
     assert {column["kind"] for column in found.columns} == {"number"}
 
 
-def test_columns_that_a_fit_drops_or_that_repeat_another():
+def test_columns_that_a_fit_drops():
     X = make(id=np.arange(N), constant=3, empty=np.nan)
-    X["months"] = X["age"] * 12 + 1
-    X["town"] = X["city"].map({"Oslo": "O", "Graz": "G"})
     found = fewlabel.check(X, half_labeled())
     assert remarks(found) == {
         "id": "dropped: looks like an identifier",
         "constant": "dropped: constant",
         "empty": "dropped: empty",
-        "months": "same as 'age'",
-        "town": "same as 'city'",
     }
     assert next(c for c in found.columns if c["name"] == "empty")["missing"] == 1
 
@@ -108,13 +104,9 @@ def test_notations_of_numbers_and_dates():
 
 
 def test_views_of_the_result():
-    X = make(**{"<b>": np.arange(N) % 5, "constant": 1})
+    X = make(constant=1)
     found = fewlabel.check(X, half_labeled(), positive="good")
     assert json.loads(json.dumps(found.to_dict()))["positive"] == "good"
-    page = found._repr_html_()
-    assert "&lt;b&gt;" in page
-    assert "<b>" not in page
-    assert "dropped: constant" in page
     assert "constant: dropped (dropped: constant)" in str(found)
 
 

@@ -52,8 +52,7 @@ class BatchQuery(QueryStrategy):
     See Also
     --------
     draw_weights : Weights for unbiased estimates.
-    MarginQuery : Uncertainty only.
-    CoresetQuery : Distances only.
+    RandomQuery : Rows drawn at random.
 
     Notes
     -----

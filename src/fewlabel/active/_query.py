@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from fewlabel import labels
 from fewlabel.active._draws import draw_rows
 from fewlabel.row_order import value_order
-from fewlabel.types import MatrixLike
+from fewlabel.types import MatrixLike, Seed
 
 RANDOM = "random"
 AUDIT = "audit"
@@ -175,6 +175,31 @@ class QueryStrategy(BaseEstimator):
         if not (isinstance(share, numbers.Real) and 0 <= share <= 1):
             raise ValueError(f"random_share={share!r} should be a number from 0 to 1")
         return min(int(n * share + now.rng.random()), n)
+
+
+class RandomQuery(QueryStrategy):
+    """Unlabeled rows drawn uniformly at random.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None, default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.active import RandomQuery
+    >>> found = RandomQuery(random_state=0).query(np.arange(10.0)[:, None], [0, 1] + [None] * 8, n=2)
+    >>> len(found.rows), found.how, bool(found.probability[0] == 1 / 8)
+    (2, ['random', 'random'], True)
+    """
+
+    random_share = 1.0
+
+    def __init__(self, *, random_state: Seed = None) -> None:
+        self.random_state = random_state
+
+    def _choose(self, now, n, probability):
+        raise AssertionError("every row is drawn at random")
 
 
 def _read_probability(probability, n_rows):

@@ -98,10 +98,10 @@ class PUAdaBoostClassifier(PUBooster):
     learning_rate : float, default=0.1
         Factor by which each step is multiplied, in (0, 1]. At 1 the fit collapses if `correction` is 1.
     splitter : {"best", "random"}, default="best"
-        "best": search all cuts of a column; "random": `n_thresholds` random ones in each round, as in the paper. They
-        are drawn evenly over the range of the column, so that its scale matters: its logarithm has other cuts.
+        "best": search all thresholds of a column; "random": `n_thresholds` random ones in each round, as in the paper.
+        They are drawn evenly over the range of the column, so that its scale matters: its logarithm has others.
     n_thresholds : int, default=10
-        Cuts drawn per column and round if `splitter` is "random".
+        Thresholds drawn per column and round if `splitter` is "random".
     max_bins : int, default=255
         Maximum number of bins per column, 2 to 255. A column with no more distinct values is searched exactly.
     max_features : int, float or "sqrt", default=0.1
@@ -125,7 +125,7 @@ class PUAdaBoostClassifier(PUBooster):
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the cuts, the columns, and the folds used to estimate the prior.
+        Draws the thresholds, the columns, and the folds used to estimate the prior.
     warm_start : bool, default=False
         Continue from the last fit, up to `n_estimators` rounds in total, with its prior.
     verbose : int, default=0
@@ -162,7 +162,7 @@ class PUAdaBoostClassifier(PUBooster):
     We differ from the paper where it is in error: errors are divided by the current risk (missing in equations 8 and
     9), the negative copies and the unlabeled rows weigh :math:`e^{H}` (equation 12 prints :math:`e^{-H}`), both
     polarities are searched, the target is maximized, and the learning rate is part of the weights. The defaults differ
-    from the paper in three ways: all cuts of some columns are searched, which is better on skewed columns; the
+    from the paper in three ways: all thresholds of some columns are searched, which is better on skewed columns; the
     negative copies weigh less, which is far better; and scores start at the constant of lowest risk.
     `PUAdaBoostClassifier.paper()` is the paper's algorithm, as published. Its Theorem 4.2 does not hold, because a
     negative weight reverses :math:`e^{z} \ge 1[z \ge 0]`, and its Theorem 4.3 cannot hold, because every positive
@@ -238,7 +238,7 @@ class PUAdaBoostClassifier(PUBooster):
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
-        """The paper's algorithm, as published: random cuts of all columns, no cap, no stop, and the threshold at zero.
+        """The paper's algorithm, as published: random splits of all columns, no cap, no stop, threshold at zero.
 
         Parameters
         ----------

@@ -55,7 +55,7 @@ class TreeAUCBoostClassifier(Booster):
     split_noise : float, default=0.5
         Standard deviation of the noise on the scores of splits in the first round, in units of the norm of the
         gradient; it fades linearly to zero over `n_estimators` rounds ("auto": 2,000). Only for trees that try all
-        cuts.
+        thresholds.
     bootstrap : bool, default=True
         Multiply the weight of each row by an exponential variate, drawn for each tree (Bayesian bootstrap). Rows with
         the same label and the same bins get the same variate.
@@ -76,7 +76,7 @@ class TreeAUCBoostClassifier(Booster):
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws columns, cuts, noise and bootstrap weights.
+        Draws columns, thresholds, noise and bootstrap weights.
     warm_start : bool, default=False
         Continue from the last fit, up to `n_estimators` trees in total.
     verbose : int, default=0
@@ -129,7 +129,8 @@ class TreeAUCBoostClassifier(Booster):
     ----------
     .. [1] L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush, A. Gulin. CatBoost: Unbiased Boosting with
        Categorical Features. Advances in Neural Information Processing Systems 31, 2018. Symmetric trees.
-    .. [2] P. Geurts, D. Ernst, L. Wehenkel. Extremely Randomized Trees. Machine Learning 63, 2006. Random cuts.
+    .. [2] P. Geurts, D. Ernst, L. Wehenkel. Extremely Randomized Trees. Machine Learning 63, 2006. Random
+       thresholds.
     .. [3] J. H. Friedman. Greedy Function Approximation: A Gradient Boosting Machine. The Annals of Statistics 29,
        2001.
     .. [4] D. B. Rubin. The Bayesian Bootstrap. The Annals of Statistics 9, 1981.

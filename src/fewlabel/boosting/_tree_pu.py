@@ -118,7 +118,7 @@ class TreePUBoostClassifier(PUBooster):
     split_noise : float, default=0.0
         Standard deviation of the noise on the scores of splits in the first round, in units of the norm of the
         gradient; it fades linearly to zero over `n_estimators` rounds ("auto": 2,000). Only for trees that try all
-        cuts.
+        thresholds.
     bootstrap : bool, default=True
         Multiply the weight of each row by an exponential variate, drawn for each tree (Bayesian bootstrap).
     max_bins : int, default=64
@@ -128,7 +128,7 @@ class TreePUBoostClassifier(PUBooster):
     n_jobs : int, default=None
         Threads; -1 for all cores. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws columns, cuts, noise and bootstrap weights, and the folds for the estimate of the prior.
+        Draws columns, thresholds, noise and bootstrap weights, and the folds for the estimate of the prior.
     warm_start : bool, default=False
         Continue from the last fit, up to `n_estimators` rounds in total, with its prior.
     verbose : int, default=0

@@ -15,7 +15,7 @@ from fewlabel.active.answers import answer_sheet
 from fewlabel.active.raters import combine_with_model, contradicting
 from fewlabel.auto import AutoClassifier
 from fewlabel.checks import check_non_negative
-from fewlabel.cli.fit import FILES, MANIFEST, METRICS, MODEL, NEXT, REPORT, FitOptions
+from fewlabel.cli.fit import FILES, MODEL, NEXT, FitOptions
 from fewlabel.cli.manifest import compare_with, describe_run
 from fewlabel.cli.methods import SCORECARD, find_method
 from fewlabel.cli.options import command_words, require_choice
@@ -130,8 +130,9 @@ def fit_rows(
     elif not options.quiet:
         show(summary)
         print()
-        for name, file in {"Model": MODEL, "Report": REPORT, "Metrics": METRICS, "Manifest": MANIFEST}.items():
-            print(f"{name + ':':10}{options.out / file}")
+        titles = ("Model", "Report", "Metrics", "Model card", "Label next", "Manifest")
+        for name, file in zip(titles, FILES):
+            print(f"{name + ':':12}{options.out / file}")
     if options.repeated is not None:
         say(compare_with(options.repeated, manifest), options.quiet)
     return True
@@ -332,7 +333,8 @@ def _write_all(
 def show(summary: dict[str, Any]) -> None:
     """Print the leaderboard, the headline and the threshold."""
     rows = []
-    for row in summary["leaderboard"]:
+    # The model that is saved first, then what it is made of.
+    for row in sorted(summary["leaderboard"], key=lambda row: row["family"] != "ensemble"):
         name = short(row["method"], 40)
         learns_from = "all rows" if row["uses_unlabeled"] else "labeled"
         interval = f"{row['low']:.3f} to {row['high']:.3f}"

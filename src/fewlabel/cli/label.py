@@ -46,10 +46,6 @@ def label(
             "--rubric", exists=True, dir_okay=False, metavar="FILE", help="A text on how to decide, shown on the page."
         ),
     ] = None,
-    show_model: Annotated[
-        bool,
-        typer.Option("--show-model", help="Show the model's probability for each row; it influences the answers."),
-    ] = False,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, metavar="PORT", help="Port of the page; 0 for any free one.")
     ] = 0,
@@ -81,7 +77,6 @@ def label(
         audit=audit,
         labeler=_one_line(labeler, "--as") if labeler else "",
         rubric="" if rubric is None else _read_rubric(rubric),
-        show_model=show_model,
         seed=seed,
     )
     store = AnswerStore(out)

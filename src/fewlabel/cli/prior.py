@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fewlabel.prior import PriorEstimate
 
-_METHODS = ("auto", "bbe", "dedpul", "km2", "en", "energy")
+_METHODS = ("auto", "bbe", "dedpul", "en", "energy")
 
 
 @unfold()

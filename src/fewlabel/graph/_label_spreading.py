@@ -140,9 +140,8 @@ class LabelSpreadingClassifier(GraphClassifier):
     neighbors would get all rows, and the small differences that tell the classes apart would not count. A balance by
     degree removes this part. Where rows differ much in their degree, as the digit 1 among others, it is too strong:
     hence the choice. It has two settings only, because few labels cannot tell more apart: on the seven sets of the
-    semi-supervised benchmark with 100 labels the mean error is 23.1% with these two, 23.8% with the four combinations
-    of neighbors and balance, and 25.0% with 10 neighbors and a choice of the balance. The two were chosen on these
-    sets, so the figures are optimistic; on 20 other tables the error is the same as with 10 neighbors.
+    semi-supervised benchmark the mean error is 23.1% with these two, and 23.8% with four. The two were chosen on these
+    sets, so the figures are optimistic; on 20 other tables the error is the same as without a choice.
 
     Equal rows are one vertex, whose weight is their number (or the sum of their weights): the result is the mean of
     what a graph of the separate rows would give them. The order of the rows does not matter. Missing values are treated

@@ -479,7 +479,7 @@ def _scan(hist, positive, column, allowed, limits, non_negative):
     absent = hist[hist.size - 1] if has_missing else 0
     above = _sum_up_to(hist, n_cuts)
     total = absent + above
-    # A signed weight is the weight as a positive less that as a negative.
+    # A signed weight is the weight as a positive minus the weight as a negative.
     absent_positive = positive[hist.size - 1] if has_missing else 0
     above_positive = _sum_up_to(positive, n_cuts)
     all_negative = absent_positive + above_positive - total

@@ -51,8 +51,6 @@ class Task(NamedTuple):
         Who answers; stored with the answers.
     rubric : str
         How to decide, for the page.
-    show_model : bool
-        Whether the page shows the model's probability for each row, which influences answers.
     dayfirst : bool or None
     seed : int
     """
@@ -69,7 +67,6 @@ class Task(NamedTuple):
     audit: int = 0
     labeler: str = ""
     rubric: str = ""
-    show_model: bool = False
     dayfirst: bool | None = None
     seed: int = 0
 
@@ -106,8 +103,8 @@ class LabelingLoop:
         self.task = task
         self.store = store
         self._lock = threading.RLock()
-        self._encoder = TableEncoder(dayfirst=task.dayfirst, random_state=task.seed)
-        self._features = np.asarray(self._encoder.fit_transform(task.table))
+        encoder = TableEncoder(dayfirst=task.dayfirst, random_state=task.seed)
+        self._features = np.asarray(encoder.fit_transform(task.table))
         self._row_of = {key: row for row, key in enumerate(task.keys)}
         self._queue: list[_Ask] = []
         # The rows of each tab, the first of which it shows.
@@ -291,21 +288,13 @@ class LabelingLoop:
 
     def _describe(self, ask: _Ask) -> dict[str, Any]:
         """What the page shows of a row."""
-        names = [str(name) for name in self.task.table.columns]
-        score = None
-        weights = dict.fromkeys(names, 0.0)
-        if self.task.show_model and self._model is not None:
-            score = self._model.score(ask.row)
-            weights |= self._model.contributions(self._encoder, self._features, ask.row)
-        largest = max(weights.values(), default=0.0) or 1.0
         values = []
-        for position, name in enumerate(names):
+        for position, name in enumerate(self.task.table.columns):
             shown = value_text(self.task.table.iat[ask.row, position], digits=10)[:_MOST_CHARACTERS]
-            values.append({"column": name, "value": shown, "weight": round(weights[name] / largest, 3)})
+            values.append({"column": str(name), "value": shown})
         return {
             "key": self.task.keys[ask.row],
             "number": ask.row + 1,
-            "score": score,
             "why": REASONS.get(ask.how, ""),
             "how": ask.how,
             "probability": ask.probability,

@@ -1,4 +1,4 @@
-"""The model behind the labeling page: how good it is by now, what more labels would bring, and what it looks at."""
+"""The model behind the labeling page: how good it is by now, and what more labels would bring."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -7,10 +7,8 @@ import numpy as np
 from fewlabel.active import AUDIT, RANDOM, draw_weights
 from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
 from fewlabel.metrics import AUCInterval, auc_confidence_interval
-from fewlabel.parts.explanations import explain_by_sampling, reference_rows
 from fewlabel.reporting import GAIN, outlook
 from fewlabel.rows import Rows
-from fewlabel.tables import TableEncoder
 
 if TYPE_CHECKING:
     from fewlabel.label_app.loop import Task
@@ -28,8 +26,6 @@ _LEAST_FOR_FORECAST = 30
 _SHORT = 0.1
 # More than this many times the labels so far for +.01 is a reason to stop.
 _MANY = 3
-_N_ROUNDS = 4  # of the reasons: marking the strongest columns does not need more
-_ANY_ERROR = 1e6
 
 
 class Point(NamedTuple):
@@ -51,42 +47,15 @@ class Progress:
         Of all rows; 0 for a class that has too few labels.
     """
 
-    def __init__(self, task: "Task", model: AutoClassifier, probability: np.ndarray) -> None:
-        self._task = task
-        self._model = model
+    def __init__(self, probability: np.ndarray) -> None:
         self.probability = probability
         self.history: list[Point] = []
         self.curve: LearningCurve | None = None
-        self._contributions: dict[int, dict[str, float]] = {}
 
     def summary(self) -> dict[str, Any]:
         """What the page shows of it: the history, what more labels would bring, and a hint to stop."""
         text, stop = forecast(self.curve, self.history[-1])
         return {"history": [point._asdict() for point in self.history], "text": text, "stop": stop}
-
-    def score(self, row: int) -> dict[str, Any]:
-        """The class to find, or the most probable one of several, and its probability."""
-        names = self._task.classes
-        values = self.probability[row]
-        code = int(values.argmax())
-        if self._task.positive in names and len(names) == 2:
-            code = names.index(self._task.positive)
-        return {"label": names[code], "probability": round(float(values[code]), 4)}
-
-    def contributions(self, encoder: TableEncoder, features: np.ndarray, row: int) -> dict[str, float]:
-        """How much each column moves the score of a row, in either direction, away from those of other rows."""
-        if row not in self._contributions:
-            one_row = features[row : row + 1]
-            reasons = explain_by_sampling(
-                self._model.decision_function,
-                encoder.part_.groups,
-                one_row,
-                reference_rows(features),
-                max_rounds=_N_ROUNDS,
-                tol=_ANY_ERROR,
-            )
-            self._contributions[row] = dict(zip(reasons.names, np.abs(reasons.values[0]).tolist()))
-        return self._contributions[row]
 
 
 def fit_model(
@@ -124,7 +93,7 @@ def fit_model(
     model = AutoClassifier(list(task.portfolio), n_repeats=1, random_state=task.seed).fit(features, known)
     probability = np.zeros((len(features), len(task.classes)))
     probability[:, model.classes_] = model.predict_proba(features)
-    progress = Progress(task, model, probability)
+    progress = Progress(probability)
     if counts[counts >= _LEAST_OF_CLASS].min() >= _LEAST_FOR_CURVE:
         positions = np.where(known >= 0, np.searchsorted(model.classes_, known), -1)
         progress.curve = learning_curve(model, Rows(features, positions, model.classes_))

@@ -73,8 +73,8 @@ def paired_auc_test(
 
     Notes
     -----
-    With an AUC near 1 only a few rows differ, and a sample may lack them: two scores of equal AUC .95 and different
-    distributions then differed significantly in up to 18% of samples of 10 against 1,000 rows. As in
+    With an AUC near 1 only a few rows differ, and a sample may lack them: two scores of equal AUC and different
+    distributions then differed significantly in up to 18% of the samples. As in
     :func:`auc_confidence_interval`, a variance :math:`s^2(\\delta_G)` is therefore
 
     .. math::

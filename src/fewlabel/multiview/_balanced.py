@@ -8,14 +8,22 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from fewlabel.base import Count, HasMethods, NonNegative, Share, Values, constraints_of, fit_context, set_random_states
+from fewlabel.base import (
+    Count,
+    HasMethods,
+    NonNegative,
+    Positive,
+    Share,
+    Values,
+    constraints_of,
+    fit_context,
+    set_random_states,
+)
 from fewlabel.exceptions import LabelError
 from fewlabel.labels import read
 from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.multiview._model import (
     Approximation,
-    Kernel,
-    LengthScale,
     Loss,
     MultiviewClassifier,
     NonNegativeOrAuto,
@@ -61,8 +69,8 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     prior : float, default=None
         Share of ``classes_[1]`` among the unlabeled rows, for two classes: this share of the rows, with the highest
         scores, is assigned to it. None means the shares of the classes among the labeled rows.
-    kernel : {"rbf", "linear", "poly"} or list of them, default="rbf"
-        Kernel of all views, or of each; see `MultiviewKernelClassifier`.
+    kernel : {"rbf", "linear"}, default="rbf"
+        Kernel of the views; see `MultiviewKernelClassifier`.
     gamma_A : float or "auto", default=1e-2
         Penalty on the norm of the functions. "auto" chooses it from 0.001 to 1 by the score of the first round.
     gamma_B : float or "auto", default=0.1
@@ -72,14 +80,8 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         fitted ten times, one penalty after the other.
     view_weights : "uniform" or array-like of shape (n_views,), default="uniform"
         Weights of the views in the output.
-    output_matrix : array-like of shape (n_classes, n_classes), default=None
-        The matrix R of the kernel; see `MultiviewKernelClassifier`.
-    length_scale : float, "median" or list of them, default="median"
-        Width of "rbf", of all views or of each; "median" means the median distance between rows in each view.
-    degree : int, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant term of "poly".
+    length_scale : float, or "median", default="median"
+        Width of "rbf"; "median" means the median distance between rows in each view.
     n_neighbors : int, default=10
         Number of neighbors of a row in the graph of a view over the rows of a group.
     approximation : {"auto", "nystroem"} or None, default="auto"
@@ -170,15 +172,12 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         n_groups: Count | Literal["balanced"] = "balanced",
         initial: Any = None,
         prior: Share | None = None,
-        kernel: Kernel = "rbf",
+        kernel: Literal["rbf", "linear"] = "rbf",
         gamma_A: PositiveOrAuto = 1e-2,
         gamma_B: NonNegativeOrAuto = 0.1,
         gamma_W: NonNegativeOrAuto = 0.1,
         view_weights: Values | Literal["uniform"] = "uniform",
-        output_matrix: Values | None = None,
-        length_scale: LengthScale = "median",
-        degree: Count = 3,
-        coef0: NonNegative = 1.0,
+        length_scale: Positive | Literal["median"] = "median",
         n_neighbors: Count = 10,
         approximation: Approximation = "auto",
         n_components: Count = 500,
@@ -199,10 +198,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self.gamma_B = gamma_B
         self.gamma_W = gamma_W
         self.view_weights = view_weights
-        self.output_matrix = output_matrix
         self.length_scale = length_scale
-        self.degree = degree
-        self.coef0 = coef0
         self.n_neighbors = n_neighbors
         self.approximation = approximation
         self.n_components = n_components
@@ -351,7 +347,7 @@ class _Rounds:
         self.free = np.flatnonzero(rows.codes < 0)
         self.codes = rows.codes[self.labeled]
         self.weight = weight[self.labeled]
-        self.losses = model._make_losses()
+        self.loss = model._make_loss()
         self.seed = draw_seed(model.random_state)
 
     def run(self, guess, iteration, penalties):
@@ -387,7 +383,7 @@ class _Rounds:
         group = np.concatenate([self.labeled[own], others])
         weight = self.weight[own] / self.weight[own].sum()
         labeled = LabeledRows(np.arange(len(own)), self.codes[own], weight)
-        coefficients, held_out = self.model._learn(self.space, group, labeled, self.losses, penalties)
+        coefficients, held_out = self.model._learn(self.space, group, labeled, self.loss, penalties)
         return self.space.place(coefficients, group), held_out
 
     def _held_out(self, groups, inside, outputs):

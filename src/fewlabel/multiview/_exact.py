@@ -118,10 +118,6 @@ class RowSystem(System):
 
         return _factor_with_jitter(Q), to_coefficients
 
-    def outputs_of_view(self, v, coefficients, positions):
-        """Outputs of a view at some rows."""
-        return self.grams[v][positions] @ coefficients
-
 
 def _factor(M):
     """Cholesky factor of a matrix, of which the lower triangle is read; it may be overwritten."""

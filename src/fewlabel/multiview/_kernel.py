@@ -6,12 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.class_weight import compute_class_weight
 
-from fewlabel.base import Count, NonNegative, Positive, Values, constraints_of, fit_context
-from fewlabel.multiview._losses import SquaredLoss
+from fewlabel.base import Count, Positive, Values, constraints_of, fit_context
 from fewlabel.multiview._model import (
     Approximation,
-    Kernel,
-    LengthScale,
     Loss,
     MultiviewClassifier,
     NonNegativeOrAuto,
@@ -55,9 +52,8 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     views : list of lists, VariableClusterer or None, default=None
         The columns of each view, by name or position; they may overlap. A `VariableClusterer`, or None for one with
         default settings, clusters the columns into views.
-    kernel : {"rbf", "linear", "poly"} or list of them, default="rbf"
-        Kernel of all views, or of each: :math:`e^{-|x - z|^2 / 2 \sigma^2}`, :math:`x^\top z`, or
-        :math:`(x^\top z / d_v + coef0)^{degree}`, with :math:`d_v` the number of columns of the view.
+    kernel : {"rbf", "linear"}, default="rbf"
+        Kernel of the views: :math:`e^{-|x - z|^2 / 2 \sigma^2}` or :math:`x^\top z`.
     gamma_A : float or "auto", default=1e-2
         Penalty on the norm of the functions. "auto" chooses it from 0.001 to 1 by the AUC of held-out labeled rows.
     gamma_B : float or "auto", default=0.1
@@ -65,20 +61,12 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     gamma_W : float or "auto", default=0.1
         Penalty on roughness within views; "auto" chooses it from 0 to 1. With all three at "auto" ten models are
         fitted, one penalty after the other.
-    view_weights : {"uniform", "learned"} or array-like of shape (n_views,), default="uniform"
-        The weights :math:`c`. "learned" fits them to held-out outputs of the views, in alternation with the
-        functions; they are non-negative and sum to 1.
-    output_matrix : array-like of shape (n_classes, n_classes), default=None
-        The matrix R of the kernel :math:`G(x, z) R`: symmetric and positive semi-definite, for "squared". Outputs of
-        classes with a positive entry attract each other. None means the identity, separate outputs.
+    view_weights : "uniform" or array-like of shape (n_views,), default="uniform"
+        The weights :math:`c`.
     class_weight : "balanced", dict or None, default=None
         Weight of each class in the loss. "balanced" gives all classes the same total weight.
-    length_scale : float, "median" or list of them, default="median"
-        :math:`\sigma` of "rbf", of all views or of each; "median" means the median distance between rows in each view.
-    degree : int, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant term of "poly".
+    length_scale : float, or "median", default="median"
+        :math:`\sigma` of "rbf"; "median" means the median distance between rows in each view.
     n_neighbors : int, default=10
         Number of neighbors of a row in the graph of a view, which connects them in both directions, with
         :math:`L = D - A`; all other rows if there are fewer.
@@ -95,7 +83,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         Largest number of passes of "hinge" over the labeled rows.
     random_state : int, RandomState instance or None, default=None
         Draws rows for "nystroem", for the median distance among more than 1,000 rows, and for clustering the columns.
-        These rows, and the folds for `slope_` and learned weights of views, depend on the order of the rows.
+        These rows, and the folds for `slope_`, depend on the order of the rows.
 
     Attributes
     ----------
@@ -145,8 +133,6 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     losses. H is block-diagonal up to the sum of the views, so an exact fit solves one system of the size of the rows
     per view and one for all; its time is cubic in the rows. "nystroem" is linear in the rows.
 
-    "learned" weights stay uniform if a class has a single labeled row.
-
     References
     ----------
     .. [1] Cui, W., Chen, W. and Cheng, H. "A multi-view based semi-supervised classifier with co-regularization for
@@ -176,16 +162,13 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         loss: Loss = "squared",
         *,
         views: Views = None,
-        kernel: Kernel = "rbf",
+        kernel: Literal["rbf", "linear"] = "rbf",
         gamma_A: PositiveOrAuto = 1e-2,
         gamma_B: NonNegativeOrAuto = 0.1,
         gamma_W: NonNegativeOrAuto = 0.1,
-        view_weights: Values | Literal["uniform", "learned"] = "uniform",
-        output_matrix: Values | None = None,
+        view_weights: Values | Literal["uniform"] = "uniform",
         class_weight: Literal["balanced"] | dict | None = None,
-        length_scale: LengthScale = "median",
-        degree: Count = 3,
-        coef0: NonNegative = 1.0,
+        length_scale: Positive | Literal["median"] = "median",
         n_neighbors: Count = 10,
         approximation: Approximation = "auto",
         n_components: Count = 500,
@@ -201,11 +184,8 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         self.gamma_B = gamma_B
         self.gamma_W = gamma_W
         self.view_weights = view_weights
-        self.output_matrix = output_matrix
         self.class_weight = class_weight
         self.length_scale = length_scale
-        self.degree = degree
-        self.coef0 = coef0
         self.n_neighbors = n_neighbors
         self.approximation = approximation
         self.n_components = n_components
@@ -247,26 +227,21 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         if sample_weight is not None:
             weight = weight * sample_weight[origin[positions]]
         labeled = LabeledRows(positions, codes, weight / weight.sum())
-        losses = self._make_losses(tol=self.tol, max_iter=self.max_iter)
+        loss = self._make_loss(tol=self.tol, max_iter=self.max_iter)
 
         def learn(penalties):
-            return self._learn(space, ALL_ROWS, labeled, losses, penalties)
+            return self._learn(space, ALL_ROWS, labeled, loss, penalties)
 
         def score_of(penalties):
             _, held_out = learn(penalties)
             return mean_auc(held_out @ self._readout, codes, labeled.weight)
 
         penalties = self._choose_penalties(score_of)
-        if isinstance(self.view_weights, str) and self.view_weights == "learned":
-            # By the outputs of the classes, also where their matrix rotates them.
-            loss = losses[0] if self.output_matrix is None else SquaredLoss(len(self.classes_))
-            system = space.system(ALL_ROWS, penalties)
-            self.view_weights_ = system.learn_view_weights(labeled, loss, self.view_weights_)
         coefficients, held_out = learn(penalties)
         self._keep(space, coefficients, held_out, codes, class_weight)
         outputs = held_out @ self._readout
         self.held_out_decision_ = outputs[:, 1] - outputs[:, 0] if len(self.classes_) == 2 else outputs
-        self.n_iter_ = losses[0].n_iter
+        self.n_iter_ = loss.n_iter
 
     def _weights_of_classes(self, codes):
         given = self.class_weight

@@ -8,7 +8,7 @@ With the penalty :math:`\theta^\top H \theta` and :math:`H = L L^\top`, the labe
 import warnings
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh, helmert
+from scipy.linalg import cho_factor, cho_solve, helmert
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabel.kernels.simplex import pass_over
@@ -106,43 +106,6 @@ class HingeLoss:
         primal = weight @ losses.sum(axis=1) + (W**2).sum()
         dual = margin * alpha.sum() - (W**2).sum()
         return float(primal - dual)
-
-
-class RotatedLoss(SquaredLoss):
-    r"""Squared loss of the outputs in the direction of eigenvectors of a matrix R, which have the same eigenvalue.
-
-    For the kernel :math:`G(x, z) R` the outputs are separate problems in these directions, in which :math:`\gamma_A` is
-    divided by the eigenvalue; a direction whose eigenvalue is 0 has the output 0.
-    """
-
-    def __init__(self, eigenvalue, vectors):
-        n_classes = len(vectors)
-        self.n_iter = 1
-        self.eigenvalue = eigenvalue
-        self.vectors = vectors
-        self.codes = _one_against_rest(n_classes) @ vectors
-        # For two classes half the difference of the outputs, as without a matrix.
-        self.readout = np.eye(2) / 2 - 0.25 if n_classes == 2 else np.eye(n_classes)
-
-
-def rotated_losses(R, n_classes):
-    """Return a `RotatedLoss` per positive eigenvalue of a matrix R."""
-    R = np.asarray(R, dtype=np.float64)
-    is_square = R.shape == (n_classes, n_classes)
-    if not is_square or not np.isfinite(R).all() or np.abs(R - R.T).max() > 1e-8:
-        raise ValueError(
-            f"output_matrix has shape {R.shape} and should be a symmetric matrix with a row per class: pass "
-            f"{n_classes} x {n_classes} numbers"
-        )
-    values, vectors = eigh(R)
-    largest = values[-1]
-    if largest <= 0 or values[0] < -1e-8 * largest:
-        raise ValueError(
-            f"output_matrix has the eigenvalues {values.round(6).tolist()}, but none may be negative and not all "
-            "0: pass a covariance of the classes, for instance"
-        )
-    positive = np.unique(values[values > 1e-10 * largest])
-    return [RotatedLoss(value, vectors[:, values == value]) for value in positive]
 
 
 def _one_against_rest(n_classes):

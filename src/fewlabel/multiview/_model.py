@@ -1,16 +1,16 @@
 """Base of the multi-view classifiers: validate -> views -> basis of each view -> `_fit`; prediction."""
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state, gen_batches
 
-from fewlabel.base import LabeledClassifier, NonNegative, Positive, ScoresClasses, Values
+from fewlabel.base import LabeledClassifier, NonNegative, Positive, ScoresClasses
 from fewlabel.calibration import softmax_slope
 from fewlabel.multiview._basis import ViewKernel, median_distance
-from fewlabel.multiview._losses import HingeLoss, SquaredLoss, rotated_losses
+from fewlabel.multiview._losses import HingeLoss, SquaredLoss
 from fewlabel.multiview._spaces import LandmarkSpace, RowSpace, choose_landmarks
 from fewlabel.multiview._system import Penalties
 from fewlabel.multiview._variables import VariableClusterer
@@ -29,9 +29,6 @@ Approximation = Literal["auto", "nystroem"] | None
 PositiveOrAuto = Positive | Literal["auto"]
 NonNegativeOrAuto = NonNegative | Literal["auto"]
 Views = list | tuple | VariableClusterer | None
-KernelName = Literal["rbf", "linear", "poly"]
-Kernel = KernelName | list | tuple
-LengthScale = Positive | Literal["median"] | Values
 # What "auto" chooses from, one penalty after the other; the first value is where it starts.
 _GRIDS = {
     "gamma_A": (1e-2, 1e-3, 1e-1, 1.0),
@@ -112,7 +109,7 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         self._set_scale(X)
         X = (X - self._shift) / self._divisor
         by_view = [X[:, columns] for columns in self.views_]
-        self._set_kernels(by_view, varying, len(views), rng)
+        self._set_widths(by_view, rng)
         kernels = [self._kernel(v) for v in range(len(by_view))]
         if self._is_exact(len(X), n_systems):
             space = RowSpace(by_view, kernels, n_systems)
@@ -150,25 +147,19 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
             self._shift = X.mean(axis=0)
             self._divisor = np.where(is_flat, 1.0, spread)
 
-    def _set_kernels(self, by_view, varying, n_views, rng):
-        """Set kernel and width of each view that varies; both may be given for each of the views."""
-        kernels = _per_view("kernel", self.kernel, n_views)
-        widths = _per_view("length_scale", self.length_scale, n_views)
+    def _set_widths(self, by_view, rng):
+        """Set the width of each view."""
         # The same rows in every view, so that the order of the views does not matter.
         seed = draw_seed(rng)
-        self._kernels = [kernels[v] for v in varying]
-        self.length_scales_ = np.ones(len(by_view))
-        for k, v in enumerate(varying):
-            if kernels[v] not in get_args(KernelName):
-                names = ", ".join(map(repr, get_args(KernelName)))
-                raise ValueError(f"kernel holds {kernels[v]!r}: each view takes one of {names}")
-            if widths[v] != "median":
-                self.length_scales_[k] = _check_width(widths[v])
-            elif kernels[v] == "rbf":
-                self.length_scales_[k] = median_distance(by_view[k], np.random.RandomState(seed))
+        if self.length_scale != "median":
+            self.length_scales_ = np.full(len(by_view), float(self.length_scale))
+        elif self.kernel == "rbf":
+            self.length_scales_ = np.array([median_distance(X, np.random.RandomState(seed)) for X in by_view])
+        else:
+            self.length_scales_ = np.ones(len(by_view))
 
     def _kernel(self, v):
-        return ViewKernel(self._kernels[v], self.length_scales_[v], self.degree, self.coef0)
+        return ViewKernel(self.kernel, self.length_scales_[v])
 
     def _choose_penalties(self, score_of):
         """Set `gamma_A_`, `gamma_B_` and `gamma_W_`: "auto" takes the value with the best held-out score."""
@@ -188,30 +179,15 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         self.gamma_W_ = best.gamma_W
         return best
 
-    def _make_losses(self, **parameters):
-        """The losses to minimize: one, or one per eigenvalue of the matrix of the outputs."""
+    def _make_loss(self, **parameters):
         n_classes = len(self.classes_)
-        if self.output_matrix is None:
-            losses = [SquaredLoss(n_classes) if self.loss == "squared" else HingeLoss(n_classes, **parameters)]
-        elif self.loss == "squared":
-            losses = rotated_losses(self.output_matrix, n_classes)
-        else:
-            raise ValueError(f"output_matrix is for loss='squared', but loss={self.loss!r}: set output_matrix=None")
-        self._readout = losses[0].readout
-        return losses
+        loss = SquaredLoss(n_classes) if self.loss == "squared" else HingeLoss(n_classes, **parameters)
+        self._readout = loss.readout
+        return loss
 
-    def _learn(self, space, group, labeled, losses, penalties):
+    def _learn(self, space, group, labeled, loss, penalties):
         """Coefficients of the views, and held-out outputs of the labeled rows, of a model of a group of rows."""
-        if self.output_matrix is None:
-            return space.system(group, penalties).learn(labeled, losses[0], self.view_weights_)
-        total = [0.0] * len(self.views_)
-        held_out = 0.0
-        for loss in losses:
-            of_direction = penalties._replace(gamma_A=penalties.gamma_A / loss.eigenvalue)
-            coefficients, outputs = space.system(group, of_direction).learn(labeled, loss, self.view_weights_)
-            total = [sums + of_view @ loss.vectors.T for sums, of_view in zip(total, coefficients)]
-            held_out = held_out + outputs @ loss.vectors.T
-        return total, held_out
+        return space.system(group, penalties).learn(labeled, loss, self.view_weights_)
 
     def _keep(self, space, coefficients, held_out, codes, class_weight):
         """Set the attributes that prediction needs: landmarks, their coefficients, and the slope of the log-odds."""
@@ -227,18 +203,3 @@ def mean_auc(outputs, codes, weight=None):
     if outputs.shape[1] == 2:
         return float(roc_auc_score(codes == 1, outputs[:, 1], sample_weight=weight))
     return float(np.mean([roc_auc_score(codes == k, outputs[:, k], sample_weight=weight) for k in np.unique(codes)]))
-
-
-def _per_view(name, given, n_views):
-    """One value per view: that given for all views, or those of a list."""
-    if isinstance(given, str) or np.ndim(given) == 0:
-        return [given] * n_views
-    if len(given) != n_views:
-        raise ValueError(f"{name} holds {len(given)} values, but there are {n_views} views: pass one per view")
-    return list(given)
-
-
-def _check_width(value):
-    if isinstance(value, str) or not np.isfinite(value) or value <= 0:
-        raise ValueError(f"length_scale holds {value!r}: each view takes a positive number or 'median'")
-    return float(value)

@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
-from scipy.optimize import nnls
 from scipy.sparse import diags_array
-from sklearn.model_selection import StratifiedKFold
 
 from fewlabel.multiview._losses import held_out_outputs
 from fewlabel.neighbors import RowSearch, neighbor_graph
@@ -32,17 +30,12 @@ class LabeledRows(NamedTuple):
     codes: np.ndarray
     weight: np.ndarray
 
-    def take(self, chosen):
-        """Some of the rows, with their weights scaled to sum to 1."""
-        weight = self.weight[chosen]
-        return LabeledRows(self.positions[chosen], self.codes[chosen], weight / weight.sum())
-
 
 class System:
     """Minimizes the objective over some rows, given what a subclass knows of its penalties.
 
     A subclass gives `reduce`: the labeled rows in coordinates where the penalties are a norm, and a function that
-    turns a solution there into coefficients of the views; and `outputs_of_view` at some rows.
+    turns a solution there into coefficients of the views.
     """
 
     def learn(self, labeled, loss, view_weights):
@@ -63,46 +56,6 @@ class System:
         Z, to_coefficients = self.reduce(labeled.positions, view_weights)
         coefficients = to_coefficients(loss.solve(Z, labeled.codes, labeled.weight))
         return coefficients, held_out_outputs(loss, Z, labeled.codes, labeled.weight)
-
-    def learn_view_weights(self, labeled, loss, start):
-        """Learn the weights of the views, in alternation with their functions.
-
-        The codes of the classes are regressed on the held-out outputs of the views, with non-negative weights; the
-        weights with the smallest held-out error are kept.
-        """
-        n_splits = min(_N_SPLITS, np.bincount(labeled.codes).min())
-        # A single view, or no row to hold out.
-        if len(start) == 1 or n_splits < 2:
-            return start
-        folds = list(StratifiedKFold(n_splits).split(labeled.codes, labeled.codes))
-        root = np.sqrt(labeled.weight)[:, None]
-        target = root * loss.codes[labeled.codes]
-        current = start
-        best = start
-        least = np.inf
-        for _ in range(_N_ROUNDS):
-            outputs = root[:, :, None] * self._held_out_by_view(labeled, loss, current, folds)
-            error = float(((outputs @ current - target) ** 2).sum())
-            if error >= least * (1 - 1e-6):
-                break
-            best = current
-            least = error
-            weights, _ = nnls(outputs.reshape(-1, len(start)), target.ravel())
-            if weights.sum() == 0:
-                break
-            current = weights / weights.sum()
-        return best
-
-    def _held_out_by_view(self, labeled, loss, view_weights, folds):
-        """Output of each view for held-out rows: shape (n_labeled, n_outputs, n_views)."""
-        outputs = np.empty((len(labeled.codes), loss.codes.shape[1], len(view_weights)))
-        for train, test in folds:
-            others = labeled.take(train)
-            Z, to_coefficients = self.reduce(others.positions, view_weights)
-            beta = loss.solve(Z, others.codes, others.weight)
-            for v, coefficients in enumerate(to_coefficients(beta)):
-                outputs[test, :, v] = self.outputs_of_view(v, coefficients, labeled.positions[test])
-        return outputs
 
 
 class LandmarkSystem(System):
@@ -172,10 +125,6 @@ class LandmarkSystem(System):
         if Z.shape[0] < Z.shape[1]:
             Z = qr(Z.T, mode="economic")[1].T
         return Z, to_coefficients
-
-    def outputs_of_view(self, v, coefficients, positions):
-        """Outputs of a view at some rows."""
-        return np.split(self.features[positions], self.ends, axis=1)[v] @ coefficients
 
 
 def neighbor_laplacian(X, n_neighbors, nearness=None):

@@ -5,7 +5,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from fewlabel.parts.notations import (
     NUMBER_NOTATIONS,
     is_null,
 )
-from fewlabel.parts.part import Encoder, Floats, Json, Part, SingleTable, Texts
+from fewlabel.parts.part import Encoder, Finite, Floats, Json, Part, SingleTable, Texts
 from fewlabel.text import did_you_mean, short
 
 Memo = dict[str, dict[str, np.ndarray]]
@@ -234,23 +234,17 @@ class TextColumn(Column):
     """
 
     kind: ClassVar[str] = "text-column"
-    ngrams: Texts
-    frequency: Floats
-    components: SingleTable | None
+    ngrams: Annotated[Texts, "n_ngrams"]
+    frequency: Annotated[Floats, "n_ngrams", Finite]
+    components: Annotated[SingleTable, "n_ngrams n_outputs", Finite] | None
     n_outputs: int
     scale: float
 
     def check(self):
-        n_ngrams = len(self.ngrams)
         self.require(_is_sorted(self.ngrams), "n-grams are not sorted")
-        self.require(len(self.frequency) == n_ngrams, "there is not one frequency per n-gram")
-        self.require_finite("frequency")
         self.require(math.isfinite(self.scale) and self.scale > 0, "the scale is not positive")
         if self.components is None:
-            self.require(0 < self.n_outputs <= n_ngrams, "there are more features than n-grams")
-        else:
-            self.require(self.components.shape == (n_ngrams, self.n_outputs), "the components do not fit the n-grams")
-            self.require_finite("components")
+            self.require(0 < self.n_outputs <= self.n_ngrams, "there are more features than n-grams")
 
     @functools.cached_property
     def _places(self):
@@ -287,11 +281,10 @@ class TextColumn(Column):
     def _project(self, places, rows, features):
         """Write the features of some texts, by the places of their n-grams and the row of each."""
         # Sums below run in the order of the n-grams, as those of the sparse products that the components come from.
-        n_ngrams = len(self.ngrams)
-        cells, counts = np.unique(np.array(rows, dtype=np.int64) * n_ngrams + places, return_counts=True)
+        cells, counts = np.unique(np.array(rows, dtype=np.int64) * self.n_ngrams + places, return_counts=True)
         if not len(cells):
             return
-        rows, places = np.divmod(cells, n_ngrams)
+        rows, places = np.divmod(cells, self.n_ngrams)
         weights = counts * self.frequency[places]
         norms = np.sqrt(np.bincount(rows, weights * weights))
         weights = (weights / norms[rows]).astype(np.float32)

@@ -1,20 +1,18 @@
 """Formulas over stored rows and moments: kernels, pairs of classes, Gaussian naive Bayes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fewlabel.parts.part import Floats, Formula, RowFormula, Table
+from fewlabel.parts.part import Finite, Floats, Formula, Positive, Table
 
 
 @dataclass(frozen=True, eq=False)
-class _Kernel(RowFormula):
+class _Kernel(Formula):
     """One output per stored row."""
 
-    @property
-    def n_outputs(self):
-        return len(self.rows)
+    rows: Annotated[Table, "n_outputs n_inputs", Finite]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,6 @@ class GaussianKernel(_Kernel):
     gamma: float
 
     def check(self):
-        super().check()
         self.require(self.gamma >= 0, "gamma is negative")
 
     def values_at(self, X):
@@ -64,7 +61,6 @@ class PolynomialKernel(_Kernel):
     degree: int
 
     def check(self):
-        super().check()
         self.require(0 <= self.degree <= 100, "the degree is not between 0 and 100")
 
     def values_at(self, X):
@@ -116,22 +112,9 @@ class GaussianBayes(Formula):
     """
 
     kind: ClassVar[str] = "gaussian-bayes"
-    means: Table
-    variances: Table
-    log_priors: Floats
-
-    def check(self):
-        self.require(self.means.shape == self.variances.shape, "means and variances differ in shape")
-        self.require(len(self.log_priors) == len(self.means), "there is not one prior per class")
-        self.require((self.variances > 0).all(), "a variance is not positive")
-
-    @property
-    def n_inputs(self):
-        return self.means.shape[1]
-
-    @property
-    def n_outputs(self):
-        return len(self.means)
+    means: Annotated[Table, "n_outputs n_inputs"]
+    variances: Annotated[Table, "n_outputs n_inputs", Positive]
+    log_priors: Annotated[Floats, "n_outputs"]
 
     def values_at(self, X):
         logs = np.empty((len(X), self.n_outputs))

@@ -1,12 +1,12 @@
 """FittedModel: a formula of scores, and what turns scores into classes and probabilities."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from fewlabel.parts.explanations import Explanation, additive_steps, explain_by_sampling, explain_steps
-from fewlabel.parts.part import Encoder, Flags, Floats, Formula, Ints, Json, Part, SingleTable, Table, Texts
+from fewlabel.parts.part import Encoder, Finite, Flags, Floats, Formula, Ints, Json, Part, SingleTable, Table, Texts
 from fewlabel.text import short
 from fewlabel.thread_limits import one_thread
 
@@ -34,18 +34,12 @@ class Sigmoids(Part):
     """
 
     kind: ClassVar[str] = "sigmoids"
-    offset: Floats
-    slope: Floats
-    intercept: Floats
+    offset: Annotated[Floats, "n_inputs"]
+    slope: Annotated[Floats, "n_inputs"]
+    intercept: Annotated[Floats, "n_inputs"]
 
     def check(self):
-        n_outputs = len(self.offset)
-        self.require(n_outputs > 0, "it has no outputs")
-        self.require(len(self.slope) == len(self.intercept) == n_outputs, "its outputs differ in number")
-
-    @property
-    def n_inputs(self):
-        return len(self.offset)
+        self.require(self.n_inputs > 0, "it has no outputs")
 
     def decisions(self, scores):
         """Decision function of each output; with several, the logarithm of the probability of each class."""
@@ -172,19 +166,11 @@ class Baseline(Part):
     """
 
     kind: ClassVar[str] = "baseline"
-    scores: Floats
-    positive: Flags
-    features: SingleTable
-    population: Floats
-    weight: Floats | None = None
-
-    def check(self):
-        n_rows = len(self.scores)
-        self.require(len(self.positive) == n_rows, "there is not one label per score")
-        self.require(len(self.features) == n_rows, "there is not one row per score")
-        self.require(self.weight is None or len(self.weight) == n_rows, "there is not one weight per score")
-        self.require(bool(np.isfinite(self.scores).all()), "a score is not a number")
-        self.require(bool(np.isfinite(self.population).all()), "a score is not a number")
+    scores: Annotated[Floats, "n_rows", Finite]
+    positive: Annotated[Flags, "n_rows"]
+    features: Annotated[SingleTable, "n_rows n_columns"]
+    population: Annotated[Floats, "n_population", Finite]
+    weight: Annotated[Floats, "n_rows"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,19 +192,15 @@ class Evidence(Part):
     """
 
     kind: ClassVar[str] = "evidence"
-    out_of_fold: Table | None = None
-    labeled_rows: Ints | None = None
-    weight: Floats | None = None
+    out_of_fold: Annotated[Table, "n_tested n_outputs"] | None = None
+    labeled_rows: Annotated[Ints, "n_tested"] | None = None
+    weight: Annotated[Floats, "n_tested"] | None = None
     reference: Table | None = None
     baseline: Baseline | None = None
 
     def check(self):
-        if self.labeled_rows is not None:
-            self.require(self.out_of_fold is not None, "rows without scores")
-            self.require(len(self.out_of_fold) == len(self.labeled_rows), "there is not one score per labeled row")
-        if self.weight is not None:
-            self.require(self.labeled_rows is not None, "weights without rows")
-            self.require(len(self.weight) == len(self.labeled_rows), "there is not one weight per labeled row")
+        self.require(self.labeled_rows is None or self.out_of_fold is not None, "rows without scores")
+        self.require(self.weight is None or self.labeled_rows is not None, "weights without rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,9 +257,9 @@ class FittedModel(Part):
         elif self.names is not None:
             self.require(len(self.names) == self.score.n_inputs, "there is not one name per column")
         if self.evidence.baseline is not None:
-            n_columns = self.evidence.baseline.features.shape[1]
+            fits = self.evidence.baseline.n_columns == self.score.n_inputs
             self.require(n_outputs == 1, "a baseline is for two classes")
-            self.require(n_columns == self.score.n_inputs, "the baseline does not fit the scores")
+            self.require(fits, "the baseline does not fit the scores")
         self.require(isinstance(self.about, dict), "about is not a JSON object")
 
     @property

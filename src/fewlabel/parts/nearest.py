@@ -1,11 +1,11 @@
 """The nearest of reference rows, and formulas that need them: neighbors, paths, spreading."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fewlabel.parts.part import Ints, RowFormula, Table
+from fewlabel.parts.part import Below, Ints, RowFormula, Table
 
 # Rows that are searched at once.
 _TOGETHER = 512
@@ -88,15 +88,12 @@ class Neighbors(RowFormula):
     """
 
     kind: ClassVar[str] = "neighbors"
-    codes: Ints
+    codes: Annotated[Ints, "n_rows", Below("n_outputs")]
     n_outputs: int
     n_neighbors: int
 
     def check(self):
-        self.require(len(self.codes) == len(self.rows), "there is not one class per row")
-        self.require(0 < self.n_neighbors <= len(self.rows), "it has fewer rows than neighbors")
-        self.require_indices("codes", self.n_outputs)
-        super().check()
+        self.require(0 < self.n_neighbors <= self.n_rows, "it has fewer rows than neighbors")
 
     def values_at(self, X):
         found, lengths = nearest_rows(self.rows, X, self.n_neighbors)
@@ -128,17 +125,14 @@ class _OnGraph(RowFormula):
     n_neighbors : int
     """
 
-    sources: Ints
-    source_codes: Ints
+    sources: Annotated[Ints, "n_sources", Below("n_rows")]
+    source_codes: Annotated[Ints, "n_sources", Below("n_classes")]
     n_neighbors: int
 
     def check(self):
-        self.require(0 < self.n_neighbors <= len(self.rows), "it has fewer rows than neighbors")
-        self.require(len(self.sources) > 0, "it has no labeled rows")
-        self.require(len(self.source_codes) == len(self.sources), "there is not one class per labeled row")
-        self.require_indices("sources", len(self.rows))
-        self.require_indices("source_codes", self.n_classes)
-        super().check()
+        self.require(0 < self.n_neighbors <= self.n_rows, "it has fewer rows than neighbors")
+        self.require(self.n_sources > 0, "it has no labeled rows")
+        self.require(self.n_classes > 1, "it has fewer than two classes")
 
     @property
     def n_outputs(self):
@@ -199,22 +193,18 @@ class Paths(_OnGraph):
     """
 
     kind: ClassVar[str] = "paths"
-    costs: Table
-    codes: Ints
+    costs: Annotated[Table, "n_rows n_costs"]
+    codes: Annotated[Ints, "n_rows", Below("n_classes", start=-1)]
     exponential: bool
     delta: float
 
     def check(self):
-        n_rows = len(self.rows)
-        self.require(len(self.costs) == len(self.codes) == n_rows, "its arrays differ in the number of rows")
-        self.require(self.n_classes > 1, "it has fewer than two classes")
-        self.require_indices("codes", self.n_classes, start=-1)
         self.require(self.delta > 0 or not self.exponential, "delta is not positive")
         super().check()
 
     @property
     def n_classes(self):
-        return self.costs.shape[1] - 1
+        return self.n_costs - 1
 
     def log_weights(self, found, lengths):
         """Logarithms of the weights of the classes, and the class of each row, -1 for none."""
@@ -279,20 +269,13 @@ class Spreading(_OnGraph):
     """
 
     kind: ClassVar[str] = "spreading"
-    scores: Table
-    gives: Table
+    scores: Annotated[Table, "n_rows n_classes"]
+    gives: Annotated[Table, "n_rows n_classes"]
     sigma: float
 
     def check(self):
-        self.require(self.scores.shape == self.gives.shape, "scores and gives differ in shape")
-        self.require(len(self.scores) == len(self.rows), "there is not one score per row")
-        self.require(self.n_classes > 1, "it has fewer than two classes")
         self.require(self.sigma > 0, "sigma is not positive")
         super().check()
-
-    @property
-    def n_classes(self):
-        return self.scores.shape[1]
 
     def log_weights(self, found, lengths):
         """Logarithms of the shares of the classes, and the class of each row, -1 for none."""

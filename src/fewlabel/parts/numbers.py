@@ -2,11 +2,11 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fewlabel.parts.part import Floats, Formula, Ints, Table
+from fewlabel.parts.part import Below, Finite, Floats, Formula, Ints, Table
 
 # Ranks are kept this far from 0 and 1, where log-odds are infinite.
 RANK_EDGE = 1e-6
@@ -58,13 +58,11 @@ class WeightedSum(Formula):
     """
 
     kind: ClassVar[str] = "sum"
-    weights: Floats
-    terms: list[Formula]
+    weights: Annotated[Floats, "n_terms", Finite]
+    terms: Annotated[list[Formula], "n_terms"]
 
     def check(self):
         self.require(self.terms, "it has no terms")
-        self.require(len(self.weights) == len(self.terms), "there is not one weight per term")
-        self.require_finite("weights")
         shapes = {(term.n_inputs, term.n_outputs) for term in self.terms}
         self.require(len(shapes) == 1, "its terms differ in the number of columns")
 
@@ -94,15 +92,8 @@ class Select(Formula):
     """
 
     kind: ClassVar[str] = "select"
-    columns: Ints
+    columns: Annotated[Ints, "n_outputs", Below("n_inputs")]
     n_inputs: int
-
-    def check(self):
-        self.require_indices("columns", self.n_inputs)
-
-    @property
-    def n_outputs(self):
-        return len(self.columns)
 
     def values_at(self, X):
         return X[:, self.columns]
@@ -119,19 +110,8 @@ class Linear(Formula):
     """
 
     kind: ClassVar[str] = "linear"
-    coef: Table
-    intercept: Floats
-
-    def check(self):
-        self.require(len(self.coef) == len(self.intercept), "there is not one intercept per output")
-
-    @property
-    def n_inputs(self):
-        return self.coef.shape[1]
-
-    @property
-    def n_outputs(self):
-        return len(self.coef)
+    coef: Annotated[Table, "n_outputs n_inputs"]
+    intercept: Annotated[Floats, "n_outputs"]
 
     def values_at(self, X):
         return X @ self.coef.T + self.intercept
@@ -152,8 +132,8 @@ class Ranks(Formula):
     """
 
     kind: ClassVar[str] = "ranks"
-    scores: Floats
-    ranks: Floats
+    scores: Annotated[Floats, "n_levels", Finite]
+    ranks: Annotated[Floats, "n_levels", Finite]
     starts: Ints
 
     @classmethod
@@ -180,11 +160,8 @@ class Ranks(Formula):
         return cls(np.concatenate(levels), np.concatenate(ranks), starts)
 
     def check(self):
-        n_levels = len(self.scores)
-        self.require(len(self.ranks) == n_levels, "there is not one rank per level")
-        self.require_finite("scores", "ranks")
         self.require(len(self.starts) > 1, "it has no outputs")
-        self.require(self.starts[0] == 0 and self.starts[-1] == n_levels, "its outputs do not cover its levels")
+        self.require(self.starts[0] == 0 and self.starts[-1] == self.n_levels, "its outputs do not cover its levels")
         self.require((np.diff(self.starts) > 0).all(), "an output has no levels")
         rises = np.diff(self.scores) > 0
         # From one output to the next.

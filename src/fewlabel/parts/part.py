@@ -1,8 +1,8 @@
 """Records that check themselves: what a fitted model is made of, in memory and in files.
 
-A part is a frozen dataclass. Its annotations say which fields there are and of which type; `check` says what must hold
-between them. Both are tested whenever a part is made, by `fit` or by the reader of a file, so that a part that exists
-is sound: every index is inside of its array, and every walk ends.
+A part is a frozen dataclass. Its annotations say which fields there are, of which type and shape, and which arrays hold
+indices; `check` says what else must hold between them. All of it is tested whenever a part is made, by `fit` or by the
+reader of a file, so that a part that exists is sound: every index is inside of its array, and every walk ends.
 """
 
 import functools
@@ -23,6 +23,21 @@ class ArrayOf(NamedTuple):
 
     dtype: str
     ndim: int
+
+
+class Below(NamedTuple):
+    """Rule of an array of indices: each is at least `start`, and below a size or another number of the part."""
+
+    size: str
+    start: int = 0
+
+
+class Finite:
+    """Rule of an array without NaN and infinities."""
+
+
+class Positive:
+    """Rule of an array of numbers above 0."""
 
 
 class _PlainJson:
@@ -53,6 +68,9 @@ class Part:
     module, a subclass of `Part`, a list of such, any of them ``| None``, or `Json`. Arrays have exactly the stated type
     and are made contiguous; the parts of a file are built by the same constructor.
 
+    ``Annotated[Table, "n_rows n_inputs", Finite]`` states the shape of an array, or the length of a list, and rules for
+    its entries. A size that has a name is the same in all fields of the part, and becomes an attribute of it.
+
     Attributes
     ----------
     kind : str
@@ -69,10 +87,48 @@ class Part:
         for name, annotation in field_types(type(self)).items():
             value = _read_field(getattr(self, name), annotation, f"{self.kind}: {name}")
             object.__setattr__(self, name, value)
+        declared = _declared_shapes(type(self))
+        self._measure(declared)
+        for name, (_, rules) in declared.items():
+            for rule in rules if getattr(self, name) is not None else ():
+                self._check_rule(name, rule)
         self.check()
 
     def __getstate__(self):
         return {name: getattr(self, name) for name in field_types(type(self))}  # without what is cached
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def _measure(self, declared):
+        """Compare sizes of the same name, and make attributes of them."""
+        numbers_of_fields = {name: getattr(self, name) for name in field_types(type(self))}
+        sizes = {name: number for name, number in numbers_of_fields.items() if type(number) is int}
+        for name, (shape, _) in declared.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            found = value.shape if isinstance(value, np.ndarray) else (len(value),)
+            for word, size in zip(shape.split(), found, strict=True):
+                expected = int(word) if word.isdigit() else sizes.setdefault(word, size)
+                self.require(
+                    size == expected, f"{name} has the shape {found}, expected ({shape}): {word} is {expected}"
+                )
+        for name, size in sizes.items():
+            # Not where a class computes or fixes it.
+            if not hasattr(type(self), name):
+                object.__setattr__(self, name, size)
+
+    def _check_rule(self, name, rule):
+        values = getattr(self, name)
+        if rule is Finite:
+            self.require(np.isfinite(values).all(), f"{name} has values that are not finite")
+        elif rule is Positive:
+            self.require((values > 0).all(), f"{name} has values that are not positive")
+        else:
+            inside = (values >= rule.start) & (values < getattr(self, rule.size))
+            self.require(inside.all(), f"{name} has an index below {rule.start}, or not below {rule.size}")
 
     def check(self) -> None:
         """Raise a ValueError if fields do not fit each other, or an index is out of range."""
@@ -81,17 +137,6 @@ class Part:
         """Raise a ValueError that says what is wrong, unless a condition holds."""
         if not holds:
             raise ValueError(f"{self.kind}: {what}")
-
-    def require_finite(self, *names):
-        """Raise a ValueError unless these arrays have neither NaN nor infinities."""
-        for name in names:
-            self.require(np.isfinite(getattr(self, name)).all(), f"{name} has values that are not finite")
-
-    def require_indices(self, name, stop, start=0):
-        """Raise a ValueError unless every entry of an array is in ``range(start, stop)``."""
-        indices = getattr(self, name)
-        inside = (indices >= start) & (indices < stop)
-        self.require(inside.all(), f"{name} has an index outside of {start} to {stop - 1}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +177,7 @@ class RowFormula(Formula):
     rows : ndarray of shape (n_rows, n_inputs)
     """
 
-    rows: Table
-
-    def check(self):
-        self.require_finite("rows")
-
-    @property
-    def n_inputs(self):
-        return self.rows.shape[1]
+    rows: Annotated[Table, "n_rows n_inputs", Finite]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,16 +209,32 @@ def field_types(part_class: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(part_class)}
 
 
+@functools.cache
+def _declared_shapes(part_class):
+    """Shape and rules of each field that states them."""
+    declared = {}
+    for name, annotation in field_types(part_class).items():
+        stated = [extra for extra in getattr(_choices(annotation)[0], "__metadata__", ()) if type(extra) is not ArrayOf]
+        if stated and isinstance(stated[0], str):
+            declared[name] = stated[0], stated[1:]
+    return declared
+
+
+def _choices(annotation):
+    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    return typing.get_args(annotation) if is_union else (annotation,)
+
+
 def options(annotation: Any) -> tuple:
     """The types that an annotation allows, without None; and whether it allows None."""
-    if typing.get_origin(annotation) not in (typing.Union, types.UnionType):
-        return (annotation,), False
-    found = typing.get_args(annotation)
-    return tuple(one for one in found if one is not type(None)), type(None) in found
+    found = _choices(annotation)
+    # A list with a length is a list.
+    allowed = [one.__origin__ if isinstance(metadata_of(one), str) else one for one in found if one is not type(None)]
+    return tuple(allowed), len(allowed) < len(found)
 
 
 def metadata_of(annotation: Any) -> Any:
-    """What an `Annotated` type is annotated with: `ArrayOf`, or the mark of JSON; None for other types."""
+    """What an `Annotated` type is annotated with: `ArrayOf`, the mark of JSON, a length; None for other types."""
     return annotation.__metadata__[0] if typing.get_origin(annotation) is Annotated else None
 
 

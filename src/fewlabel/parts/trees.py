@@ -3,11 +3,23 @@
 import functools
 import sys
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fewlabel.parts.part import Cube, Flags, FlagTable, Floats, Formula, Ints, IntTable, SmallInts, SmallIntTable, Table
+from fewlabel.parts.part import (
+    Below,
+    Cube,
+    Flags,
+    FlagTable,
+    Floats,
+    Formula,
+    Ints,
+    IntTable,
+    SmallInts,
+    SmallIntTable,
+    Table,
+)
 
 NO_CHILD = -1
 # Padding is at most this many times the space of the step functions themselves.
@@ -51,13 +63,13 @@ class Trees(Formula):
     """
 
     kind: ClassVar[str] = "trees"
-    roots: SmallInts
-    feature: SmallInts
-    threshold: Floats
-    children: SmallIntTable
-    missing_left: Flags
-    value: Table
-    start: Floats
+    roots: Annotated[SmallInts, "n_trees", Below("n_nodes")]
+    feature: Annotated[SmallInts, "n_nodes", Below("n_inputs")]
+    threshold: Annotated[Floats, "n_nodes"]
+    children: Annotated[SmallIntTable, "2 n_nodes"]
+    missing_left: Annotated[Flags, "n_nodes"]
+    value: Annotated[Table, "n_nodes n_outputs"]
+    start: Annotated[Floats, "n_outputs"]
     n_inputs: int
     divisor: int = 1
     single_values: bool = False
@@ -98,23 +110,13 @@ class Trees(Formula):
         return cls(roots=roots, n_inputs=int(n_inputs), start=start, **joined, **settings)
 
     def check(self):
-        n_nodes = len(self.feature)
-        self.require(len(self.threshold) == len(self.missing_left) == n_nodes, "its arrays differ in length")
-        self.require(self.children.shape == (2, n_nodes), "there are not two children per node")
-        self.require(self.value.shape == (n_nodes, len(self.start)), "there is not one value per node and output")
         self.require(self.n_outputs > 0, "it has no outputs")
         self.require(0 < self.divisor < 2**31, "the divisor is not a number of trees")
-        self.require_indices("roots", n_nodes)
-        self.require_indices("feature", self.n_inputs)
         is_leaf = self.children == NO_CHILD
         self.require((is_leaf[0] == is_leaf[1]).all(), "a node has one child")
         # A child comes after its parent, so that every walk ends.
-        forward = (self.children > np.arange(n_nodes)) & (self.children < n_nodes)
+        forward = (self.children > np.arange(self.n_nodes)) & (self.children < self.n_nodes)
         self.require((is_leaf | forward).all(), "a child does not come after its parent")
-
-    @property
-    def n_outputs(self):
-        return len(self.start)
 
     def values_at(self, X):
         if self.single_values:
@@ -178,25 +180,18 @@ class SymmetricTrees(Formula):
     """
 
     kind: ClassVar[str] = "symmetric-trees"
-    columns: IntTable
-    thresholds: Table
-    missing_up: FlagTable
-    values: Cube
-    start: Floats
+    columns: Annotated[IntTable, "n_trees depth", Below("n_inputs")]
+    thresholds: Annotated[Table, "n_trees depth"]
+    missing_up: Annotated[FlagTable, "n_trees depth"]
+    values: Annotated[Cube, "n_outputs n_trees n_leaves"]
+    start: Annotated[Floats, "n_outputs"]
     n_inputs: int
     single: bool = False
 
     def check(self):
-        n_trees, depth = self.columns.shape
-        self.require(self.thresholds.shape == self.missing_up.shape == (n_trees, depth), "its splits differ in number")
-        self.require(depth <= _DEEPEST, f"its trees are deeper than {_DEEPEST} levels")
-        self.require(self.values.shape == (len(self.start), n_trees, 2**depth), "there is not one value per leaf")
+        self.require(self.depth <= _DEEPEST, f"its trees are deeper than {_DEEPEST} levels")
+        self.require(self.n_leaves == 2**self.depth, "there is not one value per leaf")
         self.require(self.n_outputs > 0, "it has no outputs")
-        self.require_indices("columns", self.n_inputs)
-
-    @property
-    def n_outputs(self):
-        return len(self.start)
 
     def values_at(self, X):
         if self.single:
@@ -217,10 +212,9 @@ class SymmetricTrees(Formula):
 
     def _leaves(self, X):
         """The leaf of each row, one array per tree."""
-        n_trees, depth = self.columns.shape
-        leaves = np.zeros((n_trees, len(X)), dtype=np.intp)
+        leaves = np.zeros((self.n_trees, len(X)), dtype=np.intp)
         by_column = np.ascontiguousarray(X.T)
-        for level in range(depth):
+        for level in range(self.depth):
             x = by_column[self.columns[:, level]]
             threshold = self.thresholds[:, level, None]
             up = x > threshold
@@ -249,30 +243,24 @@ class Steps(Formula):
     """
 
     kind: ClassVar[str] = "steps"
-    columns: Ints
+    n_outputs: ClassVar[int] = 1
+    columns: Annotated[Ints, "n_functions", Below("n_inputs")]
     starts: Ints
-    edges: Floats
+    edges: Annotated[Floats, "n_edges"]
     values: Floats
-    missing: Floats
+    missing: Annotated[Floats, "n_functions"]
     n_inputs: int
 
     def check(self):
-        n_functions = len(self.columns)
-        self.require(len(self.starts) == n_functions + 1, "there is not one start per function")
-        self.require(len(self.missing) == n_functions, "there is not one value for missing ones per function")
-        self.require(len(self.values) == len(self.edges) + n_functions, "there is not one value per interval")
-        self.require_indices("columns", self.n_inputs)
-        self.require(self.starts[0] == 0 and self.starts[-1] == len(self.edges), "its functions do not cover its edges")
+        self.require(len(self.starts) == self.n_functions + 1, "there is not one start per function")
+        self.require(len(self.values) == self.n_edges + self.n_functions, "there is not one value per interval")
+        self.require(self.starts[0] == 0 and self.starts[-1] == self.n_edges, "its functions do not cover its edges")
         self.require((np.diff(self.starts) >= 0).all(), "its starts do not ascend")
-        rises = np.ones(len(self.edges), dtype=bool)
+        rises = np.ones(self.n_edges, dtype=bool)
         rises[1:] = np.diff(self.edges) > 0
         # From one function to the next.
-        rises[self.starts[:-1][self.starts[:-1] < len(self.edges)]] = True
+        rises[self.starts[:-1][self.starts[:-1] < self.n_edges]] = True
         self.require(rises.all() and not np.isnan(self.edges).any(), "the edges of a function do not ascend")
-
-    @property
-    def n_outputs(self):
-        return 1
 
     @functools.cached_property
     def _padded(self):

@@ -1,12 +1,12 @@
 """Formulas that show a table in another way: gaps filled, columns scaled, components, smooth functions."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from fewlabel.parts.nearest import nearest_rows
-from fewlabel.parts.part import Floats, Formula, Ints, RowFormula, Table
+from fewlabel.parts.part import Below, Finite, Floats, Formula, Ints, Positive, RowFormula, Table
 
 # Standard deviations; larger values are compressed, so that outliers have little leverage.
 SOFT_LIMIT = 4.0
@@ -30,24 +30,13 @@ class FillAndScale(Formula):
     """
 
     kind: ClassVar[str] = "fill-and-scale"
-    fill: Floats
-    flagged: Ints
-    mean: Floats
-    spread: Floats
+    fill: Annotated[Floats, "n_inputs", Finite]
+    flagged: Annotated[Ints, "n_flags", Below("n_inputs")]
+    mean: Annotated[Floats, "n_outputs", Finite]
+    spread: Annotated[Floats, "n_outputs", Positive]
 
     def check(self):
-        self.require_finite("fill", "mean")
-        self.require_indices("flagged", self.n_inputs)
-        self.require(len(self.mean) == len(self.spread) == self.n_outputs, "there is not one scale per column")
-        self.require((self.spread > 0).all(), "a spread is not positive")
-
-    @property
-    def n_inputs(self):
-        return len(self.fill)
-
-    @property
-    def n_outputs(self):
-        return len(self.fill) + len(self.flagged)
+        self.require(self.n_outputs == self.n_inputs + self.n_flags, "there is not one scale per column")
 
     def values_at(self, X):
         return compress(fill_gaps(X, self.fill, self.flagged), self.mean, self.spread)
@@ -112,19 +101,8 @@ class Components(Formula):
     """
 
     kind: ClassVar[str] = "components"
-    center: Floats
-    axes: Table
-
-    def check(self):
-        self.require(len(self.axes) == len(self.center), "its axes and center differ in length")
-
-    @property
-    def n_inputs(self):
-        return len(self.center)
-
-    @property
-    def n_outputs(self):
-        return self.axes.shape[1]
+    center: Annotated[Floats, "n_inputs"]
+    axes: Annotated[Table, "n_inputs n_outputs"]
 
     def values_at(self, X):
         return (X - self.center) @ self.axes
@@ -144,21 +122,12 @@ class Smooth(RowFormula):
     """
 
     kind: ClassVar[str] = "smooth"
-    width: Floats
-    functions: Table
+    width: Annotated[Floats, "n_rows", Positive]
+    functions: Annotated[Table, "n_rows n_outputs", Finite]
     n_neighbors: int
 
     def check(self):
-        n_rows = len(self.rows)
-        self.require(len(self.width) == len(self.functions) == n_rows, "its arrays differ in the number of rows")
-        self.require(0 < self.n_neighbors <= n_rows, "it has fewer rows than neighbors")
-        self.require_finite("functions")
-        super().check()
-        self.require((self.width > 0).all(), "a width is not positive")
-
-    @property
-    def n_outputs(self):
-        return self.functions.shape[1]
+        self.require(0 < self.n_neighbors <= self.n_rows, "it has fewer rows than neighbors")
 
     def values_at(self, X):
         found, lengths = nearest_rows(self.rows, X, self.n_neighbors)

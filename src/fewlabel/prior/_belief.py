@@ -72,8 +72,9 @@ def believe_prior(estimates: Sequence[float], auc: float, rise: float, n_positiv
     log_spread = _LOG_SPREAD + _SPREAD_BY_LARGEST * largest
     log_spread += _SPREAD_BY_POSITIVES * positives + _SPREAD_BY_OVERLAP * overlap
     spread = _WIDER * np.exp(log_spread)
-    believed = np.exp(-0.5 * ((_PRIORS - expected) / spread) ** 2)
-    believed *= _possible(expit(_PRIORS), auc, _noise(n_positive, n_unlabeled))
+    log_believed = -0.5 * ((_PRIORS - expected) / spread) ** 2
+    log_believed += _log_possible(expit(_PRIORS), auc, _noise(n_positive, n_unlabeled))
+    believed = np.exp(log_believed - log_believed.max())
     believed /= believed.sum()
     low, high = expit(np.interp([0.05, 0.95], np.cumsum(believed) - believed / 2, _PRIORS))
     return float(believed @ expit(_PRIORS)), float(low), float(high)
@@ -100,14 +101,16 @@ def auc_against_negatives(auc: float, n_positive: float, n_unlabeled: float, pri
     """
     noise = _noise(n_positive, n_unlabeled)
     priors = expit(_PRIORS)
-    believed = np.ones(len(priors))
+    log_believed = np.zeros(len(priors))
     if low < high:
-        believed = _density(logit(prior), *logit(np.clip([low, high], priors[0], priors[-1])))
-    elif _possible(prior, auc, noise) < _IMPOSSIBLE:
+        log_believed = _log_density(logit(prior), *logit(np.clip([low, high], priors[0], priors[-1])))
+    elif np.exp(_log_possible(prior, auc, noise)) < _IMPOSSIBLE:
         priors = np.linspace(0.0, prior, len(priors))
     else:
         priors = np.full(len(priors), prior)
-    believed = believed * _possible(priors, auc, noise)
+    log_believed = log_believed + _log_possible(priors, auc, noise)
+    # With many rows and an AUC that no prior allows, every likelihood is too small for a float: only ratios count.
+    believed = np.exp(log_believed - log_believed.max())
     expected = _MIDDLE + _GROWTH * np.log(np.clip(n_positive, 3, _MOST_POSITIVES) / 12)
     of_tables = -0.5 * ((_ANGLES - expected) / _DEVIATION) ** 2
     against_unlabeled = (1 - priors[:, None]) * _AUCS + priors[:, None] / 2
@@ -121,19 +124,19 @@ def auc_against_negatives(auc: float, n_positive: float, n_unlabeled: float, pri
     return score, float(min(ends[0], score)), float(ends[1])
 
 
-def _density(middle, low, high):
-    """Density of log-odds that are normal on either side of the middle, with half of the mass and 45% up to the end."""
+def _log_density(middle, low, high):
+    """Log-density of log-odds, normal on either side of the middle, with half of the mass and 45% up to the end."""
     spread = np.where(middle > _PRIORS, middle - low, high - middle) / ndtri(0.95)
     spread = np.maximum(spread, 1e-3)
-    return np.exp(-0.5 * ((_PRIORS - middle) / spread) ** 2) / spread
+    return -0.5 * ((_PRIORS - middle) / spread) ** 2 - np.log(spread)
 
 
-def _possible(priors, auc, noise):
-    """Likelihood of priors, relative to those that allow the AUC: at most 1 - prior / 2, at least prior / 2."""
+def _log_possible(priors, auc, noise):
+    """Log-likelihood of priors, relative to those that allow the AUC: at most 1 - prior / 2, at least prior / 2."""
     angle = to_angle(auc)
     too_high = np.maximum(angle - to_angle(1 - priors / 2), 0.0)
     too_low = np.maximum(to_angle(priors / 2) - angle, 0.0)
-    return np.exp(-0.5 * (too_high + too_low) ** 2 / noise)
+    return -0.5 * (too_high + too_low) ** 2 / noise
 
 
 def _noise(n_positive, n_unlabeled):

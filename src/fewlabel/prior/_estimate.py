@@ -16,7 +16,6 @@ from fewlabel.labels import read_binary, read_pu
 from fewlabel.population import effective_number
 from fewlabel.prior._belief import believe_prior
 from fewlabel.prior._energy import energy
-from fewlabel.prior._kernel_embedding import km2
 from fewlabel.prior._rows import subsample
 from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto, ratio_rise
 from fewlabel.prior._scores import out_of_fold_scores
@@ -71,18 +70,16 @@ def estimate_class_prior(
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The rows. NaN is allowed except for "km2" and "energy".
+        The rows. NaN is allowed except for "energy".
     y : array-like of shape (n_samples,)
         Positive-unlabeled labels: positives and markers (``-1``, ``None``, ``NaN``), or two classes of which the last
         is positive and the other unlabeled. For ``method="energy"`` rows of both classes and markers.
-    method : {"auto", "bbe", "dedpul", "km2", "en", "energy"}, default="auto"
+    method : {"auto", "bbe", "dedpul", "en", "energy"}, default="auto"
         - "bbe" (best bin estimation [1]_): the smallest ratio, with its error bar, of unlabeled to labeled rows above
           a score;
         - "dedpul" [2]_: expectation maximization with the ratio of the densities of the scores;
-        - "km2" [3]_: how far the unlabeled rows can be moved away from the positives before they leave the convex hull
-          of the rows, in a kernel space; no classifier, at most 150 rows per group;
-        - "en" (Elkan and Noto [4]_): from the mean score of the positives; too large if the classes overlap;
-        - "energy" [5]_: energy distances; needs labeled negatives and is then the most accurate;
+        - "en" (Elkan and Noto [3]_): from the mean score of the positives; too large if the classes overlap;
+        - "energy" [4]_: energy distances; needs labeled negatives and is then the most accurate;
         - "auto": the posterior mean, given "bbe", "dedpul", the AUC of labeled positives against unlabeled rows, and
           the true shares on 43 other tables.
     setting : {"case-control", "censoring"}, default="case-control"
@@ -120,11 +117,9 @@ def estimate_class_prior(
        learning: a modern approach." Advances in Neural Information Processing Systems 34, 2021.
     .. [2] Ivanov, D. "DEDPUL: difference-of-estimated-densities-based positive-unlabeled learning." IEEE International
        Conference on Machine Learning and Applications, 2020.
-    .. [3] Ramaswamy, H. G., Scott, C. and Tewari, A. "Mixture proportion estimation via kernel embeddings of
-       distributions." International Conference on Machine Learning, 2016.
-    .. [4] Elkan, C. and Noto, K. "Learning classifiers from only positive and unlabeled data." ACM SIGKDD International
+    .. [3] Elkan, C. and Noto, K. "Learning classifiers from only positive and unlabeled data." ACM SIGKDD International
        Conference on Knowledge Discovery and Data Mining, 2008.
-    .. [5] Kawakubo, H., du Plessis, M. C. and Sugiyama, M. "Computationally efficient class-prior estimation under
+    .. [4] Kawakubo, H., du Plessis, M. C. and Sugiyama, M. "Computationally efficient class-prior estimation under
        class balance change using energy distance." IEICE Transactions on Information and Systems E99-D(1), 2016.
 
     Examples
@@ -137,7 +132,7 @@ def estimate_class_prior(
     >>> print(f"{estimate.low:.2f} to {estimate.high:.2f}, in truth {y[y_pu == -1].mean():.2f}")
     0.22 to 0.62, in truth 0.55
     """
-    check_choice("method", method, ("auto", "bbe", "dedpul", "km2", "en", "energy"))
+    check_choice("method", method, ("auto", "bbe", "dedpul", "en", "energy"))
     check_choice("setting", setting, get_args(Setting))
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
     rng = check_random_state(random_state)
@@ -160,7 +155,7 @@ def estimate_class_prior(
         answers, (prior, low, high) = _believed(groups)
         if method != "auto":
             sizes = (weight[positive].sum(), weight[unlabeled].sum())
-            prior = _by_method(method, groups, answers, setting, sizes, rng)
+            prior = _by_method(method, groups, answers, setting, sizes)
             answers = {method: prior}
     # From 0 to 1 without any score, of which there was a warning already.
     if _WIDE < high - low < 1:
@@ -256,10 +251,8 @@ def _believed(groups):
     return answers, believe_prior(list(answers.values()), auc, rise, *numbers)
 
 
-def _by_method(method, groups, answers, setting, sizes, rng):
+def _by_method(method, groups, answers, setting, sizes):
     """The estimate of one method by itself."""
     if method in answers or groups.scores is None:
         return answers.get(method, 0.5)
-    if method == "km2":
-        return km2(groups.P, groups.U, groups.p_weight, groups.u_weight, rng)
     return elkan_noto(groups.scores[0], groups.p_weight, *sizes, setting)

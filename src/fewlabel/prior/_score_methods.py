@@ -48,7 +48,7 @@ def dedpul(p, u, p_count, u_count):
     sum_ratio = np.append(0.0, np.cumsum(share * ratio))
 
     def gap(prior):
-        """Prior less the mean of min(1, prior * ratio): convex, zero at zero and at the fixed point."""
+        """Prior minus the mean of min(1, prior * ratio): convex, zero at zero and at the fixed point."""
         k = np.searchsorted(ratio, 1.0 / prior)
         return prior - prior * sum_ratio[k] - (1.0 - sum_share[k])
 

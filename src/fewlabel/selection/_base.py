@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -140,11 +140,10 @@ class TableSelector(SelectorMixin, BaseEstimator):
         hashes = pd.util.hash_pandas_object(pd.DataFrame(columns.values), index=False)
         rows = np.lexsort((y, hashes))[rng.permutation(len(y))[:_TEST_ROWS]]
         sample = columns.take(rows)
-        silent = clone(self).set_params(verbose=0)
 
         def statistic(labels):
             classes, codes = np.unique(labels, return_inverse=True)
-            return silent._statistic(silent._choose(sample, codes, len(classes)))
+            return self._statistic(self._choose(sample, codes, len(classes)))
 
         own = statistic(y[rows])
         by_chance = [statistic(rng.permutation(y[rows])) for _ in range(_N_SHUFFLES)]
@@ -156,10 +155,6 @@ class TableSelector(SelectorMixin, BaseEstimator):
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.support_
-
-    def _report(self, text):
-        if self.verbose:
-            print(f"[{type(self).__name__}] {text}", flush=True)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

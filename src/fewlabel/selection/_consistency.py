@@ -12,7 +12,6 @@ from fewlabel.selection._discretize import discretize
 from fewlabel.selection._search import WEKA_TOLERANCE, best_first
 from fewlabel.types import Seed
 
-_TRIES_PER_REPORT = 1000
 _ROUNDING = 1e-12
 
 
@@ -44,8 +43,6 @@ class ConsistencySubsetSelector(TableSelector):
         categories or booleans.
     random_state : int, RandomState instance or None, default=None
         Draws the subsets of a Las Vegas search.
-    verbose : int, default=0
-        If positive, print each better subset.
 
     Attributes
     ----------
@@ -87,7 +84,6 @@ class ConsistencySubsetSelector(TableSelector):
         max_rate: UnitInterval | None = None,
         categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
-        verbose: int = 0,
     ) -> None:
         self.search = search
         self.max_stale = max_stale
@@ -95,7 +91,6 @@ class ConsistencySubsetSelector(TableSelector):
         self.max_rate = max_rate
         self.categorical_features = categorical_features
         self.random_state = random_state
-        self.verbose = verbose
 
     _parameter_constraints: dict = constraints_of(__init__)
 
@@ -108,7 +103,6 @@ class ConsistencySubsetSelector(TableSelector):
                 max_stale=self.max_stale,
                 tol=WEKA_TOLERANCE,
                 max_columns=rates.n_columns,
-                report=lambda subset: self._tell(subset.columns, subset.scores[-1]),
             )
             path = best.columns
         else:
@@ -127,22 +121,15 @@ class ConsistencySubsetSelector(TableSelector):
                 f"all columns together have an inconsistency rate of {of_all:.4g}, above max_rate={allowed:.4g}"
                 ": raise max_rate, or set it to None"
             )
-        for tried in range(self.max_tries):
-            if tried % _TRIES_PER_REPORT == 0:
-                self._report(f"{tried} of {self.max_tries} subsets tried, {len(best)} columns")
+        for _ in range(self.max_tries):
             if len(best) == 1:
                 break
             # Only a smaller subset can be an improvement.
             size = random.randint(1, len(best))
             subset = tuple(np.sort(random.choice(rates.n_columns, size, replace=False)).tolist())
-            rate = rates.of(subset)
-            if rate <= allowed + _ROUNDING:
+            if rates.of(subset) <= allowed + _ROUNDING:
                 best = subset
-                self._tell(best, 1 - rate)
         return best
-
-    def _tell(self, subset, consistency):
-        self._report(f"{len(subset)} columns, consistency {consistency:.6g}")
 
 
 class Inconsistency:

@@ -36,8 +36,6 @@ class CorrelationSubsetSelector(TableSelector):
     categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
-    verbose : int, default=0
-        If positive, print each better subset.
 
     Attributes
     ----------
@@ -84,13 +82,11 @@ class CorrelationSubsetSelector(TableSelector):
         locally_predictive: bool = True,
         rules: Literal["plain", "weka"] = "plain",
         categorical_features: CategoricalFeatures = "auto",
-        verbose: int = 0,
     ) -> None:
         self.max_stale = max_stale
         self.locally_predictive = locally_predictive
         self.rules = rules
         self.categorical_features = categorical_features
-        self.verbose = verbose
 
     _parameter_constraints: dict = constraints_of(__init__)
 
@@ -104,7 +100,6 @@ class CorrelationSubsetSelector(TableSelector):
             max_stale=self.max_stale,
             tol=WEKA_TOLERANCE,
             max_columns=len(codes),
-            report=lambda subset: self._report(f"{len(subset.columns)} columns, merit {subset.scores[-1]:.6g}"),
         )
         path = list(best.columns)
         scores_path = list(best.scores)

@@ -45,8 +45,6 @@ class GraphScoreSelector(TableSelector):
     categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
-    verbose : int, default=0
-        If positive, print the progress.
 
     Attributes
     ----------
@@ -104,14 +102,12 @@ class GraphScoreSelector(TableSelector):
         n_neighbors: Count = 5,
         label_weight: Positive = 100.0,
         categorical_features: CategoricalFeatures = "auto",
-        verbose: int = 0,
     ) -> None:
         self.criterion = criterion
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
         self.label_weight = label_weight
         self.categorical_features = categorical_features
-        self.verbose = verbose
 
     _parameter_constraints: dict = constraints_of(__init__)
 

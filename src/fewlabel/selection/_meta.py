@@ -60,8 +60,6 @@ class PseudoLabelSelector(MetaSelector):
         categories or booleans.
     random_state : int, RandomState instance or None, default=None
         Seeds teacher and selector.
-    verbose : int, default=0
-        If positive, print the progress.
 
     Attributes
     ----------
@@ -103,20 +101,17 @@ class PseudoLabelSelector(MetaSelector):
         *,
         categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
-        verbose: int = 0,
     ) -> None:
         self.selector = selector
         self.teacher = teacher
         self.categorical_features = categorical_features
         self.random_state = random_state
-        self.verbose = verbose
 
     _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         rng = check_random_state(self.random_state)
         codes = self._teach(columns, y, rng)
-        self._report(f"{np.count_nonzero(y < 0)} rows labeled by the teacher")
         self.pseudo_labels_ = self.classes_[codes]
         self.selector_ = self._select_by(columns, codes, rng)
         path = self.selector_.get_support(indices=True)
@@ -163,8 +158,6 @@ class StabilitySelector(MetaSelector):
         categories or booleans.
     random_state : int, RandomState instance or None, default=None
         Draws the rows, and seeds the selector. Rows are drawn by position, so that the order of the rows matters.
-    verbose : int, default=0
-        If positive, print the progress.
 
     Attributes
     ----------
@@ -212,7 +205,6 @@ class StabilitySelector(MetaSelector):
         confidence: Share = 0.95,
         categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
-        verbose: int = 0,
     ) -> None:
         self.selector = selector
         self.n_draws = n_draws
@@ -220,16 +212,14 @@ class StabilitySelector(MetaSelector):
         self.confidence = confidence
         self.categorical_features = categorical_features
         self.random_state = random_state
-        self.verbose = verbose
 
     _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         rng = check_random_state(self.random_state)
         n_selected = np.zeros(len(columns.nominal))
-        for draw in range(self.n_draws):
+        for _ in range(self.n_draws):
             n_selected += self._select_by(columns, _hide_half(y, rng), rng).get_support()
-            self._report(f"{draw + 1} of {self.n_draws} draws")
         shares = n_selected / self.n_draws
         intervals = wilson(shares, self.n_draws, self.confidence)
         self.intervals_ = np.full((self.n_features_in_, 2), np.nan)

@@ -55,8 +55,6 @@ class ReliefFSelector(TableSelector):
         Number of threads; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the query rows, by position, so that the order of the rows matters with `max_samples`.
-    verbose : int, default=0
-        If positive, print the progress.
 
     Attributes
     ----------
@@ -112,7 +110,6 @@ class ReliefFSelector(TableSelector):
         categorical_features: CategoricalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
-        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
@@ -122,7 +119,6 @@ class ReliefFSelector(TableSelector):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
 
     _parameter_constraints: dict = constraints_of(__init__)
 
@@ -139,12 +135,8 @@ class ReliefFSelector(TableSelector):
         def weights(block):
             return relief_weights(sample.values, n_values, sample.starts, block, n_neighbors)
 
-        n_rows = len(sample.queries)
-        parts = []
-        for part in map_in_threads(weights, sample.blocks(_BLOCK), self.n_jobs):
-            parts.append(part)
-            self._report(f"{min(len(parts) * _BLOCK, n_rows)} of {n_rows} rows")
-        scores = np.sum(parts, axis=0) / n_rows
+        parts = list(map_in_threads(weights, sample.blocks(_BLOCK), self.n_jobs))
+        scores = np.sum(parts, axis=0) / len(sample.queries)
         return choice_of_scores(scores, self.n_features_to_select, self.threshold)
 
     def _statistic(self, choice):

@@ -19,7 +19,7 @@ class Subset(NamedTuple):
         return Subset((*self.columns, int(column)), (*self.scores, float(score)))
 
 
-def best_first(score_children, *, empty_score, max_stale, tol, max_columns, report):
+def best_first(score_children, *, empty_score, max_stale, tol, max_columns):
     """Run a best-first search, forward from the empty set, as in Weka.
 
     Expands the best subset that has not been expanded yet: each column is added to it in turn. At most `max_stale`
@@ -37,8 +37,6 @@ def best_first(score_children, *, empty_score, max_stale, tol, max_columns, repo
         A subset is better if its score is higher by more than this.
     max_columns : int
         Largest size of a subset.
-    report : callable
-        ``report(subset)`` is called for each new best subset.
 
     Returns
     -------
@@ -70,7 +68,6 @@ def best_first(score_children, *, empty_score, max_stale, tol, max_columns, repo
             best = children[0]
             best_score = best.scores[-1]
             stale = 0
-            report(best)
         waiting = sorted(waiting + children, key=lambda subset: -subset.scores[-1])[:max_stale]
     return best
 

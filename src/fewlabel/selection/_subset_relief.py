@@ -1,6 +1,5 @@
 """FSCRF: subsets of columns by how well they separate each row from its neighbors of other classes."""
 
-import time
 from typing import Literal
 
 import numpy as np
@@ -72,8 +71,6 @@ class SubsetReliefSelector(TableSelector):
         Number of threads; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the sample, by position, so that the order of the rows matters if there are more than `max_samples`.
-    verbose : int, default=0
-        If positive, print each added column, the score and the elapsed time.
 
     Attributes
     ----------
@@ -145,7 +142,6 @@ class SubsetReliefSelector(TableSelector):
         categorical_features: CategoricalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
-        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
@@ -158,7 +154,6 @@ class SubsetReliefSelector(TableSelector):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
 
     _parameter_constraints: dict = constraints_of(__init__)
 
@@ -168,14 +163,6 @@ class SubsetReliefSelector(TableSelector):
         scores = SubsetScores(sample, columns.nominal, n_neighbors, self.distance_norm == "rms", self.n_jobs)
         n_columns = len(columns.nominal)
         most = count(self.n_features_to_select, n_columns)
-        started = time.perf_counter()
-
-        def report(subset):
-            self._report(
-                f"{len(subset.columns)} of {n_columns} columns, score {subset.scores[-1]:.6g}, added "
-                f"{columns.names[subset.columns[-1]]!r}, {time.perf_counter() - started:.1f} s"
-            )
-
         if self.stop == "best-first":
             best = best_first(
                 scores.of_children,
@@ -183,17 +170,16 @@ class SubsetReliefSelector(TableSelector):
                 max_stale=self.max_stale,
                 tol=self.tol,
                 max_columns=most,
-                report=report,
             )
         else:
-            best = _greedy(scores.of_children, most, None if self.stop is None else self.tol, report)
+            best = _greedy(scores.of_children, most, None if self.stop is None else self.tol)
         return choice_of_path(best.columns, best.scores, n_columns)
 
     def _statistic(self, choice):
         return choice.scores_path[-1]
 
 
-def _greedy(score_children, most, tol, report):
+def _greedy(score_children, most, tol):
     """Add the best column until the score increases by no more than `tol`; None adds columns up to `most`."""
     subset = Subset()
     best = -np.inf
@@ -204,7 +190,6 @@ def _greedy(score_children, most, tol, report):
             break
         best = float(scores[column])
         subset = subset.add(column, best)
-        report(subset)
     return subset
 
 

@@ -1,6 +1,5 @@
 """What to know about a table before a fit: labels, columns, repeated rows, suspected leaks and groups."""
 
-import html
 import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,9 +16,6 @@ from fewlabel.tables.kinds import ID_NAME, ReadColumns, read_columns
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.text import short
 
-_SAMPLE = 2000  # rows on which columns are compared with each other
-_MOST_COMPARED = 1500  # columns
-_SAME = 0.9999  # correlation of columns that hold the same information
 _LEAST_GROUPS, _MOST_PER_GROUP = 20, 50
 _ENTITY = re.compile(
     r"(patient|customer|client|user|person|subject|household|account|device|machine|session|member|employee|student"
@@ -30,7 +26,7 @@ _ENTITY = re.compile(
 
 @dataclass(frozen=True)
 class TableCheck:
-    """How a table is read, and what is suspicious about it; shown as a table in a notebook.
+    """How a table is read, and what is suspicious about it.
 
     Attributes
     ----------
@@ -83,13 +79,6 @@ class TableCheck:
             lines.append(f"{column['name']}: {kind}{_remark(column)}")
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        columns = pd.DataFrame(self.columns).rename(columns={"name": "column"})
-        table = columns.to_html(index=False, border=0, formatters={"column": short, "missing": "{:.0%}".format})
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        labels = html.escape(f"{self.labels.describe()} {self.selection}")
-        return f"<p>{labels}</p>{table}<ul>{notes}</ul>"
 
 
 def check(
@@ -279,8 +268,6 @@ def _column_notes(
             found.append(Suspicion(name, reason.removeprefix("alone "), note))
     for suspicion in found:
         remarks[suspicion.column].append(suspicion.remark)
-    for name, other in _same_columns(features, sources).items():
-        remarks[name].append(f"same as {short(other)!r}")
     return [suspicion.note for suspicion in found]
 
 
@@ -332,27 +319,6 @@ def _as_numbers(used: ReadColumns) -> tuple[np.ndarray, list[str]]:
             features.append(column)
             sources.append(name)
     return np.column_stack(features), sources
-
-
-def _same_columns(features: np.ndarray, sources: list[str]) -> dict[str, str]:
-    """Columns that hold the same information as an earlier one, which is named."""
-    names = list(dict.fromkeys(sources))[:_MOST_COMPARED]
-    first = [sources.index(name) for name in names]
-    step = max(1, len(features) // _SAMPLE)
-    rows = features[::step, first]
-    gaps = np.isnan(rows)
-    n_present = np.maximum((~gaps).sum(axis=0), 1)
-    centered = np.where(gaps, 0.0, rows - np.nansum(rows, axis=0) / n_present)
-    length = np.linalg.norm(centered, axis=0)
-    unit = centered / np.where(length > 0, length, 1.0)
-    alike = np.triu(np.abs(unit.T @ unit) > _SAME, 1)
-    same: dict[str, str] = {}
-    for column in np.flatnonzero(alike.any(axis=0)):
-        others = np.flatnonzero(alike[:, column])
-        has_same_gaps = (gaps[:, others] == gaps[:, [column]]).all(axis=0)
-        if has_same_gaps.any():
-            same[names[column]] = names[others[has_same_gaps.argmax()]]
-    return same
 
 
 def _remark(column: dict[str, Any]) -> str:

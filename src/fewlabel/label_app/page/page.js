@@ -121,14 +121,11 @@ function showRow() {
   for (const button of [...at("answers").children, at("skip")]) button.disabled = !row;
   at("values").replaceChildren();
   at("why").textContent = row ? row.why : "";
-  at("score").hidden = !(row && row.score);
-  at("legend").hidden = !(row && row.score);
   at("more").hidden = true;
   if (!row) return;
-  if (row.score) at("score").textContent = `Model: probability of ${row.score.label} ${row.score.probability.toFixed(2)}`;
   const values = all ? row.values : row.values.slice(0, FIRST);
-  for (const { column, value, weight } of values) {
-    const line = make("div", undefined, weight >= 0.5 ? "matters" : "");
+  for (const { column, value } of values) {
+    const line = make("div");
     line.append(make("dt", column), value === "" ? make("dd", "missing", "empty") : make("dd", value));
     at("values").append(line);
   }

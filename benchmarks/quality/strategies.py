@@ -1,4 +1,4 @@
-"""The usual strategies, to compare with: random rows, small margins, and rows far from the labeled ones."""
+"""The usual strategies, to compare with: small margins, and rows far from the labeled ones."""
 
 from typing import Any
 
@@ -8,31 +8,6 @@ from fewlabel.active._model import class_probability, margin_uncertainty
 from fewlabel.active._query import DIVERSE, UNCERTAIN, QueryStrategy
 from fewlabel.active._space import farthest, nearest_distance, standardize
 from fewlabel.types import Seed
-
-
-class RandomQuery(QueryStrategy):
-    """Unlabeled rows drawn uniformly at random.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None, default=None
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fewlabel.active import RandomQuery
-    >>> found = RandomQuery(random_state=0).query(np.arange(10.0)[:, None], [0, 1] + [None] * 8, n=2)
-    >>> len(found.rows), found.how, bool(found.probability[0] == 1 / 8)
-    (2, ['random', 'random'], True)
-    """
-
-    random_share = 1.0
-
-    def __init__(self, *, random_state: Seed = None) -> None:
-        self.random_state = random_state
-
-    def _choose(self, now, n, probability):
-        raise AssertionError("every row is drawn at random")
 
 
 class MarginQuery(QueryStrategy):
@@ -54,7 +29,7 @@ class MarginQuery(QueryStrategy):
     Examples
     --------
     >>> import numpy as np
-    >>> from fewlabel.active import MarginQuery
+    >>> from benchmarks.quality.strategies import MarginQuery
     >>> X = np.arange(5.0)[:, None]
     >>> MarginQuery().query(X, [0, -1, -1, -1, 1], n=1, probability=np.c_[X / 4, 1 - X / 4]).rows
     array([2])
@@ -95,7 +70,7 @@ class CoresetQuery(QueryStrategy):
     Examples
     --------
     >>> import numpy as np
-    >>> from fewlabel.active import CoresetQuery
+    >>> from benchmarks.quality.strategies import CoresetQuery
     >>> CoresetQuery().query(np.arange(5.0)[:, None], [0, -1, -1, -1, -1], n=2).rows
     array([4, 2])
     """

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import nnls
 from sklearn.metrics import pairwise_distances
 
-from fewlabel.prior._rows import dense, has_missing
+from fewlabel.prior._estimate import _scored_groups
 
 _SAMPLE = 150
 _TOLERANCE = 0.04
@@ -14,15 +14,19 @@ _WIDEST = 8.0  # the search ends here: a prior of 7/8
 _SUM_TO_ONE = 1e3
 
 
+def estimate_km2(X, positive, rng):
+    """Estimate of dense rows without missing values, after the same draws as the library's methods."""
+    groups = _scored_groups(X, positive, np.ones(len(X)), rng)
+    return km2(groups.P, groups.U, groups.p_weight, groups.u_weight, rng)
+
+
 def km2(P, U, p_weight, u_weight, rng):
     """Find where the distance of ``lambda U + (1 - lambda) P`` to the convex hull of the rows starts to grow."""
-    if has_missing(P, U):
-        raise ValueError("method='km2' does not take missing values: fill them in, or use 'bbe' or 'dedpul'")
     p_rows = rng.permutation(P.shape[0])[:_SAMPLE]
     u_rows = rng.permutation(U.shape[0])[:_SAMPLE]
     n_p = len(p_rows)
     n_u = len(u_rows)
-    X = np.vstack([dense(U[u_rows]), dense(P[p_rows])])
+    X = np.vstack([U[u_rows], P[p_rows]])
     # One width of the kernel serves all columns only if they have the same scale.
     deviation = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
