@@ -74,6 +74,27 @@ def test_page_summary_and_history(model, capsys):
     assert "2 batches" in Path("watch/monitor.html").read_text()
 
 
+def test_months_of_dates_in_another_notation(model, new, capsys):
+    """Dates such as 31.01.2024 and 31-Jan-2024 were all "no date"."""
+    rows, _ = new
+    for written in ("%d.%m.%Y", "%d-%b-%Y", "%m/%d/%Y"):
+        rows.assign(when=rows["when"].dt.strftime(written)).to_csv("other.csv", index=False)
+        assert run(["monitor", model, "other.csv", "--time", "when", "--quiet"]) == 0
+        assert [month["month"] for month in summary()["drift"]["months"]] == ["2024-01", "2024-02"]
+    # January and February the third, or the first and the second of March.
+    rows.assign(when=np.where(np.arange(300) < 100, "01/03/2024", "02/03/2024")).to_csv("other.csv", index=False)
+    capsys.readouterr()
+    assert run(["monitor", model, "other.csv", "--time", "when"]) == 1
+    assert "--day-first" in capsys.readouterr().err
+    assert run(["monitor", model, "other.csv", "--time", "when", "--day-first", "--quiet"]) == 0
+    assert [month["month"] for month in summary()["drift"]["months"]] == ["2024-03"]
+    rows.assign(when=["", *["2024-01-03"] * 299]).to_csv("other.csv", index=False)
+    assert run(["monitor", model, "other.csv", "--time", "when", "--quiet"]) == 0
+    assert [month["month"] for month in summary()["drift"]["months"]] == ["2024-01", "no date"]
+    assert run(["monitor", model, "new.csv", "--time", "city"]) == 1
+    assert "name a column of dates" in capsys.readouterr().err
+
+
 def test_strict_fails_after_the_files_are_written(model, capsys):
     shifted, _ = make_rows(300, 2, shift=2.0)
     shifted.to_csv("shifted.csv", index=False)

@@ -423,9 +423,13 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         known = np.asarray(label_probability, dtype=float)[task.positions][rows.labeled]
         counts = np.bincount(rows.codes[rows.labeled][np.isfinite(known)], minlength=len(rows.classes))
         if counts.sum() > 0 and counts.min() < _LEAST_AUDITED:
+            # By their role: the classes of a table have numbers here.
+            rarest = "of the rarest class"
+            if len(counts) == 2:
+                rarest = "positive" if counts.argmin() == 1 else "negative"
             lacks = (
-                f"of the {counts.sum()} rows that were drawn with known probability, {counts.min()} are of class "
-                f"'{rows.classes[counts.argmin()]}': too few to estimate from"
+                f"of the {counts.sum()} rows that were drawn with known probability, {counts.min()} "
+                f"{'is' if counts.min() == 1 else 'are'} {rarest}: too few to estimate from"
             )
             warnings.warn(f"{lacks}. Label more rows of an audit", UserWarning, stacklevel=caller_level())
             # The other labels are those that the audit was to check.

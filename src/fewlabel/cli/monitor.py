@@ -91,7 +91,7 @@ def monitor(
     watch = Monitor(fitted, costs=costs.read())
     late = None
     with place.open(tables) as source, progress(quiet, lines=False) as report:
-        rows = NewRows(fitted, source, keep=[key] if key else [], time=time)
+        rows = NewRows(fitted, source, keep=[key] if key else [], time=time, day_first=day_first)
         rows.say_unknown(quiet)
         if answers:
             late = LateLabels(answers, source, fitted.target, key=key, as_of=as_of, day_first=day_first)

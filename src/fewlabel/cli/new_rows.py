@@ -68,6 +68,8 @@ class NewRows:
         The column of dates, to compare the columns month by month.
     with_cells : bool
         Whether pieces hold the columns as they were read.
+    day_first : bool or None
+        Which of two readings to take where both fit every date of `time`; by default that of the fit.
 
     Attributes
     ----------
@@ -78,7 +80,14 @@ class NewRows:
     """
 
     def __init__(
-        self, model: Any, source: "TableSource", *, keep: Sequence[str], time: str | None, with_cells: bool = False
+        self,
+        model: Any,
+        source: "TableSource",
+        *,
+        keep: Sequence[str],
+        time: str | None,
+        with_cells: bool = False,
+        day_first: bool | None = None,
     ) -> None:
         from fewlabel.tables import Drift
         from fewlabel.tables.pieces import table_columns
@@ -88,6 +97,7 @@ class NewRows:
         self.keep = list(keep)
         self.time = time
         self.with_cells = with_cells
+        self.day_first = day_first
         self.columns = table_columns(source.path, encoding=source.encoding)
         self.drift: Drift = Drift(model.encoder.profile)
         for name in keep:
@@ -119,8 +129,10 @@ class NewRows:
 
     def _pieces(self) -> Iterator[Piece]:
         from fewlabel.cli.results import plain_texts
+        from fewlabel.parts.cells import DATE, read_as
         from fewlabel.tables import Drift
         from fewlabel.tables.pieces import read_pieces
+        from fewlabel.tables.profile import months_of
         from fewlabel.threads import map_ahead
 
         encoder = self.model.encoder
@@ -130,30 +142,47 @@ class NewRows:
             text.add(self.time)
         numbers = {*encoder.kinds} - text
         memo: dict[str, Any] = {}  # of all pieces
+        form: dict[str, Any] = {"encoding": self.source.encoding, "decimal": self.source.decimal}
+        notation = "" if self.time is None else self._date_notation(self.time, form)
 
         def encode(read: Any) -> tuple[Piece, Drift]:
             rows = read()
             cells = encoder.read(rows)
             found = Drift(encoder.profile)
-            months = None if self.time is None else _months(rows.column(self.time), encoder.profile.get(self.time))
+            months = None
+            if self.time is not None:
+                months = months_of(read_as(rows.column(self.time), DATE, notation).rows())
             found.add(cells, months)
             kept = plain_texts(rows.select(self.keep))
             return Piece(encoder.encode(cells, memo), kept, cells if self.with_cells else {}), found
 
-        form: dict[str, Any] = {"encoding": self.source.encoding, "decimal": self.source.decimal}
         for piece, found in map_ahead(encode, read_pieces(self.source.path, numbers, text, **form), n_jobs=-1):
             self.drift.merge(found)
             yield piece
 
+    def _date_notation(self, name: str, form: dict[str, Any]) -> str:
+        """How a column writes its dates: by all of its rows, as one piece alone may allow another reading."""
+        import pyarrow as pa
 
-def _months(column: Any, profile: "dict[str, Any] | None") -> "np.ndarray":
-    """The month of each row; a date is written as at fit, or as 2024-12-31: pieces must not guess differently."""
-    from fewlabel.parts.cells import DATE, read_as
-    from fewlabel.parts.notations import ISO
-    from fewlabel.tables.profile import months_of
+        from fewlabel.exceptions import TableError
+        from fewlabel.parts.cells import DATE
+        from fewlabel.tables.kinds import read_column
+        from fewlabel.tables.pieces import read_pieces
+        from fewlabel.threads import map_ahead
 
-    notation = profile["notation"] if profile is not None and profile["kind"] == DATE else ISO
-    return months_of(read_as(column, DATE, notation).rows())
+        pieces = read_pieces(self.source.path, (), {name}, **form)
+        columns = map_ahead(lambda read: read().select([name]), pieces, n_jobs=-1)
+        column = pa.concat_tables(list(columns), promote_options="permissive").column(name)
+        day_first = self.day_first
+        known = self.model.encoder.profile.get(name)
+        if day_first is None and known is not None and known["kind"] == DATE:
+            day_first = known["notation"].startswith("31")
+        cells, notation = read_column(column, name, day_first)
+        is_filled = bool((~cells.gaps()).any())
+        if cells.kind != DATE and is_filled:
+            example = short(cells.texts().values[0])
+            raise TableError(f"--time: column {name!r} holds {cells.kind}, such as {example!r}: name a column of dates")
+        return notation
 
 
 def _whole_blocks(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:

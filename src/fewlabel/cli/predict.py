@@ -11,7 +11,7 @@ import typer
 
 from fewlabel.addresses import Address
 from fewlabel.cli.new_rows import NewRows, Piece, load_model
-from fewlabel.cli.options import ModelFile, Place, Quiet, Tables, as_address, unfold
+from fewlabel.cli.options import DayFirst, ModelFile, Place, Quiet, Tables, as_address, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, drift_file, keep_inputs, require_suffix, writable_file, write_json
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
@@ -109,6 +109,7 @@ def predict(
         str | None,
         typer.Option("--time", metavar="COLUMN", help="With --drift, dates of the rows: also compare month by month."),
     ] = None,
+    day_first: DayFirst = None,
     quiet: Quiet = False,
 ) -> None:
     """Write the score, probability and label of each row.
@@ -137,7 +138,7 @@ def predict(
 
     fitted = load_model(model)
     with place.open(tables) as source, Results(fitted.threshold) as results, keep_filters():
-        rows = NewRows(fitted, source, keep=keep or (), time=time, with_cells=reasons > 0)
+        rows = NewRows(fitted, source, keep=keep or (), time=time, with_cells=reasons > 0, day_first=day_first)
         rows.say_unknown(quiet)
         if result.is_database and not keep:
             _ask_for_key(rows)
