@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fewlabel
-from fewlabel.threads import map_ahead, map_in_threads
+from fewlabel.threads import RowThreads, map_ahead, map_in_threads
 
 INTERRUPTED = """
 import threading, time
@@ -81,3 +81,10 @@ def test_a_stream_is_drawn_shortly_before_it_is_worked_on():
     assert list(found) == [k * k for k in range(5, 100)]
     with pytest.raises(ZeroDivisionError):
         list(map_ahead(lambda k: 1 / k, [1, 0, 1, 1, 1], n_jobs=2))
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns", "n_ranges"), [(60_000, 12, 1), (60_000, 40, 1), (600_000, 12, 2)])
+def test_few_rows_are_not_split_between_threads(n_rows, n_columns, n_ranges):
+    """The processor time of a round at 60,000 x 12 doubled, and on the clock it was hardly shorter."""
+    assert RowThreads(2).n_ranges(n_rows, n_columns) == n_ranges
+    assert RowThreads(1).n_ranges(n_rows, n_columns) == 1
