@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 
-from fewlabel.decisions import Costs, Evidence, auc_range, best_class, capacity_threshold, curve_auc
+from fewlabel.decisions import Costs, Evidence, auc_range, best_class, capacity_threshold, curve_auc, reversing_odds
 from fewlabel.decisions._evidence import _areas, _expected
 
 
@@ -353,3 +353,12 @@ class TestRangeOfTheAUC:
             tilt = np.tanh(steepness * np.linspace(-1, 1, len(counts)) + rng.normal(size=len(counts)))
             moved = expit(logit(probability) + np.log(2.0) * tilt[:, None])
             assert low - 1e-3 <= _areas(counts * moved, counts)[0] <= high + 1e-3
+
+    def test_the_smallest_odds_that_allow_a_target(self):
+        given = self.drawn()
+        estimate = curve_auc(*given)
+        for target in (0.5, estimate - 0.05):
+            reversing = reversing_odds(*given, target)
+            assert_allclose(auc_range(*given, factor=reversing)[0], target, atol=1e-6)
+        assert 1 < reversing < reversing_odds(*given)
+        assert reversing_odds(*given, estimate + 0.01) is None

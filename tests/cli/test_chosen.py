@@ -65,6 +65,8 @@ def says_no_number(metrics, printed):
     assert "No estimate" in printed
     possible = metrics["headline"]["possible"]
     assert 0 < possible["low"] < possible["high"] <= 1
+    assert (possible["reversing"] < possible["factor"]) == (possible["low"] < 0.5)
+    assert "no better than chance" in printed
     assert "An estimated" not in printed
     sensitivity = metrics["decisions"]["sensitivity"]
     assert sensitivity["low"] < sensitivity["high"]

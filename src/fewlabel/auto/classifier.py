@@ -46,7 +46,7 @@ from fewlabel.base import (
 from fewlabel.boosting import read_directions
 from fewlabel.calibration import calibrate_pu, prior_shift, sigmoid_from_few
 from fewlabel.columns import choose_columns
-from fewlabel.decisions import FACTOR, auc_range
+from fewlabel.decisions import FACTOR, auc_range, reversing_odds
 from fewlabel.parts import (
     Baseline,
     Chain,
@@ -186,7 +186,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     headline_ : dict
         `score`, `low` and `high` of the ensemble's row: what to expect of the rows of `population`. If the labels
         cannot tell, these are NaN, `reason` says why, and `possible` has the `low` and `high` AUC if the odds of each
-        unlabeled row are up to `factor` times lower or higher than the labels say.
+        unlabeled row are up to `factor` times lower or higher than the labels say; with odds `reversing` times lower or
+        higher, the AUC may be 0.5 (None if it is no higher with the odds that the labels say).
     baseline_ : dict or None
         What the ensemble gains over a plain method, logistic regression if it was tried: its `method`, the `difference`
         of their scores, and `low` and `high`, the ends of its 95% interval.
@@ -730,8 +731,9 @@ def _possible(rows, choice, scorer, selection):
     """The AUC over a stated sensitivity, if the labels cannot tell it."""
     if selection.can_tell or choice.unlabeled is None or scorer is not SCORERS["roc_auc"]:
         return None
-    low, high = auc_range(rows.codes == 1, choice.weighing.out_of_fold[:, 0], choice.unlabeled)
-    return {"factor": FACTOR, "low": low, "high": high}
+    known = (rows.codes == 1, choice.weighing.out_of_fold[:, 0], choice.unlabeled)
+    low, high = auc_range(*known)
+    return {"factor": FACTOR, "low": low, "high": high, "reversing": reversing_odds(*known)}
 
 
 def _baseline(model, training, held_out):

@@ -14,6 +14,7 @@ from fewlabel.decisions._evidence import (
     auc_range,
     capacity_threshold,
     curve_auc,
+    reversing_odds,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "best_class",
     "capacity_threshold",
     "curve_auc",
+    "reversing_odds",
 ]

@@ -528,14 +528,57 @@ def auc_range(
     -------
     low, high : float
     """
-    probability, counts = _expected(positive, scores, population)
-    log_odds = logit(np.clip(probability, _LEAST_ODDS, 1 - _LEAST_ODDS))
-    n_above = np.linspace(0, len(counts), _N_SPLITS).round()
-    is_above = np.arange(len(counts))[:, None] < n_above
-    shift = np.where(is_above, -math.log(factor), math.log(factor))
-    lowest = _areas(counts * expit(log_odds + shift), counts).min()
-    highest = _areas(counts * expit(log_odds - shift), counts).max()
-    return float(lowest), float(highest)
+    extremes = _ExtremeAreas.of(positive, scores, population)
+    return extremes.lowest(factor), extremes.highest(factor)
+
+
+def reversing_odds(
+    positive: np.ndarray, scores: np.ndarray, population: np.ndarray, target: float = 0.5
+) -> float | None:
+    """The smallest factor of the odds with which the lowest AUC of `auc_range` is no higher than a target.
+
+    Parameters
+    ----------
+    positive, scores, population
+        As in `curve_auc`.
+    target : float, default=0.5
+        The AUC at which the ranking is worth nothing.
+
+    Returns
+    -------
+    float or None
+        None if the AUC is no higher with the odds as estimated.
+    """
+    extremes = _ExtremeAreas.of(positive, scores, population)
+    if extremes.lowest(1.0) <= target:
+        return None
+    logarithm = brentq(lambda log_factor: extremes.lowest(math.exp(log_factor)) - target, 0.0, _FURTHEST)
+    return math.exp(logarithm)
+
+
+class _ExtremeAreas(NamedTuple):
+    """The AUC of rows whose odds are lower above some score and higher below it, or the other way round."""
+
+    log_odds: np.ndarray
+    counts: np.ndarray
+    side: np.ndarray  # -1 above the score and 1 below it, one column per score
+
+    @classmethod
+    def of(cls, positive, scores, population):
+        probability, counts = _expected(positive, scores, population)
+        log_odds = logit(np.clip(probability, _LEAST_ODDS, 1 - _LEAST_ODDS))
+        n_above = np.linspace(0, len(counts), _N_SPLITS).round()
+        is_above = np.arange(len(counts))[:, None] < n_above
+        return cls(log_odds, counts, np.where(is_above, -1.0, 1.0))
+
+    def lowest(self, factor):
+        return float(self._areas(math.log(factor)).min())
+
+    def highest(self, factor):
+        return float(self._areas(-math.log(factor)).max())
+
+    def _areas(self, shift):
+        return _areas(self.counts * expit(self.log_odds + shift * self.side), self.counts)
 
 
 def _expected(positive, scores, population):

@@ -38,10 +38,15 @@ def _possible(name: str, headline: PlainDict) -> str:
     possible = headline["possible"]
     if possible is None:
         return ""
-    return (
+    text = (
         f" If the odds of each row are up to {possible['factor']:g} times lower or higher than the labels say, {name} "
         f"is {possible['low']:.2f} to {possible['high']:.2f}."
     )
+    if possible["reversing"] is not None:
+        text += (
+            f" With odds {possible['reversing']:.1f} times lower or higher, the ranking may be no better than chance."
+        )
+    return text
 
 
 def leaks_text(name: str, leaks: list[str], whole: PlainDict, without: PlainDict | None) -> str:
