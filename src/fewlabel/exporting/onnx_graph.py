@@ -4,24 +4,46 @@ import importlib
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 import fewlabel
 from fewlabel import parts
 from fewlabel.exceptions import ExportError
 from fewlabel.exporting.flat_trees import flat_trees, search_tree
 from fewlabel.exporting.rows import readable
-from fewlabel.parts import FittedModel, Formula
+from fewlabel.parts import FittedModel
 from fewlabel.parts.cells import LARGEST_NUMBER
 from fewlabel.parts.notations import NULL_TEXTS
-from fewlabel.parts.numbers import LARGEST_DISTANCE, LARGEST_SCORE, RANK_EDGE
 from fewlabel.parts.trees import NO_CHILD
-from fewlabel.parts.views import LEAST_WEIGHT, SOFT_LIMIT
+from fewlabel.parts.views import LEAST_WEIGHT
 
 _ML = "ai.onnx.ml"
 _OPSETS = {"": 20, _ML: 5}
 _IR_VERSION = 10
 _SPACES = r"[\s\x0b\x1c-\x1f\x85\p{Z}]*"  # what Python calls space
 _SUM = 1  # of trees
+_OPERATORS = {
+    np.absolute: "Abs",
+    np.add: "Add",
+    np.clip: "Clip",
+    np.divide: "Div",
+    np.equal: "Equal",
+    np.exp: "Exp",
+    np.greater: "Greater",
+    np.greater_equal: "GreaterOrEqual",
+    np.isnan: "IsNaN",
+    np.less: "Less",
+    np.log: "Log",
+    np.matmul: "MatMul",
+    np.maximum: "Max",
+    np.minimum: "Min",
+    np.multiply: "Mul",
+    np.negative: "Neg",
+    np.power: "Pow",
+    np.sqrt: "Sqrt",
+    np.subtract: "Sub",
+    np.where: "Where",
+}
 
 
 def require(package: str) -> Any:
@@ -34,56 +56,47 @@ def require(package: str) -> Any:
         ) from error
 
 
-class _Value:
-    """A value of a graph: operators on it add nodes."""
-
-    __array_ufunc__ = None  # an array on the left leaves the operator to this class
+class _Value(NDArrayOperatorsMixin):
+    """A value of a graph: NumPy's functions of it add nodes, so that a formula of the model writes itself."""
 
     def __init__(self, graph, name):
         self.graph = graph
         self.name = name
 
+    def through(self, formula):
+        """The value of a formula at this one."""
+        if type(formula) in _WRITERS:
+            return _WRITERS[type(formula)](formula, self)
+        if isinstance(formula, _WITHOUT_GRAPH):
+            raise ExportError(
+                f"ONNX cannot express the part {formula.kind!r} of the model: fit with methods that have none, such as "
+                "--method 'extra trees' or AutoClassifier(['extra trees', 'logistic regression'])"
+            )
+        return formula.values_at(self)
+
     def then(self, operator, *others, **attributes):
         """The value of an operator at this one and others."""
         return self.graph.add(operator, self, *others, **attributes)
 
-    def __add__(self, other):
-        return self.then("Add", other)
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None):
+        # Nothing is computed in place: what would be written to `out` is a value of its own.
+        doubles = [one if isinstance(one, _Value) else np.asarray(one, dtype=np.float64) for one in inputs]
+        return self.graph.add(_OPERATORS[ufunc], *doubles)
 
-    def __radd__(self, other):
-        return self.graph.add("Add", other, self)
+    def __array_function__(self, function, types, inputs, options):
+        if function in _OPERATORS:
+            return self.graph.add(_OPERATORS[function], *inputs)
+        return _FUNCTIONS[function](self.graph, *inputs, **options)
 
-    def __sub__(self, other):
-        return self.then("Sub", other)
-
-    def __rsub__(self, other):
-        return self.graph.add("Sub", other, self)
-
-    def __mul__(self, other):
-        return self.then("Mul", other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other):
-        return self.then("Div", other)
-
-    def __matmul__(self, other):
-        return self.then("MatMul", other)
-
-    def __neg__(self):
-        return self.then("Neg")
-
-    def double(self):
-        return self.then("Cast", to=self.graph.onnx.TensorProto.DOUBLE)
-
-    def integer(self):
-        return self.then("Cast", to=self.graph.onnx.TensorProto.INT64)
-
-    def columns(self, columns):
+    def __getitem__(self, places):
+        """Columns; or, at None, a new axis before them."""
+        _, columns = places
+        if columns is None:
+            return self.then("Unsqueeze", np.array([1]))
         return self.then("Gather", np.asarray(columns, dtype=np.int64), axis=1)
 
-    def total(self, axis=1, keep=True):
-        return self.then("ReduceSum", np.array([axis]), keepdims=int(keep))
+    def astype(self, dtype):
+        return self.then("Cast", to=self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def smallest(self, k):
         """The k smallest values of each row and their positions, the smallest first."""
@@ -114,7 +127,7 @@ class _Graph:
 
     def _constant(self, value):
         name = self._free()
-        tensor = self.onnx.numpy_helper.from_array(np.asarray(value), name)
+        tensor = self.onnx.numpy_helper.from_array(np.array(value, order="C"), name)
         self.constants.append(tensor)
         return name
 
@@ -124,9 +137,6 @@ class _Graph:
     def tensor(self, values):
         """An attribute that is an array."""
         return self.onnx.numpy_helper.from_array(values)
-
-    def beside(self, values, **options):
-        return self.add("Concat", *values, axis=1, **options)
 
 
 def onnx_model(model: FittedModel) -> Any:
@@ -154,7 +164,7 @@ def onnx_model(model: FittedModel) -> Any:
         own += "_"
     graph = _Graph(onnx, own)
     inputs, features = _inputs(graph, model)
-    scores = _values(graph, model.score, features)
+    scores = model.score(features)
     outputs = _outputs(graph, model, scores, {*names, "X"})
     content = onnx.helper.make_graph(graph.nodes, "fewlabel", inputs, outputs, graph.constants)
     opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
@@ -207,16 +217,16 @@ def _inputs(graph, model):
             blocks.append(_categories(graph, column))
         else:
             blocks.append(_numbers(graph, column))
-    return inputs, graph.beside(blocks)
+    return inputs, np.hstack(blocks)
 
 
 def _numbers(graph, column):
     cells = _Value(graph, column.name)
-    numbers = cells.then("Abs").then("Greater", LARGEST_NUMBER).then("Where", np.nan, cells)
-    flags = [cells.then("Equal", float(value)) for value in column.special]
+    numbers = np.where(np.abs(cells) > LARGEST_NUMBER, np.nan, cells)
+    flags = [cells == float(value) for value in column.special]
     for flag in flags:
-        numbers = flag.then("Where", np.nan, numbers)
-    return graph.beside([numbers, *(flag.double() for flag in flags)]) if flags else numbers
+        numbers = np.where(flag, np.nan, numbers)
+    return np.hstack([numbers, *(flag.astype(np.float64) for flag in flags)])
 
 
 def _categories(graph, column):
@@ -233,142 +243,101 @@ def _categories(graph, column):
     is_blank = cells.then("RegexFullMatch", pattern=_SPACES)
     place = is_blank.then("Where", np.array(gap_place), place)
     # No feature has the place -1 of a category that the fit did not see.
-    return place.then("Equal", np.arange(column.n_outputs)[None]).double()
+    return place.then("Equal", np.arange(column.n_outputs)[None]).astype(np.float64)
 
 
-def _values(graph: _Graph, formula: Formula, X: _Value) -> _Value:
-    """The values of a formula."""
-    write = _WRITERS.get(type(formula))
-    if write is None:
-        raise ExportError(
-            f"ONNX cannot express the part {formula.kind!r} of the model: fit with methods that have none, such as "
-            "--method 'extra trees' or AutoClassifier(['extra trees', 'logistic regression'])"
-        )
-    return write(graph, formula, X)
+def _concat(graph, values):
+    return graph.add("Concat", *values, axis=1)
 
 
-def _chain(graph, part, X):
-    for step in part.steps:
-        X = _values(graph, step, X)
-    return X
+def _nan_to_num(graph, value):
+    # Infinite ones stay: formulas clip what they have made of NaN.
+    return np.where(np.isnan(value), 0.0, value)
 
 
-def _sum(graph, part, X):
-    total = np.zeros((1, part.n_outputs))
-    for weight, term in zip(part.weights, part.terms):
-        total = total + weight * _values(graph, term, X)
-    return total
+def _einsum(graph, equation, *values):
+    return graph.add("Einsum", *values, equation=equation)
 
 
-def _beside(graph, part, X):
-    return graph.beside([_values(graph, block, X) for block in part.blocks])
+def _sum(graph, value, axis, keepdims=False):
+    return graph.add("ReduceSum", value, np.array([axis]), keepdims=int(keepdims))
 
 
-def _select(graph, part, X):
-    return X.columns(part.columns)
+def _max(graph, value, axis, keepdims):
+    return graph.add("ReduceMax", value, np.array([axis]), keepdims=int(keepdims))
 
 
-def _linear(graph, part, X):
-    return X @ part.coef.T.copy() + part.intercept
+def _take_along_axis(graph, values, places, axis):
+    return graph.add("GatherElements", values, places, axis=axis)
 
 
-def _components(graph, part, X):
-    return (X - part.center) @ part.axes
+def _searchsorted(graph, edges, value):
+    # A tree finds the place faster than comparisons with all edges.
+    tree = search_tree(0, edges, np.arange(len(edges) + 1.0), 0.0)
+    return _trees(parts.Trees.join([tree], 1, np.zeros(1)), value).astype(np.int64)
 
 
-def _fill_and_scale(graph, part, X):
-    gaps = X.then("IsNaN")
-    filled = gaps.then("Where", part.fill, X)
-    if len(part.flagged):
-        flags = gaps.columns(part.flagged).double()
-        filled = graph.beside([filled, flags])
-    # In the order of the formula: trees compare these numbers to the last bit.
-    scaled = (filled - part.mean) / part.spread
-    size = scaled / SOFT_LIMIT
-    size = size * size + 1.0
-    return scaled / size.then("Sqrt")
+_FUNCTIONS = {
+    np.einsum: _einsum,
+    np.hstack: _concat,
+    np.max: _max,
+    np.nan_to_num: _nan_to_num,
+    np.searchsorted: _searchsorted,
+    np.sum: _sum,
+    np.take_along_axis: _take_along_axis,
+}
 
 
-def _gaussian_kernel(graph, part, X):
-    squares = (X @ part.rows.T.copy()) * -2.0
-    squares = squares + (X * X).total()
-    squares = squares + (part.rows**2).sum(axis=1)
-    squares = squares.then("Max", 0.0)
-    return (squares * -part.gamma).then("Exp")
-
-
-def _polynomial_kernel(graph, part, X):
-    products = X @ (part.gamma * part.rows.T)
-    return (products + part.shift).then("Pow", float(part.degree))
-
-
-def _pairs_of_classes(graph, part, X):
-    first, second = np.triu_indices(part.n_outputs, 1)
-    of_first = np.eye(part.n_outputs)[first]
-    of_second = np.eye(part.n_outputs)[second]
-    loses = X.then("Less", 0.0).double()
-    wins = loses @ (of_second - of_first) + of_first.sum(axis=0)
-    margins = X @ (of_first - of_second)
-    size = margins.then("Abs") + 1.0
-    return wins + margins / (size * 3.0)
-
-
-def _gaussian_bayes(graph, part, X):
-    constants = part.log_priors - 0.5 * np.log(2.0 * np.pi * part.variances).sum(axis=1)
-    differences = X.then("Unsqueeze", np.array([1])) - part.means
-    squares = differences * differences / part.variances
-    logs = constants - squares.total(axis=2, keep=False) * 0.5
-    return logs.then("Softmax", axis=1)
-
-
-def _nearest(graph, rows, X, k):
+def _nearest(rows, X, k):
     """Positions and squared distances of the nearest reference rows, as `fewlabel.parts.nearest.nearest_rows`."""
     n_candidates = min(2 * k, len(rows))
     rough = X @ (-2.0 * rows.T) + (rows**2).sum(axis=1)
     _, candidates = rough.smallest(n_candidates)
     # In the order of the rows: among equal distances the first row is kept.
     candidates, _ = candidates.smallest(n_candidates)
-    differences = X.then("Unsqueeze", np.array([1])) - graph.add("Gather", rows, candidates)
+    differences = X[:, None] - _rows_at(candidates, rows)
     # Without the rounding errors of the search: the distance to an equal row is exactly 0.
-    squares = (differences * differences).total(axis=2, keep=False)
+    squares = np.sum(differences * differences, axis=2)
     kept, places = squares.smallest(k)
-    return candidates.then("GatherElements", places, axis=1), kept
+    return np.take_along_axis(candidates, places, axis=1), kept
 
 
-def _smooth(graph, part, X):
-    found, squares = _nearest(graph, part.rows, X, part.n_neighbors)
-    ratios = squares.then("Sqrt") / graph.add("Gather", part.width, found)
-    weights = (-(ratios * ratios)).then("Exp") + LEAST_WEIGHT
+def _smooth(part, X):
+    found, squares = _nearest(part.rows, X, part.n_neighbors)
+    ratios = np.sqrt(squares) / _rows_at(found, part.width)
+    weights = np.exp(-(ratios * ratios)) + LEAST_WEIGHT
     # A reference row does not count as its own neighbor.
-    weights = squares.then("Equal", 0.0).then("Where", LEAST_WEIGHT, weights)
-    weights = weights / weights.total()
-    return _weighted(weights, graph.add("Gather", part.functions, found))
+    weights = np.where(squares == 0.0, LEAST_WEIGHT, weights)
+    weights = weights / np.sum(weights, axis=1, keepdims=True)
+    return _weighted(weights, _rows_at(found, part.functions))
 
 
-def _neighbors(graph, part, X):
-    found, squares = _nearest(graph, part.rows, X, part.n_neighbors)
-    same = squares.then("Equal", 0.0).double()
-    is_known = same.total().then("Greater", 0.0)
+def _neighbors(part, X):
+    found, squares = _nearest(part.rows, X, part.n_neighbors)
+    same = (squares == 0.0).astype(np.float64)
+    is_known = np.sum(same, axis=1, keepdims=True) > 0.0
     # Equal rows alone decide, if there are any.
-    weights = is_known.then("Where", same, squares.then("Sqrt").then("Reciprocal"))
+    weights = np.where(is_known, same, 1.0 / np.sqrt(squares))
     of_class = np.eye(part.n_outputs)[part.codes]
-    shares = _weighted(weights, graph.add("Gather", of_class, found))
-    return shares / shares.total()
+    shares = _weighted(weights, _rows_at(found, of_class))
+    return shares / np.sum(shares, axis=1, keepdims=True)
+
+
+def _rows_at(places, table):
+    return places.graph.add("Gather", table, places)
 
 
 def _weighted(weights, values):
     """Sum over neighbors of their values, each with its weight."""
-    products = values * weights.then("Unsqueeze", np.array([2]))
-    return products.total(keep=False)
+    return np.sum(values * weights.then("Unsqueeze", np.array([2])), axis=1)
 
 
-def _trees(graph, part, X):
+def _trees(part, X):
     flat = flat_trees(part)
-    outputs = [_ensemble(graph, flat, k, X) for k in range(flat.n_outputs)]
-    return outputs[0] if len(outputs) == 1 else graph.beside(outputs)
+    return np.hstack([_ensemble(flat, k, X) for k in range(flat.n_outputs)])
 
 
-def _ensemble(graph, trees, k, X):
+def _ensemble(trees, k, X):
     """One output of a sum of trees."""
     is_leaf = trees.children[0] == NO_CHILD
     # The operator has no trees of one leaf: these are part of the start.
@@ -376,7 +345,7 @@ def _ensemble(graph, trees, k, X):
     single = trees.roots[is_leaf[trees.roots]]
     start = trees.start[k] + trees.value[single, k].sum()
     if not len(roots):
-        return X.columns([0]) * 0.0 + start / trees.divisor
+        return X[:, [0]] * 0.0 + start / trees.divisor
     number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
     left, right = trees.children[:, ~is_leaf]
     at_most = np.zeros(len(left), dtype=np.uint8)  # the code of "left where the value is at most the split"
@@ -387,88 +356,28 @@ def _ensemble(graph, trees, k, X):
         aggregate_function=_SUM,
         tree_roots=number[roots],
         nodes_featureids=trees.feature[~is_leaf],
-        nodes_splits=graph.tensor(trees.threshold[~is_leaf]),
-        nodes_modes=graph.tensor(at_most),
+        nodes_splits=X.graph.tensor(trees.threshold[~is_leaf]),
+        nodes_modes=X.graph.tensor(at_most),
         nodes_truenodeids=number[left],
         nodes_trueleafs=is_leaf[left].astype(int),
         nodes_falsenodeids=number[right],
         nodes_falseleafs=is_leaf[right].astype(int),
         nodes_missing_value_tracks_true=trees.missing_left[~is_leaf].astype(int),
         leaf_targetids=np.zeros(is_leaf.sum(), dtype=int),
-        leaf_weights=graph.tensor(trees.value[is_leaf, k]),
+        leaf_weights=X.graph.tensor(trees.value[is_leaf, k]),
     )
-    return (sums + start) / float(trees.divisor)
+    return (sums + start) / trees.divisor
 
 
-def _ranks(graph, part, X):
-    known = X.then("IsNaN").then("Where", 0.0, X)
-    scores = known.then("Clip", -LARGEST_SCORE, LARGEST_SCORE)
-    outputs = []
-    for k in range(part.n_outputs):
-        own = slice(part.starts[k], part.starts[k + 1])
-        rank = _rank(graph, scores.columns([k]), part.scores[own], part.ranks[own])
-        outputs.append(rank)
-    return outputs[0] if len(outputs) == 1 else graph.beside(outputs)
-
-
-def _rank(graph, column, levels, ranks):
-    inside = _interpolate(graph, column, levels, ranks)
-    width = levels[-1] - levels[0] + 1e-300  # not 0, as in the formula
-    above = (column - levels[-1]).then("Max", 0.0)
-    below = (levels[0] - column).then("Max", 0.0)
-    high = above / (above + width) * (1 - ranks[-1])
-    low = below / (below + width) * ranks[0]
-    return inside + high - low
-
-
-def _interpolate(graph, column, levels, ranks):
-    if len(levels) == 1:
-        return column * 0.0 + ranks[0]
-    column = column.then("Clip", levels[0], levels[-1])
-    # A tree finds the level above each score faster than comparisons with all of them.
-    tree = search_tree(0, levels[1:-1], np.arange(1.0, len(levels)), 1.0)
-    place = _trees(graph, parts.Trees.join([tree], 1, np.zeros(1)), column).integer()
-    before = place - np.array(1)
-    start = graph.add("Gather", levels, before)
-    share = (column - start) / (graph.add("Gather", levels, place) - start)
-    rank = graph.add("Gather", ranks, before)
-    rise = graph.add("Gather", ranks, place) - rank
-    return rank + share * rise
-
-
-def _log_odds(graph, part, X):
-    shares = X.then("Clip", RANK_EDGE, 1 - RANK_EDGE)
-    return (shares / (1.0 - shares)).then("Log")
-
-
-def _logits(graph, part, X):
-    if part.edge > 0:
-        X = (X.then("Clip", 0.0, 1.0) + part.edge).then("Log")
-    distance = (X.then("ReduceMax", np.array([1]), keepdims=1) - X) / part.scale
-    return -distance.then("Min", LARGEST_DISTANCE)
-
-
+# What ONNX has another way for: comparisons of trees, and searches. All other parts write themselves.
 _WRITERS = {
-    parts.Beside: _beside,
-    parts.Chain: _chain,
-    parts.Components: _components,
-    parts.FillAndScale: _fill_and_scale,
-    parts.GaussianBayes: _gaussian_bayes,
-    parts.GaussianKernel: _gaussian_kernel,
-    parts.Linear: _linear,
-    parts.LogOdds: _log_odds,
-    parts.Logits: _logits,
     parts.Neighbors: _neighbors,
-    parts.PairsOfClasses: _pairs_of_classes,
-    parts.PolynomialKernel: _polynomial_kernel,
-    parts.Ranks: _ranks,
-    parts.Select: _select,
     parts.Smooth: _smooth,
     parts.Steps: _trees,
     parts.SymmetricTrees: _trees,
     parts.Trees: _trees,
-    parts.WeightedSum: _sum,
 }
+_WITHOUT_GRAPH = (parts.Opaque, parts.Paths, parts.Spreading)
 
 
 def _outputs(graph, model, scores, taken):
@@ -481,12 +390,24 @@ def _outputs(graph, model, scores, taken):
     types = graph.onnx.TensorProto
     make = graph.onnx.helper.make_tensor_value_info
     n_classes = len(model.classes.names)
-    if model.score.n_outputs == 1:
-        place = _two_classes(graph, model, scores, names)
-        score_shape = [None]
-    else:
-        place = _many_classes(model.link, scores, names)
+    towards = model.link.decisions(scores)
+    probabilities = model.link.probabilities(towards)
+    if model.score.n_outputs > 1:
         score_shape = [None, n_classes]
+        decision = towards
+        place = decision.then("ArgMax", axis=1, keepdims=0)
+    else:
+        score_shape = [None]
+        flat = towards.then("Reshape", np.array([-1]))
+        is_first = model.positive == 0
+        if is_first:
+            probabilities = probabilities[:, [1, 0]]
+        decision = -flat if is_first else flat
+        place = (decision > 0.0).astype(np.int64)
+        if model.threshold is not None:
+            place = np.where(flat > model.threshold, model.positive, 1 - model.positive)
+    decision.then("Identity", output=names["score"])
+    probabilities.then("Identity", output=names["probabilities"])
     classes = model.classes_
     if classes.dtype.kind in "OU":
         classes = np.array([str(name) for name in classes], dtype=object)
@@ -497,36 +418,3 @@ def _outputs(graph, model, scores, taken):
         make(names["probabilities"], types.DOUBLE, [None, n_classes]),
         make(names["score"], types.DOUBLE, score_shape),
     ]
-
-
-def _two_classes(graph, model, scores, names):
-    """Add probabilities and score; return the position of the class of each row."""
-    towards = scores + model.link.offset
-    margin = towards * model.link.slope + model.link.intercept
-    probabilities = [(-margin).then("Sigmoid"), margin.then("Sigmoid")]
-    is_first = model.positive == 0
-    if is_first:
-        probabilities.reverse()
-    graph.beside(probabilities, output=names["probabilities"])
-    flat = towards.then("Reshape", np.array([-1]))
-    decision = flat.then("Neg" if is_first else "Identity", output=names["score"])
-    if model.threshold is None:
-        return decision.then("Greater", 0.0).integer()
-    is_positive = flat.then("Greater", model.threshold)
-    return is_positive.then("Where", np.array(model.positive), np.array(1 - model.positive))
-
-
-def _many_classes(link, scores, names):
-    """As `_two_classes`, with one score per class."""
-    if isinstance(link, parts.Sigmoids):
-        margins = (scores + link.offset) * link.slope + link.intercept
-        shares = margins.then("Sigmoid")
-        probabilities = shares.then("Div", shares.total(), output=names["probabilities"])
-        score = probabilities.then("Log", output=names["score"])
-    else:
-        score = scores.then("Identity", output=names["score"])
-        if isinstance(link, parts.Softmax):
-            (scores * link.slope).then("Softmax", axis=1, output=names["probabilities"])
-        else:
-            scores.then("Identity", output=names["probabilities"])
-    return score.then("ArgMax", axis=1, keepdims=0)

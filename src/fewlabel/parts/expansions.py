@@ -35,7 +35,7 @@ class GaussianKernel(_Kernel):
         squares = -2.0 * (X @ self.rows.T)
         squares += _squared_norms(X)[:, None]
         squares += _squared_norms(self.rows)
-        np.maximum(squares, 0.0, out=squares)
+        squares = np.maximum(squares, 0.0, out=squares)
         squares *= -self.gamma
         return np.exp(squares, out=squares)
 
@@ -89,14 +89,15 @@ class PairsOfClasses(Formula):
         return self.n_outputs * (self.n_outputs - 1) // 2
 
     def values_at(self, X):
-        wins = np.zeros((len(X), self.n_outputs))
-        margins = np.zeros((len(X), self.n_outputs))
-        pairs = zip(*np.triu_indices(self.n_outputs, 1))
-        for k, (first, second) in enumerate(pairs):
-            margins[:, first] += X[:, k]
-            margins[:, second] -= X[:, k]
-            wins[:, first] += ~(X[:, k] < 0)
-            wins[:, second] += X[:, k] < 0
+        order = np.arange(self.n_outputs)
+        # Of each class against each other one: the input that compares them, and whether it is for the first class.
+        sign = np.sign(order - order[:, None])
+        pairs = np.zeros(sign.shape, dtype=np.int64)
+        pairs[sign > 0] = np.arange(self.n_inputs)
+        pairs += pairs.T
+        loses = (X < 0).astype(np.float64)
+        wins = order[::-1] - np.sum(loses[:, pairs] * sign, axis=2)
+        margins = np.sum(X[:, pairs] * sign, axis=2)
         # Margins only decide between classes with as many wins: they are squeezed into (-1/3, 1/3).
         return wins + margins / (3 * (np.abs(margins) + 1))
 
@@ -117,10 +118,9 @@ class GaussianBayes(Formula):
     log_priors: Annotated[Floats, "n_outputs"]
 
     def values_at(self, X):
-        logs = np.empty((len(X), self.n_outputs))
-        for k, (mean, variance) in enumerate(zip(self.means, self.variances)):
-            constant = self.log_priors[k] - 0.5 * np.sum(np.log(2.0 * np.pi * variance))
-            logs[:, k] = constant - 0.5 * np.sum((X - mean) ** 2 / variance, axis=1)
-        highest = logs.max(axis=1, keepdims=True)
-        total = highest + np.log(np.exp(logs - highest).sum(axis=1, keepdims=True))
+        constants = self.log_priors - 0.5 * np.sum(np.log(2.0 * np.pi * self.variances), axis=1)
+        squares = (X[:, None] - self.means) ** 2 / self.variances
+        logs = constants - 0.5 * np.sum(squares, axis=2)
+        highest = np.max(logs, axis=1, keepdims=True)
+        total = highest + np.log(np.sum(np.exp(logs - highest), axis=1, keepdims=True))
         return np.exp(logs - total)

@@ -47,7 +47,7 @@ class Sigmoids(Part):
         if self.n_inputs == 1:
             return decision
         probability = expit(self.slope * decision + self.intercept)
-        return np.log(probability / probability.sum(axis=1, keepdims=True))
+        return np.log(probability / np.sum(probability, axis=1, keepdims=True))
 
     def probabilities(self, decision):
         """Probability of each class, by the decision function: of two classes the second is the positive one."""
@@ -83,8 +83,8 @@ class Softmax(Part):
     def probabilities(self, decision):
         """Probability of each class."""
         scaled = self.slope * decision
-        scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-        return scaled / scaled.sum(axis=1, keepdims=True)
+        scaled = np.exp(scaled - np.max(scaled, axis=1, keepdims=True))
+        return scaled / np.sum(scaled, axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,9 +75,9 @@ class WeightedSum(Formula):
         return self.terms[0].n_outputs
 
     def values_at(self, X):
-        total = np.zeros((len(X), self.n_outputs))
+        total = 0.0
         for weight, term in zip(self.weights, self.terms):
-            total += weight * term(X)
+            total = total + weight * term(X)
         return total
 
 
@@ -176,10 +176,10 @@ class Ranks(Formula):
 
     def values_at(self, X):
         scores = bounded(X)
-        found = np.empty_like(scores)
+        ranks = []
         for k, (start, stop) in enumerate(itertools.pairwise(self.starts)):
-            found[:, k] = _rank(scores[:, k], self.scores[start:stop], self.ranks[start:stop])
-        return found
+            ranks.append(_rank(scores[:, [k]], self.scores[start:stop], self.ranks[start:stop]))
+        return np.hstack(ranks)
 
 
 def bounded(scores):
@@ -200,11 +200,17 @@ def _rank(column, levels, ranks):
 def _interpolate(column, levels, ranks):
     """As `numpy.interp`, whose slopes overflow between scores that are very close to each other."""
     if len(levels) == 1:
-        return np.full(len(column), ranks[0])
+        return column * 0.0 + ranks[0]
     column = np.clip(column, levels[0], levels[-1])
-    right = np.clip(np.searchsorted(levels, column), 1, len(levels) - 1)
-    share = (column - levels[right - 1]) / (levels[right] - levels[right - 1])
-    return ranks[right - 1] + share * (ranks[right] - ranks[right - 1])
+    # Of the levels below each score the last; its piece ends at the next level.
+    place = np.searchsorted(levels[1:-1], column)
+    share = (column - _at(place, levels)) / _at(place, np.diff(levels))
+    return _at(place, ranks) + share * _at(place, np.diff(ranks))
+
+
+def _at(places, values):
+    """The value at each place, as a column."""
+    return np.take_along_axis(values[:, None], places, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +266,7 @@ class Logits(Formula):
         scores = bounded(X)
         if self.edge > 0:
             scores = np.log(np.clip(scores, 0.0, 1.0) + self.edge)
-        distance = scores.max(axis=1, keepdims=True) - scores
+        distance = np.max(scores, axis=1, keepdims=True) - scores
         return -np.minimum(distance / self.scale, LARGEST_DISTANCE)
 
 

@@ -158,13 +158,20 @@ class Formula(Part):
         -------
         ndarray of shape (n_rows, n_outputs)
         """
+        # A value that stands for a table, such as one of an ONNX graph, knows what to make of a formula.
+        if hasattr(X, "through"):
+            return X.through(self)
         X = np.ascontiguousarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_inputs:
             raise ValueError(f"expected a table of {self.n_inputs} columns, got an array of shape {X.shape}")
         return self.values_at(X)
 
     def values_at(self, X):
-        """As the call, for a contiguous float64 array whose shape was checked."""
+        """As the call, for a contiguous float64 array whose shape was checked.
+
+        Most are also given values of an ONNX graph, see :mod:`fewlabel.exporting.onnx_graph`: these are written with
+        NumPy's functions and operators alone, without assignment to some of the cells.
+        """
         raise NotImplementedError
 
 

@@ -45,8 +45,8 @@ class FillAndScale(Formula):
 def fill_gaps(X, fill, flagged):
     """The table with gaps filled, and flags of some columns beside it."""
     gaps = np.isnan(X)
-    filled = np.where(gaps, fill, X) if gaps.any() else X
-    return np.hstack([filled, gaps[:, flagged]]) if len(flagged) else filled
+    filled = np.where(gaps, fill, X)
+    return np.hstack([filled, gaps[:, flagged].astype(np.float64)]) if len(flagged) else filled
 
 
 def compress(filled, mean, spread):
