@@ -31,7 +31,7 @@ import pandas as pd
 from benchmarks.harness import plots
 from benchmarks.harness.cells import read_cells, why_other_settings
 from benchmarks.harness.coverage import coverage
-from benchmarks.harness.experiment import Cell, Suite
+from benchmarks.harness.experiment import Cell, Experiment, Figure, Suite
 from benchmarks.harness.provenance import RERUN
 from benchmarks.harness.tables import ResultTable, markdown_table
 from fewlabel.files import atomic_write
@@ -242,7 +242,7 @@ class Page:
                 metric = experiment.metric[0].upper() + experiment.metric[1:]
                 parts.append(f"{title}{metric}, {table.draws}.\n\n{table.markdown()}")
                 parts += [table.text, self._picture(f"ranks {table.title}", _rank_caption(table))]
-        parts += [self._picture(figure.name, figure.name) for figure in experiment.figures]
+        parts += [self._picture(figure.name, self._figure_caption(experiment, figure)) for figure in experiment.figures]
         return "\n\n".join(part for part in parts if part) or "No results here."
 
     def table(self, name: str, setting: str = "") -> ResultTable:
@@ -279,6 +279,10 @@ class Page:
             self.unsupported.clear()
             return ""
 
+    def _figure_caption(self, experiment: Experiment, figure: Figure) -> str:
+        """What a redrawn figure shows, for those who do not see it."""
+        return f"{self.suite.name}, {figure.name}: {experiment.metric} by {figure.x}, one line per method"
+
     def _picture(self, name: str, caption: str) -> str:
         found = plots.stem(name)
         return f"![{caption}]({found}.png)" if found in self.pictures else ""
@@ -290,8 +294,9 @@ def _rank_caption(table: ResultTable) -> str:
         return ""
     ranks = table.comparison.ranks
     return (
-        f"Mean ranks of {len(ranks)} methods: from {ranks.index[0]} ({ranks.iloc[0]:.1f}) to {ranks.index[-1]} "
-        f"({ranks.iloc[-1]:.1f}); methods within {table.comparison.critical_difference:.1f} are joined by a bar"
+        f"{table.title}: mean ranks of {len(ranks)} methods, "
+        f"from {ranks.index[0]} ({ranks.iloc[0]:.1f}) to {ranks.index[-1]} ({ranks.iloc[-1]:.1f}); "
+        f"methods within {table.comparison.critical_difference:.1f} are joined by a bar"
     )
 
 
