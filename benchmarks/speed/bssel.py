@@ -15,7 +15,6 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from fewlabel import MultiviewKernelClassifier, make_multiview_credit
-from fewlabel.kernels.exponentials import exp_in_place
 
 ROOT = Path(__file__).parents[2]
 SIZES = [
@@ -42,24 +41,6 @@ def main():
         results.append(json.loads(out.stdout.splitlines()[-1]))
         print(json.dumps(results[-1]), file=sys.stderr, flush=True)
     print(pd.DataFrame(results).to_markdown(index=False, floatfmt=".4g"))
-    ours, numpys = time_exponentials()
-    print(f"An exponential of a kernel value: {ours:.1f} ns, NumPy's {numpys:.1f} ns ({ours / numpys:.2f})")
-
-
-def time_exponentials(n=100_000, times=50):
-    """Nanoseconds of processor time of an exponential, least of some runs: ours, and NumPy's."""
-    values, found = -5 * np.random.default_rng(0).random(n), np.empty(n)
-
-    def least(compute):
-        seconds = []
-        for _ in range(times + 1):
-            found[:] = values
-            start = time.process_time()
-            compute()
-            seconds.append(time.process_time() - start)
-        return 1e9 * min(seconds[1:]) / n  # the first one compiles
-
-    return least(lambda: exp_in_place(found)), least(lambda: np.exp(found, out=found))
 
 
 def time_one(n_components, n_rows):

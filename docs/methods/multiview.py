@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from sklearn.metrics import roc_auc_score
 
 from fewlabel import BalancedMultiviewClassifier, VariableClusterer, make_multiview_credit
 
@@ -40,17 +41,20 @@ def views_and_rounds(n_draws=6, n_rounds=10):
 
 
 def rounds_of_draw(draw, n_rounds):
-    """Two runs with the same seeds: one is scored on the hidden rows, as a validation set, one by its own score."""
+    """AUC on the hidden rows after each round, and the score that stops the rounds."""
     X, y, true, views = make_multiview_credit(
         1470, missing=0.0, return_true=True, return_views=True, random_state=np.random.RandomState(draw)
     )
     columns = [np.flatnonzero(views == v).tolist() for v in range(4)]
     hidden = y == -1
     model = BalancedMultiviewClassifier(views=columns, max_iter=n_rounds, tol=0.0, random_state=draw)
-    watched = model.fit(X, y, X_val=X[hidden], y_val=true[hidden]).history_
-    own = model.fit(X, y).history_
-    curves = [[entry["score"] for entry in history] for history in (watched, own)]
-    return [curve + curve[-1:] * (n_rounds - len(curve)) for curve in curves]  # a run may end early
+    own = [entry["score"] for entry in model.fit(X, y).history_]
+    own += own[-1:] * (n_rounds - len(own))  # a run may end early
+    on_hidden = []
+    for n in range(1, n_rounds + 1):
+        decision = model.set_params(max_iter=n).fit(X, y).decision_function(X[hidden])
+        on_hidden.append(roc_auc_score(true[hidden], decision))
+    return [on_hidden, own]
 
 
 if __name__ == "__main__":

@@ -154,13 +154,12 @@ def test_the_same_whatever_the_number_of_jobs(loss):
     assert (others.decision_function(X) != models[0].decision_function(X)).any()
 
 
-def test_rounds_stop_and_tell_their_story(capsys):
+def test_rounds_stop_and_tell_their_story():
     X, y, _ = skewed_rows(4)
-    model = BalancedMultiviewClassifier(**{**FAST, "max_iter": 4, "tol": 0.0}, verbose=1).fit(X, y)
+    model = BalancedMultiviewClassifier(**{**FAST, "max_iter": 4, "tol": 0.0}).fit(X, y)
     assert model.n_iter_ == len(model.history_) <= 4
     assert [entry["iter"] for entry in model.history_] == list(range(1, model.n_iter_ + 1))
     assert all(0 <= entry["score"] <= 1 for entry in model.history_)
-    assert capsys.readouterr().out.count("AUC") == model.n_iter_
     loose = BalancedMultiviewClassifier(**{**FAST, "max_iter": 50, "tol": 1.0}).fit(X, y)
     assert loose.n_iter_ <= 2
     assert (model.transduction_[y >= 0] == y[y >= 0]).all()
@@ -207,17 +206,6 @@ def test_hidden_labels_are_never_read():
     assert len(true) == len(y)
 
 
-def test_validation_rows_replace_the_labeled_ones_in_the_stopping_rule():
-    X, y, true = skewed_rows(7)
-    model = BalancedMultiviewClassifier(**FAST).fit(X, y, X_val=X[48:], y_val=true[48:])
-    expected = roc_auc_score(true[48:], model.decision_function(X[48:]))
-    assert model.history_[-1]["score"] == pytest.approx(expected)
-    with pytest.raises(ValueError, match="belong together"):
-        BalancedMultiviewClassifier(**FAST).fit(X, y, X_val=X)
-    with pytest.raises(LabelError, match="y_val holds the classes"):
-        BalancedMultiviewClassifier(**FAST).fit(X, y, X_val=X[:3], y_val=[0, 1, 2])
-
-
 def test_prior_sets_how_many_rows_are_labeled():
     X, y, _ = skewed_rows(8)
     model = BalancedMultiviewClassifier(prior=0.4, **FAST).fit(X, y)
@@ -231,7 +219,7 @@ def test_three_classes_with_a_rare_one(loss):
     assert model.n_groups_ == 20
     assert model.decision_function(X).shape == (183, 3)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    assert mean_auc(model.decision_function(X[83:]), true[83:]) > 0.75
+    assert mean_auc(model.decision_function(X[83:]), true[83:], np.ones(100)) > 0.75
 
 
 def test_one_minority_row_and_groups_that_would_lack_a_class():

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.linalg import cholesky, lu_factor
+from scipy.linalg import cholesky
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
@@ -12,7 +12,6 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.svm import LinearSVC
 
 from fewlabel import MultiviewKernelClassifier, VariableClusterer, make_multiview_credit
-from fewlabel.multiview._exact import _BLOCK, _solve_symmetric
 from fewlabel.multiview._losses import HingeLoss, simplex
 from reference import multiview as reference
 from reference.multiview import VIEWS, few_rows
@@ -298,18 +297,3 @@ def test_probabilities_follow_the_shares_of_the_classes():
         np.testing.assert_allclose(probability.sum(axis=1), 1)
         if class_weight == "balanced":
             assert probability[:, 1].mean() == pytest.approx(true[y == -1].mean(), abs=0.02)
-
-
-# Odd input ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_rows", [1, _BLOCK, _BLOCK + 1, 3 * _BLOCK - 5])
-def test_half_of_a_symmetric_solution_is_all_of_it(n_rows):
-    rng = np.random.default_rng(n_rows)
-    X = rng.normal(size=(n_rows, 4))
-    K = rbf_kernel(X)
-    roots = rng.normal(size=(n_rows, n_rows))
-    # Its rows are pivoted, as those of a graph with unequal degrees.
-    A = 0.1 * np.eye(n_rows) + K @ roots @ roots.T
-    S = _solve_symmetric(lu_factor(A), K)
-    np.testing.assert_allclose(S, np.linalg.solve(A, K), atol=1e-9)

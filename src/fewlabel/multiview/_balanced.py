@@ -19,8 +19,7 @@ from fewlabel.base import (
     fit_context,
     set_random_states,
 )
-from fewlabel.exceptions import LabelError
-from fewlabel.labels import read
+from fewlabel.multiview._basis import sum_of_views
 from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.multiview._model import (
     Approximation,
@@ -86,7 +85,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Number of neighbors of a row in the graph of a view over the rows of a group.
     approximation : {"auto", "nystroem"} or None, default="auto"
         None is exact: each group has kernel functions at all its rows. "nystroem" uses kernel functions at
-        `n_components` rows, shared by all groups. "auto" is exact up to 16,000 rows times views in a group on average.
+        `n_components` rows, shared by all groups. "auto" is exact up to 2,000 rows times views in a group on average.
     n_components : int, default=500
         Number of rows that "nystroem" draws, up to half of them labeled, evenly by class.
     scale : bool, default=True
@@ -97,8 +96,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         Stop if the AUC changes by less than this between two rounds, or if no label changes.
     n_jobs : int, default=None
         Number of threads that fit groups; -1 means all cores. The result does not depend on it.
-    verbose : int, default=0
-        If positive, print one line per round.
     random_state : int, RandomState instance or None, default=None
         Draws rows for "nystroem" and for the median distance, draws the groups, and seeds `initial`.
         Rows are drawn by position, so that the order of the rows matters.
@@ -133,8 +130,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     -----
     [1]_ does not specify the rows on which the AUC of the stopping rule is computed. Here these are the
     labeled rows, each scored by models that were not fitted to it: a row of the majority by the groups that do not
-    contain it, a row of the minority by models fitted without its label, in five folds. If `X_val` and `y_val` are
-    passed to `fit`, the AUC is computed on them.
+    contain it, a row of the minority by models fitted without its label, in five folds.
 
     With the threshold 0, models on balanced groups would assign far too many unlabeled rows to the minority, so rows
     are assigned in fixed shares.
@@ -185,7 +181,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         max_iter: Count = 50,
         tol: NonNegative = 1e-3,
         n_jobs: int | None = None,
-        verbose: int = 0,
         random_state: Seed = None,
     ) -> None:
         self.loss = loss
@@ -206,7 +201,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
-        self.verbose = verbose
         self.random_state = random_state
 
     _parameter_constraints: dict = constraints_of(
@@ -214,15 +208,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     )
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: MatrixLike | None = None,
-        y_val: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -235,24 +221,17 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
             Weights of the labeled rows in the loss and in the score; `initial` gets them if it takes weights. A weight
             of 2 is not the same as a repeated row, which also counts twice in the penalties and the groups. Rows of
             weight 0, labeled or not, are ignored and have no entry in `transduction_`.
-        X_val : array-like of shape (n_validation_samples, n_features), default=None
-            Rows for the AUC of the stopping rule, instead of the labeled rows.
-        y_val : array-like of shape (n_validation_samples,), default=None
-            Their classes.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together: pass both or neither")
         X, codes, weight = self._read_rows(X, y, sample_weight)
-        validation = None if X_val is None else self._read_validation(X_val, y_val)
-        self._fit(X, codes, np.ones(len(X)) if weight is None else weight, validation)
+        self._fit(X, codes, np.ones(len(X)) if weight is None else weight)
         return self
 
-    def _fit(self, X, codes, weight, validation):
+    def _fit(self, X, codes, weight):
         is_free = codes < 0
         counts = np.bincount(codes[~is_free])
         self.n_groups_, parts = count_parts(counts, self.n_groups)
@@ -261,7 +240,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         guess = np.full(len(X), -1)
         if is_free.any():
             guess[is_free] = label_by_share(self._first_scores(X, codes, weight), shares)
-        rounds = _Rounds(self, rows, parts, weight[rows.origin], validation)
+        rounds = _Rounds(self, rows, parts, weight[rows.origin])
         penalties = self._choose_penalties(lambda tried: rounds.run(guess[rows.origin], 1, tried).score)
         # Without a penalty on unlabeled rows, the labels that they are given change nothing.
         repeat = is_free.any() and (penalties.gamma_B > 0 or penalties.gamma_W > 0)
@@ -278,16 +257,9 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
             n_changed = int((labels != guess[is_free]).sum())
             guess[is_free] = labels
             self.history_.append({"iter": iteration, "score": result.score, "n_changed": n_changed})
-            if self.verbose:
-                print(
-                    f"[{type(self).__name__}] round {iteration}: AUC {result.score:.4f}, {n_changed} labels changed",
-                    flush=True,
-                )
             if n_changed == 0 or abs(result.score - last_score) < self.tol:
                 break
             last_score = result.score
-            # The next round has other groups.
-            rows.space.forget_graphs()
         self.n_iter_ = iteration
         self.transduction_ = self.classes_[np.where(is_free, guess, codes)]
 
@@ -297,18 +269,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         if len(counts) != 2:
             raise ValueError(f"prior={self.prior} requires two classes, but y holds {len(counts)}: set prior=None")
         return np.array([1.0 - self.prior, self.prior])
-
-    def _read_validation(self, X_val, y_val):
-        labels = read(y_val)
-        unknown = np.setdiff1d(labels.classes, self.classes_)
-        if len(unknown) or len(labels.classes) < 2:
-            raise LabelError(
-                f"y_val holds the classes {labels.classes.tolist()}, but should hold two or more of the classes of y, "
-                f"{self.classes_.tolist()}, and no others"
-            )
-        is_known = labels.codes >= 0
-        codes = np.searchsorted(self.classes_, labels.classes)[labels.codes[is_known]]
-        return self._validate(X_val, reset=False)[is_known], codes
 
     def _first_scores(self, X, codes, weight):
         """Scores of all classes for the unlabeled rows, by a classifier fitted to the labeled rows."""
@@ -338,11 +298,10 @@ class _RoundResult(NamedTuple):
 class _Rounds:
     """The rounds: draw groups, fit them, and score labeled rows by models that were not fitted to them."""
 
-    def __init__(self, model, rows, parts, weight, validation):
+    def __init__(self, model, rows, parts, weight):
         self.model = model
         self.space = rows.space
         self.parts = parts
-        self.validation = validation
         self.labeled = np.flatnonzero(rows.codes >= 0)
         self.free = np.flatnonzero(rows.codes < 0)
         self.codes = rows.codes[self.labeled]
@@ -366,25 +325,20 @@ class _Rounds:
         by_view = zip(*(coefficients for coefficients, _ in fits))
         # One product gives the outputs of all groups.
         side_by_side = [np.hstack(of_groups) for of_groups in by_view]
-        outputs = self.space.outputs(side_by_side, model.view_weights_)
+        space = self.space
+        outputs = sum_of_views(space.views, space.kernels, space.landmarks, side_by_side)
         outputs = outputs.reshape(len(outputs), n_groups, -1)
         inside = [held_out for _, held_out in fits]
         held_out = self._held_out(labeled_groups, inside, outputs[self.labeled])
         mean = [of_view.reshape(len(of_view), n_groups, -1).mean(axis=1) for of_view in side_by_side]
-        if self.validation is None:
-            score = mean_auc(held_out @ model._readout, self.codes, self.weight)
-        else:
-            model._keep(self.space, mean, held_out, self.codes, 1.0 / self.parts)
-            X, codes = self.validation
-            score = mean_auc(model._class_scores(X), codes)
+        score = mean_auc(held_out @ model._readout, self.codes, self.weight)
         return _RoundResult(mean, outputs.mean(axis=1), held_out, score)
 
     def _fit_group(self, own, others, penalties):
         group = np.concatenate([self.labeled[own], others])
         weight = self.weight[own] / self.weight[own].sum()
         labeled = LabeledRows(np.arange(len(own)), self.codes[own], weight)
-        coefficients, held_out = self.model._learn(self.space, group, labeled, self.loss, penalties)
-        return self.space.place(coefficients, group), held_out
+        return self.space.learn(group, labeled, self.loss, penalties, self.model.view_weights_)
 
     def _held_out(self, groups, inside, outputs):
         """Outputs of each labeled row: of the groups without it or, if it is in all groups, with its label held out."""

@@ -16,7 +16,6 @@ from fewlabel.multiview._model import (
     Views,
     mean_auc,
 )
-from fewlabel.multiview._spaces import ALL_ROWS
 from fewlabel.multiview._system import LabeledRows
 from fewlabel.types import MatrixLike, Seed
 
@@ -72,7 +71,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         :math:`L = D - A`; all other rows if there are fewer.
     approximation : {"auto", "nystroem"} or None, default="auto"
         None is exact, with kernel functions at all rows. "nystroem" uses kernel functions at `n_components` rows.
-        "auto" is exact up to 16,000 rows times views.
+        "auto" is exact up to 2,000 rows times views.
     n_components : int, default=500
         Number of rows that "nystroem" draws, the same in all views; up to half of them labeled, evenly by class.
     scale : bool, default=True
@@ -130,8 +129,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
 
     In coordinates where the norm of a function equals that of its coefficients, the penalties form one positive
     definite matrix H. Its Cholesky factor reduces the problem to a linear one of the size of the labeled rows, for both
-    losses. H is block-diagonal up to the sum of the views, so an exact fit solves one system of the size of the rows
-    per view and one for all; its time is cubic in the rows. "nystroem" is linear in the rows.
+    losses. H has one row per landmark and view: an exact fit takes time cubic in the rows, "nystroem" linear time.
 
     References
     ----------
@@ -230,7 +228,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         loss = self._make_loss(tol=self.tol, max_iter=self.max_iter)
 
         def learn(penalties):
-            return self._learn(space, ALL_ROWS, labeled, loss, penalties)
+            return space.learn(np.arange(space.n_rows), labeled, loss, penalties, self.view_weights_)
 
         def score_of(penalties):
             _, held_out = learn(penalties)

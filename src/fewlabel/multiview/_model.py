@@ -1,17 +1,17 @@
 """Base of the multi-view classifiers: validate -> views -> basis of each view -> `_fit`; prediction."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 
 from fewlabel.base import LabeledClassifier, NonNegative, Positive, ScoresClasses
 from fewlabel.calibration import softmax_slope
-from fewlabel.multiview._basis import ViewKernel, median_distance
+from fewlabel.multiview._basis import ViewKernel, median_distance, sum_of_views
 from fewlabel.multiview._losses import HingeLoss, SquaredLoss
-from fewlabel.multiview._spaces import LandmarkSpace, RowSpace, choose_landmarks
+from fewlabel.multiview._spaces import KernelSpace, choose_landmarks
 from fewlabel.multiview._system import Penalties
 from fewlabel.multiview._variables import VariableClusterer
 from fewlabel.multiview._views import find_varying, find_views
@@ -19,8 +19,7 @@ from fewlabel.random_streams import draw_seed
 from fewlabel.types import MatrixLike
 
 # Largest number of rows times views of a system for which approximation="auto" is exact.
-_EXACT = 16_000
-_VALUES = 2**21  # kernel values per batch in prediction: memory of 16 MB is reused, more is not
+_EXACT = 2_000
 # A smaller standard deviation, relative to the largest value, is rounding error.
 _CONSTANT = 1e-12
 # Types of parameters that both classifiers have.
@@ -42,7 +41,7 @@ class UsedRows(NamedTuple):
 
     Attributes
     ----------
-    space : RowSpace or LandmarkSpace
+    space : KernelSpace
         The functions to choose from, over these rows.
     codes : ndarray
         Class of each row, -1 if unlabeled.
@@ -50,7 +49,7 @@ class UsedRows(NamedTuple):
         Position of each row in the table.
     """
 
-    space: Any
+    space: KernelSpace
     codes: np.ndarray
     origin: np.ndarray
 
@@ -80,16 +79,13 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         return softmax(self.slope_ * outputs - np.log(self.class_weight_), axis=1)
 
     def _class_scores(self, X):
-        outputs = np.empty((len(X), len(self.classes_)))
-        most_landmarks = max(len(landmarks) for landmarks in self.landmarks_)
-        for part in gen_batches(len(X), max(1, _VALUES // most_landmarks)):
-            scaled = (X[part] - self._shift) / self._divisor
-            total = 0.0
-            for v, columns in enumerate(self.views_):
-                values = self._kernel(v)(scaled[:, columns], self.landmarks_[v])
-                total = total + values @ self.dual_coef_[v]
-            outputs[part] = total @ self._readout
-        return outputs
+        outputs = sum_of_views(self._in_views(X), self._kernels(), self.landmarks_, self.dual_coef_)
+        return outputs @ self._readout
+
+    def _in_views(self, X):
+        """The scaled rows in each view."""
+        scaled = (X - self._shift) / self._divisor
+        return [scaled[:, columns] for columns in self.views_]
 
     def _prepare(self, X, codes, n_systems=1):
         """Set the views and their scales, and return the rows in them.
@@ -107,15 +103,11 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         self.views_ = [views[v] for v in varying]
         self.view_weights_ = self._given_weights(len(views))[varying]
         self._set_scale(X)
-        X = (X - self._shift) / self._divisor
-        by_view = [X[:, columns] for columns in self.views_]
+        by_view = self._in_views(X)
         self._set_widths(by_view, rng)
-        kernels = [self._kernel(v) for v in range(len(by_view))]
-        if self._is_exact(len(X), n_systems):
-            space = RowSpace(by_view, kernels, n_systems)
-        else:
-            space = LandmarkSpace(by_view, kernels, choose_landmarks(codes, self.n_components, rng))
-        return UsedRows(space, codes, origin)
+        is_exact = self._is_exact(len(X), n_systems)
+        shared = None if is_exact else choose_landmarks(codes, self.n_components, rng)
+        return UsedRows(KernelSpace(by_view, self._kernels(), shared), codes, origin)
 
     @property
     def _uses_unlabeled(self):
@@ -158,8 +150,8 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         else:
             self.length_scales_ = np.ones(len(by_view))
 
-    def _kernel(self, v):
-        return ViewKernel(self.kernel, self.length_scales_[v])
+    def _kernels(self):
+        return [ViewKernel(self.kernel, length_scale) for length_scale in self.length_scales_]
 
     def _choose_penalties(self, score_of):
         """Set `gamma_A_`, `gamma_B_` and `gamma_W_`: "auto" takes the value with the best held-out score."""
@@ -185,20 +177,15 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         self._readout = loss.readout
         return loss
 
-    def _learn(self, space, group, labeled, loss, penalties):
-        """Coefficients of the views, and held-out outputs of the labeled rows, of a model of a group of rows."""
-        return space.system(group, penalties).learn(labeled, loss, self.view_weights_)
-
     def _keep(self, space, coefficients, held_out, codes, class_weight):
         """Set the attributes that prediction needs: landmarks, their coefficients, and the slope of the log-odds."""
-        at_landmarks = space.landmark_coefficients(coefficients)
         self.landmarks_ = space.landmarks
-        self.dual_coef_ = [c * of_view for c, of_view in zip(self.view_weights_, at_landmarks)]
+        self.dual_coef_ = coefficients
         self.class_weight_ = class_weight / class_weight.mean()
         self.slope_ = softmax_slope(held_out @ self._readout, codes, self.class_weight_)
 
 
-def mean_auc(outputs, codes, weight=None):
+def mean_auc(outputs, codes, weight):
     """Return the AUC of two classes; for more, the mean of each class against the rest."""
     if outputs.shape[1] == 2:
         return float(roc_auc_score(codes == 1, outputs[:, 1], sample_weight=weight))
