@@ -87,15 +87,6 @@ def test_subset_scores_equal_explicit_neighbors(table, n_chosen, k):
     np.testing.assert_allclose(scores / len(queries), expected, atol=1e-9)
 
 
-@settings(max_examples=120)
-@given(tables(), st.integers(1, 20))
-def test_scores_of_single_columns_equal_those_of_subsets_of_one(table, k):
-    values, nominal, y, starts = table
-    queries = np.arange(0, len(y), 2)
-    scores = subsets.column_scores(np.ascontiguousarray(values.T), nominal, starts, queries, k)
-    np.testing.assert_allclose(scores, kernel_scores(values, nominal, starts, [], queries, k)[1], atol=1e-10)
-
-
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("n_chosen", [0, 1, 6])
 def test_subset_scores_of_a_large_table_equal_explicit_neighbors(n_chosen, missing):

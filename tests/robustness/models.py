@@ -134,13 +134,12 @@ PARAMETERS = {
         "stop": ("no-gain", "best-first"),
         "max_samples": (None, 20),
     },
-    "CorrelationSubsetSelector": {"locally_predictive": (True, False)},
+    "CorrelationSubsetSelector": {"rules": ("plain", "weka")},
     "ConsistencySubsetSelector": {"search": ("best-first", "las-vegas"), "max_tries": (20,)},
     "GraphScoreSelector": {
         "criterion": ("lsdf", "laplacian", "constraint"),
         "n_features_to_select": (1, 0.5),
         "n_neighbors": (3, 10),
-        "label_weight": (1.0, 100.0),
     },
     "PseudoLabelSelector": {
         "selector": _SELECTORS,

@@ -23,25 +23,6 @@ def add_column(column, nominal, queries, squared):
 
 
 @njit(cache=True, nogil=True)
-def column_scores(columns, nominal, starts, queries, n_neighbors):
-    """Compute `subset_scores` of each single column: its neighbors are adjacent once it is sorted."""
-    total = np.zeros(columns.shape[0])
-    for f in range(columns.shape[0]):
-        column = columns[f]
-        for c in range(starts.size - 1):
-            size = starts[c + 1] - starts[c]
-            values = column[starts[c] : starts[c + 1]]
-            present = np.sort(values[~np.isnan(values)])
-            for query in queries:
-                is_own = starts[c] <= query < starts[c + 1]
-                n_nearest = min(n_neighbors, size - is_own)
-                if n_nearest:
-                    mean = _mean_nearest(present, column[query], nominal[f], is_own, n_nearest)
-                    total[f] += _class_weight(starts, query, c) * mean
-    return total
-
-
-@njit(cache=True, nogil=True)
 def _class_weight(starts, query, c):
     """Weight of the mean distance from a query row to class c: -1 for its own, else its share of the other rows."""
     own = np.searchsorted(starts, query, side="right") - 1
@@ -49,33 +30,6 @@ def _class_weight(starts, query, c):
         return -1.0
     n_others = starts[-1] - (starts[own + 1] - starts[own])
     return (starts[c + 1] - starts[c]) / n_others
-
-
-@njit(cache=True, nogil=True)
-def _mean_nearest(values, a, nominal, is_own, n_nearest):
-    """Mean difference of `a` from the nearest of the sorted values; one equal to `a` is left out if `is_own`.
-
-    If `n_nearest` exceeds the number of values, the rest are missing values.
-    """
-    # NaN: a missing value differs by 1 from every other.
-    if a != a:
-        return 1.0
-    right = np.searchsorted(values, a, side="right")
-    if nominal:
-        n_same = right - np.searchsorted(values, a) - is_own
-        return 1.0 - min(n_same, n_nearest) / n_nearest
-    left = right - 1 - is_own
-    total = 0.0
-    for _ in range(n_nearest):
-        below = a - values[left] if left >= 0 else np.inf
-        above = values[right] - a if right < values.size else np.inf
-        # 1 is the difference from a missing value, the largest possible.
-        total += min(below, above, 1.0)
-        if below <= above:
-            left -= 1
-        else:
-            right += 1
-    return total / n_nearest
 
 
 @njit(cache=True, nogil=True)

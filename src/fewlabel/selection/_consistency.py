@@ -9,7 +9,7 @@ from fewlabel.base import Count, UnitInterval, constraints_of
 from fewlabel.kernels.subsets import count_inconsistent, split_groups
 from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize
-from fewlabel.selection._search import WEKA_TOLERANCE, best_first
+from fewlabel.selection._search import best_first
 from fewlabel.types import Seed
 
 _ROUNDING = 1e-12
@@ -32,8 +32,6 @@ class ConsistencySubsetSelector(TableSelector):
     search : {"best-first", "las-vegas"}, default="best-first"
         Best-first search from the empty set, as in Weka; or the LVF algorithm [1]_, which draws random subsets and
         keeps the smallest one that is consistent enough.
-    max_stale : int, default=5
-        Number of subsets without improvement after which a best-first search ends.
     max_tries : int, default=10000
         Number of random subsets of a Las Vegas search.
     max_rate : float or None, default=None
@@ -79,14 +77,12 @@ class ConsistencySubsetSelector(TableSelector):
         self,
         *,
         search: Literal["best-first", "las-vegas"] = "best-first",
-        max_stale: Count = 5,
         max_tries: Count = 10_000,
         max_rate: UnitInterval | None = None,
         categorical_features: CategoricalFeatures = "auto",
         random_state: Seed = None,
     ) -> None:
         self.search = search
-        self.max_stale = max_stale
         self.max_tries = max_tries
         self.max_rate = max_rate
         self.categorical_features = categorical_features
@@ -100,8 +96,6 @@ class ConsistencySubsetSelector(TableSelector):
             best = best_first(
                 lambda subset: 1 - rates.of_children(subset),
                 empty_score=1 - rates.of(()),
-                max_stale=self.max_stale,
-                tol=WEKA_TOLERANCE,
                 max_columns=rates.n_columns,
             )
             path = best.columns

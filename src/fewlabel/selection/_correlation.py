@@ -4,10 +4,10 @@ from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Count, constraints_of
+from fewlabel.base import constraints_of
 from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize, entropy
-from fewlabel.selection._search import WEKA_TOLERANCE, best_first, ranked
+from fewlabel.selection._search import best_first, ranked
 
 
 class CorrelationSubsetSelector(TableSelector):
@@ -22,15 +22,11 @@ class CorrelationSubsetSelector(TableSelector):
 
     by best-first search from the empty set: columns that are informative about the class and not about each other.
     Numeric columns are first discretized by minimum description length; a column without an accepted cut has no
-    correlation with the class.
+    correlation with the class. Afterwards, from the highest :math:`SU(f, y)` down, columns are added whose correlation
+    with the class is at least that with any selected column (Weka's locally predictive columns).
 
     Parameters
     ----------
-    max_stale : int, default=5
-        Number of subsets without improvement after which the search ends.
-    locally_predictive : bool, default=True
-        Whether to add afterwards, from the highest :math:`SU(f, y)` down, columns whose correlation with the class is
-        higher than with any selected column.
     rules : {"plain", "weka"}, default="plain"
         How correlations are counted; see Notes.
     categorical_features : "auto" or array-like, default="auto"
@@ -78,13 +74,9 @@ class CorrelationSubsetSelector(TableSelector):
     def __init__(
         self,
         *,
-        max_stale: Count = 5,
-        locally_predictive: bool = True,
         rules: Literal["plain", "weka"] = "plain",
         categorical_features: CategoricalFeatures = "auto",
     ) -> None:
-        self.max_stale = max_stale
-        self.locally_predictive = locally_predictive
         self.rules = rules
         self.categorical_features = categorical_features
 
@@ -97,23 +89,18 @@ class CorrelationSubsetSelector(TableSelector):
         best = best_first(
             merits.of_children,
             empty_score=0.0,
-            max_stale=self.max_stale,
-            tol=WEKA_TOLERANCE,
             max_columns=len(codes),
         )
         path = list(best.columns)
         scores_path = list(best.scores)
-        if self.locally_predictive:
-            self._add_locally_predictive(merits, path, scores_path)
-        return choice_of_path(path, scores_path, len(codes), merits.with_class)
-
-    def _add_locally_predictive(self, merits, path, scores_path):
+        # Columns that say more about the class than about any selected column.
         for column in ranked(merits.with_class):
             own = merits.with_class[column]
             strongest = max((merits.between(i)[column] for i in path), default=0.0)
             if column not in path and own > 0 and strongest <= own:
                 scores_path.append(merits.of_children(tuple(path))[column])
                 path.append(int(column))
+        return choice_of_path(path, scores_path, len(codes), merits.with_class)
 
 
 class Merits:

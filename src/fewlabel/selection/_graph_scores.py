@@ -4,11 +4,12 @@ from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Count, Positive, constraints_of
+from fewlabel.base import Count, constraints_of
 from fewlabel.neighbors import RowSearch, neighbor_graph
 from fewlabel.selection._base import CategoricalFeatures, CountOrPart, TableSelector, choice_of_scores
 from fewlabel.selection._columns import coordinates
 
+_LABEL_WEIGHT = 100.0  # of labels against neighbors in LSDF, gamma in its paper
 _LEAST = 1e-12  # a denominator below it, of a constant column, counts as none
 
 
@@ -27,7 +28,7 @@ class GraphScoreSelector(TableSelector):
         \text{fisher} = \frac{\sum_c n_c (\mu_c - \mu)^2}{\sum_c n_c \sigma_c^2} .
 
     LSDF has an edge in :math:`L_b` between labeled rows of different classes, and in :math:`L_w` one of weight
-    `label_weight` between labeled rows of the same class, and of weight 1 between neighbors of which one is unlabeled.
+    100 between labeled rows of the same class, and of weight 1 between neighbors of which one is unlabeled.
     The constraint and the Fisher score use the labeled rows alone; the Laplacian score uses no labels. In the Fisher
     score [4]_, :math:`\mu_c` and :math:`\sigma_c^2` are the mean and variance of f in the :math:`n_c` labeled rows of
     class c: the constraint score with each class's pairs divided by its size.
@@ -40,8 +41,6 @@ class GraphScoreSelector(TableSelector):
         Number of columns with the highest scores, or their share of all columns.
     n_neighbors : int, default=5
         Neighbors of each row in the graph.
-    label_weight : float, default=100.0
-        Weight of labels against neighbors in LSDF (:math:`\gamma` in [1]_).
     categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
@@ -100,13 +99,11 @@ class GraphScoreSelector(TableSelector):
         *,
         n_features_to_select: CountOrPart | None = 0.5,
         n_neighbors: Count = 5,
-        label_weight: Positive = 100.0,
         categorical_features: CategoricalFeatures = "auto",
     ) -> None:
         self.criterion = criterion
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
-        self.label_weight = label_weight
         self.categorical_features = categorical_features
 
     _parameter_constraints: dict = constraints_of(__init__)
@@ -117,7 +114,7 @@ class GraphScoreSelector(TableSelector):
         worst = 0.0
         if self.criterion == "lsdf":
             above, within = _class_pairs(values, y)
-            below = self.label_weight * within + self._unlabeled_neighbors(values, y)
+            below = _LABEL_WEIGHT * within + self._unlabeled_neighbors(values, y)
         elif self.criterion == "laplacian":
             above, below = self._laplacian(values)
             worst = -1.0

@@ -19,7 +19,7 @@ class Subset(NamedTuple):
         return Subset((*self.columns, int(column)), (*self.scores, float(score)))
 
 
-def best_first(score_children, *, empty_score, max_stale, tol, max_columns):
+def best_first(score_children, *, empty_score, max_columns, tol=WEKA_TOLERANCE, max_stale=5):
     """Run a best-first search, forward from the empty set, as in Weka.
 
     Expands the best subset that has not been expanded yet: each column is added to it in turn. At most `max_stale`
@@ -64,7 +64,7 @@ def best_first(score_children, *, empty_score, max_stale, tol, max_columns):
                 children.append(child)
             if len(children) == max_stale:
                 break
-        if children and children[0].scores[-1] > best_score + max(tol, TIE):
+        if children and children[0].scores[-1] > best_score + tol:
             best = children[0]
             best_score = best.scores[-1]
             stale = 0

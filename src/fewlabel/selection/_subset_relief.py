@@ -4,8 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Count, NonNegative, constraints_of
-from fewlabel.kernels.subsets import add_column, column_scores, subset_scores
+from fewlabel.base import Count, constraints_of
+from fewlabel.kernels.subsets import add_column, subset_scores
 from fewlabel.selection._base import (
     CategoricalFeatures,
     CountOrPart,
@@ -14,12 +14,11 @@ from fewlabel.selection._base import (
     count,
     draw_sample,
 )
-from fewlabel.selection._search import TIE, Subset, best_first, ranked
+from fewlabel.selection._search import TIE, best_first
 from fewlabel.threads import map_in_threads
 from fewlabel.types import Seed
 
 _BLOCK = 16  # query rows per task
-_COLUMNS = 64  # columns per task, when each is scored alone
 
 
 class SubsetReliefSelector(TableSelector):
@@ -55,15 +54,11 @@ class SubsetReliefSelector(TableSelector):
         "rms" divides the squared distance by the number of columns, as printed in [1]_. Columns are added in the same
         order, but the search stops far earlier.
     stop : {"no-gain", "best-first"} or None, default="no-gain"
-        When the search ends: when no column increases the score by more than `tol`; after `max_stale` subsets without
-        improvement, extending several good subsets; or (None) at `n_features_to_select` columns whatever the score.
+        When the search ends: when no column increases the score; after five subsets without improvement,
+        extending several good subsets; or (None) at `n_features_to_select` columns whatever the score.
     guard : bool, default=True
         Whether to select nothing, with a warning, if one of 19 shufflings of the labels scores as well. It only applies
         if `n_features_to_select` is None. [1]_ has no such guard.
-    max_stale : int, default=5
-        Number of subsets without improvement after which a best-first search ends.
-    tol : float, default=0.0
-        Smallest increase of the score for one more column.
     categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
@@ -137,8 +132,6 @@ class SubsetReliefSelector(TableSelector):
         distance_norm: Literal["sum", "rms"] = "sum",
         stop: Literal["no-gain", "best-first"] | None = "no-gain",
         guard: bool = True,
-        max_stale: Count = 5,
-        tol: NonNegative = 0.0,
         categorical_features: CategoricalFeatures = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -149,8 +142,6 @@ class SubsetReliefSelector(TableSelector):
         self.distance_norm = distance_norm
         self.stop = stop
         self.guard = guard
-        self.max_stale = max_stale
-        self.tol = tol
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -163,34 +154,18 @@ class SubsetReliefSelector(TableSelector):
         scores = SubsetScores(sample, columns.nominal, n_neighbors, self.distance_norm == "rms", self.n_jobs)
         n_columns = len(columns.nominal)
         most = count(self.n_features_to_select, n_columns)
-        if self.stop == "best-first":
-            best = best_first(
-                scores.of_children,
-                empty_score=-np.inf,
-                max_stale=self.max_stale,
-                tol=self.tol,
-                max_columns=most,
-            )
-        else:
-            best = _greedy(scores.of_children, most, None if self.stop is None else self.tol)
+        best = best_first(
+            scores.of_children,
+            empty_score=-np.inf,
+            max_columns=most,
+            tol=-np.inf if self.stop is None else TIE,
+            # A search that extends the best subset only, and ends with the first that is no better, is greedy.
+            max_stale=5 if self.stop == "best-first" else 1,
+        )
         return choice_of_path(best.columns, best.scores, n_columns)
 
     def _statistic(self, choice):
         return choice.scores_path[-1]
-
-
-def _greedy(score_children, most, tol):
-    """Add the best column until the score increases by no more than `tol`; None adds columns up to `most`."""
-    subset = Subset()
-    best = -np.inf
-    while len(subset.columns) < most:
-        scores = score_children(subset.columns)
-        column = ranked(scores)[0]
-        if tol is not None and scores[column] <= best + max(tol, TIE):
-            break
-        best = float(scores[column])
-        subset = subset.add(column, best)
-    return subset
 
 
 class SubsetScores:
@@ -212,19 +187,8 @@ class SubsetScores:
         """Return the score of the subset with each column added to it; NaN for the columns in it."""
         scores = np.full(len(self._columns), np.nan)
         candidates = np.setdiff1d(np.arange(len(self._columns)), subset).astype(np.int64)
-        sums = self._score_candidates(subset, candidates) if subset else self._score_alone()
-        scores[candidates] = sums / len(self._sample.queries)
+        scores[candidates] = self._score_candidates(subset, candidates) / len(self._sample.queries)
         return scores / np.sqrt(len(subset) + 1) if self._root_mean else scores
-
-    def _score_alone(self):
-        parts = [slice(start, start + _COLUMNS) for start in range(0, len(self._columns), _COLUMNS)]
-
-        def scores(part):
-            return column_scores(
-                self._columns[part], self._nominal[part], self._sample.starts, self._sample.queries, self._n_neighbors
-            )
-
-        return np.concatenate(list(map_in_threads(scores, parts, self._n_jobs)))
 
     def _score_candidates(self, subset, candidates):
         n_present = len(self._present)
