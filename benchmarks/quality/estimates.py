@@ -184,8 +184,11 @@ def with_intervals(found):
         for score, names in ENDS.items():
             belief = learn(others, score)
             values = part[[SCORES[score][0], "positives", "negatives"]].to_numpy(float)
-            ends = [posterior(*run, belief, share=TRAINING_SHARE) for run in values]
-            part = part.assign(**dict(zip(names, np.transpose(ends))))
+            ends = np.full((len(part), len(names)), np.nan)
+            # Some runs have no average precision.
+            for k in np.flatnonzero(np.isfinite(values[:, 0])):
+                ends[k] = posterior(*values[k], belief, share=TRAINING_SHARE)
+            part = part.assign(**dict(zip(names, ends.T)))
         parts.append(part)
     return pd.concat(parts)
 

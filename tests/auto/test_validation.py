@@ -8,9 +8,18 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from fewlabel import AutoClassifier
 from fewlabel.auto import crossfit, learning_curve
-from fewlabel.auto.intervals import compare, design_effect, interval, labels_within, posterior, prior_is_too_large
+from fewlabel.auto.intervals import (
+    BELIEFS,
+    compare,
+    design_effect,
+    interval,
+    labels_within,
+    posterior,
+    prior_is_too_large,
+)
 from fewlabel.auto.weights import SCORERS, find_scorer
 from fewlabel.exceptions import LabelError
+from fewlabel.metrics.angles import to_angle
 from fewlabel.prior import PriorEstimate
 from fewlabel.rows import Rows
 
@@ -211,6 +220,22 @@ def test_the_design_effect_of_repeated_rows_is_their_number():
     heavy = np.where(np.arange(100) % 2, 1.0, 3.0)  # Kish: 100 * sum of squares / square of the sum = 1.25
     half_right = np.full(100, 0.5) + 0.5 * (np.arange(100) % 4 < 2)
     assert design_effect(Rows.read(None, y, weight=heavy), half_right) == pytest.approx(1.25, rel=0.05)
+
+
+@pytest.mark.parametrize(("score", "n_each"), [(0.6, 10), (0.9, 20), (0.99, 8), (0.995, 150)])
+def test_at_most_3_5_percent_of_the_posterior_are_below_the_interval(score, n_each):
+    belief = BELIEFS[SCORERS["roc_auc"]]
+    _, low, high = posterior(score, n_each, n_each)
+    expected = belief.middle + belief.growth * np.log(n_each / 12)
+    variance = 2 * belief.noise / (n_each - 2)
+    angles = np.linspace(0, np.pi, 100_001)
+    # The product of two normal densities, on the range of angles.
+    density = np.exp(-((angles - expected) ** 2) / belief.spread**2 / 2)
+    density *= np.exp(-((angles - 2 * np.arcsin(np.sqrt(score))) ** 2) / variance / 2)
+    below, above = (density[part].sum() / density.sum() for part in (angles < to_angle(low), angles > to_angle(high)))
+    assert 0.02 < below < 0.038  # the package has 1,000 angles
+    assert below + above < 0.053
+    assert posterior(1.0, 300, 300)[2] == 1
 
 
 @pytest.mark.parametrize(("score", "n_positive", "n_negative"), [(0.8, 7, 58), (0.97, 30, 30), (0.65, 100, 400)])

@@ -20,6 +20,8 @@ _MOST_DRAWS = 20  # of whole groups, until every class is among them
 _UNSEEN = 0.5  # weight of the largest design effect, where the data weigh (number of groups that are ranked wrong)^3
 _CONFIDENCE = 0.95
 _ENDS = [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2]
+_MOST_BELOW = 0.035  # of the posterior below a shrunken interval: the shortest one alone would leave out 5% there
+_IS_ONE = 0.9995  # printed as 1.000; some models of some tables make no mistake at all
 _NO_WIDTH = 1e-9
 RARER = (3, 150)  # labels of the rarer class: beyond, the mean over tables is not known to change
 _LOST = 2  # labels of each class that out-of-fold scores seem to lose, as in `effective_labels` of experience
@@ -149,9 +151,10 @@ def _of_chosen(rows, ranks, weighted, effect, unlabeled, share):
 
 
 def posterior(score, n_positive, n_negative, belief=_BELIEF, *, n_comparisons=1, bias=0.0, share=1.0):
-    r"""Posterior mean of an AUC and the shortest interval that holds 95% of its posterior, from its out-of-fold value.
+    r"""Posterior mean of an AUC and an interval that holds 95% of its posterior, from its out-of-fold value.
 
-    The models behind the value learn from a share of the labels, and are expected to be worse by
+    It is the shortest interval with at most 3.5% of the posterior below it. The shortest of all often leaves out
+    nothing above, so that it would be wrong on the optimistic side only. The models behind the value learn from a share of the labels, and are expected to be worse by
     :math:`\mu_n - \mu_{n \cdot share}`.
 
     Parameters
@@ -180,11 +183,13 @@ def posterior(score, n_positive, n_negative, belief=_BELIEF, *, n_comparisons=1,
     density = np.exp(log_density - log_density.max())
     density /= density.sum()
     reached = np.cumsum(density)
+    below = reached - density
     # From each angle to the first that leaves out no more than 5%.
-    ends = np.searchsorted(reached, reached - density + _CONFIDENCE * (1 - _NO_WIDTH))
-    starts = np.flatnonzero(ends < len(_ANGLES))
+    ends = np.searchsorted(reached, below + _CONFIDENCE * (1 - _NO_WIDTH))
+    starts = np.flatnonzero((ends < len(_ANGLES)) & (below <= _MOST_BELOW))
     shortest = starts[np.argmin(_AUCS[ends[starts]] - _AUCS[starts])]
-    return float(density @ _AUCS), float(_AUCS[shortest]), float(_AUCS[ends[shortest]])
+    high = float(_AUCS[ends[shortest]])
+    return float(density @ _AUCS), float(_AUCS[shortest]), 1.0 if high >= _IS_ONE else high
 
 
 def labels_within(headline, n_labels, within, *, shrunken):
