@@ -4,7 +4,8 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.agreement [--method small] [--
 
 Ten tables, each with other options, by the command line. Numbers of the report (text, tables, tips of the charts), the
 model card and the terminal are looked up in metrics.json. The text, the confusion matrix, the slider, the least cost
-and the rows that `fewlabel predict` flags are compared with each other.
+and the rows that `fewlabel predict` flags are compared with each other. Charts are read by the numbers on their axes:
+curves go through the points of the slider, and the area under the ROC curve is the one of its caption.
 """
 
 import argparse
@@ -30,6 +31,8 @@ NUMBER = re.compile(r"(?<![\w.#/-])[+−-]?\d[\d,]*(?:\.\d+)?%?")
 # Of the pages' own words and of axes: none of them is an estimate.
 WORDS = {"95", "80", "90", "100", "256", "0", "1", "1.0", "0.0", "5", "0.01", "0.05"}
 DIGITS = range(5)
+PIXEL = 0.01  # of the range of an axis: three pixels
+AREA = 0.02  # between forty points of the ROC curve and all of them
 # Table, labels, how they are chosen, options.
 CASES = {
     "cost": ("credit-g", 120, "random", ["--cost-miss", "5", "--cost-alarm", "1"]),
@@ -157,6 +160,103 @@ def contradictions(found, html):
     return wrong
 
 
+class Chart:
+    """A chart of the report, read as a person does: places by the numbers on the axes.
+
+    Attributes
+    ----------
+    curves : list of ndarray of shape (n_points, 2)
+    dots : ndarray of shape (n_dots, 2)
+    threshold : float or None
+        Where the vertical line is.
+    """
+
+    def __init__(self, svg, log_x=False):
+        self._log_x = log_x
+        ticks = re.findall(r'<text class="tick" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">([^<]+)<', svg)
+        numbers = [(float(x), float(y) - 4, which, float(text.replace("−", "-"))) for x, y, which, text in ticks]
+        across = np.array([(x, value) for x, _, which, value in numbers if which == "middle"])
+        up = np.array([(y, value) for _, y, which, value in numbers if which == "end"])
+        if log_x:
+            across[:, 1] = np.log10(across[:, 1])
+        # A person reads between the outermost ticks, and expects the others on the line between them.
+        self._lines = [np.polyfit(*axis[[0, -1]].T, 1) for axis in (across, up)]
+        self.is_even = all(
+            np.allclose(np.polyval(line, axis[:, 0]), axis[:, 1], atol=PIXEL * np.ptp(axis[:, 1]))
+            for line, axis in zip(self._lines, (across, up))
+        )
+        self.curves = [self._values(path) for path in re.findall(r'<path class="curve c\d" d="M([^"VZ]+)"', svg)]
+        self.dots = self._values("L".join(" ".join(dot) for dot in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', svg)))
+        line = re.search(r'<path class="threshold" d="M([\d.]+ [\d.]+)V', svg)
+        self.threshold = None if line is None else self._values(line[1])[0, 0]
+
+    def _values(self, points):
+        places = np.array([point.split() for point in points.split("L") if point], dtype=float).reshape(-1, 2)
+        values = np.column_stack([np.polyval(line, places[:, k]) for k, line in enumerate(self._lines)])
+        if self._log_x:
+            values[:, 0] = 10 ** values[:, 0]
+        return values
+
+
+def charts_of(html):
+    """The charts of a report, by the names they have in the page."""
+    found = re.findall(r'<svg class="chart"[^>]*aria-labelledby="([^"]+)".*?</svg>', html, flags=re.DOTALL)
+    svgs = re.findall(r'<svg class="chart".*?</svg>', html, flags=re.DOTALL)
+    return {name: Chart(svg, log_x=name == "learning-curve") for name, svg in zip(found, svgs)}
+
+
+def misdrawn(found, html):
+    """Charts that do not show the numbers of metrics.json and of the slider."""
+    charts = charts_of(html)
+    wrong = [f"the ticks of {name} are not even" for name, chart in charts.items() if not chart.is_even]
+
+    def compare(name, drawn, values):
+        values = np.array(values, dtype=float)
+        room = PIXEL * np.maximum(np.ptp(values, axis=0), 0.1)
+        if len(drawn) != len(values) or not (np.abs(drawn - values) <= room).all():
+            wrong.append(f"{name} does not go through its points")
+
+    learned = found["learning_curve"]
+    if "learning-curve" in charts and learned:
+        points = [*zip(learned["labels"], learned["scores"])]
+        # The last dot says where one is.
+        compare("learning curve", charts["learning-curve"].dots, [*points, points[-1]])
+    if "calibration" in charts:
+        bins = [(one["probability"], one["share"]) for one in found["calibration"]]
+        compare("calibration", charts["calibration"].dots, bins)
+    decisions = found["decisions"]
+    if decisions is None or "roc" not in charts:
+        return wrong
+    slider = json.loads(re.search(r'id="threshold-data">(.*?)</script>', html, flags=re.DOTALL)[1])
+    value = {name: np.array([point[name][0] for point in slider]) for name in ("share", "recall", "precision")}
+    shown = {"decision-1": "recall", "decision-2": "precision"}
+    if decisions["costs"] is not None:
+        value["cost"] = np.array([point["cost"][0] for point in slider])
+        shown["decision-3"] = "cost"
+    for name, figure in shown.items():
+        compare(f"{figure} by share", charts[name].curves[0], np.column_stack([value["share"], value[figure]]))
+        if abs(charts[name].threshold - decisions["flagged"] / decisions["rows"]) > PIXEL:
+            wrong.append(f"the line of {name} is at {charts[name].threshold:.3f} of the rows")
+    compare(
+        "precision by recall",
+        charts["precision-recall"].curves[0],
+        np.column_stack([value["recall"], value["precision"]]),
+    )
+    false = value["share"] * (1 - value["precision"]) / (1 - decisions["prior"]["value"])
+    roc = charts["roc"].curves[0]
+    compare("ROC curve", roc, [(0.0, 0.0), *zip(false, value["recall"])])
+    area = np.trapezoid(roc[:, 1], roc[:, 0])
+    if abs(area - decisions["auc"]["value"]) > AREA:
+        wrong.append(f"the area under the ROC curve is {area:.3f}, and {decisions['auc']['value']:.3f} in the text")
+    caption = f"The area under the ROC curve is {decisions['auc']['value']:.3f}"
+    headline = found["headline"]["score"]
+    if found["score_name"] == "AUC" and headline is not None:
+        caption = rf"{caption} \(\S+ to \S+\); the headline, {headline:.3f}, "
+    if re.search(caption, html) is None:
+        wrong.append("the caption of the ROC curve has other numbers")
+    return wrong
+
+
 def check(case, folder, method):
     """Fit a case by the command line; what disagrees."""
     name, n_labels, how, options = CASES[case]
@@ -187,6 +287,7 @@ def check(case, folder, method):
     ):
         wrong += [f"{where}: {one}" for one in unknown_numbers(text, found)]
     wrong += contradictions(found, html)
+    wrong += misdrawn(found, html)
     if found["decisions"] is not None:
         wrong += _predicted(folder, rows, found)
     return wrong

@@ -4,8 +4,8 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.intervals [few groups time cla
 
 Each draw takes a table, hides most labels, fits AutoClassifier, and compares its headline interval with the AUC of the
 same model on rows that it has not seen: other rows (`few`), new groups (`groups`), later rows (`time`). With three
-classes or more (`classes`) these are the mean AUC of one class against the rest, the share of right predictions and the
-recall of each class. intervals.csv has the results; draws that are in it are not run again.
+classes or more (`classes`) these are the mean AUC of one class against the rest, the share of right predictions, the
+balanced accuracy and the recall of each class. intervals.csv has the results; draws that are in it are not run again.
 """
 
 import argparse
@@ -136,6 +136,8 @@ def run(part, table, draw):
     names = [str(kind) for kind in model.classes_]
     claimed = confusion(own, model.out_of_fold_.argmax(axis=1), names, model.training_share_)
     found.append([n_labels, "accuracy", *claimed["correct"], is_right.mean()])
+    by_class = [is_right[truth == kind].mean() for kind in np.intersect1d(model.classes_, truth)]
+    found.append([n_labels, "balanced accuracy", *claimed["balanced"], np.mean(by_class)])
     for name, recall in zip(claimed["names"], claimed["recall"]):
         of_class = truth.astype(str) == name
         if of_class.sum() >= LEAST_OF_CLASS:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.quality.agreement import contradictions, printed, unknown_numbers
+from benchmarks.quality.agreement import contradictions, misdrawn, printed, unknown_numbers
 from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.reporting import metrics, render, summarize
 from fewlabel.reporting.demo import breast_cancer
@@ -67,8 +67,11 @@ def test_the_sentences_hold_the_estimates(summary):
     assert gain["low"] <= gain["difference"] <= gain["high"]
     assert f"{abs(gain['difference']):.3f} AUC" in found["choice"]["text"]
     if found["decisions"] is None:
-        correct = found["confusion"]["correct"]
-        assert f"{correct['value']:.0%} of rows" in found["confusion"]["text"]
+        confusion = found["confusion"]
+        assert f"{confusion['correct']['value']:.0%} of rows" in confusion["text"]
+        balanced = confusion["balanced"]
+        said = f"{balanced['value']:.0%} ({balanced['low']:.0%} to {balanced['high']:.0%})"
+        assert f"(balanced accuracy) is about {said}" in confusion["text"]
         return
     estimates = found["decisions"]["estimates"]
     for name in ("precision", "recall"):
@@ -82,3 +85,22 @@ def test_text_matrix_chart_and_slider_are_one_computation(summary):
     decisions = summary["decisions"]
     if decisions is not None and decisions["costs"] is not None:
         assert f"Expected cost per row: {decisions['estimates']['cost']['value']:.3g}" in decisions["text"]
+
+
+def test_charts_show_the_numbers(summary):
+    assert misdrawn(metrics(summary), render(summary)) == []
+
+
+def test_a_chart_that_shows_other_numbers_is_found(summary):
+    found = metrics(summary)
+    page = render(summary)
+    if found["decisions"] is None:
+        learned = {**found["learning_curve"], "scores": [score - 0.1 for score in found["learning_curve"]["scores"]]}
+        assert misdrawn({**found, "learning_curve": learned}, page) == ["learning curve does not go through its points"]
+        return
+    gain = page.index('id="decision-1"')
+    first = re.compile(r'(?<=<path class="curve c0" d="M)[\d.]+').search(page, gain)
+    moved = f"{page[: first.start()]}{float(first[0]) + 20:g}{page[first.end() :]}"
+    assert misdrawn(found, moved) == ["recall by share does not go through its points"]
+    other = {**found["decisions"], "auc": {"value": 0.4, "low": 0.3, "high": 0.5}}
+    assert len(misdrawn({**found, "decisions": other}, page)) == 2  # the area, and the caption

@@ -7,6 +7,7 @@ import pytest
 import fewlabel
 from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.active import BatchQuery
+from fewlabel.metrics.shares import wilson
 from fewlabel.reporting.curves import confusion
 from fewlabel.reporting.figures import plain
 from fewlabel.reporting.sentences import good_for
@@ -101,3 +102,17 @@ def test_confusion_counts_predictions_by_class():
     assert found["recall"][1]["low"] < 0.5  # one row proves little
     assert found["pairs"][0] == {"true": "c", "predicted": "a", "rows": 2}
     assert confusion(np.array([0, 1]), np.array([0, 1]), ["a", "b"]) is None
+
+
+def test_balanced_accuracy_is_the_mean_recall_of_tested_classes():
+    # Recalls 1/2, 3/4 and 0 of 2, 4 and 6 rows; the last class has no rows.
+    codes = np.repeat([0, 1, 2], [2, 4, 6])
+    predicted = np.array([0, 1, 1, 1, 1, 2, *[0] * 6])
+    found = confusion(codes, predicted, ["a", "b", "c", "d"])["balanced"]
+    n_effective = 9 / (1 / 2 + 1 / 4 + 1 / 6)
+    mean = (1 / 2 + 3 / 4 + 0) / 3
+    assert found.value == pytest.approx((n_effective * mean + 0.5) / (n_effective + 1))
+    assert [found.low, found.high] == pytest.approx(wilson([mean], n_effective)[0].tolist())
+    # With as many rows of each class it is the share of right predictions.
+    even = confusion(np.repeat([0, 1, 2], 10), np.r_[np.repeat([0, 1], 15)], ["a", "b", "c"])
+    assert even["balanced"] == pytest.approx(even["correct"])

@@ -154,7 +154,8 @@ def posterior(score, n_positive, n_negative, belief=_BELIEF, *, n_comparisons=1,
     r"""Posterior mean of an AUC and an interval that holds 95% of its posterior, from its out-of-fold value.
 
     It is the shortest interval with at most 3.5% of the posterior below it. The shortest of all often leaves out
-    nothing above, so that it would be wrong on the optimistic side only. The models behind the value learn from a share of the labels, and are expected to be worse by
+    nothing above, so that it would be wrong on the optimistic side only. The models behind the value learn from a share
+    of the labels, and are expected to be worse by
     :math:`\mu_n - \mu_{n \cdot share}`.
 
     Parameters

@@ -114,8 +114,8 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     -------
     dict or None
         `names` of the largest classes, `counts` (rows: class, columns: prediction), `correct` (the share with its 95%
-        interval), `text`, a sentence on it, `recall` of each of these classes, and `pairs`, the most frequent mistakes.
-        None with two classes.
+        interval), `balanced`, the mean recall of all classes, `text`, a sentence on both, `recall` of each of the
+        largest classes, and `pairs`, the most frequent mistakes. None with two classes.
     """
     if len(names) < 3:
         return None
@@ -125,24 +125,40 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     largest = np.sort(by_size[:_MOST_CLASSES])
     n_rows = counts.sum()
     correct = _shrunken(np.trace(counts), n_rows, share)
+    balanced = _mean_recall(counts, share)
     return {
         "names": [names[k] for k in largest],
         "counts": counts[np.ix_(largest, largest)],
         "left_out": len(names) - len(largest),
         "correct": correct,
+        "balanced": balanced,
         "text": (
             f"About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to "
-            f"{correct.high:.0%}), if classes are as frequent as among the {n_rows} labels."
+            f"{correct.high:.0%}), if classes are as frequent as among the {n_rows} labels. The mean recall of the "
+            f"classes (balanced accuracy) is about {balanced.value:.0%} ({balanced.low:.0%} to {balanced.high:.0%})."
         ),
         "recall": [_shrunken(counts[k, k], counts[k].sum(), share) for k in largest],
         "pairs": _mistakes(counts, names),
     }
 
 
-def _shrunken(n_right: np.integer, n_rows: np.integer, share: float) -> Estimate:
+def _shrunken(n_right: float | np.number, n_rows: float | np.number, share: float) -> Estimate:
     """A share of later rows: ten right ones of ten do not show that all are (the mean with Jeffreys' prior)."""
     estimate = share_estimate(share * n_right, share * n_rows)
     return estimate._replace(value=float((n_right + 0.5) / (n_rows + 1)))
+
+
+def _mean_recall(counts: np.ndarray, share: float) -> Estimate:
+    """Balanced accuracy of the classes that have rows, as a share of as many rows as a mean over classes counts for.
+
+    With equal recalls, the variance of their mean over K classes of n_k rows is that of a share of K^2 / sum(1 / n_k)
+    rows; with unequal ones it is smaller.
+    """
+    n_rows = counts.sum(axis=1)
+    is_tested = n_rows > 0
+    recall = np.diag(counts)[is_tested] / n_rows[is_tested]
+    n_effective = len(recall) ** 2 / np.sum(1 / n_rows[is_tested])
+    return _shrunken(recall.mean() * n_effective, n_effective, share)
 
 
 def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:
