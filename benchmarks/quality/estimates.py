@@ -1,4 +1,4 @@
-"""Whether figures with two classes hold on rows that come later: AUC interval, promised precision, probabilities.
+"""Whether figures with two classes hold on rows that come later: AUC, average precision, probabilities.
 
 FEWLABEL_DATA=folder python -m benchmarks.quality.estimates CELLS [--draws 20] [--members quick|usual]
 
@@ -32,7 +32,6 @@ from fewlabel.auto.intervals import RARER, TableBelief, angle_variance, posterio
 from fewlabel.auto.members import BINARY, select_members
 from fewlabel.auto.weights import auc, average_precision, weigh
 from fewlabel.calibration import sigmoid_from_few
-from fewlabel.decisions import Evidence
 from fewlabel.files import atomic_write
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.metrics.angles import to_angle
@@ -43,7 +42,6 @@ MOST_UNLABELED = 1500
 LEAST_UNLABELED = 150
 QUICK = ("logistic regression", "linear discriminant", "RBF-SVM", "extra trees + components")
 TRAINING_SHARE = 0.8
-PRECISION = 0.8
 RANK_EDGE = 1e-6
 WIDER_SPREAD = 1.25  # deviation over tables, for tables unlike those that the intervals were learned from
 # Columns of the out-of-fold score and of the true one, and by how much more noise is assumed.
@@ -118,7 +116,7 @@ def measure(cell, about):
     positive = rows.codes == 1
     truth = cell["hidden"] == 1
     slope, intercept = sigmoid_from_few(held_out, positive)
-    found = {
+    return {
         **{name: about[name] for name in ("table", "labels", "draw")},
         "positives": int(positive.sum()),
         "negatives": int((~positive).sum()),
@@ -129,14 +127,6 @@ def measure(cell, about):
         "precision_truth": average_precision(truth, scores),
         "log_loss": log_loss(truth, expit(slope * scores + intercept)),
     }
-    evidence = Evidence(positive, held_out, scores, training_share=TRAINING_SHARE)
-    try:
-        flagged = scores > evidence.precision_threshold(PRECISION)
-    except ValueError:
-        flagged = np.zeros(len(scores), dtype=bool)
-    found["flagged"] = int(flagged.sum())
-    found["precision"] = float(truth[flagged].mean()) if flagged.any() else np.nan
-    return found
 
 
 def _former_width(codes, ranks):
@@ -194,19 +184,17 @@ def with_intervals(found):
 
 
 def summarize(found):
-    """Coverage, misses on either side and widths by number of labels; how often a promised precision holds."""
+    """Coverage, misses on either side and widths by number of labels."""
     frame = found.assign(
         covers=(found["low"] <= found["truth"]) & (found["truth"] <= found["high"]),
         below=found["truth"] < found["low"],
         above=found["truth"] > found["high"],
         width=found["high"] - found["low"],
-        promises=found["flagged"] > 0,
-        holds=(found["precision"] >= PRECISION).where(found["flagged"] > 0),
         error=(found["score"] - found["truth"]) ** 2,
     )
-    names = ["covers", "width", "former_width", "truth", "log_loss", "promises", "holds", "precision"]
+    names = ["covers", "width", "former_width", "truth", "log_loss"]
     by_labels = frame.groupby("labels")
-    summary = by_labels[names].mean(numeric_only=False).astype(float)
+    summary = by_labels[names].mean()
     counts = by_labels[["below", "above"]].sum().astype(int)
     return summary.assign(runs=by_labels.size(), **counts, error=by_labels["error"].mean() ** 0.5)
 

@@ -104,15 +104,19 @@ def test_confusion_counts_predictions_by_class():
     assert confusion(np.array([0, 1]), np.array([0, 1]), ["a", "b"]) is None
 
 
-def test_balanced_accuracy_is_the_mean_recall_of_tested_classes():
-    # Recalls 1/2, 3/4 and 0 of 2, 4 and 6 rows; the last class has no rows.
+def test_balanced_accuracy_is_the_mean_recall_of_the_classes():
+    # Recalls 1/2, 3/4 and 0 of 2, 4 and 6 rows.
     codes = np.repeat([0, 1, 2], [2, 4, 6])
     predicted = np.array([0, 1, 1, 1, 1, 2, *[0] * 6])
-    found = confusion(codes, predicted, ["a", "b", "c", "d"])["balanced"]
+    found = confusion(codes, predicted, ["a", "b", "c"])["balanced"]
     n_effective = 9 / (1 / 2 + 1 / 4 + 1 / 6)
     mean = (1 / 2 + 3 / 4 + 0) / 3
-    assert found.value == pytest.approx((n_effective * mean + 0.5) / (n_effective + 1))
-    assert [found.low, found.high] == pytest.approx(wilson([mean], n_effective)[0].tolist())
+    low, high = wilson([mean], n_effective)[0].tolist()
+    assert found == pytest.approx(((n_effective * mean + 0.5) / (n_effective + 1), low, high))
+    # Of a class that is not tested, none or all may be found.
+    more = confusion(codes, predicted, ["a", "b", "c", "d"])
+    assert more["balanced"] == pytest.approx((0.75 * found.value, 0.75 * low, 0.75 * high + 0.25))
+    assert "with nothing found of 1 class that could not be tested." in more["text"]
     # With as many rows of each class it is the share of right predictions.
     even = confusion(np.repeat([0, 1, 2], 10), np.r_[np.repeat([0, 1], 15)], ["a", "b", "c"])
     assert even["balanced"] == pytest.approx(even["correct"])

@@ -114,8 +114,9 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     -------
     dict or None
         `names` of the largest classes, `counts` (rows: class, columns: prediction), `correct` (the share with its 95%
-        interval), `balanced`, the mean recall of all classes, `text`, a sentence on both, `recall` of each of the
-        largest classes, and `pairs`, the most frequent mistakes. None with two classes.
+        interval), `balanced`, the mean recall of all classes, `untested`, how many of them have no rows here, `text`, a
+        sentence on these, `recall` of each of the largest classes, and `pairs`, the most frequent mistakes. None with
+        two classes.
     """
     if len(names) < 3:
         return None
@@ -126,17 +127,22 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     n_rows = counts.sum()
     correct = _shrunken(np.trace(counts), n_rows, share)
     balanced = _mean_recall(counts, share)
+    n_untested = int((counts.sum(axis=1) == 0).sum())
+    text = (
+        f"About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to "
+        f"{correct.high:.0%}), if classes are as frequent as among the {n_rows} labels. The mean recall of the "
+        f"classes (balanced accuracy) is about {balanced.value:.0%} ({balanced.low:.0%} to {balanced.high:.0%})"
+    )
+    if n_untested:
+        text += f", with nothing found of {n_untested} class{'es' if n_untested > 1 else ''} that could not be tested"
     return {
         "names": [names[k] for k in largest],
         "counts": counts[np.ix_(largest, largest)],
         "left_out": len(names) - len(largest),
         "correct": correct,
         "balanced": balanced,
-        "text": (
-            f"About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to "
-            f"{correct.high:.0%}), if classes are as frequent as among the {n_rows} labels. The mean recall of the "
-            f"classes (balanced accuracy) is about {balanced.value:.0%} ({balanced.low:.0%} to {balanced.high:.0%})."
-        ),
+        "untested": n_untested,
+        "text": f"{text}.",
         "recall": [_shrunken(counts[k, k], counts[k].sum(), share) for k in largest],
         "pairs": _mistakes(counts, names),
     }
@@ -149,16 +155,18 @@ def _shrunken(n_right: float | np.number, n_rows: float | np.number, share: floa
 
 
 def _mean_recall(counts: np.ndarray, share: float) -> Estimate:
-    """Balanced accuracy of the classes that have rows, as a share of as many rows as a mean over classes counts for.
+    """Balanced accuracy as a share of as many rows as a mean over classes counts for.
 
     With equal recalls, the variance of their mean over K classes of n_k rows is that of a share of K^2 / sum(1 / n_k)
-    rows; with unequal ones it is smaller.
+    rows; with unequal ones it is smaller. Of a class without rows, all may be found or none; none is expected.
     """
     n_rows = counts.sum(axis=1)
     is_tested = n_rows > 0
     recall = np.diag(counts)[is_tested] / n_rows[is_tested]
     n_effective = len(recall) ** 2 / np.sum(1 / n_rows[is_tested])
-    return _shrunken(recall.mean() * n_effective, n_effective, share)
+    tested = _shrunken(recall.mean() * n_effective, n_effective, share)
+    known = is_tested.mean()
+    return Estimate(known * tested.value, known * tested.low, known * tested.high + 1 - known)
 
 
 def _mistakes(counts: np.ndarray, names: list[str]) -> list[PlainDict]:
