@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fewlabel import parts
 from fewlabel.exceptions import ExportError
@@ -57,48 +58,28 @@ class _Number:
         return _case(condition, left, right)
 
 
-class _Flag:
-    """A feature that is 1 where a condition holds, and else 0."""
+class _Cases:
+    """A feature of few values: one where each of some conditions holds, and another one where none does."""
 
-    def __init__(self, condition: str):
-        self.condition = condition
-
-    def steps(self, edges, values, missing):
-        absent, present = values[np.searchsorted(edges, [0.0, 1.0])]
-        return _cases({self.condition: present}, absent)
-
-    def split(self, threshold, missing_left, left, right):
-        absent = left if threshold >= 0.0 else right
-        present = left if threshold >= 1.0 else right
-        return absent if absent is present else _case(self.condition, present, absent)
-
-
-class _Boolean:
-    """A feature that is 1 for yes, 0 for no, and else missing."""
-
-    def __init__(self, column: str):
-        self.word = f"LOWER(TRIM(CAST({column} AS VARCHAR)))"
+    def __init__(self, values: Mapping[str, float], otherwise: float):
+        self.values = values
+        self.otherwise = otherwise
 
     def steps(self, edges, values, missing):
-        no, yes = values[np.searchsorted(edges, [0.0, 1.0])]
-        return _cases({self.holds(FALSE_WORDS): no, self.holds(TRUE_WORDS): yes}, missing)
+        def value_at(x):
+            return missing if math.isnan(x) else values[np.searchsorted(edges, x)]
+
+        arms = {condition: value_at(x) for condition, x in self.values.items()}
+        return _cases(arms, value_at(self.otherwise))
 
     def split(self, threshold, missing_left, left, right):
-        no_left = threshold >= 0.0
-        yes_left = threshold >= 1.0
-        # The words that go the other way than all that is neither yes nor no.
-        others = []
-        if no_left != missing_left:
-            others += FALSE_WORDS
-        if yes_left != missing_left:
-            others += TRUE_WORDS
-        usual = left if missing_left else right
-        other = right if missing_left else left
-        return _case(self.holds(others), other, usual) if others else usual
+        def is_left(x):
+            return missing_left if math.isnan(x) else x <= threshold
 
-    def holds(self, words):
-        """Whether it is one of some words."""
-        return f"{self.word} IN ({listed(words)})"
+        usual = is_left(self.otherwise)
+        others = [condition for condition, x in self.values.items() if is_left(x) != usual]
+        usual_branch, other_branch = (left, right) if usual else (right, left)
+        return _case(" OR ".join(others), other_branch, usual_branch) if others else usual_branch
 
 
 class _Refused:
@@ -118,21 +99,22 @@ class _Refused:
 
 
 def _features(column: Column) -> list[Any]:
-    name = f"t.{quoted(column.name)}"
-    if isinstance(column, parts.BooleanColumn):
-        return [_Boolean(name)]
     has_words = any(math.isnan(parse_number(value)) for value in column.special)
-    is_number = isinstance(column, parts.NumberColumn)
-    if column.notation or has_words or not (is_number or isinstance(column, parts.CategoryColumn)):
+    is_read = isinstance(column, (parts.BooleanColumn, parts.NumberColumn, parts.CategoryColumn))
+    if column.notation or has_words or not is_read:
         return [_Refused(column)] * column.n_outputs
     holds = conditions(column)
-    if is_number:
-        plain = name
-        for value in column.special:
-            plain = f"NULLIF({plain}, {value})"
-        return [_Number(plain), *(_Flag(holds[f"= {value}"]) for value in column.special)]
-    flags = [_Flag(holds[f"= {category}"]) for category in column.categories[int(column.drop_first) :]]
-    return [*flags, _Flag(holds["missing"])] if column.missing else flags
+    if isinstance(column, parts.BooleanColumn):
+        # All that is neither yes nor no is missing.
+        return [_Cases({holds["= no"]: 0.0, holds["= yes"]: 1.0}, math.nan)]
+    if isinstance(column, parts.CategoryColumn):
+        shown = [f"= {category}" for category in column.categories[int(column.drop_first) :]]
+        shown += ["missing"] * column.missing
+        return [_Cases({holds[value]: 1.0}, 0.0) for value in shown]
+    plain = f"t.{quoted(column.name)}"
+    for value in column.special:
+        plain = f"NULLIF({plain}, {value})"
+    return [_Number(plain), *(_Cases({holds[f"= {value}"]: 1.0}, 0.0) for value in column.special)]
 
 
 def conditions(column: Column) -> dict[str, str]:
@@ -148,12 +130,12 @@ def conditions(column: Column) -> dict[str, str]:
         Gaps first, as a comparison with NULL never holds; those of booleans are all that is neither yes nor no.
     """
     name = f"t.{quoted(column.name)}"
-    if isinstance(column, parts.BooleanColumn):
-        feature = _Boolean(name)
-        return {"= no": feature.holds(FALSE_WORDS), "= yes": feature.holds(TRUE_WORDS)}
     if isinstance(column, parts.NumberColumn):
         return {"missing": f"{name} IS NULL", **{f"= {value}": f"{name} = {value}" for value in column.special}}
     word = f"CAST({name} AS VARCHAR)"
+    if isinstance(column, parts.BooleanColumn):
+        lower = f"LOWER(TRIM({word}))"
+        return {"= no": f"{lower} IN ({listed(FALSE_WORDS)})", "= yes": f"{lower} IN ({listed(TRUE_WORDS)})"}
     is_gap = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"
     return {"missing": is_gap, **{f"= {category}": f"{word} = {text(category)}" for category in column.categories}}
 
@@ -197,7 +179,7 @@ class Statement:
             raise ExportError("the model has a score per class: SQL is written for two classes and one score")
         self.model = model
         if model.encoder is None:
-            names = model.names or [f"x{k}" for k in range(model.score.n_inputs)]
+            names = _input_names(model)
             self.features: list[Any] = [_Number(f"t.{quoted(name)}") for name in names]
         else:
             names = model.encoder.names
@@ -377,23 +359,21 @@ def run_in_sqlite(model: FittedModel, statement: str, table: str, rows: Any) -> 
     -------
     score, probability : ndarray of shape (n_rows,)
     """
-    if not isinstance(rows, Mapping):
-        names = model.names or [f"x{k}" for k in range(rows.shape[1])]
-        rows = dict(zip(names, rows.T))
-    columns = {}
-    for name, cells in rows.items():
-        columns[name] = [None if value != value else value for value in cells.tolist()]
+    table_of_rows = pd.DataFrame(rows)
+    if model.encoder is None:
+        table_of_rows.columns = _input_names(model)
     with sqlite3.connect(":memory:") as connection:
         # SQLite may be built without them; its own EXP has no error beyond the largest number.
         connection.create_function("LN", 1, math.log)
         connection.create_function("EXP", 1, lambda x: math.exp(min(x, _LARGEST_EXPONENT)))
-        listed = ", ".join(map(quoted, columns))
-        connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
-        marks = ", ".join("?" * len(columns))
-        connection.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", zip(*columns.values()))
+        table_of_rows.to_sql(table, connection, index=False)
         results = connection.execute(statement).fetchall()
     scores = np.array([(row[-3], row[-2]) for row in results], dtype=np.float64)
     return scores[:, 0], scores[:, 1]
+
+
+def _input_names(model):
+    return model.names or [f"x{k}" for k in range(model.score.n_inputs)]
 
 
 def _rank(values: np.ndarray, ranks: np.ndarray, score: str) -> str:
