@@ -6,7 +6,7 @@ Classes are recognized by their names, so that no library is imported here; a fi
 import json
 import tempfile
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import ClassVar
 
@@ -110,22 +110,16 @@ def ranking_model(estimator):
     formula = formula_of(estimator, 1)
     if isinstance(formula, Opaque):
         return None
-    slope, intercept = np.reshape(estimator.calibration_, (2, 1)).astype(np.float64)
+    slope, intercept = np.reshape(_floats(estimator.calibration_), (2, 1))
     about = {}
     if getattr(estimator, "shape_functions_", None):
-        about["additive"] = {
-            "calibration": estimator.calibration_.tolist(),
-            "importances": estimator.feature_importances_.tolist(),
-        }
+        importances = estimator.feature_importances_.tolist()
+        about["additive"] = {"calibration": estimator.calibration_.tolist(), "importances": importances}
     names = getattr(estimator, "feature_names_in_", None)
-    return FittedModel(
-        formula,
-        Sigmoids(np.zeros(1), slope, intercept),
-        Classes.of(estimator.classes_),
-        int(getattr(estimator, "positive_", 1)),
-        names=None if names is None else list(names),
-        about=about,
-    )
+    link = Sigmoids(np.zeros(1), slope, intercept)
+    positive = int(getattr(estimator, "positive_", 1))
+    names = None if names is None else list(names)
+    return FittedModel(formula, link, Classes.of(estimator.classes_), positive, names=names, about=about)
 
 
 def _formula(estimator):
@@ -169,47 +163,35 @@ def _support_vectors(model):
     else:
         return None
     n_classes = len(model.classes_)
+    intercept = _floats(model.intercept_)
     if n_classes == 2:
-        return Chain([kernel, Linear(_floats(model.dual_coef_), _floats(model.intercept_))])
+        return Chain([kernel, Linear(_floats(model.dual_coef_), intercept)])
     if model.decision_function_shape != "ovr" or model.break_ties:
         return None
     # Row j - 1 of the coefficients of class i, or row i of those of class j, compares the two.
-    ends = np.cumsum([0, *model.n_support_])
-    coef = np.zeros((n_classes * (n_classes - 1) // 2, len(rows)))
-    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        of_first = slice(ends[i], ends[i + 1])
-        of_second = slice(ends[j], ends[j + 1])
-        coef[k, of_first] = model.dual_coef_[j - 1, of_first]
-        coef[k, of_second] = model.dual_coef_[i, of_second]
-    return Chain([kernel, Linear(coef, _floats(model.intercept_)), PairsOfClasses(n_classes)])
+    owner = np.repeat(np.arange(n_classes), model.n_support_)
+    coef = []
+    for i, j in combinations(range(n_classes), 2):
+        of_second = np.where(owner == j, model.dual_coef_[i], 0.0)
+        coef.append(np.where(owner == i, model.dual_coef_[j - 1], of_second))
+    return Chain([kernel, Linear(_floats(coef), intercept), PairsOfClasses(n_classes)])
 
 
 def _forest(model, all_classes=False):
+    """The mean of trees of scikit-learn, of which a decision tree is one."""
     if model.n_outputs_ != 1:
         return None
-    binary = len(model.classes_) == 2 and not all_classes
-    trees = [_nodes(one.tree_, one.tree_.value[:, 0, 1 if binary else 0 :]) for one in model.estimators_]
-    start = np.zeros(1 if binary else len(model.classes_))
+    first_class = 1 if len(model.classes_) == 2 and not all_classes else 0
+    trees = []
+    for estimator in getattr(model, "estimators_", [model]):
+        nodes = estimator.tree_
+        tree = {"feature": nodes.feature, "threshold": nodes.threshold, "missing_left": nodes.missing_go_to_left}
+        tree["left"] = nodes.children_left
+        tree["right"] = nodes.children_right
+        tree["value"] = nodes.value[:, 0, first_class:]
+        trees.append(tree)
+    start = np.zeros(len(model.classes_) - first_class)
     return Trees.join(trees, model.n_features_in_, start, divisor=len(trees), single_values=True)
-
-
-def _decision_tree(model):
-    if model.n_outputs_ != 1:
-        return None
-    nodes = _nodes(model.tree_, model.tree_.value[:, 0, :])
-    return Trees.join([nodes], model.n_features_in_, np.zeros(len(model.classes_)), single_values=True)
-
-
-def _nodes(tree, value):
-    """The nodes of a tree of scikit-learn."""
-    return dict(
-        feature=tree.feature,
-        threshold=tree.threshold,
-        left=tree.children_left,
-        right=tree.children_right,
-        missing_left=tree.missing_go_to_left,
-        value=value,
-    )
 
 
 def _hist_boosting(model):
@@ -219,23 +201,24 @@ def _hist_boosting(model):
 
     start, stages = boosted_trees(model)
     trees = []
-    for stage in stages:
-        for k, nodes in enumerate(stage):
-            is_leaf = nodes["is_leaf"].astype(bool)
-            tree = {"feature": nodes["feature_idx"], "threshold": nodes["num_threshold"]}
-            for side in ("left", "right"):
-                tree[side] = np.where(is_leaf, NO_CHILD, nodes[side].astype(np.int64))
-            tree["missing_left"] = nodes["missing_go_to_left"].astype(bool)
-            tree["value"] = _in_column(np.where(is_leaf, nodes["value"], 0.0), k, len(start))
-            trees.append(tree)
-    return Trees.join(trees, model.n_features_in_, start)
+    for nodes in chain.from_iterable(stages):
+        is_leaf = nodes["is_leaf"].astype(bool)
+        tree = {"feature": nodes["feature_idx"], "threshold": nodes["num_threshold"]}
+        tree["missing_left"] = nodes["missing_go_to_left"].astype(bool)
+        tree["left"] = np.where(is_leaf, NO_CHILD, nodes["left"].astype(np.int64))
+        tree["right"] = np.where(is_leaf, NO_CHILD, nodes["right"].astype(np.int64))
+        tree["value"] = nodes["value"]
+        trees.append(tree)
+    return _join_in_turns(trees, model, start)
 
 
-def _in_column(value, k, n_columns):
-    """Values in column k, zeros in the others."""
-    placed = np.zeros((len(value), n_columns))
-    placed[:, k] = value
-    return placed
+def _join_in_turns(trees, model, start, **settings):
+    """Trees with one value per leaf, of which the first is for the first output, the next for the next one."""
+    for k, tree in enumerate(trees):
+        value = np.zeros((len(tree["left"]), len(start)))
+        value[:, k % len(start)] = np.where(tree["left"] == NO_CHILD, tree["value"], 0.0)
+        tree["value"] = value
+    return Trees.join(trees, model.n_features_in_, start, **settings)
 
 
 def _n_outputs(model):
@@ -254,23 +237,18 @@ def _xgboost(model):
         threshold=np.nextafter(split, np.float32(-np.inf)),
         missing_left=(table["Missing"] == table["Yes"]).fillna(False).astype(bool),
     ).rename(columns={"ID": "node", "Yes": "left", "No": "right", "Gain": "value"})
-    n_outputs = _n_outputs(model)
-    trees = _trees_of_table(nodes, "Tree", n_outputs)
-    start = _xgboost_start(booster, n_outputs)
-    return Trees.join(trees, model.n_features_in_, start, single_values=True, single_sums=True)
+    start = _xgboost_start(booster, _n_outputs(model))
+    return _join_in_turns(_trees_of_table(nodes, "Tree"), model, start, single_values=True, single_sums=True)
 
 
-def _trees_of_table(table, number, n_outputs):
+def _trees_of_table(table, number):
     """Trees of a table of nodes, with the columns that `Trees.join` takes; children are called by their names."""
     trees = []
-    for k, nodes in table.groupby(number, sort=True):
+    for _, nodes in table.groupby(number, sort=True):
         place = {name: position for position, name in enumerate(nodes["node"])}
-        tree = {name: nodes[name].to_numpy() for name in ("feature", "threshold", "missing_left")}
+        tree = {name: nodes[name].to_numpy() for name in ("feature", "threshold", "missing_left", "value")}
         for side in ("left", "right"):
             tree[side] = np.array([place.get(name, NO_CHILD) for name in nodes[side]])
-        value = np.where(tree["left"] == NO_CHILD, nodes["value"], 0.0)
-        # The trees of the classes take turns.
-        tree["value"] = _in_column(value, k % n_outputs, n_outputs)
         trees.append(tree)
     return trees
 
@@ -295,8 +273,7 @@ def _lightgbm(model):
         # LightGBM reads a missing value as 0 in a column where training had none.
         missing_left=to_left.where(table["missing_type"] == "NaN", threshold >= 0.0),
     ).rename(columns={"node_index": "node", "left_child": "left", "right_child": "right"})
-    n_outputs = _n_outputs(model)
-    return Trees.join(_trees_of_table(nodes, "tree_index", n_outputs), model.n_features_in_, np.zeros(n_outputs))
+    return _join_in_turns(_trees_of_table(nodes, "tree_index"), model, np.zeros(_n_outputs(model)))
 
 
 def _catboost(model):
@@ -335,18 +312,16 @@ def _catboost(model):
     return SymmetricTrees(feature, threshold, missing_up, values, start, int(model.n_features_in_), single=True)
 
 
-def _shifted(formula, offset):
-    return Chain([formula, Linear(np.ones((1, 1)), np.array([offset], dtype=np.float64))])
+def _shifted(model, *steps):
+    return Chain([*steps, Linear(np.ones((1, 1)), _floats([model.offset_]))])
 
 
 def _linear_ranker(model):
-    coef = np.atleast_2d(_floats(model.coef_))
     intercept = np.atleast_1d(_floats(getattr(model, "intercept_", 0.0)))
-    return _shifted(Linear(coef, intercept), model.offset_)
+    return _shifted(model, Linear(np.atleast_2d(_floats(model.coef_)), intercept))
 
 
 def _kernel_ranker(model):
-    coef = _floats(model.coef_)
     if getattr(model, "basis", "linear") == "linear":
         return _linear_ranker(model)
     # Sparse centers have no formula here.
@@ -356,32 +331,17 @@ def _kernel_ranker(model):
     if model.basis == "nystroem":
         features = np.ascontiguousarray(model._map.T)
         steps.append(Linear(features, np.zeros(len(features))))
-    return _shifted(Chain([*steps, Linear(coef, np.zeros(1))]), model.offset_)
+    return _shifted(model, Chain([*steps, Linear(_floats(model.coef_), np.zeros(1))]))
 
 
 def _stumps(model):
-    return _shifted(steps_of(model.shape_functions_, model.n_features_in_), model.offset_)
-
-
-def steps_of(functions, n_inputs):
-    """An additive model as a formula.
-
-    Parameters
-    ----------
-    functions : list of ShapeFunction
-        With the attributes `column`, `edges`, `values` and `missing`.
-    n_inputs : int
-
-    Returns
-    -------
-    Steps
-    """
+    functions = model.shape_functions_
     columns = np.array([function.column for function in functions], dtype=np.int64)
     starts = np.cumsum([0, *(len(function.edges) for function in functions)], dtype=np.int64)
     edges = np.concatenate([np.empty(0), *(function.edges for function in functions)])
     values = np.concatenate([np.empty(0), *(function.values for function in functions)])
-    missing = np.array([function.missing for function in functions], dtype=np.float64)
-    return Steps(columns, starts, edges, values, missing, int(n_inputs))
+    missing = _floats([function.missing for function in functions])
+    return _shifted(model, Steps(columns, starts, edges, values, missing, int(model.n_features_in_)))
 
 
 def _tree_booster(model):
@@ -389,15 +349,9 @@ def _tree_booster(model):
     if model.max_depth == 1:
         return _stumps(model)
     splits = model.splits_
-    formula = SymmetricTrees(
-        np.ascontiguousarray(splits["column"]),
-        np.ascontiguousarray(splits["threshold"]),
-        np.ascontiguousarray(splits["missing_up"]),
-        np.ascontiguousarray(model.leaf_values_)[None],
-        np.zeros(1),
-        int(model.n_features_in_),
-    )
-    return _shifted(formula, model.offset_)
+    of_splits = (splits["column"], splits["threshold"], splits["missing_up"])
+    trees = SymmetricTrees(*of_splits, model.leaf_values_[None], np.zeros(1), int(model.n_features_in_))
+    return _shifted(model, trees)
 
 
 def _on_graph(model):
@@ -457,7 +411,7 @@ _LOGISTIC = (
 )
 _CONVERTERS = {
     "CatBoostClassifier": _catboost,
-    "DecisionTreeClassifier": _decision_tree,
+    "DecisionTreeClassifier": _forest,
     "ExtraTreesClassifier": _forest,
     "GaussianNB": _gaussian_bayes,
     "HistGradientBoostingClassifier": _hist_boosting,
