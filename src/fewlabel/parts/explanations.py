@@ -169,32 +169,44 @@ def explain_by_sampling(
     """
     columns = list(groups.values())
     rng = np.random.default_rng(0)
-    decision = np.asarray(decide(features))
+    decision = _in_columns(decide(features))
     # With more than two classes, the score of the predicted one.
-    wanted = decision.argmax(axis=1) if decision.ndim == 2 else None
-    score = decision if wanted is None else decision[np.arange(len(decision)), wanted]
+    wanted = decision.argmax(axis=1)
+    score = decision[np.arange(len(decision)), wanted]
     samples = _Samples(len(features), len(columns))
     left = np.arange(len(features))
     start = rng.permutation(len(references))
+    rows_at_once = max(_ROWS_AT_ONCE // len(columns), 1)
     for n_rounds in range(1, max_rounds + 1):
         reference = references[start[(n_rounds - 1) % len(references)]]
         order = rng.permutation(len(columns))
         in_order = [columns[k] for k in order]
-        wanted_left = None if wanted is None else wanted[left]
-        walk = _Walk(decide, features[left], score[left], reference, wanted_left)
-        # What comes early in one order is late in its reverse: errors of the two cancel in part.
-        forward = walk.changes(in_order)
-        backward = walk.changes(in_order[::-1])[:, ::-1]
-        sample = np.empty((len(left), len(columns)))
-        sample[:, order] = (forward + backward) / 2
-        samples.add(left, sample, walk.begin)
+        of_reference = _in_columns(decide(reference[None]))[0]
+        for first in range(0, len(left), rows_at_once):
+            rows = left[first : first + rows_at_once]
+            walk = _Walk(decide, features[rows], reference, wanted[rows], of_reference[wanted[rows]], score[rows])
+            # What comes early in one order is late in its reverse: errors of the two cancel in part.
+            forward = walk.changes(in_order)
+            backward = walk.changes(in_order[::-1])[:, ::-1]
+            sample = np.empty(forward.shape)
+            sample[:, order] = (forward + backward) / 2
+            samples.add(rows, sample, walk.begin)
         if n_rounds >= _LEAST_ROUNDS:
-            left = left[samples.error_sizes(left) > tol**2 * samples.sizes(left)]
+            left = left[_sizes(samples.error[left]) > tol**2 * _sizes(samples.mean[left])]
         if not len(left):
             break
     if len(left):
         _warn_unfinished(samples, left, max_rounds)
     return Explanation(list(groups), samples.mean, samples.base, score, samples.error, not len(left))
+
+
+def _in_columns(decision):
+    """One column per class, or one for all."""
+    return np.atleast_2d(np.asarray(decision).T).T
+
+
+def _sizes(rows):
+    return (rows**2).sum(axis=1)
 
 
 class _Samples:
@@ -225,17 +237,12 @@ class _Samples:
         spread = np.maximum(self._squares / self._rounds - self.mean**2, 0.0)
         return np.sqrt(spread / np.maximum(self._rounds - 1, 1))
 
-    def sizes(self, rows):
-        return (self.mean[rows] ** 2).sum(axis=1)
-
-    def error_sizes(self, rows):
-        return (self.error[rows] ** 2).sum(axis=1)
-
 
 def _warn_unfinished(samples, rows, max_rounds):
     from sklearn.exceptions import ConvergenceWarning
 
-    ratio = np.sqrt(samples.error_sizes(rows).sum() / max(samples.sizes(rows).sum(), 1e-300))
+    size = _sizes(samples.mean[rows]).sum()
+    ratio = np.sqrt(_sizes(samples.error[rows]).sum() / max(size, 1e-300))
     warnings.warn(
         f"the reasons of {len(rows)} of {len(samples.mean)} rows have not converged after {max_rounds} rounds: their "
         f"standard error is {ratio:.0%} of their size. Take them as approximate, or raise max_rounds of explain()",
@@ -244,48 +251,34 @@ def _warn_unfinished(samples, rows, max_rounds):
     )
 
 
-class _Walk:
-    """From a reference row to each row, column by column; `begin` is the score at the start."""
+class _Walk(NamedTuple):
+    """From a reference row to each row, column by column: from the score `begin` to the score `end`."""
 
-    def __init__(self, decide, features, score, reference, wanted):
-        self._decide = decide
-        self._features = features
-        self._score = score
-        self._reference = reference
-        self._wanted = wanted
-        begin = np.asarray(decide(reference[None]))
-        self.begin = np.full(len(features), begin[0]) if wanted is None else begin[0, wanted]
-        self._differs = (features != reference) & ~(np.isnan(features) & np.isnan(reference))
+    decide: Score
+    features: np.ndarray
+    reference: np.ndarray
+    wanted: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
 
     def changes(self, groups):
         """Change of the score at each step: where nothing of a row changes it is zero, and no model is asked."""
-        changes = np.empty((len(self._features), len(groups)))
-        n_rows = max(_ROWS_AT_ONCE // len(groups), 1)
-        for first in range(0, len(changes), n_rows):
-            some = slice(first, first + n_rows)
-            changes[some] = self._changes_of(groups, some)
-        return changes
-
-    def _changes_of(self, groups, some):
-        features = self._features[some]
-        mixed = np.tile(self._reference, (len(features), 1))
-        changed = [np.flatnonzero(self._differs[some][:, group].any(axis=1)) for group in groups[:-1]]
-        steps = []
-        for group, rows in zip(groups, changed):
-            mixed[:, group] = features[:, group]
-            steps.append(mixed[rows])
-        asked = np.concatenate(changed) if changed else np.empty(0, dtype=int)
-        answers = np.empty(0)
-        if len(asked):
-            decision = np.asarray(self._decide(np.vstack(steps)))
-            answers = decision if self._wanted is None else decision[np.arange(len(asked)), self._wanted[some][asked]]
-        scores = [self.begin[some]]
-        ends = np.cumsum([len(rows) for rows in changed])
-        for rows, answer in zip(changed, np.split(answers, ends[:-1])):
-            after = scores[-1].copy()
-            after[rows] = answer
-            scores.append(after)
-        return np.diff([*scores, self._score[some]], axis=0).T
+        differs = (self.features != self.reference) & ~(np.isnan(self.features) & np.isnan(self.reference))
+        # The last step ends at the row itself, whose score is known.
+        n_asked = len(groups) - 1
+        mixed = np.tile(self.reference, (n_asked, len(self.features), 1))
+        changed = np.empty(mixed.shape[:2], dtype=bool)
+        for step, group in enumerate(groups[:-1]):
+            mixed[step:, :, group] = self.features[:, group]
+            changed[step] = differs[:, group].any(axis=1)
+        scores = np.vstack([self.begin, np.empty(changed.shape), self.end])
+        if changed.any():
+            wanted = np.broadcast_to(self.wanted, changed.shape)[changed]
+            answers = _in_columns(self.decide(mixed[changed]))
+            scores[1:-1][changed] = answers[np.arange(len(wanted)), wanted]
+        for step in range(n_asked):
+            scores[step + 1] = np.where(changed[step], scores[step + 1], scores[step])
+        return np.diff(scores, axis=0).T
 
 
 def reasons(explanation: Explanation, cells: Mapping[str, Cells], n: int) -> dict[str, list[str]]:
